@@ -1,0 +1,1 @@
+"""Settings: ``base`` holds all that is shared; the others are what truly differs."""

@@ -1,0 +1,135 @@
+"""Settings shared by every way of running the hub. Values come through ``env`` alone."""
+
+from pathlib import Path
+
+import dj_database_url
+
+from hub.settings import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent.parent
+
+# Everything the hub keeps: database, blobs, index, broker's socket, secret key.
+DATA_DIR = env.folder("HPCFAIR_DATA", Path.cwd() / ".hpcfair")
+
+# Outside address, used in links, identifiers and documents.
+HUB_URL = env.text("HPCFAIR_URL", "http://127.0.0.1:8000").rstrip("/")
+HUB_NAME = env.text("HPCFAIR_NAME", "HPCFair")
+
+ALLOWED_HOSTS = env.words("HPCFAIR_HOSTS", "localhost,127.0.0.1,[::1]")
+CSRF_TRUSTED_ORIGINS = [HUB_URL]
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_htmx",
+    "registry",
+    "hub",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "hub.urls"
+WSGI_APPLICATION = "hub.wsgi.application"
+# The Hugging Face protocol and our API know no trailing slashes.
+APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "hub.pages.context.hub",
+            ]
+        },
+    }
+]
+
+DATABASE_URL = env.text("DATABASE_URL", f"sqlite:///{DATA_DIR / 'db.sqlite3'}")
+DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=60)}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    # IMMEDIATE takes the write lock at BEGIN: deferred transactions that upgrade later fail with
+    # "database is locked" as soon as two writers meet. FULL makes an acknowledgement durable.
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+    }
+
+AUTH_USER_MODEL = "registry.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "home"
+
+# HF clients only read times that end in Z.
+TIME_ZONE = "UTC"
+USE_TZ = True
+LANGUAGE_CODE = "en-gb"
+USE_I18N = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA_DIR / "static"
+
+# The broker rings the bell; the job rows are the queue.
+REDIS_URL = env.text("REDIS_URL", f"redis+socket://{DATA_DIR / 'run' / 'valkey.sock'}")
+
+JOB_LEASE_S = env.integer("HPCFAIR_LEASE_SECONDS", 45, low=2, high=3600)
+JOB_REAP_EVERY_S = env.integer("HPCFAIR_REAP_SECONDS", 10, low=1, high=600)
+# One tune job's search time; a job may ask for another within twice this.
+TUNE_BUDGET_S = env.integer("HPCFAIR_TUNE_SECONDS", 120, low=5, high=86_400)
+CHILD_MEMORY_BYTES = env.integer("HPCFAIR_CHILD_MEMORY_MIB", 8192, low=512, high=2**20) * 2**20
+
+MAX_BLOB_BYTES = env.integer("HPCFAIR_MAX_BLOB_MIB", 51_200, low=1, high=2**24) * 2**20
+# Bodies that are held in memory: JSON and forms. Files stream and are bound by MAX_BLOB_BYTES.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "hub.api.auth.BearerAuthentication",
+        "hub.api.auth.SessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "hub.api.errors.handle",
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "HPCFair hub API",
+    "DESCRIPTION": "Publish, search, tune, measure and load models.",
+    "VERSION": "1.0.0",
+    "OAS_VERSION": "3.1.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "REDOC_DIST": "SIDECAR",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "COMPONENT_SPLIT_REQUEST": True,
+}

@@ -1,0 +1,146 @@
+"""Everything the domain can refuse, as one tree. Codes are stable and public; HTTP is not here.
+
+::
+
+    RegistryError
+    ├── Unauthenticated     not_authenticated token_invalid token_expired token_revoked
+    ├── Forbidden           permission_denied scope_missing
+    ├── NotFound            <noun>_not_found
+    ├── Conflict            model_exists namespace_taken ref_exists stale_parent lease_lost ...
+    ├── Invalid             invalid_name invalid_path invalid_card license_missing ...
+    ├── TooLarge            body_too_large
+    └── Unavailable         storage_full index_busy
+
+A subclass decides the HTTP status (``hub/api/errors.py``), the code decides what a program does,
+the detail tells a person what happened and the hint what to do about it.
+"""
+
+
+class RegistryError(Exception):
+    """Base of all refusals.
+
+    Args:
+        code: Stable snake_case identifier, one of :data:`CODES`.
+        detail: One sentence saying what is wrong with *this* request.
+        hint: One sentence saying what to do.
+        fields: Optional map from a field or path to what is wrong with it.
+    """
+
+    def __init__(
+        self, code: str, detail: str, hint: str = "", *, fields: dict[str, str] | None = None
+    ) -> None:
+        if code not in CODES:
+            raise ValueError(f"error code {code!r} is not listed in registry.errors.CODES")
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.hint = hint
+        self.fields = fields or {}
+
+    def __str__(self) -> str:
+        return f"{self.detail} {self.hint}".strip()
+
+
+class Unauthenticated(RegistryError):
+    """Nobody, or nobody we know, is asking."""
+
+
+class Forbidden(RegistryError):
+    """The asker is known and may not."""
+
+
+class NotFound(RegistryError):
+    """It does not exist, or the asker may not know that it does."""
+
+
+class Conflict(RegistryError):
+    """It was fine when the asker looked; something else happened since."""
+
+
+class Invalid(RegistryError):
+    """The request itself is wrong; asking again will not help."""
+
+
+class TooLarge(RegistryError):
+    """More bytes than this hub takes."""
+
+
+class Unavailable(RegistryError):
+    """The hub cannot do this now; asking again may help."""
+
+
+#: Every code, with its title. The OpenAPI schema and the client's error table list the same.
+CODES: dict[str, str] = {
+    # who
+    "not_authenticated": "Sign in first",
+    "token_invalid": "Unknown token",
+    "token_expired": "Token expired",
+    "token_revoked": "Token revoked",
+    "permission_denied": "Not allowed",
+    "scope_missing": "Token lacks a scope",
+    # what is not there
+    "namespace_not_found": "No such namespace",
+    "model_not_found": "No such model",
+    "revision_not_found": "No such revision",
+    "file_not_found": "No such file",
+    "blob_not_found": "No such blob",
+    "graph_not_found": "No graph known",
+    "target_not_found": "No such target",
+    "device_not_found": "No such device",
+    "job_not_found": "No such job",
+    "trial_not_found": "No such trial",
+    "build_not_found": "No such build",
+    "record_not_found": "No such record",
+    "token_not_found": "No such token",
+    "user_not_found": "No such user",
+    "page_not_found": "No such address",
+    # what got in the way
+    "namespace_taken": "Name taken",
+    "model_exists": "Model exists",
+    "ref_exists": "Branch or tag exists",
+    "stale_parent": "Branch moved on",
+    "nothing_to_commit": "Nothing changed",
+    "lease_lost": "Lease lost",
+    "already_ended": "Already ended",
+    "record_exists": "Record exists",
+    # what is wrong with the request
+    "invalid_request": "Invalid request",
+    "invalid_name": "Invalid name",
+    "invalid_path": "Invalid path",
+    "duplicate_path": "Path given twice",
+    "case_collision": "Paths differ only by case",
+    "blob_missing": "Bytes not uploaded",
+    "digest_mismatch": "Bytes differ from their digest",
+    "size_mismatch": "Bytes differ from their size",
+    "invalid_card": "Invalid model card",
+    "license_missing": "License missing",
+    "license_unknown": "License unknown",
+    "invalid_query": "Invalid search",
+    "invalid_signature": "Invalid tensor signature",
+    "invalid_ref": "Invalid branch or tag name",
+    "invalid_record": "Invalid record",
+    "invalid_cursor": "Invalid page cursor",
+    "invalid_target": "Invalid target",
+    "method_not_allowed": "Method not allowed",
+    "unsupported_media_type": "Unsupported media type",
+    "not_acceptable": "Not acceptable",
+    # found while inspecting a model's files
+    "no_model_file": "No model file",
+    "onnx_unreadable": "Not a readable ONNX file",
+    "onnx_truncated": "Truncated ONNX file",
+    "onnx_invalid": "Invalid ONNX graph",
+    "external_data_escapes": "External data outside the folder",
+    "external_data_missing": "External data missing",
+    "operator_unsupported": "Unsupported operator",
+    "samples_unreadable": "Unreadable test samples",
+    "job_timeout": "Ran out of time",
+    "job_crashed": "Crashed",
+    "job_out_of_memory": "Ran out of memory",
+    "job_interrupted": "Interrupted too often",
+    "no_backend": "No backend took the model",
+    # how much
+    "body_too_large": "Body too large",
+    "rate_limited": "Too many requests",
+    "storage_full": "Storage full",
+    "internal_error": "Internal error",
+}

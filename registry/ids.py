@@ -1,0 +1,56 @@
+"""Identifiers: an integer key inside, a UUID outside, names and digests for people.
+
+Each kind of identifier is spelled once, here, as a column constructor, so that its length,
+its case rule and its uniqueness cannot differ between tables.
+"""
+
+import re
+import uuid
+
+from django.core.validators import RegexValidator
+from django.db import models
+
+# DANGER: blobs on disk, records and citations are named by these digests. Changing the hash
+# function or its spelling orphans every stored byte.
+SHA256_PATTERN = r"[0-9a-f]{64}"
+OID_PATTERN = r"[0-9a-f]{40}"
+
+# The Hugging Face Hub's rule for each part of a repository id, so that its clients accept ours.
+NAME_PATTERN = r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9_])?"
+SLUG_PATTERN = r"[a-z0-9]+(?:-[a-z0-9]+)*"
+
+SHA256_RE = re.compile(SHA256_PATTERN)
+OID_RE = re.compile(OID_PATTERN)
+NAME_RE = re.compile(NAME_PATTERN)
+SLUG_RE = re.compile(SLUG_PATTERN)
+
+# First path segments the web serves itself; a namespace of that name would shadow a page.
+RESERVED_NAMESPACES = frozenset(
+    """about account accounts admin api ark assets audit blobs builds catalog catalogue datasets
+    devices docs doi fleet healthz help jobs join login logout metrics models new oai organisations
+    organizations pages policy readyz records resolve robots schema search settings signup sitemap
+    spaces static targets terms tokens trials tuning undefined user users well-known xet""".split()
+)
+
+
+def uuid_column() -> "models.UUIDField[uuid.UUID, uuid.UUID]":
+    """The identifier that leaves the process: in addresses, messages and documents."""
+    return models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+
+
+def sha256_column(**options: object) -> "models.CharField[str, str]":
+    """64 lowercase hex digits naming bytes by their SHA-256."""
+    return models.CharField(
+        max_length=64,
+        validators=[RegexValidator(f"^{SHA256_PATTERN}$")],
+        **options,  # type: ignore[arg-type]
+    )
+
+
+def oid_column(**options: object) -> "models.CharField[str, str]":
+    """40 lowercase hex digits: the id git gives the same object (SHA-1 over header and content)."""
+    return models.CharField(
+        max_length=40,
+        validators=[RegexValidator(f"^{OID_PATTERN}$")],
+        **options,  # type: ignore[arg-type]
+    )

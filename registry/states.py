@@ -1,0 +1,139 @@
+"""States and the transitions between them, as data. ``docs/states.md`` draws them.
+
+A transition is one filtered UPDATE whose row count says who won (``services/job.py``); nothing
+else may write a ``state`` column.
+"""
+
+from django.db.models import TextChoices
+
+
+class Visibility(TextChoices):
+    PUBLIC = "public"
+    PRIVATE = "private"
+
+
+class NamespaceKind(TextChoices):
+    USER = "user"
+    ORGANISATION = "organisation"
+
+
+class Role(TextChoices):
+    """What a member may do in an organisation; each role includes those before it."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+
+
+class Scope(TextChoices):
+    """What a token may do, never more than its owner; each scope includes those before it."""
+
+    READ = "read"
+    WRITE = "write"
+    ADMIN = "admin"
+
+
+class RefKind(TextChoices):
+    BRANCH = "branch"
+    TAG = "tag"
+
+
+class ArchitectureClass(TextChoices):
+    """Classes of networks that profit from the same compiler passes, recognised by structure."""
+
+    RESIDUAL_CNN = "residual-cnn"
+    DEPTHWISE_CNN = "depthwise-cnn"
+    PLAIN_CNN = "plain-cnn"
+    DETECTION = "detection"
+    TRANSFORMER = "transformer"
+    RECURRENT = "recurrent"
+    MLP = "mlp"
+    OTHER = "other"
+
+
+class DeviceHealth(TextChoices):
+    ONLINE = "online"
+    SUSPECT = "suspect"
+    OFFLINE = "offline"
+
+
+class JobKind(TextChoices):
+    INSPECT = "inspect"
+    TUNE = "tune"
+
+
+class JobState(TextChoices):
+    """The automaton of a job.
+
+    ``queued`` -> ``leased`` (claim) -> ``succeeded`` | ``failed`` | ``queued`` again (lease
+    expired or infrastructure failed, attempts left) ; ``queued`` | ``leased`` -> ``cancelled``.
+    """
+
+    QUEUED = "queued"
+    LEASED = "leased"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+JOB_TRANSITIONS: dict[JobState, frozenset[JobState]] = {
+    JobState.QUEUED: frozenset({JobState.LEASED, JobState.CANCELLED}),
+    JobState.LEASED: frozenset(
+        {JobState.QUEUED, JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED}
+    ),
+    JobState.SUCCEEDED: frozenset(),
+    JobState.FAILED: frozenset(),
+    JobState.CANCELLED: frozenset(),
+}
+
+JOB_ENDED = frozenset(state for state, following in JOB_TRANSITIONS.items() if not following)
+
+
+class FailureClass(TextChoices):
+    """Why work failed, which decides what happens next.
+
+    ``infrastructure`` is retried and charged to nobody; all others are facts about the work
+    itself and a retry would only repeat them.
+    """
+
+    INFRASTRUCTURE = "infrastructure"
+    INVALID = "invalid"
+    TIMEOUT = "timeout"
+    CRASH = "crash"
+    WRONG_OUTPUT = "wrong-output"
+
+
+class TrialOutcome(TextChoices):
+    """How one candidate's trial ended: measured, pruned after few samples, or a failure class."""
+
+    MEASURED = "measured"
+    PRUNED = "pruned"
+    INFRASTRUCTURE = "infrastructure"
+    INVALID = "invalid"
+    TIMEOUT = "timeout"
+    CRASH = "crash"
+    WRONG_OUTPUT = "wrong-output"
+
+
+class ToleranceClass(TextChoices):
+    """How far a build's outputs may stray from the float32 reference, strictest first."""
+
+    EXACT = "exact"
+    FP16 = "fp16"
+    BF16 = "bf16"
+    INT8 = "int8"
+
+
+class RecordKind(TextChoices):
+    SEARCH_TRIAL = "search-trial"
+    HEADLINE = "headline"
+    REPRODUCTION = "reproduction"
+
+
+class Verdict(TextChoices):
+    """What the confidence interval of the ratio to the baseline allows to say."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "same"
+    UNSTABLE = "unstable"

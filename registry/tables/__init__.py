@@ -1,0 +1,44 @@
+"""Tables: what is stored, with the constraints the database itself keeps.
+
+Reads belong to ``registry.selectors``, writes to ``registry.services``; nothing else writes.
+"""
+
+from registry.tables.account import Membership, Namespace, Token, User
+from registry.tables.audit import AuditEntry
+from registry.tables.blob import Blob
+from registry.tables.build import Build, BuildFile
+from registry.tables.device import Device
+from registry.tables.graph import Graph
+from registry.tables.job import Job, JobEvent
+from registry.tables.mlmodel import MLModel, Tag
+from registry.tables.outbox import OutboxEntry
+from registry.tables.record import Record
+from registry.tables.revision import File, Ref, Revision
+from registry.tables.target import Target
+from registry.tables.trial import Trial
+from registry.tables.upload import Upload
+
+__all__ = [
+    "AuditEntry",
+    "Blob",
+    "Build",
+    "BuildFile",
+    "Device",
+    "File",
+    "Graph",
+    "Job",
+    "JobEvent",
+    "MLModel",
+    "Membership",
+    "Namespace",
+    "OutboxEntry",
+    "Record",
+    "Ref",
+    "Revision",
+    "Tag",
+    "Target",
+    "Token",
+    "Trial",
+    "Upload",
+    "User",
+]

@@ -1,0 +1,70 @@
+"""People, the namespaces they publish under, and the tokens that act for them."""
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.db.models.functions import Lower
+
+from registry.ids import sha256_column, uuid_column
+from registry.states import NamespaceKind, Role, Scope
+
+
+class User(AbstractUser):
+    """A person. Their personal namespace carries the same name."""
+
+    uuid = uuid_column()
+    full_name = models.CharField(max_length=200, blank=True)
+
+
+class Namespace(models.Model):
+    """The first part of ``namespace/name``: a person's or an organisation's.
+
+    Names compare without case, as the Hugging Face Hub's do, but keep the case they came with.
+    """
+
+    uuid = uuid_column()
+    name = models.CharField(max_length=96)
+    kind = models.CharField(max_length=16, choices=NamespaceKind.choices)
+    title = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    members = models.ManyToManyField(User, through="Membership", related_name="namespaces")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(Lower("name"), name="namespace_name_unique")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """A person's role in a namespace; the owner of a personal one is its only admin."""
+
+    namespace = models.ForeignKey(Namespace, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=8, choices=Role.choices)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["namespace", "user"], name="membership_unique")
+        ]
+
+
+class Token(models.Model):
+    """A bearer secret, of which only the SHA-256 is kept.
+
+    ``prefix`` is its recognisable beginning, shown so that an owner can tell tokens apart.
+    """
+
+    uuid = uuid_column()
+    user = models.ForeignKey(User, models.CASCADE, related_name="tokens")
+    name = models.CharField(max_length=100)
+    prefix = models.CharField(max_length=16)
+    digest = sha256_column(unique=True)
+    scope = models.CharField(max_length=8, choices=Scope.choices, default=Scope.READ)
+    # Empty: every namespace its owner may touch. Else the one it is limited to.
+    namespace = models.ForeignKey(
+        Namespace, models.CASCADE, null=True, blank=True, related_name="tokens"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)

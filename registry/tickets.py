@@ -1,0 +1,79 @@
+"""What workers are handed and hand back, instead of rows. Plain data: no ORM, no Django.
+
+Every type turns into JSON by :func:`dataclasses.asdict`, so a ticket can travel to a device by
+HTTP or in a bundle as well as within a process.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class FileTicket:
+    """A file to fetch: its path inside the revision or build, its digest and its size."""
+
+    path: str
+    sha256: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFacts:
+    """What inspection read out of one ONNX file.
+
+    Attributes:
+        path: The file, inside its revision.
+        graph_hash: SHA-256 over the structure, without names and weights.
+        architecture_class: A value of :class:`registry.states.ArchitectureClass`.
+        parameters: Number of weight elements.
+        macs: Multiply-accumulates of one run with dynamic dimensions set to 1; ``None`` if open.
+        signature: ``{"inputs": [{"name", "dtype", "shape"}], "outputs": [...]}``.
+        operators: Operator type to count, subgraphs included; ``domain::Op`` outside ``ai.onnx``.
+        embedding: Structure embedding, unit length, float.
+        opsets: Operator-set domain to version.
+        ir_version: ONNX IR version.
+        producer: Producer name and version as written in the file.
+        external_data: Paths of external data files, inside the revision.
+        weight_bytes: Bytes of all weights.
+    """
+
+    path: str
+    graph_hash: str
+    architecture_class: str
+    parameters: int
+    macs: int | None
+    signature: dict[str, Any]
+    operators: dict[str, int]
+    embedding: list[float]
+    opsets: dict[str, int]
+    ir_version: int
+    producer: str
+    external_data: list[str]
+    weight_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobTicket:
+    """A claimed job, with all a worker needs to do it.
+
+    Attributes:
+        fence: To be named in every write for this job.
+        lease_s: Seconds until the lease ends unless renewed.
+        files: All files of the revision.
+        graph: Facts of the primary ONNX file; ``None`` before inspection.
+        card: The revision's parsed card.
+    """
+
+    job_uuid: str
+    kind: str
+    attempt: int
+    fence: int
+    lease_s: float
+    mlmodel: str
+    revision_oid: str
+    target: str
+    device: str
+    parameters: dict[str, Any]
+    files: tuple[FileTicket, ...]
+    graph: GraphFacts | None
+    card: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""The shop floor: inspect, compile, tune, check and measure."""

@@ -1,0 +1,47 @@
+"""A failed candidate is a result; these are for a broken rig, or for a stop from outside."""
+
+from workers.engine.types import Outcome
+
+
+class EngineError(Exception):
+    """Base of the engine's errors."""
+
+
+class BackendUnavailable(EngineError):
+    """A backend's package or device is missing; the message says how to get it."""
+
+
+class InvalidCandidate(EngineError):
+    """A backend cannot build or run this candidate; raised inside the child process."""
+
+
+class CandidateFailed(EngineError):
+    """A child process working on a candidate ended badly.
+
+    Attributes:
+        outcome: The failure class.
+    """
+
+    def __init__(self, outcome: Outcome, detail: str) -> None:
+        super().__init__(detail)
+        self.outcome: Outcome = outcome
+
+
+class ReferenceFailed(EngineError):
+    """The unoptimised float32 reference itself does not run: nothing can be checked.
+
+    Attributes:
+        outcome: The failure class.
+    """
+
+    def __init__(self, outcome: Outcome, detail: str) -> None:
+        super().__init__(detail)
+        self.outcome: Outcome = outcome
+
+
+class LeaseLost(EngineError):
+    """Somebody else does this work now."""
+
+
+class Cancelled(EngineError):
+    """The work is no longer wanted."""

@@ -1,0 +1,237 @@
+"""The data that the engine's roles pass to each other. All frozen; all turn into JSON.
+
+Times are nanoseconds (``_ns``) or seconds (``_s``), sizes bytes (``_bytes``), ratios latency of
+the candidate over latency of the baseline in the same interleaved run: below 1 is faster.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+Outcome = Literal[
+    "measured", "pruned", "infrastructure", "invalid", "timeout", "crash", "wrong-output"
+]
+Tolerance = Literal["exact", "fp16", "bf16", "int8"]
+Verdict = Literal["faster", "slower", "same", "unstable"]
+Options = dict[str, str | int | float | bool]
+
+#: Strictest first: a user who accepts a class accepts all before it.
+TOLERANCES: tuple[Tolerance, ...] = ("exact", "fp16", "bf16", "int8")
+
+
+def canonical_json(value: Any) -> bytes:
+    """UTF-8 JSON with sorted keys and no spaces: equal values give equal bytes.
+
+    Non-finite numbers are refused (ValueError), since JSON has none.
+    """
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()
+
+
+def sha256_of(value: Any) -> str:
+    """Hex SHA-256 of the canonical JSON of ``value``."""
+    return hashlib.sha256(canonical_json(value)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """One input or output: a dimension is an integer, or a name where it is dynamic."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A network to tune: its file and what is known of it.
+
+    Attributes:
+        model_path: The ONNX file, in a private folder beside its external data.
+        graph_hash: Structure hash; keys what searches may share.
+        samples_path: ``.npz`` of test tensors, or ``None``. Its arrays are named
+            ``inputs/<tensor>`` (required, each ``[n, ...]``), ``outputs/<tensor>`` and ``labels``
+            (``int64[n]``, of a classifier whose first output is scores ``[n, classes]``).
+    """
+
+    model_path: Path
+    model_sha256: str
+    graph_hash: str
+    architecture_class: str
+    inputs: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    operators: dict[str, int]
+    parameters: int
+    macs: int | None
+    embedding: tuple[float, ...] = ()
+    samples_path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSpec:
+    """The machine the search is for, as ``hpcfair.machine.describe()`` tells it.
+
+    Attributes:
+        slug: Name of the target, such as ``x86-64-avx512``.
+        features: Instruction-set and accelerator features.
+        cores: Physical cores the process may use.
+        facts: The whole description, kept in records.
+    """
+
+    slug: str
+    architecture: str
+    features: frozenset[str]
+    cores: int
+    memory_bytes: int
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A point to try: a backend and its options."""
+
+    backend: str
+    options: Options
+
+    @property
+    def sha256(self) -> str:
+        """Identity of the configuration, equal for equal backend and options."""
+        return sha256_of({"backend": self.backend, "options": self.options})
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"backend": self.backend, "options": dict(self.options)}
+
+
+@dataclass(frozen=True, slots=True)
+class BuildResult:
+    """A built candidate, or why there is none: never both.
+
+    Attributes:
+        directory: Holds the artefact's files; ``None`` after a failure.
+        entry_point: The file of ``directory`` the runtime opens.
+        runtime: Name in ``hpcfair.runtimes``.
+        runtime_options: Passed to the runtime when it opens the artefact.
+        tolerance: How far its outputs may stray by design.
+        outcome: ``measured`` stands for "built"; else the failure class.
+        toolchain: Package name to version, of everything that shaped the artefact.
+    """
+
+    outcome: Outcome
+    directory: Path | None = None
+    entry_point: str = ""
+    runtime: str = ""
+    runtime_options: Options = field(default_factory=dict)
+    tolerance: Tolerance = "exact"
+    compile_s: float = 0.0
+    peak_rss_bytes: int | None = None
+    toolchain: dict[str, str] = field(default_factory=dict)
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """How far outputs are from the float32 reference, over all outputs and test inputs.
+
+    ``relative_l2`` is ``||y - ref|| / ||ref||``, ``max_relative`` is ``max|y - ref| / max|ref|``;
+    both ``inf``-free: an output with NaN or infinity where the reference has none is wrong output.
+    """
+
+    max_absolute: float
+    max_relative: float
+    relative_l2: float
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Consecutive runs of both sides in one ABBA round of one process, in nanoseconds."""
+
+    process: int
+    baseline_ns: tuple[int, ...]
+    candidate_ns: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A ratio with its 95 % confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Interleaved samples of a candidate and the baseline, with what they say.
+
+    ``quality`` holds flags such as ``load_before``, ``load_after``, ``involuntary_switches``,
+    ``unstable``.
+    """
+
+    blocks: tuple[Block, ...]
+    ratio: Interval
+    candidate_p50_ns: int
+    baseline_p50_ns: int
+    verdict: Verdict
+    quality: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One candidate's way through build, check and measurement."""
+
+    number: int
+    candidate: Candidate
+    proposed_by: str
+    outcome: Outcome
+    duration_s: float
+    build: BuildResult | None = None
+    deviation: Deviation | None = None
+    accuracy: float | None = None
+    measurement: Measurement | None = None
+    predicted_ratio: float | None = None
+    detail: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """Latency ratio to the baseline, where measured."""
+        return self.measurement.ratio.value if self.measurement else None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a child process may use. Reaching a limit ends the child, never the worker."""
+
+    wall_s: float = 300.0
+    memory_bytes: int = 8 * 2**30
+    file_bytes: int = 8 * 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When a search ends: the first bound reached. ``None`` is unbounded.
+
+    ``half_width`` is the relative half-width of the ratio's interval at which one trial's
+    measurement stops early.
+    """
+
+    seconds: float | None = 120.0
+    trials: int | None = 32
+    seconds_per_measurement: float = 4.0
+    half_width: float = 0.03
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """Everything a search needs, so that it runs without a hub."""
+
+    workload: Workload
+    target: TargetSpec
+    backends: tuple[str, ...]
+    budget: Budget = field(default_factory=Budget)
+    limits: Limits = field(default_factory=Limits)
+    strategy: str = "tpe"
+    seed: int = 0
