@@ -1,0 +1,80 @@
+# Two commands for a newcomer: `make demo`, `make test`. `make help` lists the rest.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
+
+.PHONY: help setup demo serve test test-sqlite test-postgres check fmt schema migrations lock clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
+
+setup: $(VENV)/.demo ## the environment, with what demo and serve need
+
+$(VENV)/bin/python:
+	@echo "==> making a virtual environment in $(VENV) with $(PYTHON)"
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: $(VENV)/bin/python pyproject.toml client/pyproject.toml constraints.txt
+	@echo "==> installing the hub and its client (about 400 MB once)"
+	$(PIP) --editable './client[onnxruntime]' --editable '.[demo]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.demo
+	@echo "==> installing what tests and checks need"
+	$(PIP) --editable './client[onnxruntime]' --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/.demo ## publish real models, tune them for this machine, load the best builds
+	$(BIN)/python -m examples.demo $(ARGS)
+
+serve: $(VENV)/.demo ## keep a hub up on http://127.0.0.1:8000
+	exec $(BIN)/python manage.py serve $(ARGS)
+
+test: test-sqlite test-postgres ## the whole suite, on both databases
+
+test-sqlite: $(VENV)/.dev
+	@echo "==> the suite on SQLite"
+	$(PYTEST) tests client/tests $(ARGS)
+
+# What touches the database, once more; the rest cannot tell the difference.
+test-postgres: $(VENV)/.dev
+	@echo "==> the suite on PostgreSQL"
+	HPCFAIR_TEST_DATABASE=postgres $(PYTEST) tests/registry tests/hub tests/workers/jobs tests/contract $(ARGS)
+
+check: $(VENV)/.dev ## format, lint, types, import law, migrations, schema, packages
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy registry workers client/hpcfair hub
+	$(BIN)/lint-imports
+	$(BIN)/python manage.py makemigrations --check --dry-run --settings hub.settings.testing
+	$(BIN)/python manage.py check --settings hub.settings.testing
+	$(BIN)/python manage.py spectacular --settings hub.settings.testing --validate --fail-on-warn \
+		| diff -u hub/api/openapi.yaml - || (echo "hub/api/openapi.yaml is stale: make schema" && exit 1)
+	$(BIN)/python -m tests.architecture.packages
+
+fmt: $(VENV)/.dev ## format and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+schema: $(VENV)/.dev ## write the OpenAPI document anew
+	$(BIN)/python manage.py spectacular --settings hub.settings.testing --validate --fail-on-warn --file hub/api/openapi.yaml
+
+migrations: $(VENV)/.dev ## write migrations for changed tables
+	$(BIN)/python manage.py makemigrations --settings hub.settings.testing
+
+lock: ## freeze today's newest versions into constraints.txt
+	$(PYTHON) -m venv $(VENV).lock
+	$(VENV).lock/bin/python -m pip install --quiet --editable './client[onnxruntime]' --editable '.[dev]'
+	$(VENV).lock/bin/python -m pip freeze --exclude-editable > constraints.txt
+	rm -rf $(VENV).lock
+
+clean: ## remove what the targets above made; published models stay in .hpcfair
+	rm -rf $(VENV) .demo dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

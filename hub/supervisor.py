@@ -1,0 +1,217 @@
+"""Keeps a hub's processes up: starts them in order, restarts what dies, ends all together.
+
+One thread, one loop. Children run in process groups of their own, so that Ctrl-C reaches the
+supervisor alone and it decides the order of the end; and they ask the kernel to be killed with
+their parent, so that even a SIGKILL of the supervisor leaves no orphan.
+"""
+
+import ctypes
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import IO, NoReturn
+
+_PR_SET_PDEATHSIG = 1
+_BACKOFF_S = (0.5, 1.0, 2.0, 5.0, 10.0)
+# A child that ran this long was healthy: its next death starts the backoff anew.
+_HEALTHY_S = 30.0
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Service:
+    """A process to keep up.
+
+    Attributes:
+        name: Shown before each of its lines.
+        command: Program and arguments.
+        ready: Polled after the start until true; the next service starts then.
+        ready_timeout_s: Seconds after which a service that is not ready ends the start.
+        stop_signal: Sent first at the end; SIGKILL follows after ``grace_s``.
+        environment: Added to this process's.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    ready: Callable[[], bool] | None = None
+    ready_timeout_s: float = 60.0
+    stop_signal: signal.Signals = signal.SIGTERM
+    grace_s: float = 8.0
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+class StartFailed(Exception):
+    """A service did not become ready."""
+
+
+@dataclass
+class _Child:
+    service: Service
+    process: "subprocess.Popen[bytes]"
+    started_at: float
+    deaths: int = 0
+    restart_at: float | None = None
+    buffer: bytes = b""
+
+
+class Supervisor:
+    """Runs services until a signal ends it.
+
+    Args:
+        services: In the order of their start; ended in the reverse order.
+        say: Prints one line for people: (name, line).
+    """
+
+    def __init__(self, services: list[Service], say: Callable[[str, str], None]) -> None:
+        self._services = services
+        self._say = say
+        self._children: dict[str, _Child] = {}
+        self._selector = selectors.DefaultSelector()
+        self._ending = False
+
+    def run(self, on_ready: Callable[[], None] | None = None) -> None:
+        """Start everything, call ``on_ready``, keep everything up until SIGINT or SIGTERM.
+
+        Raises:
+            StartFailed: a service was not ready in time; all others have been ended.
+        """
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._end)
+        try:
+            for service in self._services:
+                if self._ending:
+                    return
+                self._start(service)
+                self._await_ready(service)
+            if on_ready and not self._ending:
+                on_ready()
+            while not self._ending:
+                self._turn(timeout_s=0.2)
+        finally:
+            self._stop_all()
+
+    def _end(self, *_: object) -> None:
+        self._ending = True
+
+    def _start(self, service: Service, deaths: int = 0) -> None:
+        process = subprocess.Popen(
+            service.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **service.environment},
+            process_group=0,
+            # Safe although it runs Python between fork and exec: this process has one thread.
+            preexec_fn=_die_with_parent,  # noqa: PLW1509
+        )
+        child = _Child(service, process, time.monotonic(), deaths)
+        self._children[service.name] = child
+        os.set_blocking(_output(child).fileno(), False)
+        self._selector.register(_output(child), selectors.EVENT_READ, service.name)
+
+    def _await_ready(self, service: Service) -> None:
+        if service.ready is None:
+            return
+        deadline = time.monotonic() + service.ready_timeout_s
+        while not self._ending and not service.ready():
+            if time.monotonic() > deadline:
+                raise StartFailed(
+                    f"{service.name} was not ready within {service.ready_timeout_s:.0f} s; "
+                    "its own lines above say why"
+                )
+            self._turn(timeout_s=0.1)
+
+    def _turn(self, timeout_s: float) -> None:
+        for key, _ in self._selector.select(timeout_s):
+            self._drain(self._children[key.data])
+        for child in list(self._children.values()):
+            self._revive(child)
+
+    def _revive(self, child: _Child) -> None:
+        now = time.monotonic()
+        if child.restart_at is not None:
+            if now >= child.restart_at:
+                self._start(child.service, child.deaths)
+            return
+        code = child.process.poll()
+        if code is None:
+            return
+        self._retire(child)
+        # Whatever the dead child left running in its group would fight its successor.
+        _kill_group(child, signal.SIGKILL)
+        child.deaths = 1 if now - child.started_at > _HEALTHY_S else child.deaths + 1
+        wait_s = _BACKOFF_S[min(child.deaths, len(_BACKOFF_S)) - 1]
+        child.restart_at = now + wait_s
+        self._say(child.service.name, f"ended ({_describe(code)}); starting again in {wait_s:g} s")
+
+    def _drain(self, child: _Child) -> None:
+        try:
+            data = _output(child).read()
+        except BlockingIOError:
+            return
+        if not data:
+            return
+        *lines, child.buffer = (child.buffer + data).split(b"\n")
+        for line in lines:
+            self._say(child.service.name, line.decode(errors="replace").rstrip())
+
+    def _retire(self, child: _Child) -> None:
+        self._drain(child)
+        if child.buffer:
+            self._say(child.service.name, child.buffer.decode(errors="replace"))
+            child.buffer = b""
+        self._selector.unregister(_output(child))
+        _output(child).close()
+
+    def _stop_all(self) -> None:
+        for service in reversed(self._services):
+            child = self._children.get(service.name)
+            if child is None or child.restart_at is not None:
+                continue
+            _kill_group(child, service.stop_signal, leader_only=True)
+            deadline = time.monotonic() + service.grace_s
+            while child.process.poll() is None and time.monotonic() < deadline:
+                self._selector.select(0.1)
+                self._drain(child)
+            _kill_group(child, signal.SIGKILL)
+            child.process.wait()
+            self._retire(child)
+            self._say(service.name, "stopped")
+
+
+def _output(child: _Child) -> IO[bytes]:
+    assert child.process.stdout is not None  # noqa: S101 - it was opened as a pipe
+    return child.process.stdout
+
+
+def _kill_group(child: _Child, number: signal.Signals, *, leader_only: bool = False) -> None:
+    try:
+        if leader_only:
+            child.process.send_signal(number)
+        else:
+            os.killpg(child.process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _describe(code: int) -> str:
+    return signal.Signals(-code).name if code < 0 else f"exit status {code}"
+
+
+def _die_with_parent() -> None:
+    if _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
+        _fail("prctl(PR_SET_PDEATHSIG) was refused")
+    # The parent may have died before the call above.
+    if os.getppid() == 1:
+        _fail("the supervisor is gone")
+
+
+def _fail(reason: str) -> NoReturn:
+    sys.stderr.write(f"{reason}\n")
+    os._exit(70)

@@ -1,0 +1,43 @@
+"""The Celery application. Messages are bells; the job rows are the queue.
+
+So nothing here needs to survive: acknowledgement is early (a redelivered bell would only ring
+twice), results are not kept, and the broker may lose everything without losing work.
+"""
+
+import os
+from typing import Any
+
+import django
+from celery import Celery, signals
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "hub.settings.production")
+django.setup()
+
+from django.conf import settings  # noqa: E402
+
+from workers import schedule  # noqa: E402
+from workers.engine.sandbox import die_with_parent  # noqa: E402
+
+app = Celery("hpcfair", broker=settings.REDIS_URL, include=["workers.tasks"])
+app.conf.update(
+    accept_content=["json"],
+    task_serializer="json",
+    task_ignore_result=True,
+    task_default_queue="hub",
+    task_acks_late=False,
+    worker_prefetch_multiplier=1,
+    worker_max_tasks_per_child=200,
+    worker_hijack_root_logger=False,
+    worker_send_task_events=False,
+    broker_connection_retry_on_startup=True,
+    beat_schedule=schedule.beat(),
+    beat_schedule_filename=str(settings.DATA_DIR / "run" / "beat"),
+    timezone="UTC",
+)
+
+
+@signals.worker_process_init.connect
+def _end_with_the_worker(**_: Any) -> None:
+    # A pool process that outlived its SIGKILLed worker would go on with a job whose lease the
+    # next worker takes: harmless for the rows, but it would disturb every measurement.
+    die_with_parent()

@@ -1,0 +1,1 @@
+"""Machines that work for a hub."""

@@ -1,0 +1,19 @@
+"""This machine's entry in the hub's fleet."""
+
+from registry.services.device import device_register
+from registry.services.target import target_register
+from workers.fleet.probe import ThisMachine, this_machine
+
+
+def register() -> ThisMachine:
+    """Register this machine and its target, or refresh what the hub knows of them."""
+    here = this_machine()
+    target = target_register(
+        slug=here.spec.slug,
+        title=here.title,
+        architecture=here.spec.architecture,
+        features=sorted(here.spec.features),
+        rank=here.rank,
+    )
+    device_register(name=here.device, target=target, facts=here.spec.facts)
+    return here

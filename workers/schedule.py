@@ -1,0 +1,17 @@
+"""Everything periodic, in one table. Beat only rings; the work itself is safe to run twice."""
+
+from typing import Any
+
+from django.conf import settings
+
+
+def beat() -> dict[str, dict[str, Any]]:
+    """Celery's beat table: name to task and seconds between its runs."""
+    return {
+        "reap": {
+            "task": "workers.tasks.reap",
+            "schedule": float(settings.JOB_REAP_EVERY_S),
+            # A bell that nobody heard in time would only ring twice.
+            "options": {"expires": float(settings.JOB_REAP_EVERY_S)},
+        },
+    }
