@@ -1,0 +1,94 @@
+"""Public document schemas, and how a document gets its name. No ORM.
+
+``hpcfair.bench-1.json`` beside this file is the JSON Schema (2020-12) of a benchmark record;
+``examples/`` holds a worked document.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+BENCH = "hpcfair.bench/1"
+
+_FOLDER = Path(__file__).parent
+
+
+@cache
+def bench_schema() -> dict[str, Any]:
+    """The JSON Schema of a benchmark record. Shared: do not change the returned object."""
+    schema: dict[str, Any] = json.loads((_FOLDER / "hpcfair.bench-1.json").read_bytes())
+    return schema
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    return Draft202012Validator(bench_schema())
+
+
+def bench_problems(document: Any, *, limit: int = 20) -> dict[str, str]:
+    """What is wrong with a benchmark record: JSON path (``$.identity.kind``) to a sentence.
+
+    Empty for a valid document. At most ``limit`` problems are collected.
+    """
+    problems: dict[str, str] = {}
+    for error in _validator().iter_errors(document):
+        problems.setdefault(error.json_path, error.message[:300])
+        if len(problems) >= limit:
+            break
+    return problems
+
+
+def canonical_json(value: Any) -> bytes:
+    """UTF-8 JSON with sorted keys and no spaces: equal values give equal bytes.
+
+    Raises:
+        ValueError: the value holds something JSON stores do not give back as it was: a number
+            that is not finite, a negative zero, a float of magnitude 1e16 or more (PostgreSQL's
+            jsonb returns it as an integer), the character U+0000, half a surrogate pair.
+    """
+    for leaf in _leaves(value):
+        if isinstance(leaf, float):
+            if abs(leaf) >= 1e16 or (leaf == 0 and math.copysign(1, leaf) < 0):
+                raise ValueError(f"number {leaf!r} has no canonical form")
+        elif isinstance(leaf, str) and "\0" in leaf:
+            raise ValueError("the character U+0000 has no canonical form")
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()
+
+
+def sha256_of(value: Any) -> str:
+    """Hex SHA-256 of :func:`canonical_json`. Raises ValueError as it does."""
+    return hashlib.sha256(canonical_json(value)).hexdigest()
+
+
+def record_id(document: dict[str, Any]) -> str:
+    """The name of a benchmark record: SHA-256 of its canonical JSON without ``record_id``.
+
+    Raises:
+        ValueError: the document has no canonical form.
+    """
+    return sha256_of({key: value for key, value in document.items() if key != "record_id"})
+
+
+def artifact_sha256(files: dict[str, str]) -> str:
+    """``identity.artifact_sha256`` of an artefact, from its files: path to SHA-256."""
+    return sha256_of([{"path": path, "sha256": files[path]} for path in sorted(files)])
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            yield from _leaves(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
