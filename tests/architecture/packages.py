@@ -1,0 +1,53 @@
+"""Builds both wheels and checks what is inside: ``python -m tests.architecture.packages``."""
+
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: Distribution folder to the top-level packages its wheel must carry, and files it must not miss.
+EXPECTED: dict[str, tuple[set[str], set[str]]] = {
+    ".": (
+        {"hub", "registry", "workers"},
+        {
+            "hub/templates/base.html",
+            "hub/static/hub/hub.css",
+            "hub/api/openapi.yaml",
+            "registry/schemas/hpcfair.bench-1.json",
+            "registry/migrations/0001_initial.py",
+            "workers/testing/backend_contract.py",
+        },
+    ),
+    "client": ({"hpcfair"}, {"hpcfair/py.typed", "hpcfair/runtimes/onnxruntime.py"}),
+}
+
+
+def main() -> int:
+    """Exit status 0 if both wheels carry exactly what they should."""
+    wrong = []
+    for folder, (packages, files) in EXPECTED.items():
+        names = _wheel_names(ROOT / folder)
+        top = {name.split("/")[0] for name in names if ".dist-info/" not in name}
+        wrong += [f"{folder}: carries {name}" for name in sorted(top - packages)]
+        wrong += [f"{folder}: misses {name}" for name in sorted((packages - top) | (files - names))]
+    sys.stdout.write("\n".join(wrong) + "\n" if wrong else "wheels carry what they should\n")
+    return 1 if wrong else 0
+
+
+def _wheel_names(folder: Path) -> set[str]:
+    with tempfile.TemporaryDirectory() as out:
+        subprocess.run(
+            [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, folder],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        (wheel,) = Path(out).glob("*.whl")
+        with zipfile.ZipFile(wheel) as archive:
+            return set(archive.namelist())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

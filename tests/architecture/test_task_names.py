@@ -1,0 +1,22 @@
+"""The registry sends tasks by name; the names must be those the workers answer to."""
+
+from registry.dispatch import TASKS
+from registry.states import JobKind
+from workers import schedule
+from workers.app import app
+from workers.jobs.run import WORK
+
+
+def test_every_job_kind_has_a_task_that_workers_register() -> None:
+    app.loader.import_default_modules()
+    assert set(TASKS) == set(JobKind)
+    assert set(TASKS.values()) <= set(app.tasks)
+
+
+def test_every_periodic_job_is_a_task_that_workers_register() -> None:
+    app.loader.import_default_modules()
+    assert {entry["task"] for entry in schedule.beat().values()} <= set(app.tasks)
+
+
+def test_every_job_kind_has_work_behind_it() -> None:
+    assert set(WORK) == {kind.value for kind in JobKind}

@@ -1,0 +1,82 @@
+"""Claims jobs and sees each one to its end, whatever happens inside."""
+
+import logging
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from registry.errors import Conflict, RegistryError
+from registry.services.job import job_claim, job_fail, job_succeed
+from registry.tickets import JobTicket
+from workers.engine.errors import Cancelled, CandidateFailed, LeaseLost, ReferenceFailed
+from workers.fleet.probe import ThisMachine
+from workers.jobs import inspect, tune
+from workers.jobs.errors import JobFailed
+from workers.jobs.lease import Lease
+
+logger = logging.getLogger(__name__)
+
+
+class _Work(Protocol):
+    def __call__(
+        self, ticket: JobTicket, lease: Lease, here: ThisMachine | None
+    ) -> dict[str, Any]: ...
+
+
+WORK: dict[str, _Work] = {"inspect": inspect.work, "tune": tune.work}
+
+# What follows a success, outside the job's own lease.
+_AFTER: dict[str, Callable[[JobTicket], None]] = {"inspect": inspect.after}
+
+
+def drain(kinds: list[str], *, here: ThisMachine | None) -> int:
+    """Do every job of these kinds that waits, best first; returns how many were claimed.
+
+    Args:
+        here: This machine, for kinds that are tied to a target.
+    """
+    count = 0
+    while ticket := job_claim(
+        device_name=here.device if here else None,
+        kinds=kinds,
+        target=here.spec.slug if here else None,
+    ):
+        count += 1
+        perform(ticket, here)
+    return count
+
+
+def perform(ticket: JobTicket, here: ThisMachine | None) -> None:
+    """Do one claimed job and say how it ended. Never raises for what the job brought on itself."""
+    logger.info("%s %s: attempt %d", ticket.kind, ticket.mlmodel, ticket.attempt)
+    try:
+        with Lease(ticket) as lease:
+            result = WORK[ticket.kind](ticket, lease, here)
+        job_succeed(job_uuid=ticket.job_uuid, fence=ticket.fence, result=result)
+        if follow := _AFTER.get(ticket.kind):
+            follow(ticket)
+    except (LeaseLost, Cancelled) as error:
+        logger.warning("%s", error)
+    except (JobFailed, ReferenceFailed, CandidateFailed) as error:
+        _fail(ticket, JobFailed.of(error))
+    except RegistryError as error:
+        if isinstance(error, Conflict):
+            logger.warning("%s %s: %s", ticket.kind, ticket.mlmodel, error)
+        else:
+            _fail(ticket, JobFailed("invalid", error.code, str(error)))
+    except Exception as error:
+        # The rig's fault, not the model's: another attempt may find it mended.
+        logger.exception("%s %s broke", ticket.kind, ticket.mlmodel)
+        _fail(ticket, JobFailed("infrastructure", "internal_error", f"{type(error).__name__}: {error}"))
+
+
+def _fail(ticket: JobTicket, failure: JobFailed) -> None:
+    try:
+        job_fail(
+            job_uuid=ticket.job_uuid,
+            fence=ticket.fence,
+            failure_class=failure.failure_class,
+            code=failure.code,
+            detail=failure.detail,
+        )
+    except Conflict as error:
+        logger.warning("%s %s: %s", ticket.kind, ticket.mlmodel, error)
