@@ -39,6 +39,14 @@ class ReferenceFailed(EngineError):
         self.outcome: Outcome = outcome
 
 
+class WrongOutput(EngineError):
+    """Outputs differ from the reference in kind: a name, a shape, a NaN or an infinity."""
+
+
+class RigFailed(EngineError):
+    """Candidates fail one after another by the machine's fault: the search should move."""
+
+
 class LeaseLost(EngineError):
     """Somebody else does this work now."""
 

@@ -1,14 +1,23 @@
 """The four doors of the engine. Whatever stands behind them, the loop is the same."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Candidate, Options, TargetSpec, Trial, Workload
+from workers.engine.types import (
+    BuildResult,
+    Options,
+    Prior,
+    TargetSpec,
+    Timing,
+    Trial,
+    Workload,
+)
 
 Array = npt.NDArray[np.generic]
 
@@ -56,6 +65,14 @@ class Backend(Protocol):
         """The options a user gets who sets none. Always a member of :meth:`space`."""
         ...
 
+    def reference(self, workload: Workload, target: TargetSpec) -> Options:
+        """Options meaning "unoptimised float32": its outputs are the truth. In :meth:`space`.
+
+        Raises:
+            InvalidCandidate: this backend has no such mode, so it cannot be the reference.
+        """
+        ...
+
     def build(
         self, workload: Workload, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
@@ -70,15 +87,45 @@ class Backend(Protocol):
 class Device(Protocol):
     """Where candidates are built and run: here in child processes, later elsewhere.
 
-    Use as a context manager; leaving it ends every child.
+    Use as a context manager; leaving it ends every child and deletes every build.
     """
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+    def samples(self, rows: int) -> dict[str, Array]:
+        """The first ``rows`` rows of each array of the workload's samples file, by array name.
+
+        Read in a limited child process (:func:`workers.engine.samples.read_samples`), because the
+        file is a stranger's. Empty where the workload has none.
+
+        Raises:
+            CandidateFailed: the file cannot be read; carries the failure class.
+        """
+        ...
 
     def build(self, backend: str, options: Options) -> BuildResult:
         """Build a candidate; a failure is a result, not an exception."""
         ...
 
-    def open(self, backend: str, build: BuildResult, role: str) -> "RunningSession":
+    def discard(self, build: BuildResult) -> None:
+        """Delete the files of a build that nobody will open again."""
+        ...
+
+    def open(
+        self, backend: str, build: BuildResult, role: str, inputs: Mapping[str, Array]
+    ) -> "RunningSession":
         """Load a build in a child process of its own and return a handle to it.
+
+        Args:
+            role: What it is for, in logs: ``reference``, ``baseline`` or ``candidate``.
+            inputs: The timing input, on which :meth:`RunningSession.time` runs.
 
         Raises:
             CandidateFailed: it could not be loaded; carries the failure class.
@@ -87,15 +134,23 @@ class Device(Protocol):
 
 
 class RunningSession(Protocol):
-    """A session in a child process. Each call raises ``CandidateFailed`` with a failure class."""
+    """A session in a child process. Each call raises ``CandidateFailed`` with a failure class.
 
-    def run(self, inputs: dict[str, Array]) -> dict[str, Array]: ...
+    Between calls the child does nothing: it holds its memory, and no thread of its own spins for
+    longer than the runtime makes it.
+    """
 
-    def time(self, runs: int, warmup: int) -> Sequence[int]:
-        """Nanoseconds of ``runs`` consecutive runs on the timing input, after ``warmup`` untimed."""
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Run once on ``inputs``; returns arrays named as the graph's outputs."""
         ...
 
-    def close(self) -> None: ...
+    def time(self, runs: int, warmup: int) -> Timing:
+        """Time ``runs`` consecutive runs on the timing input, after ``warmup`` untimed ones."""
+        ...
+
+    def close(self) -> None:
+        """End the child. Calling it again, or after a failure, does nothing."""
+        ...
 
 
 class RecordStore(Protocol):
@@ -105,8 +160,8 @@ class RecordStore(Protocol):
         """Trials this search has already paid for, by number; their build directory may be gone."""
         ...
 
-    def history(self) -> Sequence[tuple[Candidate, float]]:
-        """Candidates and ratios from earlier searches of the same key: what to try first."""
+    def history(self) -> Sequence[Prior]:
+        """Measured candidates of earlier searches of the same key, best first."""
         ...
 
     def add(self, trial: Trial) -> None:

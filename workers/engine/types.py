@@ -55,6 +55,9 @@ class Workload:
         samples_path: ``.npz`` of test tensors, or ``None``. Its arrays are named
             ``inputs/<tensor>`` (required, each ``[n, ...]``), ``outputs/<tensor>`` and ``labels``
             (``int64[n]``, of a classifier whose first output is scores ``[n, classes]``).
+        dimensions: Sizes to use for named dimensions when tensors are made up.
+        integer_bounds: Integer input to the number of rows of the table it indexes, where known:
+            made-up values stay below it.
     """
 
     model_path: Path
@@ -68,6 +71,8 @@ class Workload:
     macs: int | None
     embedding: tuple[float, ...] = ()
     samples_path: Path | None = None
+    dimensions: dict[str, int] = field(default_factory=dict)
+    integer_bounds: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +151,18 @@ class Deviation:
 
 
 @dataclass(frozen=True, slots=True)
+class Timing:
+    """Consecutive runs of one side, in nanoseconds each.
+
+    ``involuntary_switches`` counts how often the process lost its core meanwhile; ``None`` where
+    the system does not tell.
+    """
+
+    samples_ns: tuple[int, ...]
+    involuntary_switches: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Block:
     """Consecutive runs of both sides in one ABBA round of one process, in nanoseconds."""
 
@@ -202,6 +219,15 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
+class Prior:
+    """What an earlier search of the same key found about a candidate."""
+
+    candidate: Candidate
+    ratio: float
+    tolerance: Tolerance
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What a child process may use. Reaching a limit ends the child, never the worker."""
 
@@ -214,19 +240,35 @@ class Limits:
 class Budget:
     """When a search ends: the first bound reached. ``None`` is unbounded.
 
-    ``half_width`` is the relative half-width of the ratio's interval at which one trial's
-    measurement stops early.
+    Attributes:
+        seconds: Of building, checking and measuring, over all attempts of a resumed search; the
+            final measurement of the best comes on top.
+        trials: Charged trials; one that failed by the rig's fault is not charged.
+        patience: Charged trials without a gain beyond noise after which no more gain is expected.
+        seconds_per_measurement: Cap on one measurement in one process.
+        half_width: Relative half-width of the ratio's 95 % interval at which a measurement stops
+            early.
+        finalists: How many of the best of each tolerance class are measured again at the end.
+        headline_processes: Fresh processes per side at most in that final measurement.
+        headline_half_width: As ``half_width``, for the final measurement.
     """
 
     seconds: float | None = 120.0
     trials: int | None = 32
+    patience: int | None = 16
     seconds_per_measurement: float = 4.0
     half_width: float = 0.03
+    finalists: int = 3
+    headline_processes: int = 5
+    headline_half_width: float = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
-    """Everything a search needs, so that it runs without a hub."""
+    """Everything a search needs, so that it runs without a hub.
+
+    ``reference_backend`` provides both the reference for outputs and the baseline for latency.
+    """
 
     workload: Workload
     target: TargetSpec
@@ -235,3 +277,4 @@ class Ticket:
     limits: Limits = field(default_factory=Limits)
     strategy: str = "tpe"
     seed: int = 0
+    reference_backend: str = "onnxruntime"
