@@ -97,7 +97,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 
 # The broker rings the bell; the job rows are the queue.
-REDIS_URL = env.text("REDIS_URL", f"redis+socket://{DATA_DIR / 'run' / 'valkey.sock'}")
+REDIS_URL = env.text("REDIS_URL", f"redis+socket://{env.socket_path(DATA_DIR)}")
 
 JOB_LEASE_S = env.integer("HPCFAIR_LEASE_SECONDS", 45, low=2, high=3600)
 JOB_REAP_EVERY_S = env.integer("HPCFAIR_REAP_SECONDS", 10, low=1, high=600)
@@ -108,6 +108,10 @@ CHILD_MEMORY_BYTES = env.integer("HPCFAIR_CHILD_MEMORY_MIB", 8192, low=512, high
 MAX_BLOB_BYTES = env.integer("HPCFAIR_MAX_BLOB_MIB", 51_200, low=1, high=2**24) * 2**20
 # Bodies that are held in memory: JSON and forms. Files stream and are bound by MAX_BLOB_BYTES.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20
+
+# Where nginx keeps an internal location over DATA_DIR/blobs, such as "/_blobs/": it then sends
+# the bytes. Empty: this process does.
+ACCEL_PREFIX = env.text("HPCFAIR_ACCEL", "")
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [

@@ -4,11 +4,16 @@
 start, so that a misspelt number never becomes a silent default.
 """
 
+import hashlib
 import os
+import tempfile
 from pathlib import Path
 
 #: Problems found so far: variable name to what is wrong with its value.
 problems: dict[str, str] = {}
+
+# sockaddr_un holds 108 bytes on Linux, 104 elsewhere, with a final zero.
+_LONGEST_SOCKET_PATH = 104
 
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
@@ -62,3 +67,12 @@ def words(name: str, default: str) -> list[str]:
 def folder(name: str, default: Path) -> Path:
     """An absolute path."""
     return Path(os.environ.get(name, "") or default).expanduser().resolve()
+
+
+def socket_path(data_dir: Path) -> Path:
+    """Where the embedded broker listens: in the data folder if the kernel takes so long a path."""
+    path = data_dir / "run" / "valkey.sock"
+    if len(os.fsencode(path)) < _LONGEST_SOCKET_PATH:
+        return path
+    name = hashlib.sha256(os.fsencode(data_dir)).hexdigest()[:16]
+    return Path(tempfile.gettempdir()) / f"hpcfair-{name}" / "valkey.sock"

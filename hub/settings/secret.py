@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import tempfile
 from pathlib import Path
 
 from hub.settings import env
@@ -14,11 +15,20 @@ def secret_key(data_dir: Path) -> str:
         return given
     data_dir.mkdir(parents=True, exist_ok=True)
     path = data_dir / "secret.key"
-    try:
-        # O_EXCL: of several processes that start at once, one makes the key and the rest read it.
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text()
+    if not path.exists():
+        _create(path)
+    return path.read_text()
+
+
+def _create(path: Path) -> None:
+    """Write a new key whole or not at all: of several processes that start at once, one wins."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".secret-")
     with os.fdopen(descriptor, "w") as file:
         file.write(secrets.token_urlsafe(50))
-    return path.read_text()
+    try:
+        # link, unlike rename, refuses to replace a key that others may already have read.
+        os.link(temporary, path)
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(temporary)

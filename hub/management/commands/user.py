@@ -1,0 +1,58 @@
+"""``manage.py user NAME``: an account from the command line."""
+
+import argparse
+import getpass
+import json
+import os
+import secrets
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from registry.errors import RegistryError
+from registry.selectors.account import user_find
+from registry.services.account import token_issue, user_create
+from registry.states import Scope
+
+
+class Command(BaseCommand):
+    """Makes an account, or with ``--token`` also a token for it."""
+
+    help = (
+        "Make an account. The password is read from HPCFAIR_PASSWORD or asked for; with --token a "
+        "token is issued and printed as JSON, for an existing account too."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("name")
+        parser.add_argument("--email", default="")
+        parser.add_argument("--full-name", default="")
+        parser.add_argument("--staff", action="store_true", help="may manage targets and devices")
+        parser.add_argument("--token", action="store_true", help="issue a token and print it")
+        parser.add_argument("--scope", choices=Scope.values, default=Scope.WRITE.value)
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        try:
+            user = user_find(options["name"]) or user_create(
+                username=options["name"],
+                password=self._password(ask=not options["token"]),
+                email=options["email"],
+                full_name=options["full_name"],
+                is_staff=options["staff"],
+            )
+            if not options["token"]:
+                self.stdout.write(f"{user.username} may sign in now")
+                return
+            _, secret = token_issue(
+                actor=user, name="command line", scope=Scope(options["scope"])
+            )
+        except RegistryError as error:
+            raise CommandError(str(error)) from error
+        self.stdout.write(json.dumps({"name": user.username, "token": secret}))
+
+    def _password(self, *, ask: bool) -> str:
+        given = os.environ.get("HPCFAIR_PASSWORD")
+        if given:
+            return given
+        # With a token in hand nobody needs to know a password; it can be set later.
+        return getpass.getpass("Password: ") if ask else secrets.token_urlsafe(24)
