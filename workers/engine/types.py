@@ -83,6 +83,7 @@ class TargetSpec:
         slug: Name of the target, such as ``x86-64-avx512``.
         features: Instruction-set and accelerator features.
         cores: Physical cores the process may use.
+        memory_bytes: What the process may use; ``None`` if unknown.
         facts: The whole description, kept in records.
     """
 
@@ -90,7 +91,7 @@ class TargetSpec:
     architecture: str
     features: frozenset[str]
     cores: int
-    memory_bytes: int
+    memory_bytes: int | None
     facts: dict[str, Any] = field(default_factory=dict)
 
 

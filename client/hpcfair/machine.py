@@ -1,0 +1,231 @@
+"""What this machine is, and which of the hub's targets that makes it.
+
+Needs nothing but the standard library, so that a device can describe itself before anything is
+installed. What cannot be found out is ``None`` or left out, never zero.
+"""
+
+import os
+import platform
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from hpcfair import _linux
+
+#: Instruction-set extensions that decide how fast a network runs, as Linux spells them.
+FEATURES = frozenset(
+    [
+        "sse4_2",
+        "avx",
+        "f16c",
+        "fma",
+        "avx2",
+        "avx_vnni",
+        "avx512f",
+        "avx512bw",
+        "avx512dq",
+        "avx512vl",
+        "avx512_vnni",
+        "avx512_bf16",
+        "avx512_fp16",
+        "amx_tile",
+        "amx_bf16",
+        "amx_fp16",
+        "amx_int8",
+        "asimd",
+        "asimdhp",
+        "asimddp",
+        "asimdfhm",
+        "i8mm",
+        "bf16",
+        "sve",
+        "sve2",
+        "svebf16",
+        "svei8mm",
+        "sme",
+        "sme2",
+    ]
+)
+
+_ARCHITECTURES = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "arm64"}
+
+_MACOS_FEATURES = {
+    "hw.optional.AdvSIMD": "asimd",
+    "hw.optional.arm.FEAT_FP16": "asimdhp",
+    "hw.optional.arm.FEAT_FHM": "asimdfhm",
+    "hw.optional.arm.FEAT_DotProd": "asimddp",
+    "hw.optional.arm.FEAT_I8MM": "i8mm",
+    "hw.optional.arm.FEAT_BF16": "bf16",
+    "hw.optional.arm.FEAT_SME": "sme",
+    "hw.optional.arm.FEAT_SME2": "sme2",
+    "hw.optional.sse4_2": "sse4_2",
+    "hw.optional.avx1_0": "avx",
+    "hw.optional.f16c": "f16c",
+    "hw.optional.fma": "fma",
+    "hw.optional.avx2_0": "avx2",
+    "hw.optional.avx512f": "avx512f",
+    "hw.optional.avx512bw": "avx512bw",
+    "hw.optional.avx512dq": "avx512dq",
+    "hw.optional.avx512vl": "avx512vl",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One machine, as this process may use it.
+
+    Attributes:
+        architecture: ``x86-64``, ``arm64``, or the kernel's name for another.
+        features: Those of :data:`FEATURES` that the processor has, sorted.
+        cores: Physical cores left to this process by affinity and cgroup quota; at least 1.
+        logical_cpus: Hardware threads left to this process by affinity.
+        memory_bytes: Main memory, or the cgroup's limit where that is lower; ``None`` if unknown.
+        processor: Name of the processor.
+        family, model, stepping, microcode: As the kernel prints them (x86 only).
+        caches: ``"L1d"``, ``"L1i"``, ``"L2"``, ``"L3"`` to bytes, each of one instance.
+        virtualisation: ``vm``, ``container``, ``vm+container`` or ``none``.
+        governor: Frequency governor of the first CPU.
+    """
+
+    architecture: str
+    features: tuple[str, ...]
+    cores: int
+    logical_cpus: int
+    memory_bytes: int | None
+    processor: str
+    os: str
+    kernel: str
+    family: str | None = None
+    model: str | None = None
+    stepping: str | None = None
+    microcode: str | None = None
+    caches: tuple[tuple[str, int], ...] = ()
+    virtualisation: str | None = None
+    governor: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON form; what is unknown is left out."""
+        document = {key: value for key, value in asdict(self).items() if value is not None}
+        return document | {"features": list(self.features), "caches": dict(self.caches)}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A kind of hardware. A machine can use its builds if it has all ``features``.
+
+    Attributes:
+        rank: Among the targets a machine can use, the highest is the closest fit.
+    """
+
+    slug: str
+    title: str
+    architecture: str
+    rank: int
+    features: tuple[str, ...] = ()
+
+
+_AVX2 = ("avx2", "f16c", "fma")
+_AVX512 = (*_AVX2, "avx512bw", "avx512dq", "avx512f", "avx512vl")
+_VNNI = (*_AVX512, "avx512_vnni")
+_BF16 = (*_VNNI, "avx512_bf16")
+_N1 = ("asimd", "asimddp", "asimdhp")
+_V1 = (*_N1, "bf16", "i8mm", "sve")
+
+#: Each target's features include those of the targets before it of the same architecture, so the
+#: highest rank is always the one to take.
+TARGETS = (
+    Target("x86-64-baseline", "x86-64", "x86-64", 0),
+    Target("x86-64-avx2", "x86-64 with AVX2", "x86-64", 10, _AVX2),
+    Target("x86-64-avx512", "x86-64 with AVX-512", "x86-64", 20, _AVX512),
+    Target("x86-64-avx512vnni", "x86-64 with AVX-512 VNNI", "x86-64", 30, _VNNI),
+    Target("x86-64-avx512bf16", "x86-64 with AVX-512 BF16", "x86-64", 40, _BF16),
+    Target(
+        "x86-64-amx", "x86-64 with AMX", "x86-64", 50, (*_BF16, "amx_bf16", "amx_int8", "amx_tile")
+    ),
+    Target("arm64-generic", "ARM64", "arm64", 0),
+    Target("arm64-neoverse-n1", "ARM64 like Neoverse N1: FP16, dot products", "arm64", 10, _N1),
+    Target("arm64-neoverse-v1", "ARM64 like Neoverse V1: BF16, I8MM, SVE", "arm64", 20, _V1),
+    Target("arm64-neoverse-v2", "ARM64 like Neoverse V2: SVE2", "arm64", 30, (*_V1, "sve2")),
+)
+
+
+def describe() -> Machine:
+    """Describe the machine this process runs on, under the limits it runs in now."""
+    if platform.system() == "Linux":
+        return _describe_linux()
+    return _describe_other()
+
+
+def target_of(machine: Machine) -> Target:
+    """The closest target: tune for this one, and prefer its builds."""
+    has = set(machine.features)
+    fitting = [
+        target
+        for target in TARGETS
+        if target.architecture == machine.architecture and has.issuperset(target.features)
+    ]
+    if not fitting:
+        return Target(
+            f"{machine.architecture}-generic", machine.architecture, machine.architecture, 0
+        )
+    return max(fitting, key=lambda target: target.rank)
+
+
+def target_slug(machine: Machine) -> str:
+    """Name of the closest target, such as ``x86-64-avx512``."""
+    return target_of(machine).slug
+
+
+def _describe_linux(root: Path = Path("/")) -> Machine:
+    """``root`` holds ``proc`` and ``sys``: elsewhere than ``/`` it describes a recorded machine."""
+    cpu = _linux.processor(root)
+    usable = sorted(os.sched_getaffinity(0))
+    return Machine(
+        architecture=_architecture(),
+        features=tuple(sorted(FEATURES.intersection(cpu.flags))),
+        cores=_linux.usable_cores(root, usable),
+        logical_cpus=len(usable),
+        memory_bytes=_linux.memory_bytes(root),
+        processor=cpu.name or platform.machine(),
+        family=cpu.family,
+        model=cpu.model,
+        stepping=cpu.stepping,
+        microcode=cpu.microcode,
+        caches=_linux.caches(root),
+        os=_linux.distribution(root) or "Linux",
+        kernel=platform.release(),
+        virtualisation=_linux.virtualisation(root, cpu),
+        governor=_linux.governor(root),
+    )
+
+
+def _describe_other() -> Machine:
+    facts = _sysctl() if platform.system() == "Darwin" else {}
+    logical = os.cpu_count() or 1
+    memory = facts.get("hw.memsize")
+    return Machine(
+        architecture=_architecture(),
+        features=tuple(
+            sorted(ours for theirs, ours in _MACOS_FEATURES.items() if facts.get(theirs) == "1")
+        ),
+        cores=int(facts.get("hw.physicalcpu", logical)),
+        logical_cpus=logical,
+        memory_bytes=int(memory) if memory else None,
+        processor=facts.get("machdep.cpu.brand_string") or platform.machine(),
+        os=f"{platform.system()} {platform.mac_ver()[0] or platform.version()}".strip(),
+        kernel=platform.release(),
+    )
+
+
+def _architecture() -> str:
+    name = platform.machine().lower()
+    return _ARCHITECTURES.get(name, name.replace("_", "-"))
+
+
+def _sysctl() -> dict[str, str]:
+    output = subprocess.run(
+        ["/usr/sbin/sysctl", "hw", "machdep.cpu"], capture_output=True, text=True, check=False
+    ).stdout
+    pairs = (line.partition(": ") for line in output.splitlines())
+    return {name: value for name, _, value in pairs}
