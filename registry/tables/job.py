@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from registry.ids import uuid_column
 from registry.states import FailureClass, JobKind, JobState
@@ -35,6 +36,8 @@ class Job(models.Model):
     lease_until = models.DateTimeField(null=True)
     heartbeat_at = models.DateTimeField(null=True)
     cancel_requested = models.BooleanField(default=False)
+    # When the bell was last rung for it; the reaper rings again for what waits unheard.
+    rung_at = models.DateTimeField(default=timezone.now)
 
     progress = models.JSONField(default=dict)
     result = models.JSONField(default=dict)
@@ -52,11 +55,16 @@ class Job(models.Model):
     class Meta:
         constraints = [
             # One open job of a kind for a revision and target: asking twice is asking once.
+            # Two constraints, since SQLite cannot count two missing targets as equal.
             models.UniqueConstraint(
                 fields=["kind", "revision", "target"],
                 condition=Q(state__in=[JobState.QUEUED, JobState.LEASED]),
                 name="job_open_unique",
-                nulls_distinct=False,
+            ),
+            models.UniqueConstraint(
+                fields=["kind", "revision"],
+                condition=Q(state__in=[JobState.QUEUED, JobState.LEASED], target__isnull=True),
+                name="job_open_untargeted_unique",
             ),
             models.CheckConstraint(
                 condition=~Q(state=JobState.LEASED)
