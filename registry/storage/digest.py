@@ -1,0 +1,51 @@
+"""Digests of streams, and where a digest's bytes lie."""
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import BinaryIO
+
+from registry.ids import SHA256_RE
+
+PIECE_BYTES = 1 << 20
+
+
+def pieces(stream: BinaryIO) -> Iterator[bytes]:
+    """The stream's bytes, at most :data:`PIECE_BYTES` at a time."""
+    while piece := stream.read(PIECE_BYTES):
+        yield piece
+
+
+def sha256_of(stream: BinaryIO) -> str:
+    """The SHA-256 of all that is left in ``stream``, as lowercase hex."""
+    digest = hashlib.sha256()
+    for piece in pieces(stream):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def git_oid_of(stream: BinaryIO, size_bytes: int) -> str:
+    """Git's blob id of the ``size_bytes`` bytes left in ``stream``."""
+    digest = git_hasher(size_bytes)
+    for piece in pieces(stream):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def git_hasher(size_bytes: int) -> "hashlib._Hash":
+    """A SHA-1 that has read the header git puts before a blob's bytes."""
+    # SHA-1 is git's name for the bytes, not a proof of them; SHA-256 is what we trust.
+    return hashlib.sha1(f"blob {size_bytes}\0".encode(), usedforsecurity=False)
+
+
+def place(sha256: str) -> PurePosixPath:
+    """``ab/cd/abcd...``: the relative path of a digest's bytes.
+
+    DANGER: do not change. Everything ever stored lies where this function said.
+
+    Raises:
+        ValueError: ``sha256`` is not 64 lowercase hex digits, so no path may be made of it.
+    """
+    if not SHA256_RE.fullmatch(sha256):
+        raise ValueError(f"{sha256!r} is not a SHA-256")
+    return PurePosixPath(sha256[:2], sha256[2:4], sha256)

@@ -1,0 +1,84 @@
+r"""Git's names for content, computed without git.
+
+An id is the SHA-1 of ``<type> <length>\0`` and the object's bytes, so that clients which compare
+ids, and git itself, see a true repository::
+
+    blob    the bytes, or the pointer text where the file is in large file storage (LFS)
+    tree    entries "<mode> <name>\0<20 bytes of id>", sorted as if folders ended in "/"
+    commit  "tree <id>\nparent <id>\nauthor <line>\ncommitter <line>\n\n<message>\n"
+
+Sources: git's ``Documentation/gitformat-*`` and ``object-file.c``; git-lfs ``docs/spec.md``.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_FILE_MODE = b"100644"
+_FOLDER_MODE = b"40000"
+
+
+def blob_oid(data: bytes) -> str:
+    """The id of a file with these bytes."""
+    return _oid("blob", data)
+
+
+def lfs_pointer(sha256: str, size_bytes: int) -> bytes:
+    """The text git stores in place of a large file."""
+    return (
+        f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {size_bytes}\n"
+    ).encode()
+
+
+def tree_oid(files: Mapping[str, str]) -> str:
+    """The id of the root tree over ``files``: path to blob id, paths parted by ``/``."""
+    root = _Folder()
+    for path, oid in files.items():
+        *folders, name = path.split("/")
+        folder = root
+        for part in folders:
+            folder = folder.folders.setdefault(part, _Folder())
+        folder.files[name] = oid
+    return root.oid()
+
+
+def commit_oid(*, tree: str, parent: str | None, author_line: str, message: str) -> str:
+    """The id of a commit whose author also committed it.
+
+    Args:
+        tree: Root tree id.
+        parent: Parent commit id; ``None`` for a first commit.
+        author_line: ``Name <email> seconds zone``.
+        message: Without its closing line break.
+    """
+    lines = [f"tree {tree}"]
+    if parent:
+        lines.append(f"parent {parent}")
+    lines += [f"author {author_line}", f"committer {author_line}", "", message, ""]
+    return _oid("commit", "\n".join(lines).encode())
+
+
+@dataclass
+class _Folder:
+    files: dict[str, str] = field(default_factory=dict)
+    folders: dict[str, "_Folder"] = field(default_factory=dict)
+
+    def oid(self) -> str:
+        entries = [(name.encode(), _FILE_MODE, oid) for name, oid in self.files.items()]
+        # The slash only sorts: git orders a folder as if its name ended in one.
+        entries += [
+            (name.encode() + b"/", _FOLDER_MODE, folder.oid())
+            for name, folder in self.folders.items()
+        ]
+        return _oid(
+            "tree",
+            b"".join(
+                mode + b" " + name.removesuffix(b"/") + b"\0" + bytes.fromhex(oid)
+                for name, mode, oid in sorted(entries)
+            ),
+        )
+
+
+def _oid(kind: str, data: bytes) -> str:
+    header = f"{kind} {len(data)}\0".encode()
+    return hashlib.sha1(header + data, usedforsecurity=False).hexdigest()

@@ -1,0 +1,1 @@
+"""What people may write: paths, names, cards, licenses. Pure functions, no tables."""

@@ -1,0 +1,151 @@
+"""Model cards: the YAML front matter of README.md and the text below it.
+
+::
+
+    ---                       line 1
+    license: apache-2.0       front matter: the card's values
+    tags: [galaxy]
+    ---
+    # Galaxies                body: Markdown
+    Sorts galaxies by shape.  its first paragraph is the description
+
+The file itself is kept as it came, and every key, known or not, is kept in
+:attr:`Card.values`: what a later reader understands must not be lost by this one.
+"""
+
+import itertools
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from markdown_it import MarkdownIt
+
+from registry.validation.yaml_tree import forbidden_character, load, refuse
+
+MAX_CARD_BYTES = 1 << 20
+MAX_DESCRIPTION = 2000
+# The description is looked for here: Markdown takes time and a card may be a megabyte.
+_DESCRIPTION_WITHIN = 20_000
+
+_TEXTS = {"license_name": 200, "license_link": 2000, "pipeline_tag": 100, "library_name": 100}
+_TITLES = ("model_name", "title")
+_MAX_TITLE = 300
+_LISTS = {"tags": 200, "language": 100, "datasets": 500, "base_model": 500}
+_FENCE = re.compile(r"---[ \t]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A parsed card.
+
+    Attributes:
+        values: The front matter as plain JSON values.
+        body: The Markdown below it.
+        lines: Top key to its line in README.md.
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    body: str = ""
+    lines: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """``model_name``, else ``title``, else ""."""
+        return next((text for key in _TITLES if (text := self._text(key))), "")
+
+    @property
+    def task(self) -> str:
+        """``pipeline_tag``, the Hugging Face Hub's key for the task."""
+        return self._text("pipeline_tag")
+
+    @property
+    def library(self) -> str:
+        """``library_name``."""
+        return self._text("library_name")
+
+    @property
+    def tags(self) -> list[str]:
+        """``tags`` without repetition, in their order."""
+        return list(dict.fromkeys(texts_of(self.values.get("tags"))))
+
+    @property
+    def description(self) -> str:
+        """The first paragraph of the body that says something, as plain text."""
+        return _first_paragraph(self.body)
+
+    def _text(self, key: str) -> str:
+        return " ".join(texts_of(self.values.get(key))).strip()
+
+
+def parse(data: bytes) -> Card:
+    """Read README.md.
+
+    Raises:
+        Invalid: ``invalid_card``, naming the line.
+    """
+    if len(data) > MAX_CARD_BYTES:
+        refuse(1, f"the file has {len(data)} bytes, a card may have {MAX_CARD_BYTES}")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        refuse(data.count(b"\n", 0, error.start) + 1, "this is not UTF-8 text")
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    opened = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if opened is None or not _FENCE.fullmatch(lines[opened]):
+        return Card(body=text)
+    closed = next((n for n in range(opened + 1, len(lines)) if _FENCE.fullmatch(lines[n])), None)
+    if closed is None:
+        refuse(opened + 1, "the '---' that opens the card's values is never closed by another")
+    matter = lines[opened + 1 : closed]
+    for number, line in enumerate(matter, opened + 2):
+        if unseen := forbidden_character(line):
+            refuse(number, f"the character U+{ord(unseen):04X} is not taken here")
+    values, key_lines = load("\n".join(matter) + "\n", first_line=opened + 2)
+    if values is not None and not isinstance(values, dict):
+        refuse(opened + 2, "the card's values must be 'key: value' lines")
+    card = Card(values or {}, "\n".join(lines[closed + 1 :]), key_lines)
+    _check_known(card)
+    return card
+
+
+def texts_of(value: Any) -> list[str]:
+    """The texts a card gives where one text or a list of them may stand."""
+    items = value if isinstance(value, list) else [value]
+    return [_spelled(item) for item in items if item is not None and item != ""]
+
+
+def _spelled(item: Any) -> str:
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    return str(item).strip()
+
+
+def _check_known(card: Card) -> None:
+    """Check the keys the hub reads: their kind, and that they fit where they are shown."""
+    limits = _TEXTS | dict.fromkeys(_TITLES, _MAX_TITLE)
+    for key, most in (limits | _LISTS | {"license": 200}).items():
+        value = card.values.get(key)
+        line = card.lines.get(key, 1)
+        items = value if isinstance(value, list) else [value]
+        if isinstance(value, list) and key in limits:
+            refuse(line, f"'{key}' must be one text, not a list")
+        if any(isinstance(item, dict | list) for item in items):
+            refuse(line, f"'{key}' must be a text{'' if key in limits else ' or a list of texts'}")
+        if any(len(text) > most for text in texts_of(value)):
+            refuse(line, f"'{key}' is longer than {most} characters")
+
+
+def _first_paragraph(body: str) -> str:
+    tokens = MarkdownIt("commonmark").parse(body[:_DESCRIPTION_WITHIN])
+    for before, token in itertools.pairwise(tokens):
+        # level 0: a paragraph of its own, not one inside a list or a quotation.
+        if before.type == "paragraph_open" and before.level == 0:
+            text = "".join(
+                " " if child.type in {"softbreak", "hardbreak"} else child.content
+                for child in token.children or []
+                if child.type in {"text", "code_inline", "softbreak", "hardbreak"}
+            )
+            text = " ".join(text.replace("\0", "").split())
+            if text:
+                return text[:MAX_DESCRIPTION]
+    return ""

@@ -1,0 +1,165 @@
+"""What a card says about its license, as an SPDX expression.
+
+Cards write the Hugging Face Hub's lower-case ids. Most are SPDX ids in other letters; the rest
+name a known text that SPDX does not list, and become ``LicenseRef-<id>`` as SPDX foresees.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from license_expression import ExpressionError, LicenseSymbol, Licensing, get_spdx_licensing
+
+from registry.errors import Invalid
+
+MAX_LENGTH = 200
+_LICENSE_REF = re.compile(r"(?:DocumentRef-[A-Za-z0-9.-]+:)?LicenseRef-[A-Za-z0-9.-]+")
+_HINT = (
+    "Write an SPDX expression such as apache-2.0 or 'MIT OR Apache-2.0', or 'other' together "
+    "with license_name."
+)
+
+# Source: the table of licenses in the Hugging Face Hub's documentation on repository cards.
+_HF_TO_SPDX = {
+    "apple-ascl": "AML",
+    "odc-by": "ODC-By-1.0",
+    "odbl": "ODbL-1.0",
+    "pddl": "PDDL-1.0",
+    "lgpl-lr": "LGPLLR",
+    "c-uda": "C-UDA-1.0",
+}
+_HF_WITHOUT_SPDX = frozenset(
+    {
+        "apple-amlr",
+        "bigcode-openrail-m",
+        "bigscience-bloom-rail-1.0",
+        "bigscience-openrail-m",
+        "bsd",
+        "cc",
+        "creativeml-openrail-m",
+        "deepfloyd-if-license",
+        "fair-noncommercial-research-license",
+        "gemma",
+        "gfdl",
+        "gpl",
+        "grok2-community",
+        "h-research",
+        "intel-research",
+        "lgpl",
+        "llama2",
+        "llama3",
+        "llama3.1",
+        "llama3.2",
+        "llama3.3",
+        "llama4",
+        "openmdw-1.0",
+        "openrail",
+        "openrail++",
+    }
+)
+
+
+def license_of(card: Mapping[str, Any]) -> str:
+    """The SPDX expression of a card, "" where it names no license.
+
+    Several licenses in a list hold together.
+
+    Raises:
+        Invalid: ``license_unknown`` or, for ``other`` without a name, ``license_missing``.
+    """
+    given = card.get("license")
+    ids = given if isinstance(given, list) else [given]
+    parts = [_one(str(one).strip(), card) for one in ids if one is not None and str(one).strip()]
+    parts = [part for part in parts if part]
+    if len(parts) > 1:
+        parts = [str(_licensing().parse(" AND ".join(f"({part})" for part in parts)))]
+    expression = "".join(parts)
+    if len(expression) > MAX_LENGTH:
+        raise _unknown(expression, f"it is longer than {MAX_LENGTH} characters")
+    return expression
+
+
+def require_license(expression: str) -> str:
+    """``expression``, unless it is empty.
+
+    Raises:
+        Invalid: ``license_missing``.
+    """
+    if not expression:
+        raise Invalid(
+            "license_missing",
+            "The card names no license, so nobody may use the model.",
+            "Put a line such as 'license: apache-2.0' between '---' lines at the top of README.md.",
+            fields={"license": "missing"},
+        )
+    return expression
+
+
+def _one(text: str, card: Mapping[str, Any]) -> str:
+    lower = text.lower()
+    # The Hub's word for not knowing; absent is absent.
+    if lower == "unknown":
+        return ""
+    if lower == "other":
+        return _named(card)
+    if lower in _HF_TO_SPDX:
+        return _HF_TO_SPDX[lower]
+    if lower in _HF_WITHOUT_SPDX:
+        return f"LicenseRef-{lower.replace('+', '-plus')}"
+    return _spdx(text)
+
+
+def _named(card: Mapping[str, Any]) -> str:
+    name = str(card.get("license_name") or "").strip()
+    slug = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.")
+    if not slug:
+        raise Invalid(
+            "license_missing",
+            "'license: other' says nothing without a name.",
+            "Add 'license_name: <name>' and, if you can, 'license_link: <address or file>'.",
+            fields={"license_name": "missing"},
+        )
+    return f"LicenseRef-{slug}"
+
+
+def _spdx(text: str) -> str:
+    if len(text) > MAX_LENGTH:
+        raise _unknown(text, f"it is longer than {MAX_LENGTH} characters")
+    try:
+        parsed = _licensing().parse(text, strict=True)
+        unknown = [
+            symbol.key
+            for symbol in _licensing().license_symbols(parsed)
+            if symbol.key not in _licensing().known_symbols
+            and not _LICENSE_REF.fullmatch(symbol.key)
+        ]
+    except ExpressionError as error:
+        raise _unknown(text, str(error)) from error
+    if unknown:
+        raise _unknown(text, f"{unknown[0]!r} is not an SPDX id", like=unknown[0])
+    return str(parsed)
+
+
+def _unknown(text: str, why: str, *, like: str = "") -> Invalid:
+    near = difflib.get_close_matches(like.lower(), _spellings(), n=1, cutoff=0.75) if like else []
+    hint = f"Did you mean {_spellings()[near[0]]!r}? {_HINT}" if near else _HINT
+    return Invalid(
+        "license_unknown",
+        f"The license {text[:100]!r} is not known: {why}.",
+        hint,
+        fields={"license": why},
+    )
+
+
+@cache
+def _licensing() -> Licensing:
+    return get_spdx_licensing()
+
+
+@cache
+def _spellings() -> dict[str, str]:
+    """Every known id in lower case, to its proper spelling."""
+    spdx: dict[str, LicenseSymbol] = _licensing().known_symbols
+    return {key.lower(): key for key in spdx} | {key: key for key in _HF_WITHOUT_SPDX}
