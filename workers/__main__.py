@@ -13,7 +13,7 @@ import socket
 os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")
 
 from workers.app import app
-from workers.fleet import local
+from workers.jobs.device import register
 
 
 def main() -> None:
@@ -27,7 +27,7 @@ def main() -> None:
         return
     queue = "hub"
     if arguments.role == "target":
-        queue = f"target.{local.register().target}"
+        queue = f"target.{register().spec.slug}"
     app.worker_main(
         [
             *("worker", "--queues", queue, "--concurrency", "1"),

@@ -9,7 +9,7 @@ from hub.settings import env
 
 
 def secret_key(data_dir: Path) -> str:
-    """``HPCFAIR_SECRET_KEY``, else the content of ``secret.key``, made readable to its owner only."""
+    """``HPCFAIR_SECRET_KEY``, else the content of ``secret.key``, which only its owner can read."""
     given = env.text("HPCFAIR_SECRET_KEY", "")
     if given:
         return given
@@ -31,4 +31,4 @@ def _create(path: Path) -> None:
     except FileExistsError:
         pass
     finally:
-        os.unlink(temporary)
+        Path(temporary).unlink()

@@ -66,7 +66,8 @@ def perform(ticket: JobTicket, here: ThisMachine | None) -> None:
     except Exception as error:
         # The rig's fault, not the model's: another attempt may find it mended.
         logger.exception("%s %s broke", ticket.kind, ticket.mlmodel)
-        _fail(ticket, JobFailed("infrastructure", "internal_error", f"{type(error).__name__}: {error}"))
+        detail = f"{type(error).__name__}: {error}"
+        _fail(ticket, JobFailed("infrastructure", "internal_error", detail))
 
 
 def _fail(ticket: JobTicket, failure: JobFailed) -> None:

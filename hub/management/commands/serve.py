@@ -27,7 +27,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
-        parser.add_argument("--port", type=int, default=8000, help="port to listen on; 0: a free one")
+        parser.add_argument(
+            "--port", type=int, default=8000, help="port to listen on; 0: a free one"
+        )
         parser.add_argument("--threads", type=int, default=8, help="threads of each web process")
         parser.add_argument("--no-workers", action="store_true", help="serve pages and API only")
 
@@ -55,12 +57,13 @@ class Command(BaseCommand):
     def _prepare(self) -> None:
         self._say("hub", f"data folder {settings.DATA_DIR}")
         settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
-        self._say("hub", f"database {_without_password(settings.DATABASE_URL)}: bringing it up to date")
+        self._say("hub", f"bringing {_without_password(settings.DATABASE_URL)} up to date")
         call_command("migrate", interactive=False, verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
 
     def _welcome(self, address: str) -> None:
-        self._say("hub", f"ready: {address}  (sign up there, or: python manage.py user NAME --token)")
+        self._say("hub", f"ready: {address}")
+        self._say("hub", "sign up there, or: python manage.py user NAME --token")
         self._say("hub", "Ctrl-C ends everything")
 
     def _say(self, name: str, line: str) -> None:
@@ -93,9 +96,7 @@ def _web(options: dict[str, Any], port: int, address: str) -> Service:
 
 def _worker_services() -> list[Service]:
     names = {"beat": "beat", "inspector": "hub", "tuner": "target"}
-    return [
-        Service(name, (sys.executable, "-m", "workers", role)) for name, role in names.items()
-    ]
+    return [Service(name, (sys.executable, "-m", "workers", role)) for name, role in names.items()]
 
 
 def _is_up(address: str) -> bool:

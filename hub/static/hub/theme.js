@@ -1,0 +1,17 @@
+// Light or dark: the system's choice until a person makes one, which this browser remembers.
+(() => {
+  const root = document.documentElement;
+  const stored = localStorage.getItem("theme");
+  if (stored) root.dataset.theme = stored;
+  document.addEventListener("DOMContentLoaded", () => {
+    const toggle = document.querySelector("[data-theme-toggle]");
+    toggle.hidden = false;
+    toggle.addEventListener("click", () => {
+      const dark = root.dataset.theme
+        ? root.dataset.theme === "dark"
+        : matchMedia("(prefers-color-scheme: dark)").matches;
+      root.dataset.theme = dark ? "light" : "dark";
+      localStorage.setItem("theme", root.dataset.theme);
+    });
+  });
+})();
