@@ -9,8 +9,10 @@ Differs from ``yaml.safe_load`` where that would surprise:
 - Nesting, and the size an alias expands to, are bounded before anything is built.
 """
 
+import math
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import yaml
@@ -138,22 +140,10 @@ class _Builder:
 
     def _scalar(self, node: yaml.ScalarNode) -> bool | int | float | str | None:
         text = self._text(node)
-        match node.tag.removeprefix(_CORE):
-            case "str":
-                return text
-            case "null":
-                return None
-            case "bool":
-                return text.lower() == "true"
-            case "int" if len(text) <= _MAX_DIGITS:
-                return _whole(text)
-            case "float" if len(text) <= _MAX_DIGITS:
-                # What overflows has no JSON number either; its text loses nothing.
-                return value if abs(value := float(text)) != float("inf") else text
-            case "int" | "float":
-                return text
-            case _:
-                self._refuse(node, f"the tag {node.tag!r} is not taken here")
+        kind = node.tag.removeprefix(_CORE)
+        if kind not in _READ:
+            self._refuse(node, f"the tag {node.tag!r} is not taken here")
+        return _READ[kind](text)
 
     def _text(self, node: yaml.ScalarNode) -> str:
         text: str = node.value
@@ -174,10 +164,25 @@ def forbidden_character(text: str) -> str:
     )
 
 
-def _whole(text: str) -> int:
+def _whole(text: str) -> int | str:
     # YAML 1.2: a leading zero is only a zero, octal is 0o17.
     base = {"0o": 8, "0x": 16}.get(text[:2].lower(), 10)
-    return int(text, base)
+    return int(text, base) if len(text) <= _MAX_DIGITS else text
+
+
+def _real(text: str) -> float | str:
+    # What overflows has no JSON number either; its text loses nothing.
+    value = float(text)
+    return value if math.isfinite(value) else text
+
+
+_READ: dict[str, Callable[[str], bool | int | float | str | None]] = {
+    "str": str,
+    "null": lambda _: None,
+    "bool": lambda text: text.lower() == "true",
+    "int": _whole,
+    "float": _real,
+}
 
 
 def _key_lines(node: yaml.Node | None, first_line: int) -> dict[str, int]:
