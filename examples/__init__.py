@@ -1,0 +1,1 @@
+"""Things to publish and to learn from; no part of the hub."""

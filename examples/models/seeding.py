@@ -1,0 +1,161 @@
+"""Seeded weights for an architecture that came without any, so that signals neither die nor grow.
+
+Two steps. First every weight is drawn from its He distribution (He et al. 2015, section 2.2) and
+every normalisation is neutral. Then one batch goes through the network node by node and each layer
+is settled on what it sees: batch normalisations take the statistics of their input, as training
+would leave them, and layers without one are centred and rescaled to unit variance
+(data-dependent initialisation, Kraehenbuehl et al. 2016, section 3.1). Without the second step deep
+networks answer the same for every input, and no build could be told from a wrong one.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+Floats = npt.NDArray[np.float32]
+Arrays = dict[str, npt.NDArray[Any]]
+
+#: Standard deviation of the class scores over classes: a trained classifier is not indifferent.
+SCORE_SPREAD = 3.0
+_PASSES_THROUGH = frozenset({"Reshape", "Unsqueeze"})
+_NORMALISATION_ROLES = {1: "scale", 2: "shift", 3: "zero", 4: "one"}
+
+
+def draw_weights(graph: onnx.GraphProto, rng: np.random.Generator) -> None:
+    """Replace every ``ConstantOfShape`` of ``graph`` by a random initializer of the same name."""
+    constants = {i.name: numpy_helper.to_array(i) for i in graph.initializer}
+    roles = _roles(graph)
+    drawn: list[onnx.TensorProto] = []
+    for node in [node for node in graph.node if node.op_type == "ConstantOfShape"]:
+        shape = [int(size) for size in constants[node.input[0]]]
+        value = _draw(roles[node.output[0]], shape, rng)
+        drawn.append(numpy_helper.from_array(value, node.output[0]))
+        graph.node.remove(node)
+    graph.initializer.extend(drawn)
+
+
+def settle(model: onnx.ModelProto, feed: Mapping[str, npt.NDArray[Any]]) -> None:
+    """Run ``feed`` through ``model`` node by node and adapt each layer's weights to it."""
+    graph = model.graph
+    values: Arrays = {i.name: numpy_helper.to_array(i) for i in graph.initializer} | dict(feed)
+    weights = {i.name for i in graph.initializer}
+    source = _weight_sources(graph, weights)
+    normalised = {n.input[0] for n in graph.node if n.op_type == "BatchNormalization"}
+    last = [n for n in graph.node if n.op_type in {"Conv", "Gemm"}][-1]
+    for node in graph.node:
+        if node.op_type == "BatchNormalization":
+            seen = values[node.input[0]]
+            axes = (0, *range(2, seen.ndim))
+            values[node.input[3]] = seen.mean(axis=axes).astype(np.float32)
+            values[node.input[4]] = (seen.var(axis=axes) + 1e-3).astype(np.float32)
+        outputs = _run(model, node, values)
+        if node.op_type in {"Conv", "Gemm"} and node.output[0] not in normalised:
+            spread = SCORE_SPREAD if node is last else 1.0
+            _unit_variance(
+                node, source, values, outputs[0], spread=spread, centred=node is not last
+            )
+            outputs = _run(model, node, values)
+        values.update(zip(node.output, outputs, strict=True))
+    for initializer in graph.initializer:
+        initializer.CopyFrom(numpy_helper.from_array(values[initializer.name], initializer.name))
+
+
+def _roles(graph: onnx.GraphProto) -> dict[str, str]:
+    """What each tensor is to the layer that reads it, looking through reshapes of weights."""
+    users = {name: (node, i) for node in graph.node for i, name in enumerate(node.input)}
+    roles: dict[str, str] = {}
+    for name in list(users):
+        node, position = users[name]
+        while node.op_type in _PASSES_THROUGH and position == 0 and node.output[0] in users:
+            node, position = users[node.output[0]]
+        if node.op_type == "BatchNormalization":
+            roles[name] = _NORMALISATION_ROLES.get(position, "data")
+        elif node.op_type in {"Conv", "Gemm"}:
+            roles[name] = ("data", "weight", "shift")[position]
+        else:
+            roles[name] = {"Mul": "scale", "Add": "shift"}.get(node.op_type, "data")
+    return roles
+
+
+def _draw(role: str, shape: list[int], rng: np.random.Generator) -> Floats:
+    """A seeded tensor for ``role``; a weight is laid out ``[out, in, ...]``."""
+    match role:
+        case "weight":
+            # Fully connected weights of older exporters carry leading ones: [1, 1, out, in].
+            while len(shape) > 2 and shape[0] == 1:
+                shape = shape[1:]
+            fan_in = math.prod(shape[1:])
+            return rng.normal(0.0, math.sqrt(2.0 / fan_in), shape).astype(np.float32)
+        case "scale":
+            return (1.0 + rng.normal(0.0, 0.1, shape)).astype(np.float32)
+        case "shift":
+            return rng.normal(0.0, 0.1, shape).astype(np.float32)
+        case "zero":
+            return np.zeros(shape, np.float32)
+        case "one":
+            return np.ones(shape, np.float32)
+        case _:
+            raise ValueError(f"no layer says what a constant of shape {shape} is for")
+
+
+def _weight_sources(graph: onnx.GraphProto, weights: set[str]) -> dict[str, str]:
+    """Tensor name to the initializer it is, directly or through reshapes."""
+    sources = {name: name for name in weights}
+    for node in graph.node:
+        if node.op_type in _PASSES_THROUGH and node.input[0] in sources:
+            sources[node.output[0]] = sources[node.input[0]]
+    return sources
+
+
+def _run(model: onnx.ModelProto, node: onnx.NodeProto, values: Arrays) -> list[npt.NDArray[Any]]:
+    """Outputs of one node, computed alone by ONNX Runtime."""
+    names = [name for name in dict.fromkeys(node.input) if name]
+    inputs = [
+        helper.make_tensor_value_info(
+            name, helper.np_dtype_to_tensor_dtype(values[name].dtype), values[name].shape
+        )
+        for name in names
+    ]
+    outputs = [onnx.ValueInfoProto(name=name) for name in node.output]
+    alone = helper.make_model(
+        helper.make_graph([node], "alone", inputs, outputs),
+        opset_imports=model.opset_import,
+        ir_version=model.ir_version,
+    )
+    session = onnxruntime.InferenceSession(
+        alone.SerializeToString(), providers=["CPUExecutionProvider"]
+    )
+    result: list[npt.NDArray[Any]] = session.run(None, {name: values[name] for name in names})
+    return result
+
+
+def _unit_variance(
+    node: onnx.NodeProto,
+    source: Mapping[str, str],
+    values: Arrays,
+    output: Floats,
+    *,
+    spread: float,
+    centred: bool,
+) -> None:
+    """Rescale the weight of ``node`` so that its output has standard deviation ``spread``.
+
+    A ``centred`` convolution with a bias loses its mean per channel too. Not a dense layer, whose
+    mean over a handful of rows is most of what there is; nor the last convolution, whose channels
+    are classes that the pooling behind it could then not tell apart.
+    """
+    bias = values[node.input[2]] if len(node.input) > 2 else np.zeros(1, np.float32)
+    centred = centred and output.ndim == 4 and len(node.input) > 2
+    plain = output - bias.reshape(1, -1, *(1,) * (output.ndim - 2))
+    centre = plain.mean(axis=(0, 2, 3), keepdims=True) if centred else np.float32(0)
+    gain = np.float32(spread / (float((plain - centre).std()) + 1e-12))
+    for name in {node.input[1], source[node.input[1]]}:
+        values[name] = values[name] * gain
+    if centred:
+        values[node.input[2]] = (bias - gain * centre.ravel()).astype(np.float32)
