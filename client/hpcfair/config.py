@@ -1,0 +1,155 @@
+"""Where the hub is, who asks and where files are kept: environment first, then what login wrote.
+
+===================  ==============================================================
+``HPCFAIR_URL``      address of the hub
+``HPCFAIR_TOKEN``    access token
+``HPCFAIR_CACHE``    folder of the cache
+``HPCFAIR_CONFIG``   folder of ``config.json``, written by ``hpcfair login``
+``HPCFAIR_OFFLINE``  ``1``: never ask the hub, use what the cache holds
+===================  ==============================================================
+
+``config.json`` is ``{"url": <default hub>, "tokens": {<hub>: <token>}}``, readable by its owner
+alone. A token is only ever used for the hub it was given to.
+"""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import platformdirs
+
+from hpcfair.errors import BadConfig
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+_TRUE = {"1", "true", "yes", "on"}
+_FALSE = {"", "0", "false", "no", "off"}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a client needs to know of its surroundings."""
+
+    url: str
+    token: str | None = field(default=None, repr=False)
+    cache: Path = Path(platformdirs.user_cache_dir("hpcfair"))
+    offline: bool = False
+
+    @classmethod
+    def read(
+        cls,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        environment: Mapping[str, str] | None = None,
+    ) -> "Config":
+        """Arguments beat the environment, the environment beats ``config.json``.
+
+        ``HPCFAIR_TOKEN`` belongs to the hub the environment or the configuration names; it is not
+        sent to another one named in the code.
+
+        Raises:
+            BadConfig: a variable or the file holds something that cannot be meant.
+        """
+        env = os.environ if environment is None else environment
+        stored = _Stored.read(config_file(env))
+        ours = clean_url(env.get("HPCFAIR_URL") or stored.url or DEFAULT_URL)
+        chosen = clean_url(url) if url else ours
+        if token is None and chosen == ours:
+            token = env.get("HPCFAIR_TOKEN")
+        return cls(
+            url=chosen,
+            token=token or stored.tokens.get(chosen),
+            cache=Path(env.get("HPCFAIR_CACHE") or platformdirs.user_cache_dir("hpcfair")),
+            offline=_flag(env, "HPCFAIR_OFFLINE"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """The contents of ``config.json``."""
+
+    url: str = ""
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> "_Stored":
+        try:
+            data = json.loads(path.read_text("utf-8"))
+            tokens = {str(hub): str(token) for hub, token in data.get("tokens", {}).items()}
+            return cls(url=str(data.get("url", "")), tokens=tokens)
+        except FileNotFoundError:
+            return cls()
+        except (OSError, ValueError, AttributeError) as error:
+            raise BadConfig(
+                f"{path} cannot be read: {error}.", "Delete it and run `hpcfair login`."
+            ) from error
+
+    def write(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # mkstemp makes the file 0600 from its first moment; a rename keeps that.
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".config-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump({"url": self.url, "tokens": self.tokens}, file, indent=2)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+
+def config_file(environment: Mapping[str, str] | None = None) -> Path:
+    """The file ``hpcfair login`` writes."""
+    env = os.environ if environment is None else environment
+    folder = env.get("HPCFAIR_CONFIG") or platformdirs.user_config_dir("hpcfair")
+    return Path(folder) / "config.json"
+
+
+def keep_token(url: str, token: str) -> Path:
+    """Store a token for a hub and make that hub the default; returns the file."""
+    path = config_file()
+    stored = _Stored.read(path)
+    hub = clean_url(url)
+    _Stored(hub, {**stored.tokens, hub: token}).write(path)
+    return path
+
+
+def forget_token(url: str) -> bool:
+    """Remove the stored token of a hub; says whether there was one."""
+    path = config_file()
+    stored = _Stored.read(path)
+    hub = clean_url(url)
+    if hub not in stored.tokens:
+        return False
+    rest = {other: token for other, token in stored.tokens.items() if other != hub}
+    _Stored(stored.url, rest).write(path)
+    return True
+
+
+def clean_url(url: str) -> str:
+    """Scheme, host and path without a trailing slash.
+
+    Raises:
+        BadConfig: it is not an http(s) address, or carries a password, query or fragment.
+    """
+    parts = urlsplit(url.strip())
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise BadConfig(f"{url!r} is not the address of a hub.", "Write https://hub.example.org.")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise BadConfig(
+            f"The hub's address must not carry a user, query or fragment: host {parts.hostname}.",
+            "Give the token by `hpcfair login` or HPCFAIR_TOKEN.",
+        )
+    return f"{parts.scheme}://{parts.netloc.lower()}{parts.path.rstrip('/')}"
+
+
+def _flag(env: Mapping[str, str], name: str) -> bool:
+    value = env.get(name, "").strip().lower()
+    if value in _TRUE:
+        return True
+    if value in _FALSE:
+        return False
+    raise BadConfig(f"{name} is {value!r}.", "Write 1 or 0.")

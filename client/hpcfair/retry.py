@@ -1,0 +1,50 @@
+"""When to ask again, and how long to wait before."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+#: Answers that say "not now" rather than "no".
+PASSING_STATUS = frozenset({429, 502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Exponential backoff with full jitter, so that many clients do not come back together.
+
+    Attributes:
+        attempts: Requests sent at most, the first included.
+        base_s: Upper bound of the first wait; doubles with each.
+        cap_s: Upper bound of any wait, also of one the hub asks for.
+        jitter: Draws a number from [0, 1).
+    """
+
+    attempts: int = 4
+    base_s: float = 0.3
+    cap_s: float = 20.0
+    jitter: Callable[[], float] = random.random
+
+    def wait_s(self, attempt: int, retry_after: str | None = None) -> float:
+        """Seconds to wait after failed attempt number ``attempt`` (from 1).
+
+        ``retry_after`` is that header's value, seconds or a date, and is a lower bound.
+        """
+        backoff = self.jitter() * min(self.cap_s, self.base_s * 2.0 ** (attempt - 1))
+        return min(self.cap_s, max(backoff, _seconds(retry_after)))
+
+
+def _seconds(retry_after: str | None) -> float:
+    """The header's value in seconds from now; 0 where absent, past or unreadable (RFC 9110)."""
+    if not retry_after:
+        return 0.0
+    if retry_after.strip().isdigit():
+        return float(retry_after)
+    try:
+        moment = parsedate_to_datetime(retry_after)
+    except ValueError:
+        return 0.0
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,245 @@
+"""HTTP to the hub: one place for tokens, retries, timeouts, request names and refusals."""
+
+import platform
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, Self, cast
+from urllib.parse import quote, urljoin, urlsplit
+
+import httpx
+
+from hpcfair.config import Config
+from hpcfair.errors import HubError, HubUnreachable, Offline, class_of
+from hpcfair.retry import PASSING_STATUS, Retry
+
+#: Makes a request's body anew for each attempt.
+Body = Callable[[], Iterable[bytes]]
+Params = Mapping[str, str | int | float | None]
+
+_TIMEOUT = httpx.Timeout(60.0, connect=10.0)
+_IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE"})
+
+
+def user_agent() -> str:
+    """This client's name and version, and the Python it runs on."""
+    try:
+        ours = version("hpcfair")
+    except PackageNotFoundError:  # run from a source tree that is not installed
+        ours = "0"
+    return f"hpcfair/{ours} python/{platform.python_version()} {platform.system().lower()}"
+
+
+def quoted(path: str) -> str:
+    """``path`` as part of an address, its slashes kept."""
+    return quote(path, safe="/")
+
+
+class Transport:
+    """Requests to one hub. Threads may share it.
+
+    Args:
+        config: The hub, the token and whether to ask at all.
+        transport: Replaces the network in tests.
+        sleep: Replaces waiting in tests.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        retry: Retry | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.config = config
+        self._retry = retry or Retry()
+        self._sleep = sleep
+        self._http = httpx.Client(
+            transport=transport,
+            timeout=_TIMEOUT,
+            follow_redirects=True,
+            headers={"User-Agent": user_agent()},
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def get(self, path: str, params: Params | None = None) -> Any:
+        """The JSON at ``path``."""
+        return self.json("GET", path, params=params)
+
+    def post(self, path: str, body: Any, *, idempotent: bool = False) -> Any:
+        """The JSON answer to ``body``; ``idempotent`` allows asking again after a failure."""
+        return self.json("POST", path, body=body, idempotent=idempotent)
+
+    def json(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params | None = None,
+        body: Any = None,
+        idempotent: bool = False,
+    ) -> Any:
+        """Send JSON, get JSON (``None`` for an empty answer).
+
+        Raises:
+            HubError: the hub refused; the class follows from its code.
+            HubUnreachable: no answer, or not JSON.
+        """
+        with self.open(method, path, params=params, body=body, idempotent=idempotent) as response:
+            data = response.read()
+            if not data:
+                return None
+            try:
+                return response.json()
+            except ValueError as error:
+                raise HubUnreachable(
+                    f"{_plain(response.url)} answered with something that is not JSON.",
+                    f"Is {self.config.url} a hub? Set HPCFAIR_URL or run `hpcfair login`.",
+                ) from error
+
+    @contextmanager
+    def open(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Params | None = None,
+        body: Any = None,
+        content: Body | None = None,
+        headers: Mapping[str, str] | None = None,
+        idempotent: bool = False,
+    ) -> Iterator[httpx.Response]:
+        """A successful answer whose body is not read yet.
+
+        Connection errors and passing refusals are retried where repeating cannot do harm; 429
+        always, as the hub then has done nothing.
+
+        Args:
+            path: Path on the hub, or an absolute address; only the hub itself gets the token.
+            content: Makes the raw body; excludes ``body``.
+
+        Raises:
+            HubError: the hub refused.
+            HubUnreachable: no answer came.
+        """
+        if self.config.offline:
+            raise Offline(
+                f"{method} {path} needs the hub, and HPCFAIR_OFFLINE is set.",
+                "Unset it, or use what `hpcfair cache list` shows.",
+            )
+        send = self._sender(method, path, params, body, content, headers)
+        response = self._persist(send, repeatable=idempotent or method in _IDEMPOTENT)
+        try:
+            if response.status_code >= 400:
+                raise self._refusal(response)
+            yield response
+        except httpx.RequestError as error:
+            raise self._unreachable(error) from error
+        finally:
+            response.close()
+
+    def _sender(
+        self,
+        method: str,
+        path: str,
+        params: Params | None,
+        body: Any,
+        content: Body | None,
+        headers: Mapping[str, str] | None,
+    ) -> Callable[[], httpx.Response]:
+        url = urljoin(f"{self.config.url}/", path.lstrip("/") if "://" not in path else path)
+        given = {key: value for key, value in (params or {}).items() if value not in (None, "")}
+        # One name for all attempts, so that the hub's log shows them as one wish.
+        named = {"X-Request-Id": uuid.uuid4().hex, **(headers or {})}
+        if self.config.token and _origin(url) == _origin(self.config.url):
+            named["Authorization"] = f"Bearer {self.config.token}"
+
+        def send() -> httpx.Response:
+            request = self._http.build_request(
+                method,
+                url,
+                params=given or None,
+                json=body,
+                content=content() if content else None,
+                headers=named,
+            )
+            return self._http.send(request, stream=True)
+
+        return send
+
+    def _persist(self, send: Callable[[], httpx.Response], *, repeatable: bool) -> httpx.Response:
+        for attempt in range(1, self._retry.attempts + 1):
+            last = attempt == self._retry.attempts
+            try:
+                response = send()
+            except httpx.RequestError as error:
+                if last or not repeatable:
+                    raise self._unreachable(error) from error
+                self._sleep(self._retry.wait_s(attempt))
+                continue
+            passing = response.status_code in PASSING_STATUS
+            if last or not passing or not (repeatable or response.status_code == 429):
+                return response
+            response.close()
+            self._sleep(self._retry.wait_s(attempt, response.headers.get("Retry-After")))
+        raise AssertionError("Retry.attempts is at least 1")
+
+    def _unreachable(self, error: httpx.RequestError) -> HubUnreachable:
+        what = str(error) or type(error).__name__
+        return HubUnreachable(
+            f"The hub at {self.config.url} does not answer: {what}.",
+            "Check the address and the network; HPCFAIR_URL says where the hub is.",
+        )
+
+    def _refusal(self, response: httpx.Response) -> HubError:
+        try:
+            problem = response.read() and response.json()
+        except (ValueError, httpx.RequestError):
+            problem = None
+        status = response.status_code
+        if not isinstance(problem, dict):
+            problem = {}
+        code = str(problem.get("code") or f"http_{status}")
+        fields = problem.get("fields")
+        return class_of(code, status)(
+            str(problem.get("detail") or f"{_plain(response.url)} answered {status}."),
+            str(problem.get("hint") or ""),
+            code=code,
+            status=status,
+            fields=cast("dict[str, str]", fields) if isinstance(fields, dict) else None,
+            request_id=response.headers.get("X-Request-Id")
+            or response.request.headers["X-Request-Id"],
+        )
+
+
+def pages(http: Transport, path: str, params: Params | None = None) -> Iterator[Any]:
+    """All items of a keyset-paged list, page after page as they are wanted."""
+    cursor: str | None = None
+    while True:
+        page = http.get(path, {**(params or {}), "cursor": cursor})
+        yield from page["items"]
+        cursor = page.get("next")
+        if not cursor:
+            return
+
+
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    default = {"http": 80, "https": 443}.get(parts.scheme)
+    return parts.scheme, parts.hostname, parts.port or default
+
+
+def _plain(url: httpx.URL) -> str:
+    """An address without its query, which may carry a signature."""
+    return str(url.copy_with(query=None))
