@@ -39,6 +39,10 @@ class ReferenceFailed(EngineError):
         self.outcome: Outcome = outcome
 
 
+class BaselineFailed(EngineError):
+    """The baseline's process ended badly during a comparison: not the candidate's fault."""
+
+
 class WrongOutput(EngineError):
     """Outputs differ from the reference in kind: a name, a shape, a NaN or an infinity."""
 

@@ -1,0 +1,221 @@
+"""Candidate against baseline: rounds of ABBA blocks through two open sessions.
+
+A round is baseline, candidate, candidate, baseline (processes with odd numbers swap the sides),
+so a steady drift of the machine cancels within it. Sides alternate, they never run at once: a
+comparison under each other's load would measure the load.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+
+import numpy as np
+
+from workers.engine.contention import Load, read_load, stall_share
+from workers.engine.errors import BaselineFailed, CandidateFailed
+from workers.engine.ports import Clock, RunningSession
+from workers.engine.ratios import (
+    FEWEST_ROUNDS,
+    half_width,
+    ratio_interval,
+    round_ratios,
+    verdict,
+    without,
+)
+from workers.engine.types import Block, Measurement, Timing
+
+#: Long enough that a timer tick or an interrupt does not decide a block.
+BLOCK_S = 0.03
+#: Worker threads of ONNX Runtime spin for about 40 ms after a run (measured, version 1.31): the
+#: other side would share its cores with them.
+SETTLE_S = 0.05
+#: Samples of one side in a round at most, so that a record of fifty rounds stays below 10,000.
+MOST_RUNS = 100
+#: Untimed share of a block: caches and branch predictors have forgotten this side meanwhile.
+WARM_SHARE = 0.25
+#: A round in which tasks waited for a core this share of the time had company.
+CONTENDED_SHARE = 0.25
+#: Rounds before a candidate may be given up, and how far above the bar all of them must lie. That
+#: a candidate as good as the bar shows this by chance has probability 0.5**3 even without the
+#: margin (sign test), and then one trial in a search is lost, not the search.
+PRUNE_ROUNDS, PRUNE_MARGIN = 3, 0.10
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When a measurement ends.
+
+    Attributes:
+        half_width: Relative half-width of the ratio's interval aimed at.
+        seconds: Cap; at least ``PRUNE_ROUNDS`` rounds run whatever they take.
+        rounds: Cap on rounds; ``None`` is unbounded.
+        hopeless_above: Give up on a candidate that is clearly slower than this ratio.
+    """
+
+    half_width: float
+    seconds: float
+    rounds: int | None = None
+    hopeless_above: float | None = None
+
+    def describe(self) -> str:
+        return (
+            f"half-width of the 95 % interval at most {self.half_width:g} after "
+            f"{FEWEST_ROUNDS} rounds, or {self.seconds:g} s"
+            + (f", or {self.rounds} rounds a process" if self.rounds else "")
+        )
+
+
+@dataclass(slots=True)
+class Rounds:
+    """What was measured so far, over one or several processes; grows, then becomes data."""
+
+    blocks: list[Block] = field(default_factory=list)
+    contended: list[int] = field(default_factory=list)
+    stalls: list[float] = field(default_factory=list)
+    switches: list[int] = field(default_factory=list)
+    loads: list[Load] = field(default_factory=list)
+    pruned: bool = False
+
+    def measurement(self, wanted: float) -> Measurement:
+        """Ratio, interval, verdict and quality of all rounds.
+
+        Contended rounds stay among the samples; the ratio leaves them out while enough others
+        remain.
+        """
+        used = without(self.blocks, self.contended)
+        ratio = ratio_interval(used)
+        said = verdict(ratio, len(used), wanted)
+        quality = {
+            "unstable": said == "unstable" or half_width(ratio) > wanted,
+            "load_before": self.loads[0].average,
+            "load_after": self.loads[-1].average,
+            "involuntary_switches": sum(self.switches) if self.switches else None,
+            "cpu_stall_share": max(self.stalls, default=None),
+            "contended_rounds": list(self.contended) or None,
+            "pruned": self.pruned or None,
+        }
+        return Measurement(
+            blocks=tuple(self.blocks),
+            ratio=ratio,
+            candidate_p50_ns=_p50([block.candidate_ns for block in used]),
+            baseline_p50_ns=_p50([block.baseline_ns for block in used]),
+            verdict=said,
+            quality={name: value for name, value in quality.items() if value is not None},
+        )
+
+
+def measure(
+    baseline: RunningSession,
+    candidate: RunningSession,
+    rule: Rule,
+    clock: Clock,
+    *,
+    load: Callable[[], Load] = read_load,
+) -> Measurement:
+    """Compare within one process of each side until ``rule`` says enough.
+
+    Raises:
+        CandidateFailed: the candidate's process ended badly.
+        BaselineFailed: the baseline's did.
+    """
+    rounds = Rounds()
+    measure_into(rounds, baseline, candidate, rule, clock, load=load)
+    return rounds.measurement(rule.half_width)
+
+
+def measure_into(
+    rounds: Rounds,
+    baseline: RunningSession,
+    candidate: RunningSession,
+    rule: Rule,
+    clock: Clock,
+    *,
+    process: int = 0,
+    load: Callable[[], Load] = read_load,
+) -> None:
+    """Add the rounds of one more process of each side; raises as :func:`measure`."""
+    started = clock.monotonic()
+    pair = _Pair(baseline, candidate, clock, process)
+    first = len(rounds.blocks)
+    rounds.loads.append(load())
+    while not _enough(rounds, first, rule, clock.monotonic() - started):
+        before, at = load(), clock.monotonic()
+        block, switches = pair.round()
+        share = stall_share(before, load(), clock.monotonic() - at)
+        if share is not None:
+            rounds.stalls.append(share)
+            if share > CONTENDED_SHARE:
+                rounds.contended.append(len(rounds.blocks))
+        rounds.switches.extend(switches)
+        rounds.blocks.append(block)
+    rounds.loads.append(load())
+
+
+def _enough(rounds: Rounds, first: int, rule: Rule, spent_s: float) -> bool:
+    """Whether to stop, before a round that would take as long as those before it."""
+    done = len(rounds.blocks) - first
+    if rule.rounds is not None and done >= rule.rounds:
+        return True
+    if done < PRUNE_ROUNDS:
+        return False
+    if rule.hopeless_above is not None:
+        bar = rule.hopeless_above * (1 + PRUNE_MARGIN)
+        rounds.pruned = bool(np.min(round_ratios(rounds.blocks[first:])) > bar)
+    if rounds.pruned or spent_s * (done + 1) / done > rule.seconds:
+        return True
+    used = without(rounds.blocks, rounds.contended)
+    return len(used) >= FEWEST_ROUNDS and half_width(ratio_interval(used)) <= rule.half_width
+
+
+class _Pair:
+    """Two sessions, warmed up, each with the number of runs that fill a block."""
+
+    def __init__(
+        self, baseline: RunningSession, candidate: RunningSession, clock: Clock, process: int
+    ) -> None:
+        self._clock = clock
+        self._process = process
+        self._sides: dict[str, RunningSession] = {"baseline": baseline, "candidate": candidate}
+        self._runs = {side: self._calibrate(side) for side in self._sides}
+        self._last = ""
+
+    def round(self) -> tuple[Block, list[int]]:
+        """One ABBA round and the involuntary context switches of its blocks, where known."""
+        outer, inner = ("baseline", "candidate")
+        if self._process % 2:
+            outer, inner = inner, outer
+        timings = [(outer, self._block(outer, 1)), (inner, self._block(inner, 2))]
+        timings.append((outer, self._block(outer, 1)))
+        samples = {
+            side: tuple(ns for name, timing in timings if name == side for ns in timing.samples_ns)
+            for side in self._sides
+        }
+        switches = [
+            t.involuntary_switches for _, t in timings if t.involuntary_switches is not None
+        ]
+        return Block(self._process, samples["baseline"], samples["candidate"]), switches
+
+    def _block(self, side: str, blocks: int) -> Timing:
+        if side != self._last:
+            self._clock.sleep(SETTLE_S)
+            self._last = side
+        runs = self._runs[side]
+        return self._time(side, runs * blocks, max(1, ceil(runs * WARM_SHARE)))
+
+    def _calibrate(self, side: str) -> int:
+        """Runs that fill ``BLOCK_S``; the first runs of a session allocate and are not counted."""
+        self._clock.sleep(SETTLE_S)
+        typical_s = float(np.median(self._time(side, 3, 2).samples_ns)) / 1e9
+        return max(1, min(MOST_RUNS // 2, ceil(BLOCK_S / max(typical_s, 1e-9))))
+
+    def _time(self, side: str, runs: int, warmup: int) -> Timing:
+        try:
+            return self._sides[side].time(runs, warmup)
+        except CandidateFailed as error:
+            if side == "baseline":
+                raise BaselineFailed(str(error)) from error
+            raise
+
+
+def _p50(samples: Sequence[tuple[int, ...]]) -> int:
+    return int(np.median(np.concatenate([np.asarray(each, np.int64) for each in samples])))

@@ -1,0 +1,201 @@
+"""Test tensors: the revision's own samples where it has any, seeded random ones otherwise."""
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from workers.engine.ports import Array
+from workers.engine.types import TensorSpec, Workload
+
+#: Size of a named dimension that nobody stated: small, yet enough for a network that halves an
+#: image five times. The leading dimension is the batch, and latency is of one sample.
+OPEN_SIZE = 32
+#: Token ids of every usual table, yet not all alike.
+OPEN_BOUND = 100
+RANDOM_CASES = 3
+#: Rows fed at once where the batch is open; rounds of a pipe cost more than small batches.
+CHUNK_ROWS = 32
+#: Rows of the samples file used: as many as cost 2e11 multiply-accumulates (about 4 s of one core
+#: in float32 without optimisations), within these bounds.
+CHECK_MACS, FEWEST_ROWS, MOST_ROWS = 200_000_000_000, 16, 512
+
+
+@dataclass(frozen=True, slots=True)
+class TestSet:
+    """What every build is checked on, and the one input it is timed on.
+
+    Attributes:
+        cases: Inputs of one run each, by tensor name.
+        labels: ``int64[n]`` over the rows of all cases in order; ``None`` without labels.
+        timing: One sample.
+        source: ``samples`` of the revision, or ``random`` from ``seed``.
+    """
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    cases: tuple[dict[str, Array], ...]
+    labels: Array | None
+    timing: dict[str, Array]
+    source: Literal["samples", "random"]
+    seed: int
+
+
+def sample_rows(workload: Workload) -> int:
+    """How many rows of the samples file to check a build on."""
+    affordable = CHECK_MACS // workload.macs if workload.macs else FEWEST_ROWS
+    return max(FEWEST_ROWS, min(MOST_ROWS, affordable))
+
+
+def read_samples(path: Path, rows: int) -> dict[str, Array]:
+    """The first ``rows`` rows of each array of a samples file.
+
+    Parses a stranger's file: call it in a limited child process only.
+
+    Raises:
+        ValueError: it is not a ``.npz``, or it holds pickled objects.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: np.ascontiguousarray(archive[name][:rows]) for name in archive.files}
+    except (OSError, ValueError, EOFError, IndexError, AttributeError, zipfile.BadZipFile) as error:
+        # np.load of a plain .npy gives an array, which is no context manager: AttributeError.
+        raise ValueError(f"{path.name} is not a readable .npz without pickles: {error}") from error
+
+
+def make_test_set(workload: Workload, samples: Mapping[str, Array], seed: int) -> TestSet:
+    """Test tensors of a workload, from what :meth:`Device.samples` gave.
+
+    Samples win over random tensors: a trained network is only meaningful on inputs of its kind.
+
+    Raises:
+        ValueError: the samples do not fit the graph's signature, or a dtype has no random values.
+    """
+    if not samples:
+        cases = tuple(random_inputs(workload, seed + i) for i in range(RANDOM_CASES))
+        return TestSet(cases, None, cases[0], "random", seed)
+    arrays = {spec.name: _checked(spec, samples) for spec in workload.inputs}
+    counts = {len(array) for array in arrays.values()}
+    if len(counts) != 1 or 0 in counts:
+        raise ValueError(f"inputs of the samples need equal numbers of rows, not {sorted(counts)}")
+    rows, chunk = counts.pop(), _chunk(workload.inputs, arrays)
+    if rows < chunk:
+        raise ValueError(f"the samples have {rows} rows; one batch of this graph takes {chunk}")
+    used = rows - rows % chunk
+    cases = tuple(_cut(workload.inputs, arrays, at, chunk) for at in range(0, used, chunk))
+    open_batch = all(spec.shape and isinstance(spec.shape[0], str) for spec in workload.inputs)
+    timing = _cut(workload.inputs, arrays, 0, 1) if open_batch else cases[0]
+    return TestSet(cases, _labels(samples, rows, used), timing, "samples", seed)
+
+
+def random_inputs(workload: Workload, seed: int) -> dict[str, Array]:
+    """One input per tensor: floats standard normal and never zero, integers in a safe range.
+
+    Zeros would flatter: kernels skip them and processors burn less power on them. Integer inputs
+    stay below ``workload.integer_bounds``; a mask is all ones, a segment id 0 or 1.
+
+    Raises:
+        ValueError: a dtype has no random values here.
+    """
+    rng = np.random.default_rng(seed)
+    sizes = open_sizes(workload)
+    return {
+        spec.name: _random(
+            rng, spec, tuple(d if isinstance(d, int) else sizes[d] for d in spec.shape), workload
+        )
+        for spec in workload.inputs
+    }
+
+
+def open_sizes(workload: Workload) -> dict[str, int]:
+    """Sizes of the inputs' named dimensions: as stated, else 1 for one that only ever leads (the
+    batch) and ``OPEN_SIZE`` for the rest."""
+    named = [
+        (axis, size)
+        for spec in workload.inputs
+        for axis, size in enumerate(spec.shape)
+        if isinstance(size, str)
+    ]
+    inner = {name for axis, name in named if axis}
+    return {
+        name: workload.dimensions.get(name, OPEN_SIZE if name in inner else 1) for _, name in named
+    }
+
+
+def _random(
+    rng: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...], workload: Workload
+) -> Array:
+    try:
+        dtype = np.dtype(spec.dtype)
+    except TypeError as error:
+        raise ValueError(f"{spec.name}: no random tensors of type {spec.dtype}") from error
+    name = spec.name.lower()
+    match dtype.kind:
+        case "f":
+            values = rng.standard_normal(shape).astype(dtype)
+            values[values == 0] = 1
+            return values
+        case "i" | "u" if "mask" in name:
+            return np.ones(shape, dtype)
+        case "i" | "u":
+            hinted = 2 if "type" in name or "segment" in name else OPEN_BOUND
+            bound = min(workload.integer_bounds.get(spec.name, hinted), np.iinfo(dtype).max)
+            return rng.integers(0, max(bound, 1), shape).astype(dtype)
+        case "b":
+            return np.ones(shape, dtype) if "mask" in name else rng.random(shape) < 0.5
+        case _:
+            raise ValueError(f"{spec.name}: no random tensors of type {spec.dtype}")
+
+
+def _checked(spec: TensorSpec, samples: Mapping[str, Array]) -> Array:
+    """The samples of one input, if they fit: batched (same rank) or one whole input a row."""
+    array = samples.get(f"inputs/{spec.name}")
+    if array is None:
+        raise ValueError(f"the samples lack inputs/{spec.name}")
+    if array.dtype != np.dtype(spec.dtype):
+        raise ValueError(f"inputs/{spec.name} is {array.dtype}, the graph takes {spec.dtype}")
+    whole = array.ndim == len(spec.shape) + 1
+    shape = array.shape[1:]
+    wanted = spec.shape if whole else spec.shape[1:]
+    fits = array.ndim in {len(spec.shape), len(spec.shape) + 1} and all(
+        isinstance(size, str) or size == have for size, have in zip(wanted, shape, strict=True)
+    )
+    if not fits or not array.ndim:
+        raise ValueError(
+            f"inputs/{spec.name} has shape {array.shape}, the graph takes {spec.shape}"
+        )
+    return array
+
+
+def _chunk(specs: Sequence[TensorSpec], arrays: Mapping[str, Array]) -> int:
+    """Rows that make up one run."""
+    batches = {spec.shape[0] if arrays[spec.name].ndim == len(spec.shape) else 1 for spec in specs}
+    fixed = {batch for batch in batches if isinstance(batch, int)}
+    if len(fixed) > 1:
+        raise ValueError(f"inputs of one run would need different numbers of rows: {sorted(fixed)}")
+    if fixed:
+        return fixed.pop()
+    return min(CHUNK_ROWS, *(len(array) for array in arrays.values()))
+
+
+def _cut(
+    specs: Sequence[TensorSpec], arrays: Mapping[str, Array], at: int, rows: int
+) -> dict[str, Array]:
+    return {
+        spec.name: arrays[spec.name][at : at + rows]
+        if arrays[spec.name].ndim == len(spec.shape)
+        else arrays[spec.name][at]
+        for spec in specs
+    }
+
+
+def _labels(samples: Mapping[str, Array], rows: int, used: int) -> Array | None:
+    labels = samples.get("labels")
+    if labels is None:
+        return None
+    if labels.shape != (rows,) or labels.dtype.kind not in "iu":
+        raise ValueError(f"labels must be int64[{rows}], not {labels.dtype}{list(labels.shape)}")
+    return labels[:used].astype(np.int64)
