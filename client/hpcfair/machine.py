@@ -15,37 +15,11 @@ from hpcfair import _linux
 
 #: Instruction-set extensions that decide how fast a network runs, as Linux spells them.
 FEATURES = frozenset(
-    [
-        "sse4_2",
-        "avx",
-        "f16c",
-        "fma",
-        "avx2",
-        "avx_vnni",
-        "avx512f",
-        "avx512bw",
-        "avx512dq",
-        "avx512vl",
-        "avx512_vnni",
-        "avx512_bf16",
-        "avx512_fp16",
-        "amx_tile",
-        "amx_bf16",
-        "amx_fp16",
-        "amx_int8",
-        "asimd",
-        "asimdhp",
-        "asimddp",
-        "asimdfhm",
-        "i8mm",
-        "bf16",
-        "sve",
-        "sve2",
-        "svebf16",
-        "svei8mm",
-        "sme",
-        "sme2",
-    ]
+    (  # noqa: SIM905  one name a line would take a screen
+        "sse4_2 avx f16c fma avx2 avx_vnni avx512f avx512bw avx512dq avx512vl avx512_vnni"
+        " avx512_bf16 avx512_fp16 amx_tile amx_bf16 amx_fp16 amx_int8"
+        " asimd asimdhp asimddp asimdfhm i8mm bf16 sve sve2 svebf16 svei8mm sme sme2"
+    ).split()
 )
 
 _ARCHITECTURES = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "arm64"}

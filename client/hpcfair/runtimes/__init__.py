@@ -1,0 +1,1 @@
+"""Runtimes: each opens a build's files and runs them. The hub's workers measure through these."""
