@@ -1,0 +1,1 @@
+"""REST API: HTTP in, one service or selector, HTTP out."""

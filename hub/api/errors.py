@@ -1,0 +1,199 @@
+"""Refusals as ``application/problem+json`` (RFC 9457). The only place that knows HTTP statuses.
+
+::
+
+    {"type": ".../docs/errors#stale_parent", "title": "Branch moved on", "status": 409,
+     "code": "stale_parent", "detail": "...", "hint": "...", "fields": {"parent": "..."}}
+
+A program reads ``code``; ``title`` names the code, ``detail`` says what is wrong with this request
+and ``hint`` what to do about it.
+"""
+
+import logging
+import re
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.core.signals import got_request_exception
+from django.http import Http404
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from registry.errors import (
+    CODES,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    RegistryError,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+)
+
+logger = logging.getLogger(__name__)
+
+CONTENT_TYPE = "application/problem+json"
+_REQUEST_ID = re.compile(r"[0-9A-Za-z-]{8,64}")
+REALM = 'Bearer realm="HPCFair"'
+
+#: What the domain can refuse.
+STATUSES: dict[type[RegistryError], int] = {
+    Unauthenticated: 401,
+    Forbidden: 403,
+    NotFound: 404,
+    Conflict: 409,
+    Invalid: 400,
+    TooLarge: 413,
+    Unavailable: 503,
+}
+
+#: What the framework can refuse: code and hint.
+FRAMEWORK: dict[type[exceptions.APIException], tuple[str, str]] = {
+    exceptions.ParseError: ("invalid_request", "Send a JSON document."),
+    exceptions.NotAuthenticated: ("not_authenticated", "Send a token, or sign in."),
+    exceptions.AuthenticationFailed: ("token_invalid", "Send a valid token."),
+    exceptions.PermissionDenied: ("permission_denied", ""),
+    exceptions.NotFound: ("page_not_found", "/api/docs lists the addresses."),
+    exceptions.MethodNotAllowed: ("method_not_allowed", "The Allow header lists what is."),
+    exceptions.NotAcceptable: ("not_acceptable", "The API answers in JSON."),
+    exceptions.UnsupportedMediaType: (
+        "unsupported_media_type",
+        "Send JSON with Content-Type: application/json.",
+    ),
+    exceptions.Throttled: ("rate_limited", "Wait as long as the Retry-After header says."),
+}
+
+
+def handle(error: Exception, context: dict[str, Any]) -> Response:
+    """Django REST framework's exception handler: every error becomes a problem document."""
+    match known := _translated(error):
+        case RegistryError():
+            return _refusal(known)
+        case exceptions.ValidationError():
+            return _invalid(known)
+        case exceptions.APIException():
+            return _framework(known)
+    return _unexpected(error, context)
+
+
+def _translated(error: Exception) -> Exception:
+    """Django's own refusals as those of the REST framework or of the domain."""
+    match error:
+        case Http404():
+            return exceptions.NotFound("There is nothing at this address.")
+        case PermissionDenied():
+            return exceptions.PermissionDenied()
+        case RequestDataTooBig():
+            return body_too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0)
+        case SuspiciousOperation():
+            return exceptions.ParseError("The request is malformed.")
+    return error
+
+
+def problem(
+    code: str,
+    status: int,
+    detail: str,
+    hint: str = "",
+    *,
+    fields: dict[str, str] | None = None,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    """One problem document."""
+    document = {
+        "type": f"{settings.HUB_URL}/docs/errors#{code}",
+        "title": CODES[code],
+        "status": status,
+        "code": code,
+        "detail": detail,
+        "hint": hint,
+        "fields": fields or {},
+    }
+    return Response(document, status, headers=headers, content_type=CONTENT_TYPE)
+
+
+def body_too_large(limit: int) -> TooLarge:
+    """The refusal of a body over ``limit`` bytes."""
+    return TooLarge(
+        "body_too_large",
+        f"The body is larger than the {limit} bytes this address takes.",
+        "Files go to PUT /api/v1/blobs/{sha256}, each on its own; JSON bodies stay small.",
+    )
+
+
+def status_of(error: RegistryError) -> int:
+    """The HTTP status of a refusal, decided by its class."""
+    return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+
+
+def _refusal(error: RegistryError) -> Response:
+    status = status_of(error)
+    headers = {}
+    if status == 401:
+        headers["WWW-Authenticate"] = (
+            REALM if error.code == "not_authenticated" else f'{REALM}, error="invalid_token"'
+        )
+    elif error.code == "scope_missing":
+        headers["WWW-Authenticate"] = f'{REALM}, error="insufficient_scope"'
+    elif status == 503:
+        headers["Retry-After"] = "5"
+    return problem(
+        error.code, status, error.detail, error.hint, fields=error.fields, headers=headers
+    )
+
+
+def _invalid(error: exceptions.ValidationError) -> Response:
+    fields = dict(_flatten(error.detail))
+    detail = "; ".join(f"{name}: {what}" if name else what for name, what in fields.items())
+    return problem("invalid_request", 400, detail, "Correct the fields named.", fields=fields)
+
+
+def _framework(error: exceptions.APIException) -> Response:
+    known = next((kind for kind in type(error).__mro__ if kind in FRAMEWORK), None)
+    code, hint = FRAMEWORK[known] if known else ("invalid_request", "")
+    headers = {}
+    if error.status_code == 401:
+        headers["WWW-Authenticate"] = REALM
+    wait_s = getattr(error, "wait", None)
+    if wait_s is not None:
+        headers["Retry-After"] = str(max(1, round(wait_s)))
+    return problem(code, error.status_code, str(error.detail), hint, headers=headers)
+
+
+def _unexpected(error: Exception, context: dict[str, Any]) -> Response:
+    """A defect of ours: the log gets everything under an id, the asker gets the id."""
+    request, view = context["request"], context["view"]
+    # The id a client gives its request, where it is one, so that both sides' logs meet.
+    asked = request.headers.get("X-Request-Id", "")
+    error_id = asked if _REQUEST_ID.fullmatch(asked) else secrets.token_hex(16)
+    logger.error(
+        "internal error %s at %s %s", error_id, request.method, request.path, exc_info=error
+    )
+    # Error reporting and Django's test client listen to this signal, as for any other view.
+    got_request_exception.send(sender=type(view), request=request._request)  # noqa: SLF001
+    return problem(
+        "internal_error",
+        500,
+        "The hub failed at this request.",
+        f"Tell the operator the error id {error_id}; asking again may help.",
+    )
+
+
+def _flatten(detail: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Nested validation errors as (dotted path, what is wrong): ``operations.0.path``."""
+    if isinstance(detail, dict):
+        for name, inner in detail.items():
+            own = "" if name == "non_field_errors" else str(name)
+            yield from _flatten(inner, ".".join(part for part in (prefix, own) if part))
+    elif isinstance(detail, list) and any(isinstance(item, dict | list) for item in detail):
+        for number, inner in enumerate(detail):
+            if inner:
+                yield from _flatten(inner, f"{prefix}.{number}" if prefix else str(number))
+    elif isinstance(detail, list):
+        yield prefix, " ".join(str(item) for item in detail)
+    else:
+        yield prefix, str(detail)

@@ -1,0 +1,14 @@
+"""Addresses of the API."""
+
+from django.urls import include, path, re_path
+from drf_spectacular.views import SpectacularSwaggerView
+
+from hub.api.views import OpenApiView, UnknownAddress
+
+urlpatterns = [
+    path("v1/openapi.json", OpenApiView.as_view(), name="openapi"),
+    path("v1/", include("hub.api.v1.urls")),
+    path("docs", SpectacularSwaggerView.as_view(url_name="openapi"), name="api-docs"),
+    # Last, also of what other protocols serve below /api/.
+    re_path(r"^", UnknownAddress.as_view()),
+]

@@ -1,0 +1,1 @@
+"""Version 1: one file per noun, its serializers beside its views."""

@@ -1,0 +1,15 @@
+"""Django's handle on the web."""
+
+from django.apps import AppConfig
+from django.core.checks import register
+
+from hub.checks import CHECKS
+
+
+class HubConfig(AppConfig):
+    name = "hub"
+    verbose_name = "Hub"
+
+    def ready(self) -> None:
+        for check in CHECKS:
+            register(check, "hub")

@@ -1,0 +1,90 @@
+"""System checks: what makes a start pointless is said before it, with a number to look up.
+
+======== ==================================================================
+hub.E001 An environment variable holds a value that cannot be read.
+hub.E002 The data folder cannot be written.
+hub.E003 HPCFAIR_URL is not an http or https address.
+hub.E004 DATABASE_URL names a database the hub does not run on.
+hub.E005 REDIS_URL is not a Redis address.
+hub.W006 HPCFAIR_HOSTS lacks the host of HPCFAIR_URL: its own links would be refused.
+======== ==================================================================
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error
+from django.core.checks import Warning as Caution
+from django.http.request import validate_host
+
+from hub.settings import env
+
+_ENGINES = {"django.db.backends.sqlite3", "django.db.backends.postgresql"}
+_BROKERS = {"redis", "rediss", "redis+socket"}
+
+
+def environment(**_: Any) -> list[CheckMessage]:
+    """Every environment variable was understood."""
+    return [
+        Error(f"{name}: {problem}.", hint="Correct or remove the variable.", id="hub.E001")
+        for name, problem in sorted(env.problems.items())
+    ]
+
+
+def data_folder(**_: Any) -> list[CheckMessage]:
+    """The data folder, or the nearest folder above it that exists, can be written."""
+    folder: Path = settings.DATA_DIR
+    while not folder.exists():
+        folder = folder.parent
+    if folder.is_dir() and os.access(folder, os.W_OK | os.X_OK):
+        return []
+    return [
+        Error(
+            f"The data folder {settings.DATA_DIR} cannot be written.",
+            hint=f"Give this user write permission on {folder}, or set HPCFAIR_DATA.",
+            id="hub.E002",
+        )
+    ]
+
+
+def addresses(**_: Any) -> list[CheckMessage]:
+    """The addresses of hub, database and broker make sense."""
+    return list(_addresses())
+
+
+def _addresses() -> Iterator[CheckMessage]:
+    hub = urlsplit(settings.HUB_URL)
+    if hub.scheme not in {"http", "https"} or not hub.hostname:
+        yield Error(
+            f"HPCFAIR_URL {settings.HUB_URL!r} is not an http or https address.",
+            hint="Give the address people type, such as https://hub.example.org.",
+            id="hub.E003",
+        )
+    elif not validate_host(hub.hostname, settings.ALLOWED_HOSTS):
+        yield Caution(
+            f"HPCFAIR_HOSTS lacks {hub.hostname}, the host of HPCFAIR_URL.",
+            hint=f"Add it: HPCFAIR_HOSTS={','.join([*settings.ALLOWED_HOSTS, hub.hostname])}",
+            id="hub.W006",
+        )
+    engine = settings.DATABASES["default"]["ENGINE"]
+    if engine not in _ENGINES:
+        yield Error(
+            f"DATABASE_URL names {engine}, which the hub does not run on.",
+            hint="Use sqlite:///path or postgresql://user:password@host/name.",
+            id="hub.E004",
+        )
+    broker = urlsplit(settings.REDIS_URL).scheme
+    if broker not in _BROKERS:
+        yield Error(
+            f"REDIS_URL begins with {broker!r}.",
+            hint="Use redis://host:6379/0, rediss://..., or redis+socket:///path.",
+            id="hub.E005",
+        )
+
+
+#: Registered by ``hub/apps.py``.
+CHECKS = (environment, data_folder, addresses)

@@ -1,0 +1,181 @@
+"""Bytes of a blob over HTTP: whole or one range, revalidated by digest, sent by the kernel.
+
+The ETag of a file is its SHA-256, so a client can verify what it got and a cache can revalidate
+for free. What sends the bytes, fastest first:
+
+1. nginx, told by ``X-Accel-Redirect``, where HPCFAIR_ACCEL names its internal location;
+2. ``sendfile(2)``, where the WSGI server offers ``wsgi.file_wrapper`` and the store has a file;
+3. this process, block by block.
+"""
+
+import re
+from pathlib import PurePosixPath
+from typing import BinaryIO
+from urllib.parse import quote
+
+from django.conf import settings
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response
+from django.utils.http import content_disposition_header
+
+from registry.selectors.blob import blob_open, blob_path
+from registry.states import Visibility
+from registry.tables import Blob, BuildFile, File, MLModel
+
+# DANGER: files come from strangers and are served from the hub's own origin. Only types that
+# cannot run script are named; everything else is a download of unknown type.
+_SAFE_TYPES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+    **dict.fromkeys((".txt", ".md", ".yaml", ".yml", ".csv", ".py"), "text/plain; charset=utf-8"),
+    ".json": "application/json",
+}
+_RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{1,18})?|-(\d{1,18}))")
+
+
+class Slice:
+    """So many bytes from a stream's position, as a file that a WSGI server may send.
+
+    gunicorn's ``sendfile`` takes the descriptor's position as the start and Content-Length as the
+    count; servers that read instead stop where this stops.
+    """
+
+    def __init__(self, stream: BinaryIO, length: int) -> None:
+        self._stream = stream
+        self._left = length
+
+    def read(self, size: int = -1) -> bytes:
+        chunk = self._stream.read(self._left if size < 0 else min(size, self._left))
+        self._left -= len(chunk)
+        return chunk
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+class BlobResponse(FileResponse):
+    """Streams in blocks that keep a fast network busy; Django's 4 KiB do not."""
+
+    block_size = 2**18
+
+
+class RangeNotSatisfiable(Exception):
+    """The range asked for begins behind the end."""
+
+
+def file_response(
+    request: HttpRequest, row: File | BuildFile, *, fixed: bool = False
+) -> HttpResponseBase:
+    """Answer GET or HEAD for a file of a revision or build the asker may read.
+
+    Args:
+        fixed: The address names these bytes for ever: a full commit id is in it, not a branch.
+    """
+    revision = row.revision if isinstance(row, File) else row.build.graph.revision
+    cache_control = caching(revision.mlmodel, fixed=fixed)
+    return serve_blob(request, row.blob, path=row.path, cache_control=cache_control)
+
+
+def caching(mlmodel: MLModel, *, fixed: bool) -> str:
+    """``Cache-Control`` of what hangs on ``mlmodel``: shared caches never keep what is private."""
+    scope = "public" if mlmodel.visibility == Visibility.PUBLIC else "private"
+    return f"{scope}, max-age=31536000, immutable" if fixed else f"{scope}, no-cache"
+
+
+def serve_blob(
+    request: HttpRequest, blob: Blob, *, path: str, cache_control: str
+) -> HttpResponseBase:
+    """Answer GET or HEAD for ``blob``, known to its reader as ``path``.
+
+    Understands If-None-Match, If-Match, Range (one range; a list of ranges gets the whole) and
+    If-Range. 416 answers carry ``Content-Range: bytes */size`` and no body.
+    """
+    etag = f'"{blob.sha256}"'
+    early = get_conditional_response(request, etag=etag)
+    if early is not None:
+        return _with_headers(early, blob, path, cache_control)
+    if settings.ACCEL_PREFIX and (file := blob_path(blob)) is not None:
+        # nginx answers Range and HEAD itself.
+        relative = file.relative_to(settings.DATA_DIR / "blobs")
+        response: HttpResponseBase = HttpResponse()
+        response.headers["X-Accel-Redirect"] = settings.ACCEL_PREFIX + quote(str(relative))
+        return _with_headers(response, blob, path, cache_control)
+    try:
+        wanted = requested_range(request, etag, blob.size_bytes)
+    except RangeNotSatisfiable:
+        response = HttpResponse(status=416)
+        response.headers["Content-Range"] = f"bytes */{blob.size_bytes}"
+        return _with_headers(response, blob, path, cache_control)
+    first, last = wanted or (0, blob.size_bytes - 1)
+    response = _body(request, blob, first, last - first + 1)
+    if wanted:
+        response.status_code = 206
+        response.headers["Content-Range"] = f"bytes {first}-{last}/{blob.size_bytes}"
+    response.headers["Content-Length"] = str(last - first + 1)
+    return _with_headers(response, blob, path, cache_control)
+
+
+def starts_download(request: HttpRequest) -> bool:
+    """Whether the request fetches a file from its first byte: what counts as one download.
+
+    A resumed or parallel transfer asks for later ranges too, and is still one.
+    """
+    if request.method != "GET":
+        return False
+    asked = request.headers.get("Range", "")
+    return not asked or asked.startswith("bytes=0-")
+
+
+def requested_range(request: HttpRequest, etag: str, size: int) -> tuple[int, int] | None:
+    """First and last byte asked for, both included; ``None`` for the whole file.
+
+    Raises:
+        RangeNotSatisfiable: no byte of the range exists.
+    """
+    condition = request.headers.get("If-Range")
+    match = _RANGE.fullmatch(request.headers.get("Range", "").strip())
+    # A range we cannot read is to be ignored, as is one of bytes that have changed since.
+    if request.method != "GET" or match is None or (condition and condition.strip() != etag):
+        return None
+    first, last, suffix = match.groups()
+    if suffix is not None:
+        if int(suffix) == 0 or size == 0:
+            raise RangeNotSatisfiable
+        return max(0, size - int(suffix)), size - 1
+    if last is not None and int(last) < int(first):
+        return None
+    if int(first) >= size:
+        raise RangeNotSatisfiable
+    return int(first), min(int(last), size - 1) if last is not None else size - 1
+
+
+def _body(request: HttpRequest, blob: Blob, first: int, length: int) -> HttpResponseBase:
+    if request.method == "HEAD" or length == 0:
+        return HttpResponse()
+    stream = blob_open(blob)
+    stream.seek(first)
+    return BlobResponse(Slice(stream, length))
+
+
+def _with_headers(
+    response: HttpResponseBase, blob: Blob, path: str, cache_control: str
+) -> HttpResponseBase:
+    name = PurePosixPath(path).name
+    known = _SAFE_TYPES.get(PurePosixPath(path).suffix.lower())
+    response.headers["ETag"] = f'"{blob.sha256}"'
+    response.headers["Accept-Ranges"] = "bytes"
+    response.headers["Cache-Control"] = cache_control
+    response.headers["Content-Type"] = known or "application/octet-stream"
+    response.headers["Content-Disposition"] = (
+        content_disposition_header(as_attachment=known is None, filename=name) or "attachment"
+    )
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    return response

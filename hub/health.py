@@ -1,0 +1,69 @@
+"""Whether the hub is up, and whether it can work: for supervisors, balancers and operators."""
+
+import tempfile
+from collections.abc import Callable
+
+import redis
+from django.conf import settings
+from django.db import connection
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+_TIMEOUT_S = 2.0
+
+
+@never_cache
+@require_safe
+def healthz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
+    """This process answers: a supervisor restarts one that does not."""
+    return JsonResponse({"status": "ok"})
+
+
+@never_cache
+@require_safe
+def readyz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
+    """What the hub stands on answers: a balancer sends no traffic to one where it does not.
+
+    ``{"status": "ok" | "failing", "checks": {part: "ok" | what is wrong}}``, 200 or 503. Errors
+    are named by class only: this address is open to everybody.
+    """
+    report = {part: _outcome(check) for part, check in PARTS.items()}
+    failing = any(outcome != "ok" for outcome in report.values())
+    status = "failing" if failing else "ok"
+    return JsonResponse({"status": status, "checks": report}, status=503 if failing else 200)
+
+
+def _database() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
+def _storage() -> None:
+    with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:
+        file.write(b"ready?")
+        file.flush()
+
+
+def _broker() -> None:
+    # Celery's spelling of a socket address; redis-py has another.
+    url = settings.REDIS_URL.replace("redis+socket://", "unix://", 1)
+    with redis.Redis.from_url(
+        url, socket_timeout=_TIMEOUT_S, socket_connect_timeout=_TIMEOUT_S
+    ) as client:
+        client.ping()
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "database": _database,
+    "storage": _storage,
+    "broker": _broker,
+}
+
+
+def _outcome(check: Callable[[], None]) -> str:
+    try:
+        check()
+    except Exception as error:  # noqa: BLE001 - whatever a part throws is its report
+        return type(error).__name__
+    return "ok"
