@@ -33,6 +33,14 @@ RESERVED_NAMESPACES = frozenset(
 )
 
 
+def parse_uuid(text: object) -> uuid.UUID:
+    """The UUID spelled by ``text``; if it spells none, the nil UUID, which names no row."""
+    try:
+        return uuid.UUID(str(text))
+    except ValueError:
+        return uuid.UUID(int=0)
+
+
 def uuid_column() -> "models.UUIDField[uuid.UUID, uuid.UUID]":
     """The identifier that leaves the process: in addresses, messages and documents."""
     return models.UUIDField(default=uuid.uuid4, unique=True, editable=False)

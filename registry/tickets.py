@@ -77,3 +77,14 @@ class JobTicket:
     files: tuple[FileTicket, ...]
     graph: GraphFacts | None
     card: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatReply:
+    """What a worker learns when it renews its lease.
+
+    Attributes:
+        cancel: The job is no longer wanted: stop, and give it back by ``job_release``.
+    """
+
+    cancel: bool

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from registry.services.job import job_reap
+from registry.services.reaper import job_reap
 from workers.app import app
 from workers.fleet.probe import this_machine
 from workers.jobs import run

@@ -36,6 +36,8 @@ class Job(models.Model):
     lease_until = models.DateTimeField(null=True)
     heartbeat_at = models.DateTimeField(null=True)
     cancel_requested = models.BooleanField(default=False)
+    # After a broken attempt: not to be claimed earlier than this.
+    not_before = models.DateTimeField(null=True)
     # When the bell was last rung for it; the reaper rings again for what waits unheard.
     rung_at = models.DateTimeField(default=timezone.now)
 

@@ -1,0 +1,75 @@
+"""Rings the bell: tells a worker, by name, that a job waits. The only part that knows the broker.
+
+A bell carries nothing that matters: the row is the queue, and the reaper rings again for what
+waits unheard. So sending never fails, never retries and never keeps the sender waiting.
+"""
+
+import logging
+from functools import cache
+
+from celery import Celery
+from django.conf import settings
+from django.db import transaction
+
+from registry.states import JobKind
+from registry.tables import Job
+
+logger = logging.getLogger(__name__)
+
+#: Kind of job to the name of the task that does it; a test holds the workers to these names.
+TASKS: dict[JobKind, str] = {
+    JobKind.INSPECT: "workers.tasks.inspect",
+    JobKind.TUNE: "workers.tasks.tune",
+}
+
+#: Heard later than this, a bell is dropped: by then the reaper has rung again.
+_STALE_AFTER_S = 600
+_BROKER_PATIENCE_S = 1.0
+
+
+def queue_of(kind: JobKind, target_slug: str | None) -> str:
+    """The queue listened to by the workers that can do such a job."""
+    return f"target.{target_slug}" if kind == JobKind.TUNE else "hub"
+
+
+def ring(job: Job) -> None:
+    """Once the current transaction commits, send the bell for ``job``. Never raises."""
+    kind = JobKind(job.kind)
+    slug = job.target.slug if job.target else None
+    uuid, queue = str(job.uuid), queue_of(kind, slug)
+    transaction.on_commit(lambda: _send(TASKS[kind], queue, uuid), robust=True)
+
+
+def _send(task: str, queue: str, job_uuid: str) -> None:
+    try:
+        _app(settings.REDIS_URL).send_task(
+            task,
+            kwargs={"job_uuid": job_uuid},
+            queue=queue,
+            expires=_STALE_AFTER_S,
+            ignore_result=True,
+            retry=False,
+        )
+    except Exception as error:  # noqa: BLE001 - whatever a broker throws, the reaper rings again
+        logger.warning("bell for job %s not rung on %s: %s", job_uuid, queue, error)
+
+
+@cache
+def _app(url: str) -> Celery:
+    app = Celery("hpcfair-registry", broker=url, set_as_current=False)
+    app.conf.update(
+        task_serializer="json",
+        accept_content=["json"],
+        task_ignore_result=True,
+        task_publish_retry=False,
+        broker_connection_timeout=_BROKER_PATIENCE_S,
+        broker_connection_retry=False,
+        broker_connection_max_retries=0,
+        broker_transport_options={
+            "socket_connect_timeout": _BROKER_PATIENCE_S,
+            "socket_timeout": _BROKER_PATIENCE_S,
+            "retry_on_timeout": False,
+            "max_retries": 0,
+        },
+    )
+    return app

@@ -1,0 +1,178 @@
+"""Reads of published artefacts, and the choice of one for a machine."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from django.db.models import Prefetch, QuerySet
+
+from registry.errors import NotFound
+from registry.ids import parse_uuid
+from registry.selectors.access import Actor, readable_builds
+from registry.selectors.graph import graph_of
+from registry.states import ToleranceClass, Verdict
+from registry.tables import Build, BuildFile, Graph, Revision, Target
+
+_STRICTEST_FIRST = list(ToleranceClass)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildChoice:
+    """The build a machine should load, and why.
+
+    Attributes:
+        build: ``None`` where nothing published fits: load the plain ONNX file then.
+        reason: One sentence for people.
+        others: What else the machine could load, best first.
+    """
+
+    build: Build | None
+    reason: str
+    others: list[Build] = field(default_factory=list)
+
+
+def build_get(actor: Actor, uuid: str) -> Build:
+    """The build of that UUID, withdrawn ones too, with its files.
+
+    Raises:
+        NotFound: ``build_not_found``, also for a build the actor may not know of.
+    """
+    build = _with_relations(readable_builds(actor)).filter(uuid=parse_uuid(uuid)).first()
+    if build is None:
+        raise NotFound("build_not_found", f"There is no build {uuid[:64]!r}.")
+    return build
+
+
+def build_file_get(build: Build, path: str) -> BuildFile:
+    """One file of a build.
+
+    Raises:
+        NotFound: ``file_not_found``.
+    """
+    # Compared here: SQL would choke on the odd characters a stranger puts into an address.
+    for file in build.files.select_related("blob"):
+        if file.path == path:
+            return file
+    raise NotFound("file_not_found", f"Build {build.uuid} has no file {path[:200]!r}.")
+
+
+def builds_of(revision: Revision, target: Target | None = None) -> QuerySet[Build]:
+    """Builds of the revision that are not withdrawn: by target, fastest first, with files."""
+    rows = _with_relations(Build.objects.filter(graph__revision=revision, withdrawn_at=None))
+    if target:
+        rows = rows.filter(target=target)
+    return rows.order_by("target__slug", "ratio", "id")
+
+
+def best_build(
+    revision: Revision,
+    *,
+    architecture: str,
+    features: Collection[str],
+    runtimes: dict[str, str],
+    tolerance: str,
+) -> BuildChoice:
+    """The build a machine should load.
+
+    Of the targets whose architecture is the machine's and whose features it has, the one of
+    highest rank counts; among its builds for a runtime the machine has, no laxer than
+    ``tolerance``, the one of lowest ratio that is proven faster than the baseline, else the
+    baseline. A target of lower rank is asked only if that one offers neither.
+
+    Args:
+        features: Instruction-set and accelerator features of the machine.
+        runtimes: Runtimes installed there, name to version.
+        tolerance: Laxest precision class the user accepts.
+    """
+    graph = graph_of(revision)
+    if graph is None:
+        return BuildChoice(None, "Nothing is known of this revision's network: not inspected yet.")
+    published = list(_published(graph))
+    if not published:
+        return BuildChoice(None, "Nothing is published for this revision yet: not tuned yet.")
+    fitting = [build for build in published if _fits(build.target, architecture, features)]
+    if not fitting:
+        slugs = ", ".join(sorted({build.target.slug for build in published}))
+        return BuildChoice(
+            None, f"No target fits this {architecture} machine; there are builds for {slugs}."
+        )
+    loadable = [build for build in fitting if build.runtime in runtimes]
+    if not loadable:
+        names = ", ".join(sorted({build.runtime for build in fitting}))
+        return BuildChoice(None, f"The builds for this machine need a runtime it lacks: {names}.")
+    accepted = [build for build in loadable if tolerance in _accepting(build.tolerance)]
+    for target in sorted({build.target for build in accepted}, key=_closest_first):
+        best = best_of(build for build in accepted if build.target == target)
+        if best:
+            others = [build for build in accepted if build != best]
+            others.sort(key=lambda build: (*_closest_first(build.target), build.ratio, build.pk))
+            return BuildChoice(best, _reason(best, tolerance), others)
+    return BuildChoice(None, f"No build for this machine is within tolerance {tolerance!r}.")
+
+
+def best_of(builds: Iterable[Build]) -> Build | None:
+    """Of builds for one target: the fastest proven faster than the baseline, else the baseline."""
+    faster, baseline = [], None
+    for build in builds:
+        if build.is_baseline:
+            baseline = build
+        elif build.verdict == Verdict.FASTER:
+            faster.append(build)
+    return min(faster, key=lambda build: (build.ratio, build.pk), default=baseline)
+
+
+def best_ratios(
+    revisions: Collection[Revision], *, tolerance: str = ToleranceClass.EXACT
+) -> dict[int, dict[str, float]]:
+    """For lists: revision's primary key to target's slug to the ratio of its best build.
+
+    The ratio is 1 where the baseline is the best build.
+    """
+    rows = Build.objects.filter(
+        graph__revision__in=revisions, graph__is_primary=True, withdrawn_at=None
+    ).select_related("graph", "target")
+    groups: dict[tuple[int, str], list[Build]] = {}
+    for build in rows:
+        if tolerance in _accepting(build.tolerance):
+            groups.setdefault((build.graph.revision_id, build.target.slug), []).append(build)
+    found: dict[int, dict[str, float]] = {}
+    for (revision_id, slug), builds in sorted(groups.items()):
+        if best := best_of(builds):
+            ratio = 1.0 if best.is_baseline else best.ratio
+            found.setdefault(revision_id, {})[slug] = ratio
+    return found
+
+
+def _published(graph: Graph) -> QuerySet[Build]:
+    return _with_relations(Build.objects.filter(graph=graph, withdrawn_at=None))
+
+
+def _with_relations(rows: QuerySet[Build]) -> QuerySet[Build]:
+    files = BuildFile.objects.select_related("blob").order_by("path")
+    return rows.select_related(
+        "target", "record", "graph__revision__mlmodel__namespace"
+    ).prefetch_related(Prefetch("files", queryset=files))
+
+
+def _fits(target: Target, architecture: str, features: Collection[str]) -> bool:
+    return target.architecture == architecture and set(target.features) <= set(features)
+
+
+def _closest_first(target: Target) -> tuple[int, str]:
+    return -target.rank, target.slug
+
+
+def _accepting(tolerance: str) -> list[ToleranceClass]:
+    """The classes under which a build of class ``tolerance`` is accepted, its own first."""
+    return _STRICTEST_FIRST[_STRICTEST_FIRST.index(ToleranceClass(tolerance)) :]
+
+
+def _reason(build: Build, tolerance: str) -> str:
+    if build.is_baseline:
+        return (
+            f"On {build.target.slug} nothing within tolerance {tolerance!r} is proven faster than "
+            f"the defaults of {build.runtime}."
+        )
+    return (
+        f"On {build.target.slug} it is the fastest within tolerance {tolerance!r}: "
+        f"{build.ratio:.3f} of the latency of the runtime's defaults."
+    )

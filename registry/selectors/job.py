@@ -1,0 +1,96 @@
+"""Reads of work: for people through ``actor``, for workers as tickets."""
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+
+from registry.errors import NotFound
+from registry.ids import parse_uuid
+from registry.selectors.access import Actor, readable_jobs
+from registry.selectors.account import named
+from registry.selectors.graph import graph_facts, graph_of
+from registry.states import JobState
+from registry.tables import Job, JobEvent, MLModel, Namespace, Trial
+from registry.tickets import FileTicket, JobTicket
+
+_RELATED = ("revision__mlmodel__namespace", "target", "device", "requested_by")
+
+
+def job_get(actor: Actor, uuid: str) -> Job:
+    """The job of that UUID, with model, target and device.
+
+    Raises:
+        NotFound: ``job_not_found``, also for a job the actor may not know of.
+    """
+    found = readable_jobs(actor).filter(uuid=parse_uuid(uuid)).select_related(*_RELATED).first()
+    if found is None:
+        raise NotFound(
+            "job_not_found",
+            f"There is no job {uuid[:64]!r}.",
+            "Check the id, or sign in if the model is private.",
+        )
+    return found
+
+
+def jobs_of(
+    actor: Actor,
+    *,
+    state: str | None = None,
+    kind: str | None = None,
+    mlmodel: str | None = None,
+    target: str | None = None,
+) -> QuerySet[Job]:
+    """Jobs the actor may see, newest first; ``mlmodel`` is ``namespace/name`` in any case."""
+    rows = readable_jobs(actor).select_related(*_RELATED).order_by("-id")
+    if state:
+        rows = rows.filter(state=state)
+    if kind:
+        rows = rows.filter(kind=kind)
+    if target:
+        rows = rows.filter(target__slug=target)
+    if mlmodel:
+        namespace, _, name = mlmodel.partition("/")
+        mlmodels = named(MLModel.objects.all(), name)
+        mlmodels = mlmodels.filter(namespace__in=named(Namespace.objects.all(), namespace))
+        rows = rows.filter(revision__mlmodel__in=mlmodels)
+    return rows
+
+
+def trials_of(job: Job) -> QuerySet[Trial]:
+    """The job's trials in the order they were run."""
+    return Trial.objects.filter(job=job).order_by("number")
+
+
+def events_of(job: Job) -> QuerySet[JobEvent]:
+    """The job's log, oldest line first."""
+    return JobEvent.objects.filter(job=job).order_by("id")
+
+
+def queue_position(job: Job) -> int | None:
+    """1 for the job the next free worker takes, and so on; ``None`` if it does not wait."""
+    if job.state != JobState.QUEUED:
+        return None
+    before = Q(priority__lt=job.priority) | Q(priority=job.priority, id__lt=job.pk)
+    rivals = Job.objects.filter(state=JobState.QUEUED, kind=job.kind, target=job.target_id)
+    return rivals.filter(before).count() + 1
+
+
+def job_ticket(job: Job) -> JobTicket:
+    """What the worker that claimed ``job`` needs to do it."""
+    revision = job.revision
+    graph = graph_of(revision)
+    files = revision.files.select_related("blob").order_by("path")
+    return JobTicket(
+        job_uuid=str(job.uuid),
+        kind=job.kind,
+        attempt=job.attempt,
+        fence=job.fence,
+        lease_s=float(settings.JOB_LEASE_S),
+        mlmodel=revision.mlmodel.full_name,
+        revision_oid=revision.oid,
+        target=job.target.slug if job.target else "",
+        device=job.device.name if job.device else "",
+        parameters=job.parameters,
+        files=tuple(FileTicket(f.path, f.blob_id, f.blob.size_bytes) for f in files),
+        graph=graph_facts(graph) if graph else None,
+        card=revision.card,
+    )

@@ -1,0 +1,33 @@
+"""Reads of kinds of hardware."""
+
+from django.db.models import QuerySet
+
+from registry.errors import NotFound
+from registry.states import DeviceHealth
+from registry.tables import Target
+
+
+def target_get(slug: str) -> Target:
+    """The target of that slug.
+
+    Raises:
+        NotFound: ``target_not_found``.
+    """
+    target = targets().filter(slug=slug).first()
+    if target is None:
+        raise NotFound(
+            "target_not_found",
+            f"This hub knows no target {slug[:64]!r}.",
+            "List the targets; a new one appears when its first device registers.",
+        )
+    return target
+
+
+def targets() -> QuerySet[Target]:
+    """All targets by slug."""
+    return Target.objects.order_by("slug")
+
+
+def targets_served() -> QuerySet[Target]:
+    """Targets that are enabled and have a device online: those worth planning work for."""
+    return targets().filter(enabled=True, devices__health=DeviceHealth.ONLINE).distinct()

@@ -1,0 +1,62 @@
+"""Reads of candidates that were tried."""
+
+from statistics import fmean
+from typing import Any
+
+from registry.errors import NotFound
+from registry.ids import parse_uuid
+from registry.selectors.access import Actor, readable_trials
+from registry.states import TrialOutcome
+from registry.tables import Trial
+
+#: What a trial is made of, as ``trial_add`` takes it and the engine reads it again.
+TRIAL_COLUMNS = (
+    "search_key", "number", "config_sha256", "candidate", "proposed_by", "predicted_ratio",
+    "outcome", "failure_detail", "tolerance", "ratio", "ratio_low", "ratio_high", "p50_ns",
+    "deviation", "accuracy", "measurement", "compile_s", "duration_s",
+)  # fmt: skip
+
+#: Newest trials looked at for what earlier searches found.
+_HISTORY_DEPTH = 2000
+
+
+def trial_get(actor: Actor, uuid: str) -> Trial:
+    """The trial of that UUID.
+
+    Raises:
+        NotFound: ``trial_not_found``, also for a trial the actor may not know of.
+    """
+    rows = readable_trials(actor).select_related("job__revision__mlmodel__namespace", "target")
+    trial = rows.filter(uuid=parse_uuid(uuid)).first()
+    if trial is None:
+        raise NotFound("trial_not_found", f"There is no trial {uuid[:64]!r}.")
+    return trial
+
+
+def trials_of_job(job_uuid: str) -> list[dict[str, Any]]:
+    """The trials a job has already paid for, by number, as ``trial_add`` took them."""
+    rows = Trial.objects.filter(job__uuid=parse_uuid(job_uuid)).order_by("number")
+    return list(rows.values(*TRIAL_COLUMNS))
+
+
+def history(search_key: str, exclude_job: str | None = None) -> list[dict[str, Any]]:
+    """What earlier searches of the same key measured: ``{"candidate", "ratio"}``, best first.
+
+    A candidate measured by several jobs comes once, with its mean ratio: the lowest of several
+    noisy figures would flatter it.
+    """
+    rows = Trial.objects.filter(search_key=search_key, outcome=TrialOutcome.MEASURED)
+    if exclude_job:
+        rows = rows.exclude(job__uuid=parse_uuid(exclude_job))
+    candidates: dict[str, dict[str, Any]] = {}
+    ratios: dict[str, list[float]] = {}
+    newest = rows.order_by("-id").values_list("config_sha256", "candidate", "ratio")
+    for key, candidate, ratio in newest[:_HISTORY_DEPTH]:
+        if ratio is not None:
+            candidates.setdefault(key, candidate)
+            ratios.setdefault(key, []).append(ratio)
+    found = [
+        {"candidate": candidate, "ratio": fmean(ratios[key])}
+        for key, candidate in candidates.items()
+    ]
+    return sorted(found, key=lambda row: row["ratio"])
