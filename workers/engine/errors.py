@@ -40,7 +40,15 @@ class ReferenceFailed(EngineError):
 
 
 class BaselineFailed(EngineError):
-    """The baseline's process ended badly during a comparison: not the candidate's fault."""
+    """The baseline's process ended badly during a comparison: not the candidate's fault.
+
+    Attributes:
+        outcome: The failure class.
+    """
+
+    def __init__(self, outcome: Outcome, detail: str) -> None:
+        super().__init__(detail)
+        self.outcome: Outcome = outcome
 
 
 class WrongOutput(EngineError):

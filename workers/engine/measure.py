@@ -22,7 +22,7 @@ from workers.engine.ratios import (
     verdict,
     without,
 )
-from workers.engine.types import Block, Measurement, Timing
+from workers.engine.types import Block, Interval, Measurement, Timing
 
 #: Long enough that a timer tick or an interrupt does not decide a block.
 BLOCK_S = 0.03
@@ -75,6 +75,10 @@ class Rounds:
     switches: list[int] = field(default_factory=list)
     loads: list[Load] = field(default_factory=list)
     pruned: bool = False
+
+    def ratio(self) -> Interval:
+        """The ratio so far, contended rounds left out while enough others remain."""
+        return ratio_interval(without(self.blocks, self.contended))
 
     def measurement(self, wanted: float) -> Measurement:
         """Ratio, interval, verdict and quality of all rounds.
@@ -213,7 +217,7 @@ class _Pair:
             return self._sides[side].time(runs, warmup)
         except CandidateFailed as error:
             if side == "baseline":
-                raise BaselineFailed(str(error)) from error
+                raise BaselineFailed(error.outcome, str(error)) from error
             raise
 
 

@@ -23,9 +23,8 @@ class Choice:
     values: tuple[Value, ...]
 
     def __post_init__(self) -> None:
-        keys = [_key(value) for value in self.values]
-        if not keys or len(set(keys)) != len(keys):
-            raise ValueError(f"a choice needs distinct values, got {self.values!r}")
+        if not self.values or len(set(self.values)) != len(self.values):
+            raise ValueError(f"a choice needs values, all different, got {self.values!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -218,6 +218,11 @@ class Trial:
         """Latency ratio to the baseline, where measured."""
         return self.measurement.ratio.value if self.measurement else None
 
+    @property
+    def tolerance(self) -> Tolerance:
+        """Tolerance class of the build; the strictest where there is none."""
+        return self.build.tolerance if self.build else "exact"
+
 
 @dataclass(frozen=True, slots=True)
 class Prior:

@@ -1,0 +1,38 @@
+"""Known candidates in a known order: each backend's default, or the best of earlier searches."""
+
+from collections.abc import Sequence, Set
+
+from workers.engine.strategies.base import Proposal, Strategy
+from workers.engine.types import TOLERANCES, Candidate, Prior
+
+
+class Listed(Strategy):
+    """Proposes the candidates of a list, in order.
+
+    Args:
+        proposals: With the ratio expected of each, where known.
+        proposed_by: Why they are on the list.
+    """
+
+    def __init__(
+        self, proposals: Sequence[tuple[Candidate, float | None]], proposed_by: str
+    ) -> None:
+        super().__init__()
+        self._proposals = [
+            Proposal(candidate, proposed_by, predicted) for candidate, predicted in proposals
+        ]
+
+    def propose(self, taken: Set[str]) -> Proposal | None:
+        return next((p for p in self._proposals if p.candidate.sha256 not in taken), None)
+
+
+def best_priors(history: Sequence[Prior], count: int) -> list[tuple[Candidate, float | None]]:
+    """The ``count`` best of each tolerance class that beat the baseline, strictest class first."""
+    return [
+        (prior.candidate, prior.ratio)
+        for tolerance in TOLERANCES
+        for prior in sorted(
+            (p for p in history if p.tolerance == tolerance and p.ratio < 1),
+            key=lambda p: p.ratio,
+        )[:count]
+    ]
