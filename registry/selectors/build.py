@@ -120,6 +120,15 @@ def best_of(builds: Iterable[Build]) -> Build | None:
     return min(faster, key=lambda build: (build.ratio, build.pk), default=baseline)
 
 
+def best_per_target(revision: Revision) -> list[Build]:
+    """The best float32-exact build for each target, by target."""
+    exact = builds_of(revision).filter(tolerance=ToleranceClass.EXACT)
+    by_target: dict[str, list[Build]] = {}
+    for build in exact:
+        by_target.setdefault(build.target.slug, []).append(build)
+    return [best for builds in by_target.values() if (best := best_of(builds))]
+
+
 def best_ratios(
     revisions: Collection[Revision], *, tolerance: str = ToleranceClass.EXACT
 ) -> dict[int, dict[str, float]]:

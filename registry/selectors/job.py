@@ -8,7 +8,7 @@ from registry.ids import parse_uuid
 from registry.selectors.access import Actor, readable_jobs
 from registry.selectors.account import named
 from registry.selectors.graph import graph_facts, graph_of
-from registry.states import JobState
+from registry.states import JobKind, JobState
 from registry.tables import Job, JobEvent, MLModel, Namespace, Trial
 from registry.tickets import FileTicket, JobTicket
 
@@ -53,6 +53,17 @@ def jobs_of(
         mlmodels = mlmodels.filter(namespace__in=named(Namespace.objects.all(), namespace))
         rows = rows.filter(revision__mlmodel__in=mlmodels)
     return rows
+
+
+def latest_job(revision: Revision, kind: JobKind) -> Job | None:
+    """The newest job of a kind on the revision."""
+    return Job.objects.filter(revision=revision, kind=kind).order_by("-id").first()
+
+
+def open_jobs(revision: Revision) -> QuerySet[Job]:
+    """The revision's jobs that have not ended, in the order they were asked for."""
+    rows = Job.objects.filter(revision=revision, state__in=[JobState.QUEUED, JobState.LEASED])
+    return rows.select_related(*_RELATED).order_by("id")
 
 
 def trials_of(job: Job) -> QuerySet[Trial]:

@@ -40,7 +40,9 @@ def trials_of_job(job_uuid: str) -> list[dict[str, Any]]:
 
 
 def history(search_key: str, exclude_job: str | None = None) -> list[dict[str, Any]]:
-    """What earlier searches of the same key measured: ``{"candidate", "ratio"}``, best first.
+    """What earlier searches of the same key measured, best first.
+
+    Each is ``{"candidate", "ratio", "tolerance"}``.
 
     A candidate measured by several jobs comes once, with its mean ratio: the lowest of several
     noisy figures would flatter it.
@@ -48,15 +50,17 @@ def history(search_key: str, exclude_job: str | None = None) -> list[dict[str, A
     rows = Trial.objects.filter(search_key=search_key, outcome=TrialOutcome.MEASURED)
     if exclude_job:
         rows = rows.exclude(job__uuid=parse_uuid(exclude_job))
-    candidates: dict[str, dict[str, Any]] = {}
+    candidates: dict[str, tuple[dict[str, Any], str]] = {}
     ratios: dict[str, list[float]] = {}
-    newest = rows.order_by("-id").values_list("config_sha256", "candidate", "ratio")
-    for key, candidate, ratio in newest[:_HISTORY_DEPTH]:
+    newest = rows.order_by("-id").values_list(
+        "config_sha256", "candidate", "tolerance", "ratio"
+    )
+    for key, candidate, tolerance, ratio in newest[:_HISTORY_DEPTH]:
         if ratio is not None:
-            candidates.setdefault(key, candidate)
+            candidates.setdefault(key, (candidate, tolerance))
             ratios.setdefault(key, []).append(ratio)
     found = [
-        {"candidate": candidate, "ratio": fmean(ratios[key])}
-        for key, candidate in candidates.items()
+        {"candidate": candidate, "ratio": fmean(ratios[key]), "tolerance": tolerance}
+        for key, (candidate, tolerance) in candidates.items()
     ]
     return sorted(found, key=lambda row: row["ratio"])

@@ -1,0 +1,132 @@
+"""Signing in and up, namespaces, tokens."""
+
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth import login, views
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from hub.pages.errors import page
+from registry.errors import RegistryError, Unauthenticated
+from registry.selectors.account import namespace_get, tokens_of
+from registry.selectors.catalogue import catalogue_search
+from registry.services.account import token_issue, token_revoke, user_create
+from registry.states import Scope
+from registry.tables import User
+
+
+class Login(views.LoginView):
+    """Name and password, for the browser."""
+
+    template_name = "account/login.html"
+    redirect_authenticated_user = True
+
+
+class Logout(views.LogoutView):
+    """By POST only, so that no link can do it."""
+
+
+class SignUpForm(forms.Form):
+    """A new person."""
+
+    username = forms.CharField(
+        max_length=96,
+        help_text="Also the first part of your models' names: letters, digits, - . _",
+    )
+    full_name = forms.CharField(max_length=200, required=False, label="Full name")
+    email = forms.EmailField(required=False, label="E-mail")
+    password = forms.CharField(widget=forms.PasswordInput, strip=False)
+
+    def clean_password(self) -> str:
+        password: str = self.cleaned_data["password"]
+        validate_password(password)
+        return password
+
+
+class TokenForm(forms.Form):
+    """A new token."""
+
+    name = forms.CharField(max_length=100, help_text="Where you will use it: laptop, cluster, CI")
+    scope = forms.ChoiceField(
+        choices=[
+            (Scope.READ, "read: search and load"),
+            (Scope.WRITE, "write: also publish and tune"),
+            (Scope.ADMIN, "admin: also change settings and members"),
+        ],
+        initial=Scope.WRITE,
+    )
+
+
+@page
+@require_http_methods(["GET", "POST"])
+def signup(request: HttpRequest) -> HttpResponseBase:
+    """Make an account and sign in."""
+    form = SignUpForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            user = user_create(**form.cleaned_data)
+        except RegistryError as error:
+            form.add_error("username", str(error))
+        except ValidationError as error:
+            form.add_error(None, error)
+        else:
+            login(request, user)
+            return redirect("tokens")
+    status = 400 if form.is_bound else 200
+    return render(request, "account/signup.html", {"form": form}, status=status)
+
+
+@page
+def namespace(request: HttpRequest, namespace: str) -> HttpResponseBase:
+    """What a person or an organisation shares."""
+    found = namespace_get(request.user, namespace)
+    context = {
+        "namespace": found,
+        "members": found.memberships.select_related("user"),
+        "found": catalogue_search(
+            request.user,
+            namespace=found.name,
+            sort="updated",
+            cursor=request.GET.get("cursor") or None,
+        ),
+    }
+    return render(request, "account/namespace.html", context)
+
+
+@page
+@require_http_methods(["GET", "POST"])
+def tokens(request: HttpRequest) -> HttpResponseBase:
+    """A person's tokens; a new one's secret is shown once, on the answer to its request."""
+    user = _signed_in(request)
+    form = TokenForm(request.POST or None)
+    secret = ""
+    if request.method == "POST" and form.is_valid():
+        _, secret = token_issue(
+            actor=user, name=form.cleaned_data["name"], scope=Scope(form.cleaned_data["scope"])
+        )
+        form = TokenForm()
+    context = {"tokens": tokens_of(user), "form": form, "secret": secret}
+    answer: HttpResponse = render(request, "account/tokens.html", context)
+    # The secret must not stay in a cache or come back by the back button.
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+@page
+@require_POST
+def revoke(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
+    """End a token."""
+    token_revoke(actor=_signed_in(request), token_uuid=uuid)
+    messages.success(request, "The token is revoked; nothing can use it any more.")
+    return redirect("tokens")
+
+
+def _signed_in(request: HttpRequest) -> User:
+    if not isinstance(request.user, User):
+        raise Unauthenticated("not_authenticated", "Sign in first.")
+    return request.user

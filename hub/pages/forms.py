@@ -1,0 +1,79 @@
+"""Forms for publishing from the browser."""
+
+import io
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+
+from registry.states import Visibility
+
+#: What a new card starts from.
+CARD = """---
+license: apache-2.0
+pipeline_tag: image-classification
+tags: []
+---
+
+# Name of the model
+
+What it does, what it was trained on, what it is good for and what not.
+"""
+
+
+class NewForm(forms.Form):
+    """Namespace, name, visibility."""
+
+    namespace = forms.ChoiceField(label="Owner")
+    name = forms.CharField(max_length=96, help_text="Letters, digits, - . _")
+    visibility = forms.ChoiceField(
+        choices=[
+            (Visibility.PUBLIC, "public: everybody finds and loads it"),
+            (Visibility.PRIVATE, "private: members of its owner only"),
+        ]
+    )
+
+    def __init__(self, *args: Any, namespaces: list[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["namespace"]
+        assert isinstance(field, forms.ChoiceField)  # noqa: S101 - declared above
+        field.choices = [(name, name) for name in namespaces]
+
+
+class _ManyFilesInput(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+
+class _ManyFiles(forms.FileField):
+    """Several files from one input."""
+
+    widget = _ManyFilesInput
+
+    def clean(self, data: Any, initial: Any = None) -> list[UploadedFile]:
+        given = data if isinstance(data, list | tuple) else [data]
+        return [super(_ManyFiles, self).clean(file, initial) for file in given if file]
+
+
+class UploadForm(forms.Form):
+    """Files, card and message of one commit."""
+
+    files = _ManyFiles(
+        required=False,
+        help_text="model.onnx, its external data, samples.npz with test tensors",
+    )
+    card = forms.CharField(
+        widget=forms.Textarea(attrs={"rows": 14, "spellcheck": "false"}),
+        label="Model card (README.md)",
+        help_text="YAML between the --- lines; a license is required.",
+        strip=False,
+    )
+    message = forms.CharField(max_length=500, required=False, label="What changed")
+
+    def contents(self) -> Iterator[tuple[str, BinaryIO]]:
+        """Path and bytes of each file of the commit."""
+        # Browsers send CRLF from a text area.
+        card = self.cleaned_data["card"].replace("\r\n", "\n")
+        yield "README.md", io.BytesIO(card.encode())
+        for file in self.cleaned_data["files"]:
+            yield file.name, file.file

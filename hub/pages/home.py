@@ -1,0 +1,116 @@
+"""The front page and the catalogue."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponseBase, QueryDict
+from django.shortcuts import render
+
+from hub.pages.errors import page
+from registry.errors import Invalid
+from registry.selectors import hub as hub_selector
+from registry.selectors.catalogue import catalogue_search
+
+#: Facet name, as in the address, to its heading.
+FACETS = {
+    "task": "Task",
+    "architecture_class": "Architecture",
+    "target": "Tuned for",
+    "library": "Library",
+    "license": "License",
+    "tag": "Tag",
+}
+SORTS = {
+    "relevance": "Best match",
+    "updated": "Recently updated",
+    "downloads": "Most downloaded",
+    "name": "Name",
+}
+_FILTERS = (*FACETS, "namespace", "signature", "similar_to")
+_LISTED = 24
+
+
+@page
+def home(request: HttpRequest) -> HttpResponseBase:
+    """What this hub is, and what is new on it."""
+    figures = hub_selector.figures()
+    context = {
+        "counts": [
+            ("Models", figures.mlmodels),
+            ("Targets", figures.targets),
+            ("Candidates measured", figures.trials),
+            ("Benchmark records", figures.records),
+        ],
+        "newest": catalogue_search(request.user, sort="updated", limit=6).items,
+        "fastest": hub_selector.fastest_builds(request.user, limit=6),
+    }
+    return render(request, "home.html", context)
+
+
+@page
+def catalogue(request: HttpRequest) -> HttpResponseBase:
+    """Search, facets and a list of models."""
+    query = request.GET.get("q", "").strip()
+    sort = request.GET.get("sort") or ("relevance" if query else "updated")
+    chosen = {name: request.GET[name] for name in _FILTERS if request.GET.get(name)}
+    context: dict[str, Any] = {
+        "section": "models",
+        "query": query,
+        "sort": sort,
+        "sorts": SORTS,
+        "chosen": [
+            {"name": name, "value": value, "without": _address(request.GET, **{name: None})}
+            for name, value in chosen.items()
+        ],
+    }
+    try:
+        found = catalogue_search(
+            request.user,
+            query=query,
+            sort=sort if sort in SORTS else "updated",
+            cursor=request.GET.get("cursor") or None,
+            limit=_LISTED,
+            **chosen,
+        )
+    except Invalid as error:
+        return render(request, "catalogue.html", {**context, "error": error}, status=400)
+    context |= {
+        "found": found,
+        "facets": _facets(request.GET, found.facets, chosen),
+        "next": found.next_cursor and _address(request.GET, cursor=found.next_cursor),
+    }
+    return render(request, "catalogue.html", context)
+
+
+def _facets(
+    given: QueryDict, counts: dict[str, list[tuple[str, int]]], chosen: dict[str, str]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "heading": heading,
+            "values": [
+                {
+                    "value": value,
+                    "count": count,
+                    "current": chosen.get(name) == value,
+                    "address": _address(
+                        given, **{name: None if chosen.get(name) == value else value}
+                    ),
+                }
+                for value, count in counts.get(name, [])[:12]
+            ],
+        }
+        for name, heading in FACETS.items()
+        if counts.get(name)
+    ]
+
+
+def _address(given: QueryDict, **changes: str | None) -> str:
+    """This page's address with other parameters; every change but a cursor starts a new list."""
+    changed = given.copy()
+    changed.pop("cursor", None)
+    for name, value in changes.items():
+        if value is None:
+            changed.pop(name, None)
+        else:
+            changed[name] = value
+    return f"?{changed.urlencode()}"

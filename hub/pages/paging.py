@@ -1,0 +1,29 @@
+"""Lists too long for one page: newest first, continued after the last one shown."""
+
+from typing import TypeVar
+
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+Row = TypeVar("Row", bound=Model)
+
+_SHOWN = 30
+
+
+def newest_first(
+    rows: "QuerySet[Row]", request: HttpRequest, by: str = "id"
+) -> tuple[list[Row], str]:
+    """The rows of this page and the address of older ones, empty at the end.
+
+    Keyset, not offset: a page stays the same while new rows arrive in front of it.
+    """
+    ordered = rows.order_by(f"-{by}")
+    before = request.GET.get("before")
+    if before:
+        ordered = ordered.filter(**{f"{by}__lt": before})
+    shown = list(ordered[: _SHOWN + 1])
+    if len(shown) <= _SHOWN:
+        return shown, ""
+    address = request.GET.copy()
+    address["before"] = str(getattr(shown[_SHOWN - 1], by))
+    return shown[:_SHOWN], f"?{address.urlencode()}"

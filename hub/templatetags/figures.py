@@ -1,0 +1,113 @@
+"""Figures as people read them: latencies, sizes, counts, ratios, shapes."""
+
+from typing import Any
+
+from django import template
+from django.utils.safestring import SafeString
+
+from hub.pages import charts
+
+register = template.Library()
+
+_COUNTS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+@register.filter
+def count(value: float | None) -> str:
+    """25557032 -> ``25.6 M``."""
+    if value is None:
+        return "unknown"
+    for size, unit in _COUNTS:
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value:g}"
+
+
+@register.filter
+def latency(ns: float | None) -> str:
+    """Nanoseconds -> ``4.03 ms``."""
+    if ns is None:
+        return ""
+    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
+        if ns >= size:
+            return f"{ns / size:.3g} {unit}"
+    return f"{ns:.0f} ns"
+
+
+@register.filter
+def speedup(ratio: float | None) -> str:
+    """A latency ratio -> ``1.92× faster``, ``same`` or ``1.10× slower``."""
+    if not ratio:
+        return ""
+    if ratio < 1:
+        return f"{1 / ratio:.2f}× faster"
+    return "same" if ratio == 1 else f"{ratio:.2f}× slower"
+
+
+@register.filter
+def tensors(specs: list[dict[str, Any]] | None) -> str:
+    """Inputs or outputs of a signature -> ``float32[N,3,224,224]``."""
+    return ", ".join(
+        f"{spec['dtype']}[{','.join(str(size) for size in spec['shape'])}]" for spec in specs or []
+    )
+
+
+@register.filter
+def options(candidate: dict[str, Any]) -> str:
+    """A candidate's options -> ``threads=all, precision=int8-static``."""
+    chosen = candidate.get("options", {})
+    return ", ".join(f"{name}={value}" for name, value in sorted(chosen.items())) or "defaults"
+
+
+@register.filter
+def short(oid: str) -> str:
+    """The first ten digits of a digest."""
+    return oid[:10]
+
+
+@register.simple_tag
+def interval(ratio: float, low: float | None, high: float | None) -> SafeString:
+    """A ratio and its interval as a small plot."""
+    return charts.interval(ratio, ratio if low is None else low, ratio if high is None else high)
+
+
+@register.filter
+def scientific(value: float) -> str:
+    """0.0000123 -> ``1.2e-05``."""
+    return f"{value:.1e}"
+
+
+@register.filter
+def percent(share: float) -> str:
+    """0.9731 -> ``97.3 %``."""
+    return f"{share * 100:.1f} %"
+
+
+@register.filter
+def words(text: str) -> list[str]:
+    """Space-separated words, for a loop."""
+    return text.split()
+
+
+@register.filter
+def item(mapping: dict[str, Any], key: str) -> Any:
+    """A value by its key; ``None`` if absent."""
+    return mapping.get(key)
+
+
+@register.filter
+def unslug(name: str) -> str:
+    """``relative_l2`` -> ``relative l2``."""
+    return name.replace("_", " ")
+
+
+@register.filter
+def plain(value: Any) -> str:
+    """A JSON value on one line for people."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {plain(inner)}" for key, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(plain(inner) for inner in value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return str(value)

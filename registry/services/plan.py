@@ -1,0 +1,55 @@
+"""What to tune for: a search per target that somebody serves."""
+
+from collections.abc import Collection
+from typing import Any
+
+from registry.errors import Invalid, NotFound
+from registry.selectors.access import Actor
+from registry.selectors.graph import graph_of
+from registry.selectors.target import target_get, targets_served
+from registry.services.job import job_submit
+from registry.states import JobKind
+from registry.tables import Job, Revision
+
+
+def plan(
+    *,
+    actor: Actor,
+    revision: Revision,
+    targets: Collection[str] | None = None,
+    parameters: dict[str, Any] | None = None,
+) -> list[Job]:
+    """Queue a search of the revision's network for each target.
+
+    Args:
+        targets: Slugs; ``None`` stands for every enabled target with a device online.
+        parameters: Given to each job, such as ``{"budget_s": 60}``.
+
+    Raises:
+        Unauthenticated, Forbidden: the actor may not write to the model.
+        NotFound: ``graph_not_found`` before inspection; ``target_not_found``.
+        Invalid: ``invalid_target`` where there is nobody to do the work.
+    """
+    if graph_of(revision) is None:
+        raise NotFound(
+            "graph_not_found",
+            f"Nothing is known of a network in revision {revision.oid[:10]}.",
+            "Wait for its inspection, or add an ONNX file.",
+        )
+    chosen = list(targets_served()) if targets is None else [target_get(slug) for slug in targets]
+    if not chosen:
+        raise Invalid(
+            "invalid_target",
+            "No enabled target has a device online.",
+            "Start a worker on a machine of the target: python -m workers target",
+        )
+    return [
+        job_submit(
+            actor=actor,
+            kind=JobKind.TUNE,
+            revision=revision,
+            target=target,
+            parameters=parameters or {},
+        )
+        for target in chosen
+    ]

@@ -1,0 +1,118 @@
+"""The engine's record store over the hub's trials."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from registry.errors import Conflict
+from registry.selectors.trial import history, trials_of_job
+from registry.services.trial import trial_add
+from registry.tickets import JobTicket
+from workers.engine.errors import LeaseLost
+from workers.engine.types import (
+    Block,
+    BuildResult,
+    Candidate,
+    Deviation,
+    Interval,
+    Measurement,
+    Prior,
+    Trial,
+)
+
+
+class RegistryStore:
+    """Keeps a job's trials as rows, each written under the job's fence as it lands.
+
+    Args:
+        search_key: All searches of one key may learn from each other.
+    """
+
+    def __init__(self, ticket: JobTicket, search_key: str) -> None:
+        self._ticket = ticket
+        self._search_key = search_key
+
+    def trials(self) -> Sequence[Trial]:
+        """What earlier attempts of this job have paid for."""
+        return [_trial(row) for row in trials_of_job(self._ticket.job_uuid)]
+
+    def history(self) -> Sequence[Prior]:
+        """What earlier jobs of the same key measured, best first."""
+        return [
+            Prior(_candidate(row["candidate"]), row["ratio"], row["tolerance"])
+            for row in history(self._search_key, exclude_job=self._ticket.job_uuid)
+        ]
+
+    def add(self, trial: Trial) -> None:
+        """Write the trial; raises ``LeaseLost`` if the job is somebody else's now."""
+        try:
+            trial_add(
+                job_uuid=self._ticket.job_uuid,
+                fence=self._ticket.fence,
+                trial=_row(trial, self._search_key),
+            )
+        except Conflict as error:
+            raise LeaseLost(str(error)) from error
+
+
+def _row(trial: Trial, search_key: str) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "search_key": search_key,
+        "number": trial.number,
+        "config_sha256": trial.candidate.sha256,
+        "candidate": trial.candidate.as_dict(),
+        "proposed_by": trial.proposed_by,
+        "predicted_ratio": trial.predicted_ratio,
+        "outcome": trial.outcome,
+        "failure_detail": trial.detail,
+        "accuracy": trial.accuracy,
+        "duration_s": trial.duration_s,
+    }
+    if trial.build is not None and trial.build.outcome == "measured":
+        row |= {"tolerance": trial.build.tolerance, "compile_s": trial.build.compile_s}
+    if trial.deviation is not None:
+        row["deviation"] = asdict(trial.deviation)
+    if trial.measurement is not None:
+        measured = trial.measurement
+        row |= {
+            "ratio": measured.ratio.value,
+            "ratio_low": measured.ratio.low,
+            "ratio_high": measured.ratio.high,
+            "p50_ns": measured.candidate_p50_ns,
+            "measurement": asdict(measured),
+        }
+    return row
+
+
+def _trial(row: dict[str, Any]) -> Trial:
+    """A stored trial as the engine knows it; of its build only what was kept."""
+    build = None
+    if row["tolerance"]:
+        build = BuildResult(
+            "measured", tolerance=row["tolerance"], compile_s=row["compile_s"] or 0.0
+        )
+    return Trial(
+        number=row["number"],
+        candidate=_candidate(row["candidate"]),
+        proposed_by=row["proposed_by"],
+        outcome=row["outcome"],
+        duration_s=row["duration_s"],
+        build=build,
+        deviation=Deviation(**row["deviation"]) if row["deviation"] else None,
+        accuracy=row["accuracy"],
+        measurement=_measurement(row["measurement"]) if row["measurement"] else None,
+        predicted_ratio=row["predicted_ratio"],
+        detail=row["failure_detail"],
+    )
+
+
+def _measurement(stored: dict[str, Any]) -> Measurement:
+    blocks = tuple(
+        Block(block["process"], tuple(block["baseline_ns"]), tuple(block["candidate_ns"]))
+        for block in stored["blocks"]
+    )
+    return Measurement(**{**stored, "blocks": blocks, "ratio": Interval(**stored["ratio"])})
+
+
+def _candidate(stored: dict[str, Any]) -> Candidate:
+    return Candidate(stored["backend"], stored["options"])
