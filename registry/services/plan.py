@@ -6,10 +6,14 @@ from typing import Any
 from registry.errors import Invalid, NotFound
 from registry.selectors.access import Actor
 from registry.selectors.graph import graph_of
+from registry.selectors.plan import unsearched_heads
 from registry.selectors.target import target_get, targets_served
 from registry.services.job import job_submit
 from registry.states import JobKind
-from registry.tables import Job, Revision
+from registry.tables import Job, Revision, Target
+
+#: Searches planned for a target that joins; they run after those that people ask for.
+_CATCH_UP_PRIORITY = 200
 
 
 def plan(
@@ -52,4 +56,21 @@ def plan(
             parameters=parameters or {},
         )
         for target in chosen
+    ]
+
+
+def plan_catch_up(*, target: Target) -> list[Job]:
+    """Queue a search for each model's newest revision that was never searched on the target.
+
+    Called when a device joins: what was published before gets its builds too.
+    """
+    return [
+        job_submit(
+            actor=None,
+            kind=JobKind.TUNE,
+            revision=revision,
+            target=target,
+            priority=_CATCH_UP_PRIORITY,
+        )
+        for revision in unsearched_heads(target)
     ]

@@ -1,12 +1,16 @@
 """This machine's entry in the hub's fleet."""
 
 from registry.services.device import device_register
+from registry.services.plan import plan_catch_up
 from registry.services.target import target_register
 from workers.fleet.probe import ThisMachine, this_machine
 
 
 def register() -> ThisMachine:
-    """Register this machine and its target, or refresh what the hub knows of them."""
+    """Register this machine and its target, or refresh what the hub knows of them.
+
+    Models published before the target was served get a search planned.
+    """
     here = this_machine()
     target = target_register(
         slug=here.spec.slug,
@@ -16,4 +20,5 @@ def register() -> ThisMachine:
         rank=here.rank,
     )
     device_register(name=here.device, target=target, facts=here.spec.facts)
+    plan_catch_up(target=target)
     return here
