@@ -98,6 +98,7 @@ CODES: dict[str, str] = {
     "namespace_taken": "Name taken",
     "model_exists": "Model exists",
     "ref_exists": "Branch or tag exists",
+    "last_admin": "Only admin",
     "stale_parent": "Branch moved on",
     "nothing_to_commit": "Nothing changed",
     "lease_lost": "Lease lost",
@@ -142,5 +143,6 @@ CODES: dict[str, str] = {
     "body_too_large": "Body too large",
     "rate_limited": "Too many requests",
     "storage_full": "Storage full",
+    "index_busy": "Search index being built",
     "internal_error": "Internal error",
 }

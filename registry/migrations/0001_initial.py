@@ -199,7 +199,7 @@ class Migration(migrations.Migration):
                 ('card', models.JSONField(default=dict)),
                 ('author', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='revisions', to=settings.AUTH_USER_MODEL)),
                 ('mlmodel', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='revisions', to='registry.mlmodel')),
-                ('parent', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='children', to='registry.revision')),
+                ('parent', models.ForeignKey(null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='children', to='registry.revision')),
             ],
         ),
         migrations.CreateModel(
@@ -209,7 +209,7 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(choices=[('branch', 'Branch'), ('tag', 'Tag')], max_length=8)),
                 ('name', models.CharField(max_length=200)),
                 ('mlmodel', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='refs', to='registry.mlmodel')),
-                ('revision', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='refs', to='registry.revision')),
+                ('revision', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='refs', to='registry.revision')),
             ],
         ),
         migrations.AddField(
@@ -308,7 +308,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('graph', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='builds', to='registry.graph')),
                 ('job', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='builds', to='registry.job')),
-                ('record', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='builds', to='registry.record')),
+                ('record', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='builds', to='registry.record')),
                 ('target', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='builds', to='registry.target')),
             ],
         ),

@@ -11,6 +11,10 @@ from registry.states import NamespaceKind, Role, Scope
 class User(AbstractUser):
     """A person. Their personal namespace carries the same name."""
 
+    # Not a column: the token this person came with, left here by authentication. It limits what
+    # they may do; a browser's session has none.
+    token: "Token | None" = None
+
     uuid = uuid_column()
     full_name = models.CharField(max_length=200, blank=True)
 

@@ -35,7 +35,7 @@ class Build(models.Model):
     # Newer searches withdraw older results; a withdrawn build stays readable.
     withdrawn_at = models.DateTimeField(null=True)
 
-    record = models.ForeignKey(Record, models.PROTECT, related_name="builds")
+    record = models.ForeignKey(Record, models.RESTRICT, related_name="builds")
     ratio = models.FloatField()
     verdict = models.CharField(max_length=8, choices=Verdict.choices)
     p50_ns = models.BigIntegerField()

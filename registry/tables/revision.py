@@ -20,7 +20,7 @@ class Revision(models.Model):
     mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="revisions")
     oid = oid_column()
     tree_oid = oid_column()
-    parent = models.ForeignKey("self", models.PROTECT, null=True, related_name="children")
+    parent = models.ForeignKey("self", models.RESTRICT, null=True, related_name="children")
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="revisions"
     )
@@ -60,7 +60,7 @@ class Ref(models.Model):
     mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="refs")
     kind = models.CharField(max_length=8, choices=RefKind.choices)
     name = models.CharField(max_length=200)
-    revision = models.ForeignKey(Revision, models.PROTECT, related_name="refs")
+    revision = models.ForeignKey(Revision, models.RESTRICT, related_name="refs")
 
     class Meta:
         constraints = [

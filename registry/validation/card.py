@@ -31,6 +31,7 @@ _TEXTS = {"license_name": 200, "license_link": 2000, "pipeline_tag": 100, "libra
 _TITLES = ("model_name", "title")
 _MAX_TITLE = 300
 _LISTS = {"tags": 200, "language": 100, "datasets": 500, "base_model": 500}
+_MAX_ITEMS = 1000
 _FENCE = re.compile(r"---[ \t]*")
 
 
@@ -83,8 +84,7 @@ def parse(data: bytes) -> Card:
     Raises:
         Invalid: ``invalid_card``, naming the line.
     """
-    if len(data) > MAX_CARD_BYTES:
-        refuse(1, f"the file has {len(data)} bytes, a card may have {MAX_CARD_BYTES}")
+    check_size(len(data))
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -106,6 +106,16 @@ def parse(data: bytes) -> Card:
     card = Card(values or {}, "\n".join(lines[closed + 1 :]), key_lines)
     _check_known(card)
     return card
+
+
+def check_size(size_bytes: int) -> None:
+    """Refuse a README.md of more than :data:`MAX_CARD_BYTES`.
+
+    Raises:
+        Invalid: ``invalid_card``.
+    """
+    if size_bytes > MAX_CARD_BYTES:
+        refuse(1, f"the file has {size_bytes} bytes, a card may have {MAX_CARD_BYTES}")
 
 
 def texts_of(value: Any) -> list[str]:
@@ -131,6 +141,8 @@ def _check_known(card: Card) -> None:
             refuse(line, f"'{key}' must be one text, not a list")
         if any(isinstance(item, dict | list) for item in items):
             refuse(line, f"'{key}' must be a text{'' if key in limits else ' or a list of texts'}")
+        if len(items) > _MAX_ITEMS:
+            refuse(line, f"'{key}' has more than {_MAX_ITEMS} entries")
         if any(len(text) > most for text in texts_of(value)):
             refuse(line, f"'{key}' is longer than {most} characters")
 

@@ -81,7 +81,7 @@ def license_of(card: Mapping[str, Any]) -> str:
     return expression
 
 
-def require_license(expression: str) -> str:
+def check_given(expression: str) -> str:
     """``expression``, unless it is empty.
 
     Raises:

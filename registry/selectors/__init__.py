@@ -1,0 +1,1 @@
+"""Reads. What may be seen is decided in ``access`` alone."""

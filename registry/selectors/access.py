@@ -1,0 +1,157 @@
+"""Who may see and do what. The one predicate every read and every write goes through.
+
+- A public MLModel is readable by everybody, a private one by the members of its namespace; what
+  hangs on it (revisions, jobs, builds, records...) is as readable as it is.
+- A member may do what their :class:`registry.states.Role` says.
+- A token may do what its owner may, cut down to its scope and, where it names one, to its
+  namespace. Authentication leaves it in ``user.token``; a browser's session has none.
+- ``actor=None`` is the hub itself and may everything.
+"""
+
+from typing import TypeAlias, TypeVar
+
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Model, Q, QuerySet
+
+from registry.errors import Forbidden, Unauthenticated
+from registry.states import Role, Scope, Visibility
+from registry.tables import (
+    Build,
+    Graph,
+    Job,
+    Membership,
+    MLModel,
+    Namespace,
+    Record,
+    Revision,
+    Token,
+    Trial,
+    User,
+)
+
+Actor: TypeAlias = User | AnonymousUser | None
+Row = TypeVar("Row", bound=Model)
+
+_RANK = {Role.READ: 0, Role.WRITE: 1, Role.ADMIN: 2}
+_SCOPE_FOR = {Role.READ: Scope.READ, Role.WRITE: Scope.WRITE, Role.ADMIN: Scope.ADMIN}
+_SCOPES = list(Scope)
+
+
+def readable_mlmodels(actor: Actor) -> QuerySet[MLModel]:
+    """The MLModels ``actor`` may read."""
+    if actor is None:
+        return MLModel.objects.all()
+    visible = Q(visibility=Visibility.PUBLIC)
+    user = person(actor)
+    if user is not None:
+        visible |= Q(namespace__in=memberships(user).values("namespace"))
+    return MLModel.objects.filter(visible)
+
+
+def readable_revisions(actor: Actor) -> QuerySet[Revision]:
+    """The revisions of readable MLModels."""
+    return _within(Revision.objects.all(), "mlmodel", actor)
+
+
+def readable_graphs(actor: Actor) -> QuerySet[Graph]:
+    """The graphs of readable MLModels."""
+    return _within(Graph.objects.all(), "revision__mlmodel", actor)
+
+
+def readable_jobs(actor: Actor) -> QuerySet[Job]:
+    """The jobs of readable MLModels."""
+    return _within(Job.objects.all(), "revision__mlmodel", actor)
+
+
+def readable_trials(actor: Actor) -> QuerySet[Trial]:
+    """The trials of readable MLModels."""
+    return _within(Trial.objects.all(), "job__revision__mlmodel", actor)
+
+
+def readable_builds(actor: Actor) -> QuerySet[Build]:
+    """The builds of readable MLModels."""
+    return _within(Build.objects.all(), "graph__revision__mlmodel", actor)
+
+
+def readable_records(actor: Actor) -> QuerySet[Record]:
+    """The records of readable MLModels."""
+    return _within(Record.objects.all(), "revision__mlmodel", actor)
+
+
+def may(actor: Actor, *, role: Role, namespace: Namespace) -> bool:
+    """Whether ``actor`` may act in ``namespace`` as ``role`` may."""
+    if actor is None:
+        return True
+    user = person(actor)
+    if user is None or not scope_covers(user.token, _SCOPE_FOR[role]):
+        return False
+    membership = memberships(user).filter(namespace=namespace).first()
+    return membership is not None and _RANK[Role(membership.role)] >= _RANK[role]
+
+
+def require(actor: Actor, *, role: Role, namespace: Namespace) -> None:
+    """Refuse unless :func:`may`.
+
+    Raises:
+        Unauthenticated: ``not_authenticated``.
+        Forbidden: ``scope_missing`` or ``permission_denied``.
+    """
+    if actor is None:
+        return
+    require_scope(actor, _SCOPE_FOR[role])
+    if not may(actor, role=role, namespace=namespace):
+        raise Forbidden(
+            "permission_denied",
+            f"You may not {_DOES[role]} {namespace.name}.",
+            f"Ask an admin of {namespace.name} for the role {role.value!r}, or use a token that "
+            "is not limited to another namespace.",
+        )
+
+
+def require_scope(actor: Actor, scope: Scope) -> User | None:
+    """The person asking, unless their token does less than ``scope``; ``None`` for the hub.
+
+    Raises:
+        Unauthenticated: ``not_authenticated``.
+        Forbidden: ``scope_missing``.
+    """
+    if actor is None:
+        return None
+    user = person(actor)
+    if user is None:
+        raise Unauthenticated(
+            "not_authenticated", "Nobody is signed in.", "Sign in, or send a token."
+        )
+    if not scope_covers(user.token, scope):
+        raise Forbidden(
+            "scope_missing",
+            f"The token has the scope {user.token.scope if user.token else ''!r}.",
+            f"Use a token of scope {scope.value!r}.",
+        )
+    return user
+
+
+def person(actor: Actor) -> User | None:
+    """The signed-in, active user among actors; ``None`` for anonymous ones."""
+    return actor if isinstance(actor, User) and actor.is_active else None
+
+
+def scope_covers(token: Token | None, scope: Scope) -> bool:
+    """Whether ``token`` allows what ``scope`` names; a session, having no token, does."""
+    return token is None or _SCOPES.index(Scope(token.scope)) >= _SCOPES.index(scope)
+
+
+_DOES = {Role.READ: "read in", Role.WRITE: "write to", Role.ADMIN: "administer"}
+
+
+def memberships(user: User) -> QuerySet[Membership]:
+    """The memberships ``user`` may act on: where its token names a namespace, only that one."""
+    rows = Membership.objects.filter(user=user)
+    if user.token is not None and user.token.namespace_id is not None:
+        rows = rows.filter(namespace=user.token.namespace_id)
+    return rows
+
+
+def _within(rows: QuerySet[Row], path: str, actor: Actor) -> QuerySet[Row]:
+    """Those of ``rows`` whose MLModel, found along ``path``, may be read."""
+    return rows if actor is None else rows.filter(**{f"{path}__in": readable_mlmodels(actor)})

@@ -1,0 +1,125 @@
+"""Reads of people, namespaces and tokens."""
+
+import hashlib
+import re
+import zlib
+
+from django.db.models import QuerySet
+from django.db.models.functions import Lower
+from django.db.models.lookups import Exact
+from django.utils import timezone
+
+from registry.errors import Forbidden, NotFound, Unauthenticated
+from registry.ids import NAME_RE
+from registry.selectors.access import Actor, Row, may, memberships
+from registry.states import NamespaceKind, Role
+from registry.tables import Membership, Namespace, Token, User
+
+_SECRET_RE = re.compile(r"hpf_([0-9A-Za-z]{32})([0-9A-Za-z]{6})")
+_BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_TOKEN_HINT = "Make a new token in your settings."  # noqa: S105
+
+
+def user_of_token(secret: str) -> User:
+    """The person a bearer secret belongs to, with ``token`` set.
+
+    Raises:
+        Unauthenticated: ``token_invalid``, ``token_expired`` or ``token_revoked``.
+    """
+    token = None
+    # The checksum tells a mistyped or cut secret without asking the database.
+    match = _SECRET_RE.fullmatch(secret)
+    if match and checksum(match[1]) == match[2]:
+        token = (
+            Token.objects.select_related("user", "namespace")
+            .filter(digest=secret_digest(secret), user__is_active=True)
+            .first()
+        )
+    if token is None:
+        raise Unauthenticated("token_invalid", "The token is not one of this hub's.", _TOKEN_HINT)
+    if token.revoked_at is not None:
+        raise Unauthenticated(
+            "token_revoked", f"The token {token.name!r} was revoked.", _TOKEN_HINT
+        )
+    if token.expires_at is not None and token.expires_at <= timezone.now():
+        raise Unauthenticated("token_expired", f"The token {token.name!r} expired.", _TOKEN_HINT)
+    token.user.token = token
+    return token.user
+
+
+def secret_digest(secret: str) -> str:
+    """What is kept of a secret. It has 190 random bits, so a plain hash cannot be reversed."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def checksum(body: str) -> str:
+    """Six base-62 digits of the CRC-32 over a secret's random part."""
+    number, digits = zlib.crc32(body.encode()), ""
+    for _ in range(6):
+        number, digit = divmod(number, 62)
+        digits = _BASE62[digit] + digits
+    return digits
+
+
+def namespace_get(actor: Actor, name: str) -> Namespace:  # noqa: ARG001
+    """The namespace of that name, in any case. That one exists is no secret.
+
+    Raises:
+        NotFound: ``namespace_not_found``.
+    """
+    namespace = named(Namespace.objects.all(), name).first()
+    if namespace is None:
+        raise NotFound("namespace_not_found", f"There is no person or organisation {name[:100]!r}.")
+    return namespace
+
+
+def namespaces_of(user: User) -> QuerySet[Membership]:
+    """The namespaces ``user`` belongs to and their token reaches, each with their role."""
+    return memberships(user).select_related("namespace").order_by("id")
+
+
+def members_of(actor: Actor, namespace: Namespace) -> QuerySet[Membership]:
+    """Who belongs to ``namespace``, for its members to see.
+
+    Raises:
+        Forbidden: ``permission_denied``.
+    """
+    if not may(actor, role=Role.READ, namespace=namespace):
+        raise Forbidden(
+            "permission_denied", f"Only members of {namespace.name} see who belongs to it."
+        )
+    return namespace.memberships.select_related("user").order_by("id")
+
+
+def tokens_of(user: User) -> QuerySet[Token]:
+    """The tokens ``user`` issued and has not revoked, newest first."""
+    return user.tokens.filter(revoked_at=None).select_related("namespace").order_by("-id")
+
+
+def user_get(name: str) -> User:
+    """The person of that name, in any case.
+
+    Raises:
+        NotFound: ``user_not_found``.
+    """
+    user = user_find(name)
+    if user is None:
+        raise NotFound("user_not_found", f"There is no person {name[:100]!r}.")
+    return user
+
+
+def user_find(name: str) -> User | None:
+    """The person of that name, in any case, or ``None``."""
+    personal = named(Namespace.objects.filter(kind=NamespaceKind.USER), name)
+    return User.objects.filter(username__in=personal.values("name")).first()
+
+
+def named(rows: QuerySet[Row], name: str) -> QuerySet[Row]:
+    """Those of ``rows`` whose ``name`` is ``name`` in any case, found by its index.
+
+    ``iexact`` would scan: its SQL differs from the ``Lower`` the unique constraints are made of.
+    """
+    # Also keeps NUL, which PostgreSQL does not take, out of the query.
+    if not NAME_RE.fullmatch(name):
+        return rows.none()
+    return rows.filter(Exact(Lower("name"), name.lower()))

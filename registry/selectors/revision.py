@@ -1,0 +1,134 @@
+"""Reads of revisions, their files and the names given to them."""
+
+import re
+
+from django.db.models import QuerySet
+from django.db.models.expressions import RawSQL
+
+from registry.errors import NotFound
+from registry.ids import OID_RE
+from registry.selectors.blob import blob_open
+from registry.states import RefKind
+from registry.tables import File, MLModel, Ref, Revision
+
+_SHORT_OID_RE = re.compile(r"[0-9a-f]{7,39}")
+_KIND_OF_PREFIX = {"refs/heads/": RefKind.BRANCH, "refs/tags/": RefKind.TAG}
+
+
+def revision_get(mlmodel: MLModel, rev: str | None = None) -> Revision:
+    """The revision that ``rev`` names.
+
+    Args:
+        mlmodel: One the asker may read.
+        rev: A branch, else a tag, else a revision id or at least 7 digits of one that begin no
+            other; ``None`` for the default branch. ``refs/heads/`` and ``refs/tags/`` narrow.
+
+    Raises:
+        NotFound: ``revision_not_found``.
+    """
+    wanted = rev or mlmodel.default_branch
+    revision = None
+    if wanted.isprintable():
+        revision = _by_ref(mlmodel, wanted) or _by_oid(mlmodel, wanted.lower())
+    if revision is None:
+        raise NotFound(
+            "revision_not_found",
+            f"{mlmodel.full_name} has no branch, tag or revision {wanted[:100]!r}.",
+            "List its branches and tags to see what there is.",
+        )
+    return revision
+
+
+def files_of(revision: Revision) -> QuerySet[File]:
+    """The files of a revision with their blobs, ordered by path."""
+    return revision.files.select_related("blob").order_by("path")
+
+
+def file_get(revision: Revision, path: str) -> File:
+    """The file at ``path``.
+
+    Raises:
+        NotFound: ``file_not_found``.
+    """
+    # PostgreSQL takes no NUL, and no path holds one.
+    file = None if "\0" in path else files_of(revision).filter(path=path).first()
+    if file is None:
+        raise NotFound(
+            "file_not_found", f"Revision {revision.oid[:10]} has no file {path[:200]!r}."
+        )
+    return file
+
+
+def text_of(revision: Revision, path: str, *, most_bytes: int) -> str | None:
+    """The file's content; ``None`` if there is none, it is longer, or it is not UTF-8."""
+    file = revision.files.select_related("blob").filter(path=path).first()
+    if file is None or file.blob.size_bytes > most_bytes:
+        return None
+    with blob_open(file.blob) as stream:
+        try:
+            return stream.read().decode()
+        except UnicodeDecodeError:
+            return None
+
+
+def refs_of(mlmodel: MLModel) -> QuerySet[Ref]:
+    """Its branches, then its tags, by name, with their revisions."""
+    return mlmodel.refs.select_related("revision").order_by("kind", "name")
+
+
+def branch_get(mlmodel: MLModel, name: str) -> Ref:
+    """The branch of that name, with its revision.
+
+    Raises:
+        NotFound: ``revision_not_found``.
+    """
+    rows = mlmodel.refs.select_related("revision").filter(kind=RefKind.BRANCH)
+    ref = rows.filter(name=name).first() if name.isprintable() else None
+    if ref is None:
+        raise NotFound(
+            "revision_not_found",
+            f"{mlmodel.full_name} has no branch {name[:100]!r}.",
+            f"Commit to {mlmodel.default_branch!r}, or make the branch first.",
+        )
+    return ref
+
+
+def history(mlmodel: MLModel, revision: Revision) -> QuerySet[Revision]:
+    """``revision`` and all it grew from, newest first."""
+    ancestors = RawSQL(
+        """
+        WITH RECURSIVE line (id, parent_id) AS (
+            SELECT id, parent_id FROM registry_revision WHERE id = %s
+            UNION ALL
+            SELECT r.id, r.parent_id FROM registry_revision r JOIN line ON r.id = line.parent_id
+        )
+        SELECT id FROM line
+        """,
+        (revision.pk,),
+    )
+    return (
+        mlmodel.revisions.filter(pk__in=ancestors)
+        .select_related("author", "parent")
+        .order_by("-id")
+    )
+
+
+def _by_ref(mlmodel: MLModel, name: str) -> Revision | None:
+    kinds = [RefKind.BRANCH, RefKind.TAG]
+    for prefix, kind in _KIND_OF_PREFIX.items():
+        if name.startswith(prefix):
+            name, kinds = name.removeprefix(prefix), [kind]
+            break
+    refs = mlmodel.refs.select_related("revision").filter(name=name, kind__in=kinds)
+    # "branch" sorts before "tag": where both are called alike, the branch is meant.
+    ref = refs.order_by("kind").first()
+    return ref.revision if ref else None
+
+
+def _by_oid(mlmodel: MLModel, oid: str) -> Revision | None:
+    if OID_RE.fullmatch(oid):
+        return mlmodel.revisions.filter(oid=oid).first()
+    if not _SHORT_OID_RE.fullmatch(oid):
+        return None
+    found = list(mlmodel.revisions.filter(oid__startswith=oid)[:2])
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,260 @@
+"""Commits, branches and tags.
+
+A commit is worked out beside the database, from the branch's head as it was read, and becomes
+visible in one short transaction that first locks the branch: either the head is still the same,
+or the commit is stale. Nothing of it can be seen before, and all of it after.
+"""
+
+import re
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from registry.errors import Conflict, Forbidden, Invalid, NotFound
+from registry.selectors.access import Actor, require
+from registry.selectors.revision import branch_get
+from registry.services.audit import audit
+from registry.services.blob import blob_store_bytes
+from registry.services.card import card_of, describe
+from registry.services.history import revision_write
+from registry.services.job import job_submit
+from registry.services.snapshot import (
+    Add,
+    Copy,
+    Delete,
+    Entry,
+    Operation,
+    apply,
+    check_operations,
+    entries_of,
+    entry_for,
+)
+from registry.states import JobKind, RefKind, Role
+from registry.tables import MLModel, OutboxEntry, Ref, Revision
+from registry.validation.attributes import DEFAULT, lfs_rule
+from registry.validation.card import Card
+from registry.validation.license import check_given, license_of
+from registry.validation.names import check_ref
+
+__all__ = [
+    "Add",
+    "Copy",
+    "Delete",
+    "Operation",
+    "commit",
+    "commit_first",
+    "ref_create",
+    "ref_delete",
+]
+
+_MAX_MESSAGE = 10_000
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+def commit(
+    *,
+    actor: Actor,
+    mlmodel: MLModel,
+    branch: str = "main",
+    message: str,
+    operations: list[Operation],
+    parent_oid: str | None = None,
+    require_license: bool = True,
+) -> Revision:
+    """Make the next revision of a branch.
+
+    Args:
+        actor: Needs the role ``write``.
+        mlmodel: What is changed.
+        branch: An existing branch.
+        message: What was changed and why.
+        operations: All of them, or none, take effect. Bytes must have been uploaded.
+        parent_oid: The revision the actor built on (7 digits or more); if the branch has moved
+            on, the commit is refused. ``None``: build on whatever the head is.
+        require_license: Whether the resulting card must name a license.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+        NotFound: ``revision_not_found`` for the branch, ``file_not_found``.
+        Conflict: ``stale_parent`` or ``nothing_to_commit``.
+        Invalid: ``invalid_path``, ``duplicate_path``, ``case_collision``, ``blob_missing``,
+            ``invalid_card``, ``license_missing``, ``license_unknown``, ``invalid_request``.
+    """
+    require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
+    message = _check_message(message)
+    check_operations(operations)
+
+    def attempt() -> Revision:
+        head = branch_get(mlmodel, branch)
+        _check_parent(head.revision, parent_oid)
+        before = entries_of(head.revision)
+        after = apply(actor=actor, mlmodel=mlmodel, before=before, operations=operations)
+        card = card_of(after)
+        expression = license_of(card.values)
+        if require_license:
+            check_given(expression)
+        return _append(actor, mlmodel, head, message, after, card)
+
+    try:
+        return attempt()
+    except Conflict as conflict:
+        if conflict.code != "stale_parent" or parent_oid is not None:
+            raise
+    # Somebody was faster and we named no parent: once more, now holding the branch.
+    with transaction.atomic():
+        _lock(mlmodel, branch)
+        return attempt()
+
+
+def commit_first(*, actor: Actor, mlmodel: MLModel) -> Revision:
+    """Make the first revision and the default branch, inside the caller's transaction."""
+    blob = blob_store_bytes(actor=None, data=DEFAULT)
+    entries = {".gitattributes": entry_for(".gitattributes", blob, lfs_rule(b""))}
+    revision = revision_write(actor, mlmodel, None, "initial commit", entries, Card())
+    Ref.objects.create(
+        mlmodel=mlmodel, kind=RefKind.BRANCH, name=mlmodel.default_branch, revision=revision
+    )
+    return revision
+
+
+def ref_create(
+    *, actor: Actor, mlmodel: MLModel, kind: RefKind, name: str, revision: Revision
+) -> Ref:
+    """Give a revision a name.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+        Invalid: ``invalid_ref``.
+        Conflict: ``ref_exists``, also where git could not keep both names.
+    """
+    require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
+    check_ref(name)
+    if revision.mlmodel_id != mlmodel.pk:
+        raise NotFound("revision_not_found", "That revision belongs to another model.")
+    taken = Conflict(
+        "ref_exists",
+        f"{mlmodel.full_name} has a {kind.value} {name!r} already.",
+        "Choose another name, or delete the old one first.",
+    )
+    parts = name.split("/")
+    above = ["/".join(parts[:length]) for length in range(1, len(parts))]
+    same_kind = mlmodel.refs.filter(kind=kind)
+    if same_kind.filter(name__in=above) or same_kind.filter(name__startswith=f"{name}/"):
+        raise taken
+    try:
+        with transaction.atomic():
+            ref = Ref.objects.create(mlmodel=mlmodel, kind=kind, name=name, revision=revision)
+            _audit_ref(actor, ref, "ref.create")
+    except IntegrityError:
+        raise taken from None
+    return ref
+
+
+def ref_delete(*, actor: Actor, mlmodel: MLModel, kind: RefKind, name: str) -> None:
+    """Take a name away; its revisions stay.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`;
+            ``permission_denied`` also for the default branch.
+        NotFound: ``revision_not_found``.
+    """
+    require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
+    if kind == RefKind.BRANCH and name == mlmodel.default_branch:
+        raise Forbidden(
+            "permission_denied",
+            f"{name!r} is the default branch of {mlmodel.full_name}.",
+            "Make another branch the default first.",
+        )
+    with transaction.atomic():
+        rows = (
+            mlmodel.refs.filter(kind=kind, name=name) if name.isprintable() else Ref.objects.none()
+        )
+        ref = rows.select_related("revision").first()
+        if ref is None:
+            raise NotFound(
+                "revision_not_found", f"{mlmodel.full_name} has no {kind.value} {name[:100]!r}."
+            )
+        _audit_ref(actor, ref, "ref.delete")
+        ref.delete()
+
+
+def _append(
+    actor: Actor,
+    mlmodel: MLModel,
+    head: Ref,
+    message: str,
+    entries: dict[str, Entry],
+    card: Card,
+) -> Revision:
+    """Write the revision and move the branch, unless it has moved on since ``head`` was read."""
+    with transaction.atomic():
+        if _lock(mlmodel, head.name) != head.revision_id:
+            raise _stale(head.name)
+        revision = revision_write(actor, mlmodel, head.revision, message, entries, card)
+        Ref.objects.filter(pk=head.pk).update(revision=revision)
+        mlmodel.updated_at = timezone.now()
+        mlmodel.save(update_fields=["updated_at"])
+        if head.name == mlmodel.default_branch:
+            describe(mlmodel, card)
+        OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
+        audit(
+            actor=actor,
+            action="revision.commit",
+            subject=f"{mlmodel.full_name}@{revision.oid}",
+            namespace=mlmodel.namespace.name,
+            detail={"branch": head.name, "parent": head.revision.oid},
+        )
+        if any(path.lower().endswith(".onnx") for path in entries):
+            job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
+    return revision
+
+
+def _lock(mlmodel: MLModel, branch: str) -> int:
+    """Hold the branch until the transaction ends; the key of its head.
+
+    SQLite has no row locks and needs none: its transactions here begin as the only writer.
+    """
+    rows = mlmodel.refs.select_for_update().filter(kind=RefKind.BRANCH, name=branch)
+    head = rows.values_list("revision_id", flat=True).first()
+    if head is None:
+        raise _stale(branch)
+    return head
+
+
+def _check_parent(head: Revision, parent_oid: str | None) -> None:
+    if parent_oid is not None and not (
+        len(parent_oid) >= 7 and head.oid.startswith(parent_oid.lower())
+    ):
+        raise _stale(head.oid[:10])
+
+
+def _stale(what: str) -> Conflict:
+    return Conflict(
+        "stale_parent",
+        f"{what!r} has moved on since you looked.",
+        "Fetch its newest revision, look at what changed, and commit on top of that.",
+    )
+
+
+def _check_message(message: str) -> str:
+    message = message.replace("\r\n", "\n").strip()
+    fault = ""
+    if not message:
+        fault = "is empty"
+    elif len(message) > _MAX_MESSAGE:
+        fault = f"is longer than {_MAX_MESSAGE} characters"
+    elif _UNSEEN.search(message):
+        fault = "holds a control character"
+    if fault:
+        raise Invalid("invalid_request", f"The commit message {fault}.", fields={"message": fault})
+    return message
+
+
+def _audit_ref(actor: Actor, ref: Ref, action: str) -> None:
+    audit(
+        actor=actor,
+        action=action,
+        subject=f"{ref.mlmodel.full_name}#{ref.kind}/{ref.name}",
+        namespace=ref.mlmodel.namespace.name,
+        detail={"revision": ref.revision.oid},
+    )

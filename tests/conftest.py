@@ -1,0 +1,57 @@
+"""The cast every test may ask for by name. See :mod:`tests.factories` for what they are made of."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.services.account import organisation_create
+from registry.tables import MLModel, Namespace, User
+from tests.factories import make_mlmodel, make_user, readme, tiny_onnx
+
+
+@pytest.fixture
+def alice(db: None) -> User:
+    """A person who shares nothing with bob."""
+    return make_user("alice", full_name="Alice Adams")
+
+
+@pytest.fixture
+def bob(db: None) -> User:
+    """A person who shares nothing with alice."""
+    return make_user("bob", full_name="Bob Brown")
+
+
+@pytest.fixture
+def charlie(db: None) -> User:
+    """The admin of ``lab``."""
+    return make_user("charlie", full_name="Charlie Clark")
+
+
+@pytest.fixture
+def lab(charlie: User) -> Namespace:
+    """An organisation whose only member is its admin, charlie."""
+    return organisation_create(actor=charlie, name="lab", title="The Laboratory")
+
+
+@pytest.fixture
+def galaxy(lab: Namespace, charlie: User) -> MLModel:
+    """The public ``lab/galaxy-cnn``: a card, a small network, two revisions."""
+    card = readme(pipeline_tag="image-classification", library_name="onnx", tags=["astronomy"])
+    return make_mlmodel(
+        "lab/galaxy-cnn", actor=charlie, files={"README.md": card, "model.onnx": tiny_onnx()}
+    )
+
+
+@pytest.fixture
+def secret(lab: Namespace, charlie: User) -> MLModel:
+    """The private ``lab/secret``, made like ``galaxy`` but of another network."""
+    files = {"README.md": readme(tags=["hidden"]), "model.onnx": tiny_onnx(features=5)}
+    return make_mlmodel("lab/secret", actor=charlie, visibility="private", files=files)
+
+
+@pytest.fixture
+def data_dir(settings: Any, tmp_path: Path) -> Path:
+    """A data folder of this test's own, empty at its start."""
+    settings.DATA_DIR = tmp_path / "data"
+    return tmp_path / "data"
