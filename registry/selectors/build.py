@@ -157,9 +157,9 @@ def _published(graph: Graph) -> QuerySet[Build]:
 
 def _with_relations(rows: QuerySet[Build]) -> QuerySet[Build]:
     files = BuildFile.objects.select_related("blob").order_by("path")
-    return rows.select_related(
-        "target", "record", "graph__revision__mlmodel__namespace"
-    ).prefetch_related(Prefetch("files", queryset=files))
+    rows = rows.select_related("target", "record", "graph__revision__mlmodel__namespace")
+    # A record's document holds all raw samples, which no list of builds shows.
+    return rows.defer("record__document").prefetch_related(Prefetch("files", queryset=files))
 
 
 def _fits(target: Target, architecture: str, features: Collection[str]) -> bool:

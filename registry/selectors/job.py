@@ -1,7 +1,9 @@
 """Reads of work: for people through ``actor``, for workers as tickets."""
 
+from collections.abc import Iterable
+
 from django.conf import settings
-from django.db.models import Q, QuerySet
+from django.db.models import Func, OuterRef, Q, QuerySet, Subquery
 
 from registry.errors import NotFound
 from registry.ids import parse_uuid
@@ -9,7 +11,7 @@ from registry.selectors.access import Actor, readable_jobs
 from registry.selectors.account import named
 from registry.selectors.graph import graph_facts, graph_of
 from registry.states import JobKind, JobState
-from registry.tables import Job, JobEvent, MLModel, Namespace, Trial
+from registry.tables import Job, JobEvent, MLModel, Namespace, Revision, Trial
 from registry.tickets import FileTicket, JobTicket
 
 _RELATED = ("revision__mlmodel__namespace", "target", "device", "requested_by")
@@ -78,11 +80,25 @@ def events_of(job: Job) -> QuerySet[JobEvent]:
 
 def queue_position(job: Job) -> int | None:
     """1 for the job the next free worker takes, and so on; ``None`` if it does not wait."""
-    if job.state != JobState.QUEUED:
-        return None
-    before = Q(priority__lt=job.priority) | Q(priority=job.priority, id__lt=job.pk)
-    rivals = Job.objects.filter(state=JobState.QUEUED, kind=job.kind, target=job.target_id)
-    return rivals.filter(before).count() + 1
+    return queue_positions([job]).get(job.pk)
+
+
+def queue_positions(jobs: Iterable[Job]) -> dict[int, int]:
+    """For lists: primary key to :func:`queue_position`, for those of ``jobs`` that wait."""
+    waiting = [job.pk for job in jobs if job.state == JobState.QUEUED]
+    if not waiting:
+        return {}
+    # Only inspections have no target, so that two empty targets need not compare equal.
+    rivals = Job.objects.filter(
+        Q(target=OuterRef("target")) | Q(target=None),
+        Q(priority__lt=OuterRef("priority"))
+        | Q(priority=OuterRef("priority"), id__lt=OuterRef("id")),
+        state=JobState.QUEUED,
+        kind=OuterRef("kind"),
+    )
+    ahead = Subquery(rivals.annotate(n=Func("id", function="COUNT")).values("n"))
+    rows = Job.objects.filter(pk__in=waiting, state=JobState.QUEUED).annotate(ahead=ahead)
+    return {pk: count + 1 for pk, count in rows.values_list("pk", "ahead")}
 
 
 def job_ticket(job: Job) -> JobTicket:
