@@ -1,0 +1,110 @@
+"""Search, load, save and reuse models, each in the fastest trustworthy build for this machine.
+
+::
+
+    import hpcfair
+
+    m = hpcfair.load("lab/galaxy-cnn")
+    y = m(x)
+    print(m.explain())
+
+Names are imported on first use, so that ``import hpcfair`` costs nothing. No module of this
+package is called like a function here: importing it would replace the function.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hpcfair.client import Client
+    from hpcfair.config import Config
+    from hpcfair.default import (
+        info,
+        jobs,
+        load,
+        login,
+        pull,
+        reuse,
+        save,
+        search,
+        targets,
+        tune,
+        whoami,
+    )
+    from hpcfair.errors import HpcfairError, HubError
+    from hpcfair.fork import Reused
+    from hpcfair.job import Job, Jobs
+    from hpcfair.loaded import Loaded
+    from hpcfair.record import Record
+    from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
+    from hpcfair.signature import Signature
+    from hpcfair.types import Build, Hits, MLModel, Revision
+
+__all__ = [
+    "Build",
+    "Client",
+    "Config",
+    "Hits",
+    "HpcfairError",
+    "HubError",
+    "Job",
+    "Jobs",
+    "Loaded",
+    "MLModel",
+    "PlainModelWarning",
+    "Record",
+    "Reused",
+    "Revision",
+    "Signature",
+    "StaleAnswerWarning",
+    "info",
+    "jobs",
+    "load",
+    "login",
+    "pull",
+    "reuse",
+    "save",
+    "search",
+    "targets",
+    "tune",
+    "whoami",
+]
+
+_HOME = {
+    "client": ("Client",),
+    "config": ("Config",),
+    "default": (
+        "info",
+        "jobs",
+        "load",
+        "login",
+        "pull",
+        "reuse",
+        "save",
+        "search",
+        "targets",
+        "tune",
+        "whoami",
+    ),
+    "errors": ("HpcfairError", "HubError"),
+    "fork": ("Reused",),
+    "job": ("Job", "Jobs"),
+    "loaded": ("Loaded",),
+    "record": ("Record",),
+    "resolution": ("PlainModelWarning", "StaleAnswerWarning"),
+    "signature": ("Signature",),
+    "types": ("Build", "Hits", "MLModel", "Revision"),
+}
+_MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'hpcfair' has no attribute {name!r}")
+    value = getattr(import_module(f"hpcfair.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,73 @@
+"""The client's verbs as functions, on a client made from the environment.
+
+The environment is read at each call, so that a notebook may set ``HPCFAIR_URL`` after the import;
+equal settings share one client and its connections.
+"""
+
+import inspect
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
+from hpcfair.client import Client
+from hpcfair.config import Config, keep_token
+from hpcfair.types import Account
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def default_client() -> Client:
+    """The client the module's functions use.
+
+    Raises:
+        BadConfig: the environment or the configuration file holds nonsense.
+    """
+    return _client(Config.read())
+
+
+@lru_cache(maxsize=8)
+def _client(config: Config) -> Client:
+    return Client(config=config)
+
+
+def _verb(method: Callable[Concatenate[Client, P], R]) -> Callable[P, R]:
+    @wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        return method(default_client(), *args, **kwargs)
+
+    # help() and completion must not show "self".
+    shown = inspect.signature(method)
+    call.__signature__ = shown.replace(  # type: ignore[attr-defined]
+        parameters=list(shown.parameters.values())[1:]
+    )
+    call.__qualname__ = method.__name__
+    return call
+
+
+def login(token: str, url: str | None = None) -> Account:
+    """Check a token and keep it for this hub, readable by its owner alone.
+
+    Args:
+        token: From the settings page of the hub.
+        url: The hub; else ``HPCFAIR_URL``, else the one stored last.
+
+    Raises:
+        Unauthenticated: the hub does not take the token; nothing is stored.
+    """
+    with Client(url, token) as client:
+        account = client.whoami()
+        keep_token(client.config.url, token)
+    return account
+
+
+search = _verb(Client.search)
+info = _verb(Client.info)
+load = _verb(Client.load)
+save = _verb(Client.save)
+reuse = _verb(Client.reuse)
+pull = _verb(Client.pull)
+tune = _verb(Client.tune)
+jobs = _verb(Client.jobs)
+targets = _verb(Client.targets)
+whoami = _verb(Client.whoami)

@@ -1,0 +1,101 @@
+"""Choices put into words."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from hpcfair.resolution import Resolution
+from hpcfair.types import Build
+
+BASELINE = "ONNX Runtime with nothing set"
+
+
+def explain(resolution: Resolution, path: Path) -> str:
+    """What was chosen, why, what else there was, and the numbers behind it."""
+    lines = [
+        f"{resolution.name} at revision {resolution.revision[:12]}",
+        *_rows(_chosen(resolution)),
+    ]
+    if resolution.alternatives:
+        lines += ["", "Other builds for this machine:"]
+        lines += [f"  {describe(build)}: {numbers(build)}" for build in resolution.alternatives]
+    if resolution.stale_since:
+        lines += [
+            "",
+            f"The hub could not be asked; this is its answer of {resolution.stale_since}.",
+        ]
+    return "\n".join([*lines, "", f"File: {path}"])
+
+
+def describe(build: Build) -> str:
+    """A build's backend, what was set, and its precision class."""
+    options = build.candidate.get("options") or build.runtime_options
+    settings = " ".join(f"{name}={_word(value)}" for name, value in options.items())
+    default = build.is_baseline or options == {"default": True}
+    return f"{build.backend} {'as it comes' if default else settings} [{build.tolerance}]"
+
+
+def numbers(build: Build) -> str:
+    """A build's latency and what it is compared to the baseline."""
+    if build.p50_ns is None:
+        return "not measured"
+    text = f"{milliseconds(build.p50_ns)} median"
+    if build.is_baseline:
+        return f"{text}, the baseline"
+    return f"{text}, {ratio_text(build.ratio, build.ratio_low, build.ratio_high)}"
+
+
+def ratio_text(ratio: float | None, low: float | None, high: float | None) -> str:
+    """A latency ratio with its interval, if there is one."""
+    if ratio is None:
+        return "not compared"
+    interval = f" (95 % interval {low:.3f} to {high:.3f})" if low and high else ""
+    return f"{ratio:.3f} of the baseline's time{interval}"
+
+
+def milliseconds(nanoseconds: float) -> str:
+    return f"{nanoseconds / 1e6:.3g} ms"
+
+
+def _chosen(resolution: Resolution) -> Iterator[tuple[str, str]]:
+    build = resolution.build
+    yield "signature", str(resolution.signature)
+    yield "asked for", f"{resolution.target or 'the plain model'}, outputs {resolution.tolerance}"
+    yield "chosen", describe(build) if build else f"the plain ONNX model, {BASELINE}"
+    yield "because", resolution.reason
+    if build is None:
+        return
+    yield "latency", f"{numbers(build)}; measured on the hub's {build.target}"
+    yield "baseline", BASELINE
+    yield "verdict", build.verdict
+    yield "deviation", _deviation(build.deviation)
+    yield "accuracy", _accuracy(build)
+    yield "record", resolution.record_id or ""
+
+
+def _deviation(deviation: Mapping[str, Any]) -> str:
+    """Largest and overall difference to the unoptimised float32 reference."""
+    names = {"max_absolute": "max |y - ref|", "relative_l2": "relative L2"}
+    parts = [
+        f"{name} {deviation[key]:.2g}"
+        for key, name in names.items()
+        if deviation.get(key) is not None
+    ]
+    return f"{', '.join(parts)} (reference: unoptimised float32)" if parts else ""
+
+
+def _accuracy(build: Build) -> str:
+    if build.accuracy is None:
+        return ""
+    reference = build.accuracy_reference
+    beside = f" (reference {reference:.2%})" if reference is not None else ""
+    return f"{build.accuracy:.2%}{beside}"
+
+
+def _rows(pairs: Iterator[tuple[str, str]]) -> list[str]:
+    """Name and text in two columns; what is empty is left out."""
+    return [f"  {name:<10} {text}" for name, text in pairs if text]
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

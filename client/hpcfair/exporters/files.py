@@ -1,0 +1,64 @@
+"""Files that are ready as they lie."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from hpcfair.errors import NoModelFile
+from hpcfair.exporters.registry import Examples, Files
+from hpcfair.paths import safe_join
+
+#: Left behind by tools in every folder, and nobody's model.
+_IGNORED = frozenset({".git", "__pycache__", ".DS_Store", ".ipynb_checkpoints"})
+
+
+def export_path(model: Path, examples: Examples, scratch: Path) -> Files:  # noqa: ARG001
+    """A folder with all in it, or one ONNX file with its external data and the card beside it.
+
+    Raises:
+        NoModelFile: there is no such file, or it is empty.
+        UnsafePath: a name cannot be stored, or external data lies outside the file's folder.
+    """
+    if model.is_dir():
+        return _folder(model)
+    if not model.is_file():
+        raise NoModelFile(f"There is no file {model}.", "Give an .onnx file or a folder.")
+    files = {"model.onnx" if model.suffix != ".onnx" else model.name: model}
+    for path in _external_data(model):
+        files[path] = safe_join(model.parent, path)
+    card = model.parent / "README.md"
+    return files | ({"README.md": card} if card.is_file() else {})
+
+
+def _folder(folder: Path) -> Files:
+    files = {}
+    for local in sorted(folder.rglob("*")):
+        path = local.relative_to(folder)
+        if local.is_file() and not _IGNORED.intersection(path.parts):
+            safe_join(folder, path.as_posix())
+            files[path.as_posix()] = local
+    if not files:
+        raise NoModelFile(f"The folder {folder} is empty.", "Put an .onnx file into it.")
+    return files
+
+
+def _external_data(model: Path) -> list[str]:
+    """Files beside an ONNX file that hold its weights.
+
+    Without the ``onnx`` package nobody here can tell; the hub then names what is missing.
+    """
+    try:
+        onnx: Any = import_module("onnx")
+        helper: Any = import_module("onnx.external_data_helper")
+    except ImportError:
+        return []
+    try:
+        proto = onnx.load(model, load_external_data=False)
+    # Whatever is wrong with the file, the hub says it better and for everyone.
+    except Exception:  # noqa: BLE001
+        return []
+    tensors = helper._get_all_tensors(proto)  # noqa: SLF001  the only walk over subgraphs there is
+    infos = (
+        helper.ExternalDataInfo(tensor) for tensor in tensors if helper.uses_external_data(tensor)
+    )
+    return sorted({info.location for info in infos})

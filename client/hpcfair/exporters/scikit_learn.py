@@ -1,0 +1,36 @@
+"""scikit-learn estimators and pipelines, by way of skl2onnx."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import skl2onnx
+from sklearn.base import is_classifier
+
+from hpcfair.errors import BadInput
+from hpcfair.exporters.registry import Examples, Files
+
+
+def export(model: Any, examples: Examples, scratch: Path) -> Files:
+    """One ONNX file, its element type that of the example.
+
+    A classifier's scores come as one array ``[n, classes]`` and before its labels, so that the hub
+    can measure accuracy.
+
+    Raises:
+        BadInput: there is no example to tell the number and type of features.
+    """
+    arrays = list(examples.values()) if isinstance(examples, Mapping) else list(examples or ())
+    if len(arrays) != 1:
+        raise BadInput(
+            "A scikit-learn model needs one example input.",
+            "Pass example_inputs=(X[:100].astype('float32'),).",
+        )
+    options = {"zipmap": False} if is_classifier(model) else None
+    proto = skl2onnx.to_onnx(model, arrays[0][:1], options=options)
+    outputs = sorted(proto.graph.output, key=lambda output: output.name.endswith("label"))
+    del proto.graph.output[:]
+    proto.graph.output.extend(outputs)
+    local = scratch / "model.onnx"
+    local.write_bytes(proto.SerializeToString())
+    return {"model.onnx": local}

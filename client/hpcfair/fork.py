@@ -1,0 +1,80 @@
+"""Reusing a model: its files or graph here, and a model of one's own that says where it is from."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+from hpcfair.cache import Cache
+from hpcfair.errors import BadInput, MissingPackage, NoModelFile
+from hpcfair.mlmodel import info
+from hpcfair.paths import safe_join
+from hpcfair.publish import publish
+from hpcfair.snapshot import snapshot
+from hpcfair.transport import Transport
+from hpcfair.types import Revision
+
+Form = Literal["onnx", "path"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reused:
+    """What came of reusing a model.
+
+    Attributes:
+        model: An ``onnx.ModelProto`` with its weights, or the folder's path.
+        folder: The files, in the cache: not to be changed.
+        base: The model they are from, at revision ``base_revision``.
+        fork: The first revision of the new model, if one was wanted.
+    """
+
+    model: Any
+    folder: Path
+    base: str
+    base_revision: str
+    fork: Revision | None = None
+
+
+def reuse(
+    http: Transport,
+    cache: Cache,
+    name: str,
+    *,
+    as_: Form = "path",
+    to: str | None = None,
+    revision: str | None = None,
+) -> Reused:
+    """Get a model's files to work on; see :meth:`hpcfair.Client.reuse`."""
+    if as_ not in ("onnx", "path"):
+        raise BadInput(f"There is no form {as_!r}.", "Choose 'onnx' or 'path'.")
+    found, folder = snapshot(http, cache, name, revision)
+    paths = [file.path for file in found.files]
+    model = _open_onnx(http, name, folder, paths) if as_ == "onnx" else folder
+    fork = None
+    if to is not None:
+        files = {path: safe_join(folder, path) for path in paths}
+        lineage = {"base_model": name, "base_model_relation": "finetune"}
+        with TemporaryDirectory(prefix="hpcfair-") as scratch:
+            fork = publish(
+                http,
+                to,
+                files,
+                Path(scratch),
+                card=lineage,
+                message=f"Fork {name} at {found.oid}",
+            )
+    return Reused(model, folder, name, found.oid, fork)
+
+
+def _open_onnx(http: Transport, name: str, folder: Path, paths: list[str]) -> Any:
+    try:
+        onnx: Any = import_module("onnx")
+    except ImportError as error:
+        raise MissingPackage("as_='onnx' needs the onnx package.", "pip install onnx") from error
+    graph = info(http, name).graph or {}
+    graphs = [path for path in paths if path.endswith(".onnx")]
+    primary = graph.get("path") if graph.get("path") in graphs else next(iter(graphs), None)
+    if primary is None:
+        raise NoModelFile(f"{name} has no ONNX file.", "Use as_='path'.")
+    return onnx.load(safe_join(folder, primary))

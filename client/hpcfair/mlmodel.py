@@ -1,0 +1,40 @@
+"""Models: what the hub knows of one, and its bare existence."""
+
+from hpcfair.errors import Conflict
+from hpcfair.paths import checked_name
+from hpcfair.transport import Transport, quoted
+from hpcfair.types import MLModel
+
+
+def address(name: str) -> str:
+    """Where the hub answers about ``namespace/name``.
+
+    Raises:
+        BadInput: it is not a model's name.
+    """
+    return f"/api/v1/models/{quoted(checked_name(name))}"
+
+
+def info(http: Transport, name: str) -> MLModel:
+    """All the hub knows of a model.
+
+    Raises:
+        ModelNotFound: there is none, or it is private and not yours.
+    """
+    return MLModel.from_json(http.get(address(name)))
+
+
+def ensure(http: Transport, name: str, *, visibility: str) -> None:
+    """Create the model unless it exists. An existing one keeps its visibility."""
+    namespace, _, short = checked_name(name).partition("/")
+    body = {"namespace": namespace, "name": short, "visibility": visibility}
+    try:
+        http.post("/api/v1/models", body)
+    except Conflict as refusal:
+        if refusal.code != "model_exists":
+            raise
+
+
+def delete(http: Transport, name: str) -> None:
+    """Delete a model with all its revisions, builds and records."""
+    http.json("DELETE", address(name))

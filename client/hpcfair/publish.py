@@ -1,0 +1,90 @@
+"""Publishing a model: export, card, upload, commit, inspection."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypedDict, Unpack
+
+from hpcfair import card as cards
+from hpcfair.errors import NotFound, NothingToCommit
+from hpcfair.exporters.registry import Examples, Files, export
+from hpcfair.job import job
+from hpcfair.mlmodel import address, ensure
+from hpcfair.paths import checked_name
+from hpcfair.revision import commit, revision
+from hpcfair.runtimes.base import Array
+from hpcfair.samples import add_samples, as_examples
+from hpcfair.transport import Transport
+from hpcfair.types import Revision
+from hpcfair.upload import upload
+
+README = "README.md"
+
+
+class Publication(TypedDict, total=False):
+    """How to publish; see :meth:`hpcfair.Client.save`."""
+
+    card: Mapping[str, Any] | None
+    message: str
+    branch: str
+    visibility: str
+    wait: bool
+    timeout_s: float | None
+
+
+def save(
+    http: Transport,
+    model: Any,
+    name: str,
+    *,
+    example_inputs: Examples | Array = None,
+    labels: Array | None = None,
+    **how: Unpack[Publication],
+) -> Revision:
+    """Publish a model; see :meth:`hpcfair.Client.save`."""
+    checked_name(name)
+    examples = as_examples(example_inputs)
+    with TemporaryDirectory(prefix="hpcfair-") as folder:
+        scratch = Path(folder)
+        files = export(model, examples, scratch)
+        files = add_samples(files, examples, labels, scratch)
+        return publish(http, name, files, scratch, **how)
+
+
+def publish(
+    http: Transport, name: str, files: Files, scratch: Path, **how: Unpack[Publication]
+) -> Revision:
+    """Commit ``files`` with their card and wait for the hub's word on them.
+
+    Args:
+        scratch: A folder to put the card into.
+    """
+    branch = how.get("branch", "main")
+    if README in files:
+        readme: str | None = files[README].read_text("utf-8")
+    else:
+        readme = _current_readme(http, name, branch)
+    text = cards.merge(readme, how.get("card"), name=name)
+    cards.require_license(text)
+    local = scratch / "card.md"
+    local.write_text(text, "utf-8", newline="")
+    digests = upload(http, {**files, README: local}, what=name)
+    ensure(http, name, visibility=how.get("visibility", "public"))
+    message = how.get("message") or f"Save {name.partition('/')[2]}"
+    try:
+        saved = commit(http, name, add=digests, message=message, branch=branch)
+    except NothingToCommit:
+        return revision(http, name, branch)
+    if how.get("wait", True):
+        for uuid in saved.job_uuids:
+            job(http, uuid).wait(how.get("timeout_s"))
+    return saved
+
+
+def _current_readme(http: Transport, name: str, branch: str) -> str | None:
+    """The card the hub has already, so that new weights need no new card."""
+    try:
+        with http.open("GET", f"{address(name)}/files/{README}", params={"revision": branch}) as r:
+            return r.read().decode("utf-8")
+    except NotFound:
+        return None

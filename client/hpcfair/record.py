@@ -1,0 +1,90 @@
+"""Benchmark records: immutable documents of schema ``hpcfair.bench/1``, named by their digest."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hpcfair.cache import Cache
+from hpcfair.digest import sha256_of_json
+from hpcfair.errors import Corrupt
+from hpcfair.paths import checked_sha256
+from hpcfair.transport import Transport, pages
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record whose bytes are what its name says.
+
+    Attributes:
+        document: The whole document; the properties only shorten the way to what is read most.
+    """
+
+    id: str
+    document: Mapping[str, Any]
+
+    @property
+    def mlmodel(self) -> str:
+        return str(self.document["identity"]["mlmodel"])
+
+    @property
+    def revision(self) -> str:
+        return str(self.document["identity"]["revision"])
+
+    @property
+    def target(self) -> str:
+        return str(self.document["target"]["slug"])
+
+    @property
+    def p50_ns(self) -> float:
+        return float(self.document["statistics"]["candidate"]["p50_ns"])
+
+    @property
+    def comparison(self) -> Mapping[str, Any] | None:
+        """``ratio``, ``ratio_low``, ``ratio_high``, ``verdict``...; ``None`` if nothing was
+        compared."""
+        return self.document.get("comparison")
+
+    def __repr__(self) -> str:
+        compared = self.comparison
+        ratio = f", ratio {compared['ratio']:.3f}" if compared else ""
+        return f"<Record {self.id[:12]} of {self.mlmodel} on {self.target}{ratio}>"
+
+
+def record_id(document: Mapping[str, Any]) -> str:
+    """The digest that names a document: of its canonical JSON without ``record_id``."""
+    return sha256_of_json({key: value for key, value in document.items() if key != "record_id"})
+
+
+def record(http: Transport, cache: Cache, name: str) -> Record:
+    """The record of that id, from the cache or the hub.
+
+    Raises:
+        NotFound: the hub has none, or it belongs to a model you may not see.
+        Corrupt: what came is not what the id names.
+    """
+    digest = checked_sha256(name)
+    kept = cache.document(digest)
+    if kept is not None and record_id(kept) == digest:
+        return Record(digest, kept)
+    document = http.get(f"/api/v1/records/{digest}")
+    if record_id(document) != digest:
+        raise Corrupt(
+            f"The hub's record {digest} does not match its name.",
+            "It was changed after it was measured; report this to the hub's operators.",
+        )
+    cache.keep_document(digest, document)
+    return Record(digest, document)
+
+
+def records(
+    http: Transport, *, name: str | None = None, target: str | None = None
+) -> Iterator[Record]:
+    """Records the hub has, newest first."""
+    for document in pages(http, "/api/v1/records", {"model": name, "target": target}):
+        yield Record(document["record_id"], document)
+
+
+def publish_record(http: Transport, document: Mapping[str, Any]) -> str:
+    """Give a reproduction to the hub; returns its id. The same one twice is one."""
+    answer = http.post("/api/v1/records", dict(document), idempotent=True)
+    return str(answer["record_id"])

@@ -1,0 +1,73 @@
+"""Test tensors that travel with a model: ``samples.npz``.
+
+::
+
+    inputs/<tensor>   [n, ...]   one per input
+    labels            int64[n]   of a classifier whose first output is scores [n, classes]
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hpcfair.errors import BadInput
+from hpcfair.exporters.registry import Examples, Files
+from hpcfair.runtimes import registry
+from hpcfair.runtimes.base import Array
+
+NAME = "samples.npz"
+
+
+def as_examples(given: Examples | Array) -> Examples:
+    """One array alone stands for a tuple of one."""
+    return (given,) if isinstance(given, np.ndarray) else given
+
+
+def add_samples(files: Files, examples: Examples, labels: Array | None, scratch: Path) -> Files:
+    """``files`` with a samples file made of ``examples``; unchanged without any.
+
+    Raises:
+        BadInput: labels without examples, or of another number; or examples that do not name
+            their inputs, and no or several ONNX files to tell the names.
+    """
+    if examples is None:
+        if labels is not None:
+            raise BadInput("Labels need the inputs they belong to.", "Pass example_inputs too.")
+        return files
+    named = dict(examples) if isinstance(examples, Mapping) else _named(files, examples)
+    arrays = {f"inputs/{name}": np.asarray(array) for name, array in named.items()}
+    if labels is not None:
+        arrays["labels"] = np.asarray(labels, np.int64)
+    rows = {len(array) if array.ndim else 0 for array in arrays.values()}
+    if len(rows) != 1 or 0 in rows:
+        raise BadInput(
+            f"Example inputs and labels must have equally many rows, not {sorted(rows)}.",
+            "The leading dimension of each array counts samples.",
+        )
+    local = scratch / NAME
+    np.savez_compressed(local, **arrays)  # type: ignore[arg-type]
+    return {**files, NAME: local}
+
+
+def _named(files: Files, examples: Sequence[Array]) -> dict[str, Array]:
+    graphs = [local for path, local in files.items() if path.endswith(".onnx")]
+    if len(graphs) != 1:
+        raise BadInput(
+            f"{len(graphs)} ONNX files cannot tell the names of the example inputs.",
+            "Pass example_inputs as a dictionary by input name.",
+        )
+    names = _input_names(graphs[0])
+    if len(names) != len(examples):
+        raise BadInput(
+            f"{len(examples)} example inputs were given, the model takes {len(names)}.",
+            f"In their order: {', '.join(names)}.",
+        )
+    return dict(zip(names, examples, strict=True))
+
+
+def _input_names(graph: Path) -> list[str]:
+    runtime = registry.open("onnxruntime", graph, {"graph_optimization": "disable"})
+    names = [tensor.name for tensor in runtime.inputs]
+    runtime.close()
+    return names

@@ -1,0 +1,111 @@
+"""What goes into a network and what comes out: ``float32[N,3,64,64] -> float32[N,10]``."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from hpcfair.errors import BadInput
+from hpcfair.runtimes.base import Array, Tensor, check_inputs
+
+#: NumPy's type for those whose names it does not share.
+_NUMPY = {"string": "U"}
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The inputs and outputs of a network, in its order."""
+
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """From ``{"inputs": [{"name", "dtype", "shape"}], "outputs": [...]}``."""
+        sides = (
+            tuple(Tensor(t["name"], t["dtype"], tuple(t["shape"])) for t in data[side])
+            for side in ("inputs", "outputs")
+        )
+        return cls(*sides)
+
+    def __str__(self) -> str:
+        sides = (", ".join(map(str, tensors)) for tensors in (self.inputs, self.outputs))
+        return " -> ".join(sides)
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Array]:
+        """Arguments as arrays by input name, checked.
+
+        Args:
+            args: In the order of the inputs, or one mapping by name.
+            kwargs: By name.
+
+        Things without a type of their own (lists, numbers) take the one wanted; arrays must have
+        it, as a silent cast would hide that the data is not what the network was trained on.
+
+        Raises:
+            BadInput: a name, number, type or shape does not fit; the message says how to.
+        """
+        given = self._named(args, kwargs)
+        arrays = {tensor.name: _as_array(given[tensor.name], tensor) for tensor in self.inputs}
+        for tensor in self.inputs:
+            if arrays[tensor.name].ndim == len(tensor.shape) - 1:
+                raise BadInput(
+                    f"Input {tensor.name!r} must be {tensor}, not "
+                    f"{_text(arrays[tensor.name])}: one dimension is missing.",
+                    "For a single sample, add the leading dimension: x[None].",
+                )
+        check_inputs(arrays, self.inputs)
+        self._check_sizes(arrays)
+        return arrays
+
+    def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        names = [tensor.name for tensor in self.inputs]
+        mapping = args[0] if len(args) == 1 else None
+        if isinstance(mapping, Mapping):
+            return self._named((), {**mapping, **kwargs})
+        if len(args) > len(names):
+            raise self._refusal(f"{len(args)} inputs were given, the model takes {len(names)}.")
+        given = dict(zip(names, args, strict=False))
+        problems = {
+            "given twice": given.keys() & kwargs.keys(),
+            "unknown": kwargs.keys() - set(names),
+            "missing": set(names) - given.keys() - kwargs.keys(),
+        }
+        for problem, which in problems.items():
+            if which:
+                raise self._refusal(f"Inputs {problem}: {', '.join(map(repr, sorted(which)))}.")
+        return {**given, **kwargs}
+
+    def _check_sizes(self, arrays: Mapping[str, Array]) -> None:
+        """Named dimensions must agree over all inputs."""
+        seen: dict[str, tuple[int, str]] = {}
+        for tensor in self.inputs:
+            for wanted, size in zip(tensor.shape, arrays[tensor.name].shape, strict=True):
+                if isinstance(wanted, int) or wanted == "?":
+                    continue
+                first, where = seen.setdefault(wanted, (size, tensor.name))
+                if first != size:
+                    raise self._refusal(
+                        f"Dimension {wanted!r} is {first} in input {where!r} and {size} in "
+                        f"{tensor.name!r}."
+                    )
+
+    def _refusal(self, detail: str) -> BadInput:
+        inputs = ", ".join(f"{tensor.name}: {tensor}" for tensor in self.inputs)
+        return BadInput(detail, f"The model takes {inputs}.")
+
+
+def _as_array(value: Any, tensor: Tensor) -> Array:
+    typed = hasattr(value, "dtype") or hasattr(value, "__array__")
+    try:
+        # order="C": runtimes read the memory as it lies.
+        return np.asarray(
+            value, dtype=None if typed else _NUMPY.get(tensor.dtype, tensor.dtype), order="C"
+        )
+    except (TypeError, ValueError) as error:
+        raise BadInput(f"Input {tensor.name!r} is no array of {tensor}: {error}.") from error
+
+
+def _text(array: Array) -> str:
+    return f"{array.dtype}[{','.join(map(str, array.shape))}]"
