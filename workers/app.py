@@ -4,7 +4,10 @@ So nothing here needs to survive: acknowledgement is early (a redelivered bell w
 twice), results are not kept, and the broker may lose everything without losing work.
 """
 
+import ctypes
 import os
+import signal
+import sys
 from typing import Any
 
 import django
@@ -16,7 +19,8 @@ django.setup()
 from django.conf import settings  # noqa: E402
 
 from workers import schedule  # noqa: E402
-from workers.engine.sandbox import die_with_parent  # noqa: E402
+
+_PR_SET_PDEATHSIG = 1
 
 app = Celery("hpcfair", broker=settings.REDIS_URL, include=["workers.tasks"])
 app.conf.update(
@@ -40,4 +44,5 @@ app.conf.update(
 def _end_with_the_worker(**_: Any) -> None:
     # A pool process that outlived its SIGKILLed worker would go on with a job whose lease the
     # next worker takes: harmless for the rows, but it would disturb every measurement.
-    die_with_parent()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

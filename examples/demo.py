@@ -1,0 +1,222 @@
+"""``make demo``: from nothing to the finished main job, unattended.
+
+Starts an embedded hub, publishes real models through the public client, waits while the hub's
+workers inspect and tune them for this machine, searches, loads the best builds and runs them, and
+ends everything it started. Exit status 0 if all of it worked.
+"""
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+import hpcfair
+from examples.hub import embedded_hub, user_token
+from examples.models.catalogue import make
+
+_OWNER = "demo"
+_MODELS = ("digits", "squeezenet", "resnet50")
+#: Search time for each; measuring the best again comes on top.
+_TUNE_S = "30"
+_GIVE_UP_S = 330.0
+
+console = Console()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the table shows of one model."""
+
+    name: str
+    baseline: hpcfair.Build
+    exact: hpcfair.Build
+    best: hpcfair.Build
+
+
+def main() -> int:
+    """Run the demo; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=Path(".demo"), help="made anew each time")
+    parser.add_argument("--models", nargs="+", choices=_MODELS, default=_MODELS)
+    parser.add_argument("--verbose", action="store_true", help="show the hub's own lines too")
+    parser.add_argument("--keep", action="store_true", help="keep the hub up until Enter")
+    arguments = parser.parse_args()
+    folder = arguments.folder.resolve()
+    # A hub from an earlier run would already have its builds: nothing to show.
+    shutil.rmtree(folder / "hub", ignore_errors=True)
+    started = time.monotonic()
+    try:
+        settings = {"HPCFAIR_TUNE_SECONDS": _TUNE_S}
+        with embedded_hub(
+            folder / "hub", environment=settings, verbose=arguments.verbose
+        ) as address:
+            step(f"hub up at {address}")
+            token = user_token(folder / "hub", _OWNER)
+            config = hpcfair.Config(url=address, token=token, cache=folder / "cache")
+            with hpcfair.Client(config=config) as client:
+                run(client, arguments.models, folder)
+                console.print(f"\nPages: {address}  Log: {folder / 'hub' / 'serve.log'}")
+                if arguments.keep:
+                    console.input("The hub stays up until you press Enter. ")
+    except (hpcfair.HpcfairError, RuntimeError, AssertionError) as error:
+        console.print(f"[bold red]The demo failed:[/] {error}")
+        return 1
+    step(f"done in {time.monotonic() - started:.0f} s; the hub has been stopped")
+    return 0
+
+
+def run(client: hpcfair.Client, models: list[str], folder: Path) -> None:
+    """Publish, tune, search, load."""
+    for name in models:
+        path = folder / "models" / name
+        if not (path / "model.onnx").exists():
+            step(f"making {name}")
+            make(name, path)
+        step(f"publishing {full_name(name)}")
+        client.save(path, full_name(name), message=f"Publish {name}")
+    tuned(client, models)
+    searched(client, models)
+    table([loaded(client, name, folder / "models" / name) for name in models])
+
+
+def tuned(client: hpcfair.Client, models: list[str]) -> None:
+    """Wait for every search, showing where each one is."""
+    step("the hub's workers tune each model for this machine")
+    columns = (TextColumn("{task.description:<18}"), BarColumn(24), TimeElapsedColumn())
+    with Progress(*columns, TextColumn("{task.fields[said]}"), console=console) as progress:
+        bars = {name: progress.add_task(name, total=None, said="") for name in models}
+        deadline = time.monotonic() + _GIVE_UP_S
+        while not all(ended := [job_shown(client, name, progress, bars[name]) for name in models]):
+            if time.monotonic() > deadline:
+                slow = [name for name, done in zip(models, ended, strict=True) if not done]
+                raise RuntimeError(f"not tuned within {_GIVE_UP_S:.0f} s: {', '.join(slow)}")
+            time.sleep(0.5)
+
+
+def job_shown(client: hpcfair.Client, name: str, progress: Progress, bar: object) -> bool:
+    """Show a model's newest search; whether it has ended.
+
+    Raises:
+        RuntimeError: it failed.
+    """
+    job = next(client.jobs(model=full_name(name), kind="tune"), None)
+    if job is None:
+        return False
+    said = " ".join(str(job.progress.get(key) or "") for key in ("phase", "message"))
+    progress.update(
+        bar,  # type: ignore[arg-type]
+        completed=job.progress.get("done") or 0,
+        total=job.progress.get("total"),
+        said=(job.state if job.state != "leased" else said)[:80],
+    )
+    if job.state in {"failed", "cancelled"}:
+        raise RuntimeError(f"tuning {name} {job.state}: {job.failure}")
+    return job.state == "succeeded"
+
+
+def searched(client: hpcfair.Client, models: list[str]) -> None:
+    """Find what was published: by text, by task, by tensor signature."""
+    for description, hits in searches(client):
+        names = ", ".join(hit.name for hit in hits)
+        step(f"search {description}: {names}")
+        if "digits" in models:
+            assert full_name("digits") in names, f"search {description} missed the digits model"
+
+
+def searches(client: hpcfair.Client) -> Iterator[tuple[str, hpcfair.Hits]]:
+    """Three ways to the same model."""
+    yield 'text "handwritten digit"', client.search("handwritten digit")
+    yield "task image-classification", client.search(task="image-classification")
+    signature = "float32[N,1,8,8] -> float32[N,10]"
+    yield f"signature {signature}", client.search(signature=signature)
+
+
+def loaded(client: hpcfair.Client, name: str, folder: Path) -> Row:
+    """Load the best build, run it on the model's samples, check what comes out."""
+    with (
+        client.load(full_name(name)) as m,
+        np.load(folder / "samples.npz", allow_pickle=False) as samples,
+    ):
+        inputs = {
+            key.removeprefix("inputs/"): samples[key]
+            for key in samples.files
+            if key.startswith("inputs/")
+        }
+        expected = next(samples[key] for key in samples.files if key.startswith("outputs/"))
+        # One sample at a time: some of these networks take no other batch.
+        rows = [
+            m({key: array[at : at + 1] for key, array in inputs.items()})
+            for at in range(len(expected))
+        ]
+        found = np.concatenate([np.asarray(row) for row in rows])
+        assert np.allclose(found, expected, rtol=1e-3, atol=1e-4), f"{name}: outputs differ"
+        if "labels" in samples.files:
+            accuracy = float(np.mean(found.argmax(axis=1) == samples["labels"]))
+            step(f"{name}: accuracy of the loaded build on {len(found)} samples: {accuracy:.1%}")
+        console.print(m.explain(), highlight=False)
+        assert m.build is not None, f"{name}: no build suits this machine"
+        exact = m.build
+    builds = client.builds(full_name(name), target=exact.target)
+    baseline = next(build for build in builds if build.is_baseline)
+    best = min(
+        (build for build in builds if build.verdict == "faster"),
+        key=lambda build: build.ratio,
+        default=baseline,
+    )
+    return Row(name, baseline, exact, best)
+
+
+def table(rows: list[Row]) -> None:
+    """One line for each model's best exact build, one more where lower precision is faster."""
+    shown = Table(title="Best builds for this machine, against ONNX Runtime's defaults")
+    for heading in ("model", "tolerance", "best build", "default", "build", "ratio [95 %]"):
+        shown.add_column(heading)
+    for heading in ("faster", "max deviation", "accuracy"):
+        shown.add_column(heading, justify="right")
+    for row in rows:
+        shown.add_row(row.name, *cells(row.exact, row.baseline))
+        if row.best.uuid != row.exact.uuid:
+            shown.add_row("", *cells(row.best, row.baseline))
+    console.print(shown)
+
+
+def cells(build: hpcfair.Build, baseline: hpcfair.Build) -> tuple[str, ...]:
+    """A build's line."""
+    options = " ".join(f"{key}={value}" for key, value in build.candidate["options"].items())
+    low = build.ratio if build.ratio_low is None else build.ratio_low
+    high = build.ratio if build.ratio_high is None else build.ratio_high
+    accuracy = "" if build.accuracy is None else f"{build.accuracy:.1%}"
+    if build.accuracy is not None and build.accuracy_reference is not None:
+        accuracy += f" of {build.accuracy_reference:.1%}"
+    return (
+        build.tolerance,
+        "ONNX Runtime's defaults" if build.is_baseline else f"{build.backend} {options}",
+        f"{baseline.p50_ns / 1e6:.3f} ms",
+        f"{build.p50_ns / 1e6:.3f} ms",
+        "1 (is the default)" if build.is_baseline else f"{build.ratio:.3f} [{low:.3f}, {high:.3f}]",
+        "" if build.is_baseline else f"{1 / build.ratio:.2f}x",
+        f"{build.deviation.get('max_relative', 0):.1e}" if build.deviation else "",
+        accuracy,
+    )
+
+
+def full_name(name: str) -> str:
+    """The example's name on the hub."""
+    return f"{_OWNER}/{name.replace('_', '-')}"
+
+
+def step(said: str) -> None:
+    """Tell where the demo is."""
+    console.print(f"[bold cyan]==>[/] {said}", highlight=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""Inspection: reads a revision's files in a limited child process and keeps what they say."""
+
+from typing import Any
+
+from django.conf import settings
+
+from registry.errors import Invalid
+from registry.selectors.mlmodel import mlmodel_get
+from registry.selectors.revision import revision_get
+from registry.services.graph import graph_store
+from registry.services.job import job_note
+from registry.services.plan import plan
+from registry.tickets import GraphFacts, JobTicket
+from workers.engine.child import call
+from workers.engine.types import Limits
+from workers.fleet.probe import ThisMachine
+from workers.jobs.errors import JobFailed
+from workers.jobs.lease import Lease
+from workers.jobs.workspace import fetch, workspace
+
+_WALL_S = 300.0
+
+
+def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:  # noqa: ARG001
+    """Inspect the revision; returns a summary for people.
+
+    Raises:
+        JobFailed: the files are not what a model's should be; the code says how.
+    """
+    with workspace("inspect") as folder:
+        lease.progress("fetch", 0, None, f"{len(ticket.files)} files")
+        inputs, scratch = folder / "files", folder / "scratch"
+        inputs.mkdir()
+        scratch.mkdir()
+        fetch(ticket.files, inputs)
+        lease.progress("inspect", 0, None, "reading the network")
+        found = call(
+            "workers.inspection.inspect:inspect",
+            limits=Limits(wall_s=_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES),
+            workspace=scratch,
+            readable=[inputs],
+            folder=str(inputs),
+        )
+    if error := found.get("error"):
+        detail = f"{error['detail']} {error.get('hint', '')}".strip()
+        raise JobFailed("invalid", error["code"], detail)
+    return _keep(ticket, found)
+
+
+def after(ticket: JobTicket) -> None:
+    """Plan searches for what is known now."""
+    revision = revision_get(mlmodel_get(None, ticket.mlmodel), ticket.revision_oid)
+    try:
+        plan(actor=None, revision=revision)
+    except Invalid:
+        # Nobody serves a target yet; the first device that joins catches up.
+        return
+
+
+def _keep(ticket: JobTicket, found: dict[str, Any]) -> dict[str, Any]:
+    for facts in found["graphs"]:
+        graph_store(
+            job_uuid=ticket.job_uuid,
+            fence=ticket.fence,
+            facts=GraphFacts(**facts),
+            is_primary=facts["path"] == found["primary"],
+        )
+    for warning in found["warnings"]:
+        job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=warning)
+    primary = next(facts for facts in found["graphs"] if facts["path"] == found["primary"])
+    return {
+        "summary": f"{primary['architecture_class']}, {primary['parameters']:,} parameters",
+        "primary": found["primary"],
+        "samples": found["samples"],
+        "warnings": found["warnings"],
+    }
