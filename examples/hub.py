@@ -42,7 +42,9 @@ def embedded_hub(
         text=True,
     )
     ready = threading.Event()
-    reader = threading.Thread(target=_copy, args=(process, log, ready, verbose), daemon=True)
+    reader = threading.Thread(
+        target=_copy, args=(process, log, ready), kwargs={"verbose": verbose}, daemon=True
+    )
     reader.start()
     try:
         _await(process, address, ready, log)
@@ -92,9 +94,9 @@ def _answers(address: str) -> bool:
 
 
 def _copy(
-    process: "subprocess.Popen[str]", log: Path, ready: threading.Event, verbose: bool
+    process: "subprocess.Popen[str]", log: Path, ready: threading.Event, *, verbose: bool
 ) -> None:
-    assert process.stdout is not None  # noqa: S101 - it was opened as a pipe
+    assert process.stdout is not None
     with log.open("a") as file, process.stdout as lines:
         for line in lines:
             file.write(line)
