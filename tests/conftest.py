@@ -46,8 +46,12 @@ def galaxy(lab: Namespace, charlie: User) -> MLModel:
 @pytest.fixture
 def secret(lab: Namespace, charlie: User) -> MLModel:
     """The private ``lab/secret``, made like ``galaxy`` but of another network."""
-    files = {"README.md": readme(tags=["hidden"]), "model.onnx": tiny_onnx(features=5)}
-    return make_mlmodel("lab/secret", actor=charlie, visibility="private", files=files)
+    return make_mlmodel(
+        "lab/secret",
+        actor=charlie,
+        visibility="private",
+        files={"README.md": readme(tags=["hidden"]), "model.onnx": tiny_onnx(features=5)},
+    )
 
 
 @pytest.fixture

@@ -104,7 +104,7 @@ def tiny_onnx(*, features: int = 4, classes: int = 3, scale: float = 0.5) -> byt
     )
     network = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     onnx.checker.check_model(network)
-    return network.SerializeToString()
+    return bytes(network.SerializeToString())
 
 
 def member(username: str) -> User:

@@ -5,11 +5,12 @@ import re
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
-from registry.errors import NotFound
+from registry.errors import Invalid, NotFound
 from registry.ids import OID_RE
 from registry.selectors.blob import blob_open
 from registry.states import RefKind
 from registry.tables import File, MLModel, Ref, Revision
+from registry.validation.card import MAX_CARD_BYTES, parse
 
 _SHORT_OID_RE = re.compile(r"[0-9a-f]{7,39}")
 _KIND_OF_PREFIX = {"refs/heads/": RefKind.BRANCH, "refs/tags/": RefKind.TAG}
@@ -59,6 +60,11 @@ def file_get(revision: Revision, path: str) -> File:
     return file
 
 
+def largest_file(revision: Revision) -> File | None:
+    """The file most of a revision's bytes are in; of equal ones, the first by path."""
+    return files_of(revision).order_by("-blob__size_bytes", "path").first()
+
+
 def text_of(revision: Revision, path: str, *, most_bytes: int) -> str | None:
     """The file's content; ``None`` if there is none, it is longer, or it is not UTF-8."""
     file = revision.files.select_related("blob").filter(path=path).first()
@@ -69,6 +75,16 @@ def text_of(revision: Revision, path: str, *, most_bytes: int) -> str | None:
             return stream.read().decode()
         except UnicodeDecodeError:
             return None
+
+
+def readme_of(revision: Revision) -> str:
+    """The Markdown below the card's values; empty where there is none."""
+    text = text_of(revision, "README.md", most_bytes=MAX_CARD_BYTES) or ""
+    try:
+        return parse(text.encode()).body
+    except Invalid:
+        # Rules for cards may have become stricter since; a card that was taken stays readable.
+        return text
 
 
 def refs_of(mlmodel: MLModel) -> QuerySet[Ref]:

@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from registry.errors import Conflict, Forbidden, Invalid, NotFound
+from registry.ids import parse_uuid
 from registry.selectors.access import Actor, may, require, require_scope
 from registry.selectors.account import checksum, secret_digest, user_of_token
 from registry.services.audit import audit
@@ -125,20 +126,7 @@ def token_issue(
     if namespace is not None:
         require(actor, role=Role.READ, namespace=namespace)
     check_text(name, field="name", most=100, least=1)
-    if expires_at is not None and expires_at <= timezone.now():
-        raise Invalid(
-            "invalid_request",
-            "The token would have expired already.",
-            "Give a time to come, or none.",
-            fields={"expires_at": "in the past"},
-        )
-    own_end = actor.token.expires_at if actor.token else None
-    if own_end is not None and (expires_at is None or expires_at > own_end):
-        raise Forbidden(
-            "permission_denied",
-            f"A token may not issue one that outlives it ({own_end:%Y-%m-%dT%H:%M:%SZ}).",
-            "Give an earlier expires_at, or sign in.",
-        )
+    _check_end(actor, expires_at)
     body = "".join(secrets.choice(_BASE62) for _ in range(32))
     secret = f"hpf_{body}{checksum(body)}"
     with transaction.atomic():
@@ -171,11 +159,8 @@ def token_revoke(*, actor: User, token_uuid: object) -> None:
     itself = actor.token is not None and str(actor.token.uuid) == str(token_uuid)
     require_scope(actor, Scope.READ if itself else Scope.ADMIN)
     with transaction.atomic():
-        try:
-            rows = Token.objects.filter(user=actor, uuid=str(token_uuid), revoked_at=None)
-            revoked = rows.update(revoked_at=timezone.now())
-        except ValidationError:
-            revoked = 0
+        rows = Token.objects.filter(user=actor, uuid=parse_uuid(token_uuid), revoked_at=None)
+        revoked = rows.update(revoked_at=timezone.now())
         if not revoked:
             raise NotFound("token_not_found", f"You have no token {str(token_uuid)[:40]!r}.")
         audit(
@@ -234,6 +219,23 @@ def _check_credentials(user: User, password: str) -> None:
             "Choose a longer or less common password.",
             fields={"password": " ".join(error.messages)},
         ) from None
+
+
+def _check_end(issuer: User, expires_at: datetime | None) -> None:
+    if expires_at is not None and expires_at <= timezone.now():
+        raise Invalid(
+            "invalid_request",
+            "The token would have expired already.",
+            "Give a time to come, or none.",
+            fields={"expires_at": "in the past"},
+        )
+    own_end = issuer.token.expires_at if issuer.token else None
+    if own_end is not None and (expires_at is None or expires_at > own_end):
+        raise Forbidden(
+            "permission_denied",
+            f"A token may not issue one that outlives it ({own_end:%Y-%m-%dT%H:%M:%SZ}).",
+            "Give an earlier expires_at, or sign in.",
+        )
 
 
 def _require_whole_account(actor: User) -> None:

@@ -7,7 +7,6 @@ the same bytes finds in place.
 
 import io
 from pathlib import Path
-from typing import BinaryIO
 
 from django.conf import settings
 from django.db import transaction
@@ -22,7 +21,7 @@ from registry.tables import Blob, Upload
 def blob_store(
     *,
     actor: Actor,
-    stream: BinaryIO,
+    stream: storage.Readable,
     sha256: str | None = None,
     size_bytes: int | None = None,
 ) -> Blob:

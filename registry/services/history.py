@@ -56,14 +56,18 @@ def revision_write(
         },
     )
     if created:
-        File.objects.bulk_create(
-            [
-                File(revision=revision, path=path, blob=e.blob, oid=e.oid, is_lfs=e.is_lfs)
-                for path, e in entries.items()
-            ],
-            batch_size=1000,
-        )
+        _add_files(revision, entries)
     return revision
+
+
+def _add_files(revision: Revision, entries: dict[str, Entry]) -> None:
+    File.objects.bulk_create(
+        [
+            File(revision=revision, path=path, blob=e.blob, oid=e.oid, is_lfs=e.is_lfs)
+            for path, e in entries.items()
+        ],
+        batch_size=1000,
+    )
 
 
 def _author_line(author: User | None, now: datetime) -> str:

@@ -6,6 +6,7 @@ or the commit is stale. Nothing of it can be seen before, and all of it after.
 """
 
 import re
+from collections.abc import Sequence
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -57,7 +58,7 @@ def commit(
     mlmodel: MLModel,
     branch: str = "main",
     message: str,
-    operations: list[Operation],
+    operations: Sequence[Operation],
     parent_oid: str | None = None,
     require_license: bool = True,
 ) -> Revision:

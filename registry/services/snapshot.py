@@ -1,6 +1,6 @@
 """From one revision's files to the next: what a commit's operations come to."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -50,7 +50,7 @@ class Entry:
     is_lfs: bool
 
 
-def check_operations(operations: Iterable[Operation]) -> None:
+def check_operations(operations: Sequence[Operation]) -> None:
     """Check what can be told without looking at any revision.
 
     Raises:
@@ -73,7 +73,7 @@ def apply(
     actor: Actor,
     mlmodel: MLModel,
     before: Mapping[str, Entry],
-    operations: list[Operation],
+    operations: Sequence[Operation],
 ) -> dict[str, Entry]:
     """The entries after ``operations``: deletions first, then what is put.
 
@@ -114,7 +114,7 @@ def _delete(entries: dict[str, Entry], path: str) -> None:
         del entries[name]
 
 
-def _blobs_put(actor: Actor, mlmodel: MLModel, operations: list[Operation]) -> dict[str, Blob]:
+def _blobs_put(actor: Actor, mlmodel: MLModel, operations: Sequence[Operation]) -> dict[str, Blob]:
     usable = blobs_usable(actor, {op.sha256 for op in operations if isinstance(op, Add)})
     put: dict[str, Blob] = {}
     for operation in operations:

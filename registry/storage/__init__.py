@@ -5,10 +5,10 @@ from pathlib import Path
 
 from django.conf import settings
 
-from registry.storage.base import BlobStore, StoredBlob
+from registry.storage.base import BlobStore, Readable, StoredBlob
 from registry.storage.filesystem import FolderStore
 
-__all__ = ["BlobStore", "StoredBlob", "blob_store"]
+__all__ = ["BlobStore", "Readable", "StoredBlob", "blob_store"]
 
 
 def blob_store() -> BlobStore:

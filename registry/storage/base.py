@@ -15,6 +15,12 @@ class StoredBlob:
     git_oid: str
 
 
+class Readable(Protocol):
+    """Something that gives bytes until it gives none: a file, or the body of a request."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
 class BlobStore(Protocol):
     """Keeps bytes under the SHA-256 of their content.
 
@@ -25,7 +31,7 @@ class BlobStore(Protocol):
 
     def put(
         self,
-        stream: BinaryIO,
+        stream: Readable,
         *,
         sha256: str | None = None,
         size_bytes: int | None = None,

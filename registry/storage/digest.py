@@ -3,20 +3,20 @@
 import hashlib
 from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import BinaryIO
 
 from registry.ids import SHA256_RE
+from registry.storage.base import Readable
 
 PIECE_BYTES = 1 << 20
 
 
-def pieces(stream: BinaryIO) -> Iterator[bytes]:
+def pieces(stream: Readable) -> Iterator[bytes]:
     """The stream's bytes, at most :data:`PIECE_BYTES` at a time."""
     while piece := stream.read(PIECE_BYTES):
         yield piece
 
 
-def sha256_of(stream: BinaryIO) -> str:
+def sha256_of(stream: Readable) -> str:
     """The SHA-256 of all that is left in ``stream``, as lowercase hex."""
     digest = hashlib.sha256()
     for piece in pieces(stream):
@@ -24,7 +24,7 @@ def sha256_of(stream: BinaryIO) -> str:
     return digest.hexdigest()
 
 
-def git_oid_of(stream: BinaryIO, size_bytes: int) -> str:
+def git_oid_of(stream: Readable, size_bytes: int) -> str:
     """Git's blob id of the ``size_bytes`` bytes left in ``stream``."""
     digest = git_hasher(size_bytes)
     for piece in pieces(stream):

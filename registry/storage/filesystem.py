@@ -23,7 +23,7 @@ from typing import BinaryIO
 
 from registry.errors import Invalid, NotFound, TooLarge, Unavailable
 from registry.ids import SHA256_RE
-from registry.storage.base import StoredBlob
+from registry.storage.base import Readable, StoredBlob
 from registry.storage.digest import git_hasher, git_oid_of, pieces, place
 
 #: A file in ``incoming`` that nobody wrote to for this long belongs to a process that died.
@@ -41,7 +41,7 @@ class FolderStore:
 
     def put(
         self,
-        stream: BinaryIO,
+        stream: Readable,
         *,
         sha256: str | None = None,
         size_bytes: int | None = None,
@@ -110,7 +110,7 @@ class FolderStore:
 
 
 def _receive(
-    stream: BinaryIO, into: Path, size_bytes: int | None, limit_bytes: int | None
+    stream: Readable, into: Path, size_bytes: int | None, limit_bytes: int | None
 ) -> StoredBlob:
     """Write ``stream`` to the new file ``into``, durably, and say what it was."""
     sha256, length = hashlib.sha256(), 0

@@ -89,11 +89,9 @@ def parse(data: bytes) -> Card:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         refuse(data.count(b"\n", 0, error.start) + 1, "this is not UTF-8 text")
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    opened = next((number for number, line in enumerate(lines) if line.strip()), None)
-    if opened is None or not _FENCE.fullmatch(lines[opened]):
+    lines, opened, closed = _split(text)
+    if opened is None:
         return Card(body=text)
-    closed = next((n for n in range(opened + 1, len(lines)) if _FENCE.fullmatch(lines[n])), None)
     if closed is None:
         refuse(opened + 1, "the '---' that opens the card's values is never closed by another")
     matter = lines[opened + 1 : closed]
@@ -106,6 +104,12 @@ def parse(data: bytes) -> Card:
     card = Card(values or {}, "\n".join(lines[closed + 1 :]), key_lines)
     _check_known(card)
     return card
+
+
+def body_of(text: str) -> str:
+    """The Markdown of a README.md, whatever stands in its front matter."""
+    lines, _, closed = _split(text)
+    return text if closed is None else "\n".join(lines[closed + 1 :])
 
 
 def check_size(size_bytes: int) -> None:
@@ -122,6 +126,16 @@ def texts_of(value: Any) -> list[str]:
     """The texts a card gives where one text or a list of them may stand."""
     items = value if isinstance(value, list) else [value]
     return [_spelled(item) for item in items if item is not None and item != ""]
+
+
+def _split(text: str) -> tuple[list[str], int | None, int | None]:
+    """The lines, and the indices of those that open and close the front matter."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    opened = next((number for number, line in enumerate(lines) if line.strip()), None)
+    if opened is None or not _FENCE.fullmatch(lines[opened]):
+        return lines, None, None
+    after = range(opened + 1, len(lines))
+    return lines, opened, next((n for n in after if _FENCE.fullmatch(lines[n])), None)
 
 
 def _spelled(item: Any) -> str:
