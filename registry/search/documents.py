@@ -1,0 +1,153 @@
+"""Rows as index documents: all that a search can find an MLModel by."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db.models import F, QuerySet
+
+from registry.errors import RegistryError
+from registry.search import signature as signatures
+from registry.search.parser import fold
+from registry.search.schema import spellings, term
+from registry.states import RefKind, Visibility
+from registry.storage import blob_store
+from registry.tables import Build, File, Graph, MLModel, Ref
+
+Document = dict[str, Any]
+
+#: As many rows are read, and turned into documents, at once.
+BATCH = 500
+#: Of a README this much is searched; longer ones are logs and tables.
+_README_BYTES = 128 * 1024
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FRONT_MATTER = re.compile(r"\A\ufeff?\s*---[ \t]*\r?\n.*?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+
+
+def documents_of(uuids: Iterable[UUID]) -> Iterator[Document]:
+    """Documents of those of the MLModels that exist."""
+    yield from _documents(list(_rows().filter(uuid__in=list(uuids))))
+
+
+def all_documents() -> Iterator[Document]:
+    """Documents of all MLModels, read in batches."""
+    last = 0
+    while batch := list(_rows().filter(pk__gt=last)[:BATCH]):
+        yield from _documents(batch)
+        last = batch[-1].pk
+
+
+def reader_public() -> str:
+    """The term of documents everyone may read."""
+    return term("reader", "public")
+
+
+def reader_member(namespace_pk: int) -> str:
+    """The term of documents the members of a namespace may read."""
+    return term("reader", str(namespace_pk))
+
+
+def reader_hub() -> str:
+    """The term of all documents."""
+    return term("reader", "hub")
+
+
+def _rows() -> QuerySet[MLModel]:
+    return MLModel.objects.select_related("namespace").prefetch_related("tags").order_by("pk")
+
+
+def _documents(mlmodels: list[MLModel]) -> Iterator[Document]:
+    facts = _Facts(mlmodels)
+    for mlmodel in mlmodels:
+        yield _document(mlmodel, facts)
+
+
+def _document(mlmodel: MLModel, facts: "_Facts") -> Document:
+    graph = facts.graphs.get(mlmodel.pk)
+    namespace, name = mlmodel.namespace.name, mlmodel.name
+    facets = {
+        "task": [mlmodel.task],
+        "license": [mlmodel.license],
+        "library": [mlmodel.library],
+        "architecture_class": [graph.architecture_class if graph else ""],
+        "tag": [tag.value for tag in mlmodel.tags.all()],
+        "target": facts.targets[mlmodel.pk],
+    }
+    folded = {key: sorted({fold(v) for v in values if v}) for key, values in facets.items()}
+    keywords = [value for key, values in folded.items() if key != "target" for value in values]
+    updated_us = (mlmodel.updated_at - _EPOCH) // timedelta(microseconds=1)
+    return {
+        "uuid": str(mlmodel.uuid),
+        "pk": mlmodel.pk,
+        "terms": [
+            *_reader_terms(mlmodel),
+            term("namespace", fold(namespace)),
+            *(term(key, value) for key, values in folded.items() for value in values),
+            *_graph_terms(graph),
+        ],
+        "name": [namespace, name, spellings(name)],
+        "title": [mlmodel.title, spellings(mlmodel.title)],
+        "keywords": keywords,
+        "description": mlmodel.description,
+        "body": facts.readmes.get(mlmodel.pk, ""),
+        "by_updated": f"{updated_us:020d}-{mlmodel.pk:020d}",
+        "by_downloads": f"{mlmodel.downloads:020d}-{mlmodel.pk:020d}",
+        "by_name": f"{namespace}/{name}".lower(),
+        **folded,
+        "structure": graph.graph_hash if graph else [],
+    }
+
+
+def _reader_terms(mlmodel: MLModel) -> Iterator[str]:
+    yield reader_hub()
+    yield reader_member(mlmodel.namespace_id)
+    if mlmodel.visibility == Visibility.PUBLIC:
+        yield reader_public()
+
+
+def _graph_terms(graph: Graph | None) -> Iterator[str]:
+    if graph:
+        yield term("structure", graph.graph_hash)
+        yield term("has", "structure")
+        yield from signatures.terms(signatures.of_facts(graph.signature))
+
+
+class _Facts:
+    """What a batch of MLModels needs from other tables, by key of the MLModel."""
+
+    def __init__(self, mlmodels: list[MLModel]) -> None:
+        keys = [mlmodel.pk for mlmodel in mlmodels]
+        heads = Ref.objects.filter(
+            mlmodel__in=keys, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
+        )
+        owner = {revision: pk for pk, revision in heads.values_list("mlmodel_id", "revision_id")}
+        graphs = Graph.objects.filter(revision__in=owner, is_primary=True).order_by("-path")
+        # One revision has one primary graph; were there two, the first by path would stay.
+        self.graphs = {owner[graph.revision_id]: graph for graph in graphs}
+
+        self.targets: dict[int, list[str]] = defaultdict(list)
+        builds = Build.objects.filter(graph__in=list(graphs), withdrawn_at__isnull=True)
+        for revision, slug in builds.values_list("graph__revision_id", "target__slug").distinct():
+            self.targets[owner[revision]].append(slug)
+
+        readmes = File.objects.filter(revision__in=owner, path="README.md")
+        self.readmes = {
+            owner[revision]: _readme(sha256)
+            for revision, sha256 in readmes.values_list("revision_id", "blob_id")
+        }
+
+
+def _readme(sha256: str) -> str:
+    """The beginning of a README without its front matter; empty where it cannot be read.
+
+    A model whose README is damaged must stay findable by everything else.
+    """
+    try:
+        with blob_store().open(sha256) as stream:
+            text = stream.read(_README_BYTES).decode(errors="replace")
+    except (OSError, RegistryError):
+        return ""
+    return _FRONT_MATTER.sub("", text, count=1)

@@ -1,0 +1,204 @@
+"""The language of the search box.
+
+::
+
+    query  = { item } ;                        items stand apart by white space
+    item   = filter | phrase | word ;
+    filter = key , ":" , ( phrase | word ) ;   no space around the colon
+    phrase = '"' , text without '"' , '"' ;    the last closing '"' may be missing
+    word   = text without white space and '"' ;
+    key    = "task" | "license" | "licence" | "library" | "tag" | "class" | "by" | "target"
+           | "signature" | "similar" | "sort" ;
+
+``galaxy "spiral arms" task:image-classification by:lab signature:"float32[N,3,64,64]"``
+
+Every item narrows the result. The exception is a key of which a model has but one value: naming
+``task``, ``license``, ``library``, ``class`` or ``by`` twice asks for either value, while ``tag``
+and ``target`` ask for all. ``similar`` and ``sort`` may be given once. A word is a filter when
+letters stand before its first colon; in a phrase a colon means nothing.
+"""
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from registry.errors import Invalid
+from registry.ids import NAME_PATTERN
+from registry.search import signature as signatures
+from registry.search.signature import Signature
+
+MAX_LENGTH = 500
+MAX_ITEMS = 32
+
+Sort = Literal["relevance", "updated", "downloads", "name"]
+SORTS: tuple[Sort, ...] = ("relevance", "updated", "downloads", "name")
+
+#: Filters of which a model has one value: several ask for any of them.
+SINGLE = ("task", "license", "library", "architecture_class", "namespace")
+#: Filters of which a model has many values: several ask for all of them.
+MANY = ("tag", "target")
+
+_FILTER_OF_KEY = {
+    "task": "task",
+    "license": "license",
+    "licence": "license",
+    "library": "library",
+    "tag": "tag",
+    "class": "architecture_class",
+    "by": "namespace",
+    "target": "target",
+}
+KEYS = (*_FILTER_OF_KEY, "signature", "similar", "sort")
+
+_ITEM = re.compile(r'(?:(?P<key>[A-Za-z_]+):)?(?:"(?P<phrase>[^"]*)(?:"|$)|(?P<word>[^\s"]*))')
+#: ``namespace/name``.
+FULL_NAME = re.compile(f"{NAME_PATTERN}/{NAME_PATTERN}")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked, from the box and from the parameters beside it.
+
+    Attributes:
+        words: As typed; the index splits and folds them.
+        phrases: As typed.
+        filters: Filter name (of :data:`SINGLE` or :data:`MANY`) to folded values, sorted.
+        signatures: All of them must match.
+        similar_to: ``namespace/name``, or empty.
+    """
+
+    words: tuple[str, ...] = ()
+    phrases: tuple[str, ...] = ()
+    filters: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    signatures: tuple[Signature, ...] = ()
+    similar_to: str = ""
+    sort: Sort = "relevance"
+
+    def filters_of(self, key: str) -> tuple[str, ...]:
+        """The values asked for by one filter."""
+        return dict(self.filters).get(key, ())
+
+    def narrowed(self, key: str, values: Iterable[str]) -> "Query":
+        """This query with more values of a filter.
+
+        Raises:
+            Invalid: ``invalid_query`` if a value is empty or no text.
+        """
+        held = {*self.filters_of(key), *(_folded(key, value) for value in values)}
+        filters = dict(self.filters) | {key: tuple(sorted(held))}
+        return replace(self, filters=tuple(sorted(filters.items())))
+
+    def with_signature(self, text: str) -> "Query":
+        """This query, also asking for a signature. Raises ``Invalid``: ``invalid_signature``."""
+        return replace(self, signatures=(*self.signatures, signatures.parse(text)))
+
+    def with_similar(self, full_name: str) -> "Query":
+        """This query, ranked by likeness to a model. Raises ``Invalid``: ``invalid_query``."""
+        if not FULL_NAME.fullmatch(full_name):
+            raise Invalid(
+                "invalid_query",
+                "similar wants the full name of a model.",
+                "Write similar:namespace/name",
+            )
+        if self.similar_to and self.similar_to.lower() != full_name.lower():
+            raise Invalid("invalid_query", "similar is given twice.", "Keep one of them.")
+        return replace(self, similar_to=full_name)
+
+    def with_sort(self, sort: str) -> "Query":
+        """This query in another order. Raises ``Invalid``: ``invalid_query``."""
+        if sort not in SORTS:
+            raise Invalid(
+                "invalid_query",
+                f"{sort[:40]!r} is no order.{_meant(sort, SORTS)}",
+                f"Orders are {', '.join(SORTS)}.",
+            )
+        return replace(self, sort=sort)
+
+
+def parse(text: str) -> Query:
+    """Read what stands in the search box.
+
+    Raises:
+        Invalid: ``invalid_query`` (too long, unknown key, empty or doubled value) or
+            ``invalid_signature``. Nothing else, whatever the text.
+    """
+    if len(text) > MAX_LENGTH:
+        raise Invalid(
+            "invalid_query",
+            f"The query has {len(text)} characters; {MAX_LENGTH} are read.",
+            "Leave out the words that matter least.",
+        )
+    query, sorted_by = Query(), ""
+    words: list[str] = []
+    phrases: list[str] = []
+    items = [found for found in _ITEM.finditer(_text(text)) if found[0]]
+    if len(items) > MAX_ITEMS:
+        raise Invalid(
+            "invalid_query",
+            f"The query has {len(items)} parts; {MAX_ITEMS} are read.",
+            "Leave out the words that matter least.",
+        )
+    for found in items:
+        key, phrase, word = found["key"], found["phrase"], found["word"]
+        if key is None:
+            if phrase is None:
+                words.append(word)
+            elif phrase.strip():
+                phrases.append(phrase)
+        elif key.lower() == "sort" and sorted_by:
+            raise Invalid("invalid_query", "sort is given twice.", "Keep one of them.")
+        else:
+            value = word if phrase is None else phrase
+            query = _with(query, key.lower(), value)
+            sorted_by = value if key.lower() == "sort" else sorted_by
+    return replace(query, words=tuple(words), phrases=tuple(phrases))
+
+
+def fold(value: str) -> str:
+    """How filter values compare: without case, and without space around them."""
+    return value.strip().lower()
+
+
+def _with(query: Query, key: str, value: str) -> Query:
+    if key in _FILTER_OF_KEY:
+        return query.narrowed(_FILTER_OF_KEY[key], [value])
+    if key == "signature":
+        return query.with_signature(value)
+    if key == "similar":
+        return query.with_similar(value)
+    if key == "sort":
+        return query.with_sort(value)
+    raise Invalid(
+        "invalid_query",
+        f"There is no filter {key!r}.{_meant(key, KEYS)}",
+        f'Filters are {", ".join(KEYS)}. To look for the text itself, quote it: "{key}:..."',
+    )
+
+
+def _folded(key: str, value: str) -> str:
+    folded = fold(_text(value))
+    if not folded:
+        raise Invalid(
+            "invalid_query", f"{key} has no value.", f"Write {key}:value, without a space."
+        )
+    return folded
+
+
+def _text(value: str) -> str:
+    """Refuse what no encoding can carry (half of a surrogate pair): the index would choke on it."""
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise Invalid(
+            "invalid_query",
+            f"Character {error.start + 1} of the query is no Unicode text.",
+            "Send the query as UTF-8.",
+        ) from error
+    return value
+
+
+def _meant(word: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word.lower(), list(known), n=1)
+    return f" Did you mean {near[0]}?" if near else ""

@@ -1,0 +1,96 @@
+"""The shape of an index document, and the one way text becomes words.
+
+============== ========================================================= =====================
+field          holds                                                     serves
+============== ========================================================= =====================
+uuid           the MLModel's uuid, or ``cursor``                         replacing, deleting
+pk             the MLModel's key                                         finding the rows
+terms          ``key=value`` in folded case, see :func:`term`            filters, who may read
+name ... body  words, for :data:`TEXT_FIELDS`                            text search, ranking
+by_*           one key per document, unique, that sorts as text          orders and their pages
+facets         folded values of :data:`FACETS`                           counts
+structure      graph hash                                                ranking by likeness
+cursor         on the ``cursor`` document alone: where the outbox stands following the tables
+============== ========================================================= =====================
+"""
+
+import itertools
+import re
+from collections.abc import Iterable
+
+import tantivy
+
+#: To be raised with any change here, in ``documents.py`` or in the meaning of a term: an index
+#: of another version is not read but built anew.
+VERSION = 1
+
+#: Text fields with the weight of a match in them.
+TEXT_FIELDS = {"name": 8.0, "title": 5.0, "keywords": 3.0, "description": 2.0, "body": 1.0}
+#: In these short fields the beginning of a word finds it too.
+PREFIX_FIELDS = ("name", "title", "keywords")
+
+FACETS = ("task", "license", "library", "architecture_class", "tag", "target")
+
+CURSOR_UUID = "cursor"
+_LONGEST_WORD = 64
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("uuid", tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("pk", fast=True)
+    builder.add_text_field("terms", tokenizer_name="raw", index_option="basic")
+    for name in TEXT_FIELDS:
+        builder.add_text_field(name, tokenizer_name="words")
+    for name in ("by_updated", "by_downloads", "by_name", *FACETS, "structure"):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic", fast=True)
+    builder.add_bytes_field("cursor", stored=True)
+    return builder.build()
+
+
+def _analyser() -> tantivy.TextAnalyzer:
+    """Words are runs of letters and digits, without case and accents."""
+    return (
+        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+        .filter(tantivy.Filter.remove_long(_LONGEST_WORD))
+        .filter(tantivy.Filter.lowercase())
+        .filter(tantivy.Filter.ascii_fold())
+        .build()
+    )
+
+
+SCHEMA = _schema()
+ANALYSER = _analyser()
+# Holds nothing: parses the few queries that the binding can build from text only.
+_PARSER = tantivy.Index(SCHEMA)
+
+
+def term(key: str, value: str) -> str:
+    """What field ``terms`` holds for a value that is already folded."""
+    return f"{key}={value}"
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, as the index has them: ``lab/Digits-CNN`` is lab, digits, cnn."""
+    return list(ANALYSER.analyze(text))
+
+
+def between(field: str, low: str, high: str) -> tantivy.Query:
+    """Documents whose key in ``field`` lies strictly between two; ``"*"`` is no bound.
+
+    DANGER: the bounds become part of a query's text. They may hold letters, digits, ``._-/`` only.
+    """
+    return _PARSER.parse_query(f"{field}:{{{low} TO {high}}}", [field])
+
+
+def spellings(name: str) -> str:
+    """Other ways to write a name: ``ResNet-50`` is also res, net, 50, resnet, net50, resnet50."""
+    pieces = _PIECE.findall(name)
+    pairs = (first + second for first, second in itertools.pairwise(pieces))
+    return " ".join(_unlike(name, [*pieces, *pairs, "".join(pieces)]))
+
+
+def _unlike(name: str, candidates: Iterable[str]) -> list[str]:
+    known = set(words(name))
+    return [word for word in dict.fromkeys(map(str.lower, candidates)) if word not in known]

@@ -1,0 +1,167 @@
+"""Rows for tests of the search, many at a time and straight into the tables."""
+
+import hashlib
+import io
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from registry.states import NamespaceKind, RecordKind, RefKind, Role, Visibility
+from registry.storage import blob_store
+from registry.tables import (
+    Blob,
+    Build,
+    File,
+    Graph,
+    Membership,
+    MLModel,
+    Namespace,
+    OutboxEntry,
+    Record,
+    Ref,
+    Revision,
+    Tag,
+    Target,
+    User,
+)
+
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def user(name: str, *namespaces: str) -> User:
+    """A person with a namespace of their own, reading in others."""
+    person, _ = User.objects.get_or_create(username=name)
+    for other in (name, *namespaces):
+        Membership.objects.get_or_create(namespace=namespace(other), user=person, role=Role.READ)
+    return person
+
+
+def namespace(name: str) -> Namespace:
+    row, _ = Namespace.objects.get_or_create(name=name, kind=NamespaceKind.ORGANISATION)
+    return row
+
+
+def mlmodel(
+    full_name: str,
+    *,
+    private: bool = False,
+    tags: Sequence[str] = (),
+    readme: str = "",
+    age_s: float = 0,
+    **columns: Any,
+) -> MLModel:
+    """An MLModel with one revision on main, announced to the index."""
+    owner, _, name = full_name.partition("/")
+    row = MLModel.objects.create(
+        namespace=namespace(owner),
+        name=name,
+        visibility=Visibility.PRIVATE if private else Visibility.PUBLIC,
+        updated_at=LONG_AGO - timedelta(seconds=age_s),
+        **columns,
+    )
+    Tag.objects.bulk_create(Tag(mlmodel=row, value=tag) for tag in tags)
+    revision = commit(row, full_name)
+    if readme:
+        File.objects.create(
+            revision=revision, path="README.md", blob=blob(readme), oid="0" * 40, is_lfs=False
+        )
+    announce(row)
+    return row
+
+
+def commit(row: MLModel, seed: str) -> Revision:
+    """A revision that main now names."""
+    oid = hashlib.sha1(seed.encode(), usedforsecurity=False).hexdigest()
+    revision = Revision.objects.create(
+        mlmodel=row, oid=oid, tree_oid=oid, author_line="", message="", created_at=LONG_AGO
+    )
+    Ref.objects.update_or_create(
+        mlmodel=row, kind=RefKind.BRANCH, name="main", defaults={"revision": revision}
+    )
+    return revision
+
+
+def blob(text: str) -> Blob:
+    """Bytes, stored."""
+    stored = blob_store().put(io.BytesIO(text.encode()))
+    row, _ = Blob.objects.get_or_create(
+        sha256=stored.sha256,
+        defaults={"size_bytes": stored.size_bytes, "git_oid": stored.git_oid},
+    )
+    return row
+
+
+def graph(
+    row: MLModel,
+    *,
+    structure: str = "a",
+    inputs: Sequence[tuple[str, list[int | str]]] = (),
+    outputs: Sequence[tuple[str, list[int | str]]] = (),
+    architecture_class: str = "plain-cnn",
+    embedding: Sequence[float] = (1.0, 0.0),
+) -> Graph:
+    """The network of main, announced to the index; ``structure`` stands for its hash."""
+    signature = {
+        side: [{"name": "t", "dtype": dtype, "shape": shape} for dtype, shape in tensors]
+        for side, tensors in (("inputs", inputs), ("outputs", outputs))
+    }
+    made = Graph.objects.create(
+        revision=row.refs.get(name="main").revision,
+        path="model.onnx",
+        is_primary=True,
+        graph_hash=structure_hash(structure),
+        architecture_class=architecture_class,
+        parameters=1,
+        signature=signature,
+        operators={},
+        embedding=list(embedding),
+    )
+    announce(row)
+    return made
+
+
+def structure_hash(structure: str) -> str:
+    return hashlib.sha256(structure.encode()).hexdigest()
+
+
+def build(network: Graph, slug: str, *, withdrawn: bool = False) -> Build:
+    """A build for a target, announced to the index."""
+    target, _ = Target.objects.get_or_create(slug=slug, architecture="x86-64")
+    digest = hashlib.sha256(f"{network.pk} {slug}".encode()).hexdigest()
+    record = Record.objects.create(
+        id=digest,
+        document={},
+        kind=RecordKind.HEADLINE,
+        revision=network.revision,
+        target=target,
+        backend="onnxruntime",
+        tolerance="exact",
+        p50_ns=1,
+        created_at=LONG_AGO,
+    )
+    made = Build.objects.create(
+        graph=network,
+        target=target,
+        config_sha256=digest,
+        candidate={},
+        runtime="onnxruntime",
+        entry_point="model.ort",
+        tolerance="exact",
+        withdrawn_at=LONG_AGO if withdrawn else None,
+        record=record,
+        ratio=0.5,
+        verdict="faster",
+        p50_ns=1,
+    )
+    announce(network.revision.mlmodel)
+    return made
+
+
+def announce(row: MLModel) -> None:
+    """Tell the index that it changed."""
+    OutboxEntry.objects.create(mlmodel_uuid=row.uuid)
+
+
+def names(items: Sequence[MLModel]) -> list[str]:
+    """Full names, in order."""
+    return [row.full_name for row in items]

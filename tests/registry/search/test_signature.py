@@ -1,0 +1,128 @@
+"""Tensor signatures: reading, writing, matching, and the index's way to match."""
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from registry.errors import Invalid
+from registry.search import signature as signatures
+from registry.search.signature import DTYPES, Signature, Tensor, match
+
+dims = st.one_of(
+    st.integers(0, 4), st.just("?"), st.from_regex(r"[A-Za-z_][A-Za-z0-9_.]{0,5}", fullmatch=True)
+)
+tensors = st.builds(
+    Tensor,
+    st.sampled_from(["float32", "int64", "bool", "string", "bfloat16"]),
+    st.lists(dims, max_size=3).map(tuple),
+)
+sides = st.lists(tensors, max_size=3).map(tuple)
+any_signatures = st.builds(Signature, sides, sides)
+
+
+def asked(text: str) -> Signature:
+    return signatures.parse(text)
+
+
+def code_of(text: str) -> str:
+    try:
+        asked(text)
+    except Invalid as refused:
+        return refused.code
+    return ""
+
+
+def test_the_grammar_is_read() -> None:
+    assert asked(" float32[N,3, 64,? ] ,int64[]->bfloat16[ N ]") == Signature(
+        (Tensor("float32", ("N", 3, 64, "?")), Tensor("int64")), (Tensor("bfloat16", ("N",)),)
+    )
+    assert asked("string[2]") == Signature((Tensor("string", (2,)),))
+    assert asked("-> bool[]") == Signature((), (Tensor("bool"),))
+
+
+@given(any_signatures)
+def test_what_is_written_is_read_back(signature: Signature) -> None:
+    assume(signature != Signature())
+    assert asked(str(signature)) == signature
+
+
+@pytest.mark.parametrize("dtype", sorted(DTYPES))
+def test_every_dtype_is_known(dtype: str) -> None:
+    assert asked(f"{dtype}[?]").inputs[0].dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "Expected a tensor at character 1"),
+        ("float32", "Expected '[' at character 8 of the signature, found the end"),
+        ("float32[3", "Expected ']' at character 10"),
+        ("float32[N,,3]", "at character 11 of the signature, found ','"),
+        ("float32[-1]", "(an integer, a name, or ? for any) at character 9"),
+        ("flot32[3]", "Did you mean float32?"),
+        ("float32[3] int64[3]", "Expected ',' or '->' or the end at character 12"),
+        ("float32[3] ->", "Expected a dtype at character 14"),
+        ("float32[3] -> int8[] -> int8[]", "at character 22"),
+        ("float32[\ud800]", "at character 9"),
+        ("float32[9" * 200, "has 1800 characters; 1000 are read"),
+    ],
+)
+def test_a_wrong_signature_is_refused_with_its_position(text: str, says: str) -> None:
+    with pytest.raises(Invalid) as refusal:
+        asked(text)
+    assert refusal.value.code == "invalid_signature"
+    assert says in refusal.value.detail
+    assert str(refusal.value).encode()
+
+
+def test_the_refusal_shows_an_example_that_is_right() -> None:
+    with pytest.raises(Invalid) as refusal:
+        asked("?")
+    example = refusal.value.hint.removeprefix("Write it like ")
+    assert str(asked(example)) == example
+
+
+@given(st.text(st.sampled_from("float32int64[],?->N 10_.\n\0é"), max_size=40))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    assert code_of(text) in {"", "invalid_signature"}
+
+
+@pytest.mark.parametrize(
+    ("question", "model", "answer"),
+    [
+        ("float32[N,3]", "float32[8,3] -> int64[8]", True),
+        ("float32[?,3]", "float32[batch,3]", True),
+        ("float32[8,3]", "float32[batch,3]", True),
+        ("float32[8,3]", "float32[?,4]", False),
+        ("float32[8,3]", "float32[8,3,1]", False),
+        ("float32[8,3]", "float64[8,3]", False),
+        ("float32[8,3]", "float32[8,3], float32[8,3]", False),
+        ("int64[], float32[2]", "float32[2], int64[]", False),
+        ("float32[2] -> float32[10]", "float32[2] -> float32[11]", False),
+        ("-> float32[10]", "int8[1] -> float32[n]", True),
+        ("float32[]", "float32[]", True),
+        ("float32[0]", "float32[1]", False),
+    ],
+)
+def test_match(question: str, model: str, *, answer: bool) -> None:
+    assert match(asked(question), asked(model)) is answer
+
+
+@given(any_signatures, any_signatures)
+def test_the_index_answers_as_match_does(question: Signature, model: Signature) -> None:
+    held = signatures.terms(model)
+    answer = all(held.intersection(clause) for clause in signatures.clauses(question))
+    assert answer is match(question, model)
+
+
+@given(any_signatures)
+def test_a_model_is_found_by_its_own_signature(signature: Signature) -> None:
+    assert match(signature, signature)
+
+
+def test_facts_of_a_graph_become_a_signature() -> None:
+    facts = {
+        "inputs": [{"name": "x", "dtype": "float32", "shape": ["N", 3, "past + 1", None, -1]}],
+        "outputs": [{"name": "y", "dtype": "sequence", "shape": []}],
+    }
+    assert str(signatures.of_facts(facts)) == "float32[N,3,?,?,?] -> sequence[]"
