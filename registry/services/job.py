@@ -250,7 +250,7 @@ def job_fail(
             return
         job = held_job(job_uuid=job_uuid, fence=fence)
         if failure.failure_class == FailureClass.INFRASTRUCTURE:
-            end_attempt(_held(job_uuid, fence), job, failure, charged=False)
+            end_attempt(_held(job_uuid, fence), job, failure, charged=False, pause=True)
             return
         transition(
             _held(job_uuid, fence),
@@ -333,7 +333,8 @@ def _check_submission(
         )
     budget_s = parameters.get("budget_s", settings.TUNE_BUDGET_S)
     longest_s = 2 * settings.TUNE_BUDGET_S
-    if not isinstance(budget_s, (int, float)) or not 0 < budget_s <= longest_s:
+    # By exact type: True is an int to Python, and not a number of seconds.
+    if type(budget_s) not in {int, float} or not 0 < budget_s <= longest_s:
         raise Invalid(
             "invalid_request",
             f"A search of {budget_s!r} seconds is not possible here.",

@@ -92,15 +92,18 @@ def note(job: Job, message: str) -> None:
     JobEvent.objects.create(job=job, message=printable(message))
 
 
-def end_attempt(rows: QuerySet[Job], job: Job, failure: Failure, *, charged: bool) -> bool:
+def end_attempt(
+    rows: QuerySet[Job], job: Job, failure: Failure, *, charged: bool, pause: bool = False
+) -> bool:
     """A held job's attempt is over without a verdict on the work: cancel, queue again, or fail.
 
     Args:
         rows: The job, further filtered by what must still hold for the caller to decide this.
         job: The same job, read and locked in the current transaction.
         failure: What the job fails with where it may not be tried again.
-        charged: Whether this attempt counts. One that does not is followed by a pause, which
-            doubles each time, since what broke the rig needs time to mend.
+        charged: Whether this attempt counts.
+        pause: Whether to wait before the next attempt, twice as long each time: what broke the
+            rig needs time to mend.
 
     Returns:
         Whether this caller moved the job.
@@ -121,32 +124,26 @@ def end_attempt(rows: QuerySet[Job], job: Job, failure: Failure, *, charged: boo
         )
         message = f"Failed: {failure.detail}"
     else:
-        moved = _queue_again(rows, job, charged=charged)
+        moved = _queue_again(rows, job, charged=charged, pause=pause)
         message = f"Queued again: {failure.detail}"
     if moved:
         note(job, message)
     return moved
 
 
-def _queue_again(rows: QuerySet[Job], job: Job, *, charged: bool) -> bool:
+def _queue_again(rows: QuerySet[Job], job: Job, *, charged: bool, pause: bool) -> bool:
     now = timezone.now()
-    columns: dict[str, Any] = {"device": None, "lease_until": None}
-    if charged:
-        moved = transition(
-            rows, JobState.LEASED, JobState.QUEUED, not_before=None, rung_at=now, **columns
-        )
-        if moved:
-            dispatch.ring(job)
-        return moved
-    uncharged = job.fence - job.attempt + 1
-    start = now + timedelta(seconds=min(_LONGEST_PAUSE_S, 2.0**uncharged))
-    return transition(
-        rows,
-        JobState.LEASED,
-        JobState.QUEUED,
-        attempt=F("attempt") - 1,
-        not_before=start,
+    columns: dict[str, Any] = {"not_before": None, "rung_at": now}
+    if not charged:
+        columns["attempt"] = F("attempt") - 1
+    if pause:
+        seconds = min(_LONGEST_PAUSE_S, 2.0 ** (job.fence - job.attempt + 1))
+        columns["not_before"] = now + timedelta(seconds=seconds)
         # So dated that the reaper rings as soon as the pause is over.
-        rung_at=start - timedelta(seconds=RING_AGAIN_AFTER_S),
-        **columns,
+        columns["rung_at"] = columns["not_before"] - timedelta(seconds=RING_AGAIN_AFTER_S)
+    moved = transition(
+        rows, JobState.LEASED, JobState.QUEUED, device=None, lease_until=None, **columns
     )
+    if moved and not pause:
+        dispatch.ring(job)
+    return moved
