@@ -20,11 +20,15 @@ class CandidateFailed(EngineError):
 
     Attributes:
         outcome: The failure class.
+        cause: What ended it, finer than the class: ``memory``, ``wall-clock``, ``cpu-time``,
+            ``file-size``, ``disk``, ``signal``, ``exit``, ``protocol``, ``unavailable``,
+            ``exception``, ``start``; empty where nobody knows.
     """
 
-    def __init__(self, outcome: Outcome, detail: str) -> None:
+    def __init__(self, outcome: Outcome, detail: str, cause: str = "") -> None:
         super().__init__(detail)
         self.outcome: Outcome = outcome
+        self.cause = cause
 
 
 class ReferenceFailed(EngineError):

@@ -1,0 +1,266 @@
+"""A child process that works on a stranger's bytes, and cannot take its worker with it.
+
+::
+
+    worker                                  child (own process group, confined, no network)
+      Child(...) ── hello: limits, folders ──▶ confine() ── level reached ──▶
+      call("module:function", x=1) ──────────▶ function(x=1) ─── result ────▶
+      ... too late: SIGKILL to the group      dies with its worker (PR_SET_PDEATHSIG)
+
+However a call ends, the worker gets an answer: a result, or ``CandidateFailed`` with a failure
+class.
+"""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, cast, get_args
+
+from workers.engine import wire
+from workers.engine.child_serve import lacks_memory
+from workers.engine.errors import CandidateFailed
+from workers.engine.pump import Pump
+from workers.engine.types import Limits, Outcome
+
+_START_S = 120.0
+#: Processor time above what the wall clock allows, so that the wall clock, which explains itself
+#: better, ends a call first. This limit only holds if the worker itself hangs.
+_CPU_MARGIN_S = 60
+#: The few variables a child inherits; whatever else is set here may be a secret.
+_INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+_FAILURES = frozenset(get_args(Outcome)) - {"measured", "pruned"}
+
+
+class Child:
+    """One child process, for one call or for a session of many. Use as a context manager.
+
+    The thread that makes it must outlive it: the kernel ends a child when the thread that started
+    it ends. Used by one thread.
+
+    Args:
+        limits: ``wall_s`` bounds each call; the other limits bound the whole process.
+        workspace: Existing folder, the only one the child can write to.
+        readable: What it may read besides Python and the system's libraries.
+
+    Attributes:
+        isolation: The level reached, see :func:`workers.engine.sandbox.confine`.
+
+    Raises:
+        CandidateFailed: the child did not start (``infrastructure``).
+    """
+
+    def __init__(self, limits: Limits, workspace: Path, readable: Sequence[Path] = ()) -> None:
+        self._limits = limits
+        self._tail = bytearray()
+        self._workspace = workspace.resolve(strict=True)
+        (self._workspace / "tmp").mkdir(exist_ok=True)
+        self._process: subprocess.Popen[bytes] | None = None
+        hello = {
+            "worker_pid": os.getpid(),
+            "limits": asdict(limits),
+            "workspace": str(self._workspace),
+            "readable": [str(path.resolve()) for path in readable],
+        }
+        try:
+            self._process = _start(self._workspace)
+            greeting = self._exchange([json.dumps(hello).encode() + b"\n"], _START_S)
+        except (OSError, CandidateFailed) as failure:
+            raise CandidateFailed(
+                "infrastructure", f"a child process did not start: {failure}", "start"
+            ) from failure
+        self.isolation = str(greeting.get("isolation"))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def call(self, function: str, /, **arguments: Any) -> Any:
+        """Call ``"package.module:function"`` in the child.
+
+        Args:
+            arguments: What :func:`workers.engine.wire.encode` takes. Dataclasses, tuples and paths
+                arrive as dictionaries, lists and strings.
+
+        Returns:
+            What the function returned, after the same conversion.
+
+        Raises:
+            CandidateFailed: the function raised (the child can go on), or the child is dead.
+        """
+        if self._process is None:
+            raise CandidateFailed("infrastructure", "the child process has been closed", "exit")
+        self._tail.clear()
+        self._allow_cpu(self._process.pid)
+        message = wire.encode({"function": function, "arguments": arguments})
+        answer = self._exchange(message, self._limits.wall_s)
+        if "failure" in answer:
+            raise _failure(answer["failure"])
+        if "result" not in answer:
+            raise self._ended(CandidateFailed("crash", "answered nonsense", "protocol"))
+        return answer["result"]
+
+    def close(self) -> None:
+        """Kill the child, with any process of its group. Calling it again does nothing."""
+        process, self._process = self._process, None
+        if process is not None:
+            _kill(process)
+
+    def _exchange(self, message: Sequence[bytes | memoryview], seconds: float) -> dict[str, Any]:
+        """Send a message and receive one, within ``seconds``."""
+        assert self._process is not None  # noqa: S101  callers have looked
+        try:
+            with Pump(self._process, self._tail) as pump:
+                answer = pump.exchange(message, time.monotonic() + seconds)
+        except TimeoutError:
+            late = f"no answer within {seconds:g} s"
+            raise self._ended(CandidateFailed("timeout", late, "wall-clock")) from None
+        except wire.BadMessage as error:
+            raise self._ended(
+                CandidateFailed("crash", f"answered nonsense: {error}", "protocol")
+            ) from error
+        except EOFError:
+            raise self._ended(None) from None
+        except BaseException:
+            # Interrupted in the middle of a message: nobody could understand the next.
+            self.close()
+            raise
+        if not isinstance(answer, dict):
+            raise self._ended(CandidateFailed("crash", "answered nonsense", "protocol"))
+        return answer
+
+    def _ended(self, failure: CandidateFailed | None) -> CandidateFailed:
+        """The child is dead or has to be: the failure to raise, with what it last printed."""
+        process, self._process = self._process, None
+        assert process is not None  # noqa: S101
+        status = _kill(process, grace_s=0.0 if failure else 5.0)
+        printed = self._tail.decode(errors="replace").strip()
+        failure = failure or _died(status, printed)
+        # Where on this machine it ran is nobody's business, and differs on every run.
+        printed = printed.replace(str(self._workspace), "<workspace>")
+        return CandidateFailed(failure.outcome, f"{failure}\n{printed}".strip(), failure.cause)
+
+    def _allow_cpu(self, pid: int) -> None:
+        """Let the child burn processor time for one more call."""
+        if sys.platform != "linux":
+            return
+        with suppress(OSError):
+            used = _cpu_seconds(pid)
+            cores = len(os.sched_getaffinity(0))
+            more = int(used + (self._limits.wall_s + _CPU_MARGIN_S) * cores)
+            resource.prlimit(pid, resource.RLIMIT_CPU, (more, resource.RLIM_INFINITY))
+
+
+def call(
+    function: str,
+    /,
+    *,
+    limits: Limits,
+    workspace: Path,
+    readable: Sequence[Path] = (),
+    **arguments: Any,
+) -> Any:
+    """Call a function once in a child process of its own; see :meth:`Child.call`.
+
+    Raises:
+        CandidateFailed: the child did not start or died, or the function raised.
+    """
+    with Child(limits, workspace, readable) as child:
+        return child.call(function, **arguments)
+
+
+def _start(workspace: Path) -> subprocess.Popen[bytes]:
+    environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    environment |= {
+        "HOME": str(workspace),
+        "TMPDIR": str(workspace / "tmp"),
+        "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
+        # The same build twice must give the same bytes.
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        # NumPy only fills and compares arrays here; a pool of its own would disturb what is timed.
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-X", "faulthandler", "-m", "workers.engine.child_main"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        cwd=workspace,
+        env=environment,
+        process_group=0,
+    )
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        assert pipe is not None  # noqa: S101  asked for above
+        os.set_blocking(pipe.fileno(), False)
+    return process
+
+
+def _kill(process: subprocess.Popen[bytes], grace_s: float = 0.0) -> int:
+    """Kill the process and its group, and return its exit status.
+
+    ``grace_s`` is for one that is dying already: killed too soon it would not say of what. It is
+    not reaped before its group is killed, lest the number belong to somebody else by then.
+    """
+    deadline = time.monotonic() + grace_s
+    while time.monotonic() < deadline and not _is_dead(process.pid):
+        time.sleep(0.005)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    status = process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        assert pipe is not None  # noqa: S101
+        pipe.close()
+    return status
+
+
+def _is_dead(pid: int) -> bool:
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
+
+def _died(status: int, printed: str) -> CandidateFailed:
+    """What the end of a child that hung up says."""
+    if lacks_memory(printed):
+        return CandidateFailed("crash", "ran out of memory", "memory")
+    if status >= 0:
+        return CandidateFailed("crash", f"ended itself with status {status}", "exit")
+    name = signal.Signals(-status).name
+    match -status:
+        case signal.SIGXCPU:
+            return CandidateFailed("timeout", "used up its processor time", "cpu-time")
+        case signal.SIGKILL:
+            killed = "killed by the system, most likely for lack of memory"
+            return CandidateFailed("crash", killed, "memory")
+        case signal.SIGTERM | signal.SIGINT | signal.SIGHUP:
+            return CandidateFailed("infrastructure", f"stopped from outside by {name}", "signal")
+    return CandidateFailed("crash", f"crashed with {name}", "signal")
+
+
+def _failure(described: Any) -> CandidateFailed:
+    """The failure a living child reports; it may lie, so only known words count."""
+    if not isinstance(described, dict) or described.get("outcome") not in _FAILURES:
+        return CandidateFailed("crash", "reported a failure that makes no sense", "protocol")
+    outcome = cast("Outcome", described["outcome"])
+    return CandidateFailed(outcome, str(described.get("detail")), str(described.get("cause")))
+
+
+def _cpu_seconds(pid: int) -> float:
+    """Processor time a process has used (``proc(5)``: utime and stime, fields 14 and 15)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

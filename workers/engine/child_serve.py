@@ -1,0 +1,96 @@
+"""Answers a worker's calls inside a confined child process."""
+
+import errno
+import os
+import sys
+import traceback
+from importlib import import_module
+from typing import Any
+
+from workers.engine import wire
+from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.types import Outcome
+
+_LONGEST_DETAIL = 2000
+#: How native libraries word the lack of memory when they do not raise MemoryError.
+_NO_MEMORY = (
+    "memoryerror",
+    "bad_alloc",
+    "bad allocation",
+    "cannot allocate memory",
+    "failed to allocate memory",
+)
+
+
+def serve(requests: int, answers: int, greeting: dict[str, Any]) -> None:
+    """Say ``greeting``, then answer calls one by one until the worker hangs up.
+
+    A call is ``{"function": "package.module:function", "arguments": {...}}``; its answer is
+    ``{"result": ...}`` or ``{"failure": {"outcome", "cause", "detail"}}``.
+    """
+    _send(answers, greeting)
+    while (call := _receive(requests)) is not None:
+        _send(answers, _answer(call))
+
+
+def _answer(call: dict[str, Any]) -> list[bytes | memoryview] | dict[str, Any]:
+    try:
+        module, _, name = call["function"].partition(":")
+        result = getattr(import_module(module), name)(**call["arguments"])
+        # Encoded here, so that a result that cannot cross is this function's failure.
+        return wire.encode({"result": result})
+    # Whatever a stranger's bytes provoke is an answer; SystemExit and KeyboardInterrupt too.
+    except BaseException as error:  # noqa: BLE001
+        traceback.print_exc(file=sys.stderr)
+        sys.stderr.flush()
+        return {"failure": describe(error)}
+
+
+def describe(error: BaseException) -> dict[str, str]:
+    """Failure class, cause and wording of an exception."""
+    outcome, cause = classify(error)
+    detail = str(error).strip() or type(error).__name__
+    if not isinstance(error, InvalidCandidate | BackendUnavailable):
+        detail = f"{type(error).__name__}: {detail}"
+    return {"outcome": outcome, "cause": cause, "detail": detail[:_LONGEST_DETAIL]}
+
+
+def classify(error: BaseException) -> tuple[Outcome, str]:
+    """What an exception says about the work: the machine's fault, or the candidate's."""
+    match error:
+        case MemoryError():
+            return "crash", "memory"
+        case BackendUnavailable() | ImportError():
+            return "infrastructure", "unavailable"
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT):
+            return "infrastructure", "disk"
+        case OSError(errno=errno.EFBIG):
+            return "crash", "file-size"
+        case OSError(errno=errno.ENOMEM):
+            return "crash", "memory"
+    return ("crash", "memory") if lacks_memory(str(error)) else ("invalid", "exception")
+
+
+def lacks_memory(text: str) -> bool:
+    """Whether a message says that memory ran out."""
+    text = text.lower()
+    return any(phrase in text for phrase in _NO_MEMORY)
+
+
+def _receive(requests: int) -> dict[str, Any] | None:
+    """The next call; ``None`` when the worker hung up."""
+    decoder = wire.Decoder()
+    while True:
+        piece = os.read(requests, min(decoder.wanted, 2**20))
+        if not piece:
+            return None
+        if decoder.feed(piece):
+            call: dict[str, Any] = decoder.value()
+            return call
+
+
+def _send(answers: int, message: list[bytes | memoryview] | dict[str, Any]) -> None:
+    for piece in wire.encode(message) if isinstance(message, dict) else message:
+        rest = memoryview(piece)
+        while rest:
+            rest = rest[os.write(answers, rest) :]

@@ -1,0 +1,158 @@
+"""Confines a child process before it touches a stranger's bytes.
+
+Layers, each used where the system has it: resource limits; no capabilities and no way to gain
+any; Landlock (reads what Python needs and what it was given, writes its workspace only, no TCP);
+a system-call filter (no sockets, no processes, no tracing, no mounts). :func:`confine` says which
+level was reached, and records keep it.
+"""
+
+import ctypes
+import os
+import resource
+import struct
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from workers.engine import landlock, seccomp
+from workers.engine.types import Limits
+
+_PR_SET_NO_NEW_PRIVS = 38
+_CAPABILITY_VERSION_3 = 0x20080522
+_OPEN_FILES = 1024
+
+#: What the dynamic linker, Python and numerical libraries read of a Linux system. Of /etc and
+#: /proc only what holds no secret: no other process's command line, no password file.
+SYSTEM = tuple(
+    map(
+        Path,
+        (
+            *("/usr", "/lib", "/lib64", "/lib32", "/nix/store", "/gnu/store"),
+            *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime"),
+            *("/etc/os-release", "/etc/nsswitch.conf", "/etc/passwd", "/etc/alternatives"),
+            *("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg"),
+            *("/proc/version", "/proc/filesystems", "/proc/sys/vm", "/proc/sys/kernel"),
+            *("/sys/devices/system", "/sys/fs/cgroup", "/sys/kernel/mm", "/sys/class/dmi/id"),
+            *("/dev/zero", "/dev/random", "/dev/urandom"),
+        ),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a child may do.
+
+    Attributes:
+        workspace: The one folder it may write to.
+        readable: Files and folders it may read besides those of the system and of Python.
+    """
+
+    limits: Limits
+    workspace: Path
+    readable: tuple[Path, ...] = ()
+
+
+def confine(policy: Policy) -> str:
+    """Confine this process for good; returns the level reached.
+
+    Call it first thing, before any other thread exists: what confines a thread does not reach
+    those already running.
+
+    Returns:
+        ``landlock+seccomp`` at best, else the one of them that there is, else ``rlimits``.
+
+    Raises:
+        RuntimeError: there are other threads already.
+        OSError: a layer that the system has could not be put on.
+    """
+    set_limits(policy.limits)
+    if sys.platform != "linux":
+        return "rlimits"
+    threads = len(list(Path("/proc/self/task").iterdir()))
+    if threads != 1:
+        raise RuntimeError(f"confine() needs a process with one thread, this one has {threads}")
+    with suppress(OSError):
+        # When memory runs out, this process is the one to go.
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "no_new_privs refused")
+    drop_capabilities()
+    layers = []
+    if landlock.restrict(_rules(policy)):
+        layers.append("landlock")
+    # Last, because the filter forbids some of what the layers before it need.
+    if seccomp.install():
+        layers.append("seccomp")
+    return "+".join(layers) or "rlimits"
+
+
+def set_limits(limits: Limits) -> None:
+    """Limit memory, file sizes, open files and core dumps of this process, for good.
+
+    ``memory_bytes`` bounds private writable memory. Address space is bounded more loosely, since
+    libraries map files and the allocator reserves 64 MiB for up to eight arenas per core that it
+    never fills (``mallopt(3)``, M_ARENA_MAX).
+    """
+    cores = os.cpu_count() or 1
+    reserve = 4 * 2**30 + 8 * cores * 64 * 2**20
+    _limit(resource.RLIMIT_CORE, 0)
+    _limit(resource.RLIMIT_NOFILE, _OPEN_FILES)
+    _limit(resource.RLIMIT_FSIZE, limits.file_bytes)
+    _limit(resource.RLIMIT_DATA, limits.memory_bytes)
+    if sys.platform == "linux":
+        _limit(resource.RLIMIT_AS, limits.memory_bytes + reserve)
+
+
+def drop_capabilities() -> None:
+    """Give up every capability, so that even root is bound by file permissions and limits.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION_3, 0))
+    nothing = ctypes.create_string_buffer(24)
+    if libc.capset(header, nothing) != 0:
+        raise OSError(ctypes.get_errno(), "capabilities could not be dropped")
+
+
+def python_paths() -> tuple[Iterable[Path], Iterable[Path]]:
+    """Folders Python imports from: those to read whole, and those only to list.
+
+    A folder on ``sys.path`` that is no part of the installation, such as a checkout or the current
+    folder, may hold anything. Of it only our own packages are read; the rest can be listed, which
+    importing needs, but not opened.
+    """
+    prefixes = {Path(p).resolve() for p in (sys.prefix, sys.base_prefix, sys.exec_prefix)}
+    entries = [Path(entry).resolve() for entry in sys.path if entry]
+    installed = [
+        entry
+        for entry in entries
+        if entry.name in {"site-packages", "dist-packages"}
+        or any(entry.is_relative_to(prefix) for prefix in prefixes)
+    ]
+    others = [entry for entry in entries if entry not in installed]
+    own = [entry / package for entry in others for package in ("workers", "hpcfair")]
+    return [*prefixes, *installed, *own], others
+
+
+def _rules(policy: Policy) -> Iterator[tuple[Path, int]]:
+    readable, listable = python_paths()
+    libraries = [Path(p) for p in os.environ.get("LD_LIBRARY_PATH", "").split(":") if p]
+    for path in (*SYSTEM, *readable, *libraries, *policy.readable):
+        yield path, landlock.READ
+    for path in listable:
+        yield path, landlock.LIST
+    yield Path("/dev/null"), landlock.USE
+    yield policy.workspace, landlock.WRITE
+
+
+def _limit(kind: int, value: int) -> None:
+    """Lower a limit; never raise it above what somebody else set."""
+    _, hard = resource.getrlimit(kind)
+    ceiling = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(kind, (ceiling, ceiling))

@@ -1,0 +1,191 @@
+"""What a worker and its child process say to each other: JSON, with arrays as raw bytes after it.
+
+::
+
+    message := length of head (8 bytes, big endian) | head | buffers
+    head    := {"body": any JSON, "buffers": [bytes of each buffer]}
+    array   := {"$array": number of its buffer, "dtype": "<f4", "shape": [1, 3]}   inside body
+
+Nothing is ever unpickled. The child runs strangers' bytes, so what it sends is checked before it
+is used: lengths against a bound, element types against a list, shapes against the bytes there are.
+"""
+
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workers.engine.ports import Array
+
+#: Largest message: outputs of a network and its calibration data fit, a flood does not.
+MAX_BYTES = 2 * 2**30
+_MAX_HEAD_BYTES = 64 * 2**20
+_LENGTH = struct.Struct(">Q")
+_KINDS = frozenset("biufcUS")
+_ARRAY = "$array"
+_LAST_CODE_POINT = 0x10FFFF
+
+
+class BadMessage(ValueError):
+    """Bytes that are no message."""
+
+
+def encode(value: Any) -> list[bytes | memoryview]:
+    """A message, in pieces to be sent one after another.
+
+    Takes what JSON takes, and NumPy arrays and scalars, paths, dataclasses and sets (as sorted
+    lists). Arrays of ``object`` must hold only ``str``.
+
+    Raises:
+        TypeError: ``value`` holds something else, or a dictionary with a key that is no string.
+    """
+    buffers: list[bytes | memoryview] = []
+    body = _plain(value, buffers)
+    sizes = [len(buffer) for buffer in buffers]
+    head = json.dumps({"body": body, "buffers": sizes}).encode()
+    return [_LENGTH.pack(len(head)), head, *buffers]
+
+
+class Decoder:
+    """Puts a message together from the pieces in which a pipe delivers it."""
+
+    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._data = bytearray()
+        self._head: dict[str, Any] | None = None
+        self._wanted = _LENGTH.size
+        self._head_length: int | None = None
+
+    @property
+    def wanted(self) -> int:
+        """Bytes missing until the next step; never more than the message still has."""
+        return self._wanted - len(self._data)
+
+    def feed(self, data: bytes) -> bool:
+        """Take at most :attr:`wanted` bytes; whether the message is complete.
+
+        Raises:
+            BadMessage: these bytes are no message, or too long a one.
+        """
+        self._data += data
+        while self.wanted <= 0 and self._head is None:
+            if self._head_length is None:
+                self._head_length = _LENGTH.unpack(self._data)[0]
+                self._expect(self._head_length, _MAX_HEAD_BYTES)
+            else:
+                self._head = _parse_head(bytes(self._data))
+                self._expect(sum(self._head["buffers"]), self._max_bytes)
+        return self._head is not None and self.wanted <= 0
+
+    def value(self) -> Any:
+        """The complete message's value; arrays are writable and their own.
+
+        Raises:
+            BadMessage: an array in it makes no sense.
+        """
+        if self._head is None:
+            raise BadMessage("the message is not complete")
+        buffers = list(_split(memoryview(self._data), self._head["buffers"]))
+        try:
+            return _arrays(self._head["body"], buffers)
+        except RecursionError as error:
+            raise BadMessage("nested too deeply") from error
+
+    def _expect(self, length: int, most: int) -> None:
+        if length > most:
+            raise BadMessage(f"{length} bytes, more than the {most} allowed")
+        self._data = bytearray()
+        self._wanted = length
+
+
+def _parse_head(data: bytes) -> dict[str, Any]:
+    try:
+        head: dict[str, Any] = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise BadMessage(f"no JSON: {error}") from error
+    sizes = head.get("buffers") if isinstance(head, dict) else None
+    if not isinstance(sizes, list) or not all(type(s) is int and s >= 0 for s in sizes):
+        raise BadMessage("a head without sizes of buffers")
+    if "body" not in head:
+        raise BadMessage("a head without a body")
+    return head
+
+
+def _split(data: memoryview, sizes: list[int]) -> Iterator[memoryview]:
+    at = 0
+    for size in sizes:
+        yield data[at : at + size]
+        at += size
+
+
+def _plain(value: Any, buffers: list[bytes | memoryview]) -> Any:
+    """``value`` as JSON, its arrays moved to ``buffers``."""
+    plain = value
+    match value:
+        case None | bool() | int() | float() | str():
+            pass
+        case np.ndarray():
+            plain = _put(value, buffers)
+        case np.generic():
+            plain = value.item()
+        case Path():
+            plain = str(value)
+        case list() | tuple():
+            plain = [_plain(item, buffers) for item in value]
+        case set() | frozenset():
+            plain = [_plain(item, buffers) for item in sorted(value)]
+        case Mapping():
+            if not all(isinstance(key, str) and key != _ARRAY for key in value):
+                raise TypeError(f"keys must be strings other than {_ARRAY!r}: {list(value)!r}")
+            plain = {key: _plain(item, buffers) for key, item in value.items()}
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            plain = {f.name: _plain(getattr(value, f.name), buffers) for f in fields(value)}
+        case _:
+            raise TypeError(f"{type(value).__name__} cannot cross a process boundary")
+    return plain
+
+
+def _put(array: Array, buffers: list[bytes | memoryview]) -> dict[str, Any]:
+    if array.dtype == object:
+        if not all(isinstance(item, str) for item in array.flat):
+            raise TypeError("an array of objects other than str cannot cross a process boundary")
+        array = array.astype(np.str_)
+    if array.dtype.kind not in _KINDS:
+        raise TypeError(f"an array of {array.dtype} cannot cross a process boundary")
+    flat = np.asarray(array, order="C").reshape(-1)
+    buffers.append(flat.view(np.uint8).data if flat.nbytes else b"")
+    return {_ARRAY: len(buffers) - 1, "dtype": array.dtype.str, "shape": list(array.shape)}
+
+
+def _arrays(value: Any, buffers: list[memoryview]) -> Any:
+    """``value`` with its arrays put back."""
+    if isinstance(value, list):
+        return [_arrays(item, buffers) for item in value]
+    if isinstance(value, dict):
+        if _ARRAY in value:
+            return _take(value, buffers)
+        return {key: _arrays(item, buffers) for key, item in value.items()}
+    return value
+
+
+def _take(described: dict[str, Any], buffers: list[memoryview]) -> Array:
+    try:
+        dtype = np.dtype(described["dtype"])
+        shape = tuple(described["shape"])
+        buffer = buffers[described[_ARRAY]]
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise BadMessage(f"an array that makes no sense: {error}") from error
+    if dtype.kind not in _KINDS or not all(type(size) is int and size >= 0 for size in shape):
+        raise BadMessage(f"an array of {dtype} with shape {shape}")
+    if prod(shape) * dtype.itemsize != len(buffer):
+        raise BadMessage(f"{len(buffer)} bytes for {dtype}{list(shape)}")
+    if not buffer:
+        return np.empty(shape, dtype)
+    if dtype.kind == "U" and np.frombuffer(buffer, f"{dtype.str[0]}u4").max() > _LAST_CODE_POINT:
+        raise BadMessage("text with characters that do not exist")
+    return np.frombuffer(bytearray(buffer), dtype).reshape(shape)
