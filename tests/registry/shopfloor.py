@@ -70,6 +70,13 @@ def floor(name: str = "alice/squeezenet", *, private: bool = False) -> Floor:
     )
 
 
+def claim_inspect() -> JobTicket:
+    """The oldest inspection that waits, claimed."""
+    ticket = job_claim(device_name=None, kinds=[JobKind.INSPECT], target=None)
+    assert ticket is not None
+    return ticket
+
+
 def make_machine(
     slug: str = SLUG,
     *,

@@ -1,0 +1,82 @@
+"""A model that went the whole way: published, inspected, tuned."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from registry.services.build import builds_publish
+from registry.services.job import job_fail, job_submit, job_succeed
+from registry.services.record import record_add
+from registry.services.trial import trial_add
+from registry.states import FailureClass, JobKind
+from registry.tables import Graph, Job, MLModel, Record, User
+from tests.factories import make_mlmodel, readme, tiny_onnx
+from tests.registry import shopfloor
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What hangs on it."""
+
+    mlmodel: MLModel
+    inspection: Job
+    job: Job
+    record: Record
+
+    @property
+    def path(self) -> str:
+        return f"/{self.mlmodel.full_name}"
+
+
+@pytest.fixture
+def tuned(alice: User) -> Tuned:
+    """``alice/stars``, with a search of three trials and two builds."""
+    card = readme(
+        "# Stars\n\nIt counts stars, <b>boldly</b>.\n\n<script>alert(1)</script>\n",
+        pipeline_tag="image-classification",
+        tags=["astronomy"],
+    )
+    files = {"README.md": card, "model.onnx": tiny_onnx(), "notes.txt": "by hand\n"}
+    return tune(make_mlmodel("alice/stars", actor=alice, files=files))
+
+
+def tune(mlmodel: MLModel) -> Tuned:
+    """Inspect and tune a model's newest revision, as workers do."""
+    revision = mlmodel.refs.get(name="main").revision
+    inspection = job_submit(actor=None, kind=JobKind.INSPECT, revision=revision)
+    ticket = shopfloor.claim_inspect()
+    shopfloor.make_graph(revision)
+    job_succeed(job_uuid=ticket.job_uuid, fence=ticket.fence, result={"summary": "plain-cnn"})
+    target, device = shopfloor.make_machine()
+    job = job_submit(actor=None, kind=JobKind.TUNE, revision=revision, target=target)
+    floor = shopfloor.Floor(User.objects.get(), revision, Graph.objects.get(), target, device)
+    held = floor.claim()
+    handle = {"job_uuid": held.job_uuid, "fence": held.fence}
+    trial_add(**handle, trial=shopfloor.trial(0, "all", ratio=1.0, ratio_low=0.98, ratio_high=1.02))
+    trial_add(**handle, trial=shopfloor.trial(1, "half", ratio=0.8, ratio_low=0.79, ratio_high=0.81))
+    failed = {"outcome": "crash", "ratio": None, "failure_detail": "it fell over"}
+    trial_add(**handle, trial=shopfloor.trial(2, "one", **failed))
+    records = [
+        record_add(**handle, document=shopfloor.document(revision, threads, job=held.job_uuid))
+        for threads in ("all", "half")
+    ]
+    baseline = shopfloor.build(records[0].pk, "all", is_baseline=True, ratio=1.0, verdict="same")
+    faster = shopfloor.build(records[1].pk, "half", deviation={"max_relative": 1e-6})
+    builds_publish(**handle, builds=[baseline, faster])
+    job_succeed(**handle, result={"summary": "1.25x"})
+    job.refresh_from_db()
+    inspection.refresh_from_db()
+    return Tuned(mlmodel, inspection, job, records[1])
+
+
+def fail_inspection(mlmodel: MLModel) -> None:
+    """Let the newest inspection fail as a broken file would."""
+    ticket = shopfloor.claim_inspect()
+    job_fail(
+        job_uuid=ticket.job_uuid,
+        fence=ticket.fence,
+        failure_class=FailureClass.INVALID,
+        code="onnx_truncated",
+        detail="model.onnx ends in the middle of a tensor. Upload it again.",
+    )
+

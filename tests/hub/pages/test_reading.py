@@ -1,0 +1,141 @@
+"""Pages everybody may read."""
+
+import pytest
+from django.test import Client
+
+from registry.tables import MLModel, User
+from tests.hub.pages.conftest import Tuned, fail_inspection
+
+pytestmark = pytest.mark.django_db
+
+
+def text(client: Client, path: str, status: int = 200) -> str:
+    answer = client.get(path)
+    assert answer.status_code == status, answer.content[:500]
+    return answer.content.decode()
+
+
+def test_a_stranger_learns_on_the_front_page_what_the_hub_is(client: Client, tuned: Tuned) -> None:
+    page = text(client, "/")
+    assert "Publish a model once" in page
+    assert "hpcfair.load" in page
+    assert "alice/stars" in page
+    assert "1.25× faster" in page
+
+
+def test_an_empty_hub_says_how_to_begin(client: Client) -> None:
+    assert "Nothing is published yet" in text(client, "/")
+    assert "No device has registered yet" in text(client, "/targets")
+    assert "They start when a model is published" in text(client, "/jobs")
+
+
+def test_the_catalogue_finds_by_words_and_facets(client: Client, tuned: Tuned) -> None:
+    assert "alice/stars" in text(client, "/models?q=stars")
+    assert "alice/stars" in text(client, "/models?task=image-classification")
+    assert "No model matches" in text(client, "/models?q=nebula")
+
+
+def test_a_wrong_query_says_what_was_meant(client: Client, tuned: Tuned) -> None:
+    assert "license" in text(client, "/models?q=licence:mit", 400)
+
+
+def test_the_model_page_shows_card_signature_builds_and_how_to_load(
+    client: Client, tuned: Tuned
+) -> None:
+    page = text(client, tuned.path)
+    assert 'hpcfair.load("alice/stars")' in page
+    assert "It counts stars" in page
+    assert "float32[N,3]" in page
+    assert "1.25× faster" in page
+
+
+def test_a_card_cannot_run_scripts(client: Client, tuned: Tuned) -> None:
+    page = text(client, tuned.path)
+    assert "<script>alert" not in page
+    assert "<b>boldly" not in page
+
+
+def test_builds_show_interval_deviation_and_proof(client: Client, tuned: Tuned) -> None:
+    page = text(client, f"{tuned.path}/builds")
+    assert "threads=half" in page
+    assert f"/records/{tuned.record.pk}" in page
+    assert "1.0e-06" in page
+    assert "<svg" in page
+
+
+def test_files_can_be_listed_looked_at_and_fetched(client: Client, tuned: Tuned) -> None:
+    assert "notes.txt" in text(client, f"{tuned.path}/tree/main")
+    assert "by hand" in text(client, f"{tuned.path}/blob/main/notes.txt")
+    answer = client.get(f"{tuned.path}/raw/main/notes.txt")
+    assert b"".join(answer.streaming_content) == b"by hand\n"  # type: ignore[attr-defined]
+
+
+def test_history_and_jobs_of_a_model(client: Client, tuned: Tuned) -> None:
+    assert "Change files" in text(client, f"{tuned.path}/history")
+    assert f"/jobs/{tuned.job.uuid}" in text(client, f"{tuned.path}/jobs")
+
+
+def test_a_job_shows_its_trials_and_their_course(client: Client, tuned: Tuned) -> None:
+    page = text(client, f"/jobs/{tuned.job.uuid}")
+    assert "it fell over" in page
+    assert "Course of the search" in page
+    assert "threads=half" in page
+
+
+def test_jobs_can_be_narrowed(client: Client, tuned: Tuned) -> None:
+    assert str(tuned.job.uuid) in text(client, "/jobs?kind=tune&state=succeeded")
+    assert str(tuned.job.uuid) not in text(client, "/jobs?kind=inspect")
+
+
+def test_polling_stops_when_the_job_has_ended(client: Client, tuned: Tuned) -> None:
+    answer = client.get(f"/jobs/{tuned.job.uuid}", headers={"HX-Request": "true"})
+    assert answer.status_code == 286
+    assert b"<html" not in answer.content
+
+
+def test_targets_show_their_devices(client: Client, tuned: Tuned) -> None:
+    assert "floor-1" in text(client, "/targets")
+    page = text(client, "/targets/x86-64-avx512")
+    assert "floor-1" in page
+    assert "alice/stars" in page
+
+
+def test_a_record_shows_its_samples_and_how_to_repeat_it(client: Client, tuned: Tuned) -> None:
+    assert tuned.record.pk[:10] in text(client, "/records")
+    page = text(client, f"/records/{tuned.record.pk}")
+    assert f"hpcfair bench reproduce {tuned.record.pk}" in page
+    assert "Distribution of latencies" in page
+
+
+def test_a_broken_file_is_explained_on_the_model_page(client: Client, galaxy: MLModel) -> None:
+    fail_inspection(galaxy)
+    page = text(client, "/lab/galaxy-cnn")
+    assert "onnx_truncated" in page
+    assert "Upload it again" in page
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/nobody", "/alice/none", "/targets/none", "/records/none", "/a/b/c/d/e",
+     "/jobs/00000000-0000-0000-0000-000000000000", "/jobs?before=x", "/alice/stars/tree/none",
+     "/records?before=x"],
+)  # fmt: skip
+def test_what_is_not_there_is_a_page_that_says_so(client: Client, tuned: Tuned, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code in {400, 404}
+    assert b"masthead" in answer.content
+
+
+@pytest.mark.parametrize(
+    "tail", ["", "/tree/main", "/blob/main/README.md", "/raw/main/README.md", "/builds",
+             "/history", "/jobs", "/upload"]
+)  # fmt: skip
+def test_a_private_model_is_not_there_for_strangers(
+    client: Client, secret: MLModel, alice: User, charlie: User, tail: str
+) -> None:
+    path = f"/lab/secret{tail}"
+    assert client.get(path).status_code == 404
+    client.force_login(alice)
+    assert client.get(path).status_code == 404
+    client.force_login(charlie)
+    assert client.get(path).status_code == 200

@@ -1,0 +1,117 @@
+"""Tuning: a ticket becomes a search, and its finalists become builds with records."""
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from registry.services.job import job_note
+from registry.tickets import GraphFacts, JobTicket
+from workers.backends.registry import available
+from workers.engine.local import LocalDevice
+from workers.engine.ports import Backend
+from workers.engine.tune import tune
+from workers.engine.types import Budget, Limits, TensorSpec, Ticket, Workload, sha256_of
+from workers.fleet.probe import ThisMachine
+from workers.jobs.errors import JobFailed
+from workers.jobs.lease import Lease
+from workers.jobs.publish import publish
+from workers.jobs.record_store import RegistryStore
+from workers.jobs.workspace import fetch, workspace
+
+_SAMPLES = "samples.npz"
+# Builds of large networks on slow machines take minutes; a candidate that takes longer is not
+# worth its time in any search we plan.
+_CANDIDATE_WALL_S = 300.0
+
+
+def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:
+    """Search for this machine's target, publish what was found; returns a summary for people.
+
+    Raises:
+        JobFailed: the network is unknown, or no backend is here to take it.
+        ReferenceFailed: the network itself does not run.
+        LeaseLost, Cancelled: as the lease says.
+    """
+    graph = ticket.graph
+    if here is None or graph is None:
+        raise JobFailed("invalid", "graph_not_found", "Inspect the revision before tuning it.")
+    backends, toolchain = _backends(ticket, here)
+    key = search_key(graph.graph_hash, here.spec.slug, toolchain)
+    with workspace("tune") as folder:
+        lease.progress("fetch", 0, None, "copying the model")
+        workload = _workload(ticket, graph, folder / "model")
+        search = Ticket(
+            workload=workload,
+            target=here.spec,
+            backends=tuple(backends),
+            budget=_budget(ticket),
+            limits=Limits(wall_s=_CANDIDATE_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES),
+            strategy=str(ticket.parameters.get("strategy", "tpe")),
+            seed=int(ticket.parameters.get("seed", 0)),
+        )
+        scratch = folder / "scratch"
+        scratch.mkdir()
+        with LocalDevice(search, scratch) as device:
+            store = RegistryStore(ticket, key)
+            result = tune(search, backends, device, store, progress=lease.progress)
+            job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=result.ended)
+            return publish(ticket, here, search, result, device.isolation)
+
+
+def search_key(graph_hash: str, target: str, toolchain: dict[str, dict[str, str]]) -> str:
+    """SHA-256 of what decides how fast candidates are: searches of one key share what they find.
+
+    Weights are not part of it, so a retrained network starts from its predecessor's results.
+    """
+    return sha256_of({"graph": graph_hash, "target": target, "toolchain": toolchain})
+
+
+def _backends(
+    ticket: JobTicket, here: ThisMachine
+) -> tuple[dict[str, Backend], dict[str, dict[str, str]]]:
+    asked = ticket.parameters.get("backends")
+    backends, missing = available(here.spec, asked)
+    for reason in missing.values():
+        job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=reason)
+    if not backends:
+        detail = " ".join(missing.values()) or "No backend is installed on this machine."
+        raise JobFailed("invalid", "no_backend", detail)
+    return backends, {name: backend.probe(here.spec) for name, backend in backends.items()}
+
+
+def _workload(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Workload:
+    wanted = {graph.path, *graph.external_data, _SAMPLES}
+    files = [file for file in ticket.files if file.path in wanted]
+    fetch(files, folder)
+    digests = {file.path: file.sha256 for file in files}
+    return Workload(
+        model_path=folder / graph.path,
+        model_sha256=digests[graph.path],
+        graph_hash=graph.graph_hash,
+        architecture_class=graph.architecture_class,
+        inputs=_specs(graph.signature["inputs"]),
+        outputs=_specs(graph.signature["outputs"]),
+        operators=graph.operators,
+        parameters=graph.parameters,
+        macs=graph.macs,
+        embedding=tuple(graph.embedding),
+        samples_path=folder / _SAMPLES if _SAMPLES in digests else None,
+    )
+
+
+def _specs(tensors: list[dict[str, Any]]) -> tuple[TensorSpec, ...]:
+    return tuple(
+        TensorSpec(tensor["name"], tensor["dtype"], tuple(tensor["shape"])) for tensor in tensors
+    )
+
+
+def _budget(ticket: JobTicket) -> Budget:
+    seconds = float(ticket.parameters.get("budget_s") or settings.TUNE_BUDGET_S)
+    return Budget(
+        seconds=seconds,
+        trials=ticket.parameters.get("trials"),
+        # A short search tries a dozen candidates rather than measuring four to perfection.
+        seconds_per_measurement=min(4.0, max(1.0, seconds / 30)),
+        finalists=2,
+    )
