@@ -21,7 +21,7 @@ def fetch_tree(
     """The folder with ``files``, downloading what the cache lacks.
 
     Args:
-        what: Names the download on the progress bar.
+        what: Whose files these are, for people.
         verify: Hash all bytes even if the cache holds them unchanged.
 
     Raises:
@@ -34,11 +34,11 @@ def fetch_tree(
         return folder
     fetch_blobs(http, cache, files, what=what)
     try:
-        return make_tree(cache, files)
+        return make_tree(cache, files, what=what)
     except Corrupt:
         # A blob was damaged on this disk; it is gone now.
         fetch_blobs(http, cache, files, what=what)
-        return make_tree(cache, files)
+        return make_tree(cache, files, what=what)
 
 
 def fetch_blobs(http: Transport, cache: Cache, files: Sequence[File], *, what: str) -> None:

@@ -50,13 +50,18 @@ def safe_join(folder: Path, path: str) -> Path:
     return folder.joinpath(*path.split("/"))
 
 
+def is_sha256(digest: str) -> bool:
+    """Whether it is 64 lower-case hexadecimal digits."""
+    return bool(_SHA256.fullmatch(digest))
+
+
 def checked_sha256(digest: str) -> str:
     """``digest`` itself, being 64 lower-case hexadecimal digits.
 
     Raises:
         UnsafePath: it is anything else, so it must not become a file name.
     """
-    if not _SHA256.fullmatch(digest):
+    if not is_sha256(digest):
         raise UnsafePath(f"{digest!r} is not a SHA-256 digest.", "The hub's answer was not used.")
     return digest
 

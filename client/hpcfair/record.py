@@ -6,8 +6,8 @@ from typing import Any
 
 from hpcfair.cache import Cache
 from hpcfair.digest import sha256_of_json
-from hpcfair.errors import Corrupt
-from hpcfair.paths import checked_sha256
+from hpcfair.errors import BadInput, Corrupt
+from hpcfair.paths import is_sha256
 from hpcfair.transport import Transport, pages
 
 
@@ -59,10 +59,13 @@ def record(http: Transport, cache: Cache, name: str) -> Record:
     """The record of that id, from the cache or the hub.
 
     Raises:
+        BadInput: it is not a record's id.
         NotFound: the hub has none, or it belongs to a model you may not see.
         Corrupt: what came is not what the id names.
     """
-    digest = checked_sha256(name)
+    digest = name.lower()
+    if not is_sha256(digest):
+        raise BadInput(f"{name!r} is not a record's id.", "It has 64 hexadecimal digits.")
     kept = cache.document(digest)
     if kept is not None and record_id(kept) == digest:
         return Record(digest, kept)

@@ -21,6 +21,9 @@ from hpcfair.paths import safe_join
 from hpcfair.types import File
 
 
+STAMPS = "verified.json"
+
+
 def tree_id(files: Sequence[File]) -> str:
     """Identity of a set of files: equal paths and bytes give equal ids."""
     return sha256_of_json(sorted([file.path, file.sha256] for file in files))
@@ -41,8 +44,11 @@ def find_tree(cache: Cache, files: Sequence[File], *, thorough: bool = False) ->
     return tree / "files"
 
 
-def make_tree(cache: Cache, files: Sequence[File]) -> Path:
+def make_tree(cache: Cache, files: Sequence[File], *, what: str) -> Path:
     """Make the folder from blobs in the cache, verifying every byte on the way.
+
+    Args:
+        what: Whose files these are, for people who look into the cache.
 
     Raises:
         Corrupt: a blob is damaged; it has been dropped, so fetching again helps.
@@ -55,8 +61,9 @@ def make_tree(cache: Cache, files: Sequence[File]) -> Path:
         folder.mkdir()
         for file in files:
             _place(cache, file, safe_join(folder, file.path), link=len(files) == 1)
-        stamp = {file.path: _stamp(safe_join(folder, file.path), file) for file in files}
-        (building / "verified.json").write_text(json.dumps(stamp), "utf-8")
+        stamps = {file.path: _stamp(safe_join(folder, file.path), file) for file in files}
+        text = json.dumps({"what": what, "files": stamps})
+        (building / STAMPS).write_text(text, "utf-8")
         _move_in(cache, building, tree, files)
     finally:
         shutil.rmtree(building, ignore_errors=True)
@@ -65,15 +72,24 @@ def make_tree(cache: Cache, files: Sequence[File]) -> Path:
 
 def damaged_files(tree: Path, files: Sequence[File], *, thorough: bool) -> list[str]:
     """Paths in ``tree`` that are missing, or not what was verified; all, where it is not there."""
-    try:
-        stamps = json.loads((tree / "verified.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return [file.path for file in files] or ["verified.json"]
+    stamps = read_stamps(tree)[1]
+    if not stamps:
+        return [file.path for file in files] or [STAMPS]
     return [
         file.path
         for file in files
         if not _intact(safe_join(tree / "files", file.path), file, stamps, thorough=thorough)
     ]
+
+
+def read_stamps(tree: Path) -> tuple[str, dict[str, list[Any]]]:
+    """Whose files a tree holds, and path to ``[sha256, size_bytes, mtime_ns]`` as last verified;
+    nothing for a tree that is not there."""
+    try:
+        stamps = json.loads((tree / STAMPS).read_text("utf-8"))
+        return str(stamps["what"]), dict(stamps["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "", {}
 
 
 def _place(cache: Cache, file: File, place: Path, *, link: bool) -> None:

@@ -1,0 +1,1 @@
+"""Measuring a published build again, on this machine, the way its record was measured."""

@@ -1,0 +1,141 @@
+"""A repeated measurement as a record of its own."""
+
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import Any
+
+from hpcfair import machine
+from hpcfair.bench.outputs import within
+from hpcfair.bench.ratio import CONFIDENCE, METHOD, Block, Interval, statistics, verdict
+from hpcfair.bench.rounds import Plan
+from hpcfair.record import Record, record_id
+
+#: Groups that describe what is measured, which repeating does not change.
+_SAME = ("schema", "config")
+
+
+def reproduction_document(
+    original: Record,
+    plan: Plan,
+    blocks: Sequence[Block],
+    ratio: Interval,
+    found: Mapping[str, float],
+    load_before: float | None,
+) -> dict[str, Any]:
+    """The document of schema ``hpcfair.bench/1`` for what was measured here.
+
+    Args:
+        found: Deviation from the reference, on the timing input.
+        load_before: Load average before the first round, where the system tells.
+    """
+    old = original.document
+    said = verdict(ratio, len(blocks), old["protocol"]["half_width"])
+    document = {
+        **{name: old[name] for name in _SAME},
+        "identity": {**old["identity"], "kind": "reproduction"},
+        "target": _target(machine.describe()),
+        "environment": _environment(machine.describe()),
+        "protocol": _protocol(old["protocol"], plan),
+        "samples": {"blocks": [_block(block) for block in blocks]},
+        "statistics": {
+            "candidate": statistics([ns for block in blocks for ns in block.candidate_ns]),
+            "baseline": statistics([ns for block in blocks for ns in block.baseline_ns]),
+        },
+        "comparison": {
+            "baseline": old["comparison"]["baseline"],
+            "ratio": ratio.value,
+            "ratio_low": ratio.low,
+            "ratio_high": ratio.high,
+            "method": METHOD,
+            "confidence": CONFIDENCE,
+            "verdict": said,
+        },
+        "correctness": {
+            **found,
+            "reference": "onnxruntime, graph_optimization=disable",
+            "tolerance": old["config"]["tolerance"],
+            "passed": within(old["config"]["tolerance"], found),
+            "samples": 1,
+        },
+        "quality": _known(
+            unstable=said == "unstable", load_before=load_before, load_after=load_average()
+        ),
+        "provenance": {
+            "created_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+            "tools": {"hpcfair": _versions()["hpcfair"]},
+            "reproduces": original.id,
+        },
+    }
+    return {**document, "record_id": record_id(document)}
+
+
+def load_average() -> float | None:
+    """One-minute load average, where the system tells."""
+    try:
+        return os.getloadavg()[0]
+    except (OSError, AttributeError):
+        return None
+
+
+def _target(here: machine.Machine) -> dict[str, Any]:
+    return _known(
+        slug=machine.target_slug(here),
+        architecture=here.architecture,
+        features=sorted(here.features),
+        device=platform.node() or "unnamed",
+        processor=here.processor,
+        cores=here.cores,
+        threads=here.logical_cpus,
+        memory_bytes=here.memory_bytes,
+        microcode=here.microcode,
+        caches=dict(here.caches) or None,
+    )
+
+
+def _environment(here: machine.Machine) -> dict[str, Any]:
+    return _known(
+        os=here.os,
+        kernel=here.kernel,
+        python=platform.python_version(),
+        packages=_versions(),
+        sandbox="none",
+        governor=here.governor,
+        virtualisation=here.virtualisation,
+    )
+
+
+def _protocol(old: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
+    return {
+        **{name: old[name] for name in ("scenario", "half_width", "runs_per_block")},
+        "clock": "perf_counter_ns",
+        "order": "ABBA",
+        "processes": len(plan.rounds),
+        "warmup_runs": plan.warmup_runs,
+        "stop_rule": f"as many rounds as the record repeated: {sum(plan.rounds)}",
+    }
+
+
+def _block(block: Block) -> dict[str, Any]:
+    return {
+        "process": block.process,
+        "baseline_ns": list(block.baseline_ns),
+        "candidate_ns": list(block.candidate_ns),
+    }
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in ("hpcfair", "numpy", "onnxruntime"):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return {"hpcfair": "0", **found}
+
+
+def _known(**fields: Any) -> dict[str, Any]:
+    """Absent is absent."""
+    return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,83 @@
+"""A side's process, from the outside."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from hpcfair.errors import RuntimeFailed
+from hpcfair.runtimes.base import Array
+
+
+class Side:
+    """A fresh process with one build open. Leaving the context ends it.
+
+    Args:
+        inputs: ``.npz`` of the arrays to run on, by tensor name.
+
+    Raises:
+        RuntimeFailed: the runtime cannot open or run the build.
+    """
+
+    def __init__(self, runtime: str, path: Path, options: Mapping[str, Any], inputs: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "hpcfair.bench.side"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+        try:
+            self._ask(
+                {
+                    "runtime": runtime,
+                    "path": str(path),
+                    "options": dict(options),
+                    "inputs": str(inputs),
+                }
+            )
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def time(self, runs: int, warmup: int) -> list[int]:
+        """Nanoseconds of ``runs`` consecutive runs, after ``warmup`` untimed ones."""
+        return list(self._ask({"time": {"runs": runs, "warmup": warmup}})["samples_ns"])
+
+    def outputs(self, scratch: Path) -> dict[str, Array]:
+        """Outputs of one run, by tensor name; written through a file at ``scratch``."""
+        self._ask({"run": str(scratch)})
+        with np.load(scratch, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin is not None  # noqa: S101  both are pipes
+        assert self._process.stdout is not None  # noqa: S101
+        try:
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except OSError:
+            line = ""
+        if not line:
+            raise RuntimeFailed(
+                f"The process running the build ended with status {self._process.wait()}."
+            )
+        reply: dict[str, Any] = json.loads(line)
+        if "error" in reply:
+            raise RuntimeFailed(str(reply["error"]))
+        return reply

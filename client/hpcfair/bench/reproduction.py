@@ -1,0 +1,147 @@
+"""Repeating a record: the same files, the same protocol, this machine."""
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from hpcfair import machine
+from hpcfair.bench.document import load_average, reproduction_document
+from hpcfair.bench.inputs import timing_inputs
+from hpcfair.bench.outputs import deviation
+from hpcfair.bench.process import Side
+from hpcfair.bench.ratio import Interval, ratio_interval
+from hpcfair.bench.rounds import Plan, measure
+from hpcfair.build import builds
+from hpcfair.cache import Cache
+from hpcfair.download import fetch_tree
+from hpcfair.errors import BadInput
+from hpcfair.explain import milliseconds, ratio_text
+from hpcfair.paths import safe_join
+from hpcfair.progress import working
+from hpcfair.record import Record, record
+from hpcfair.resolution import resolve
+from hpcfair.samples import NAME as SAMPLES
+from hpcfair.snapshot import snapshot
+from hpcfair.transport import Transport
+from hpcfair.types import Build
+
+_BASELINE: dict[str, Any] = {"default": True}
+_REFERENCE: dict[str, Any] = {"graph_optimization": "disable"}
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """A record and what came of repeating it.
+
+    Attributes:
+        document: The new record, ready for :func:`hpcfair.record.publish_record`.
+    """
+
+    original: Record
+    document: dict[str, Any]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the two confidence intervals of the ratio overlap."""
+        return _interval(self.original.document).overlaps(_interval(self.document))
+
+    @property
+    def same_target(self) -> bool:
+        return bool(self.original.target == self.document["target"]["slug"])
+
+    def __str__(self) -> str:
+        lines = [f"{self.original.mlmodel} at {self.original.revision[:12]}"]
+        for name, document in (("record", self.original.document), ("here", self.document)):
+            compared, side = document["comparison"], document["statistics"]["candidate"]
+            ratio = ratio_text(compared["ratio"], compared["ratio_low"], compared["ratio_high"])
+            where = f"{document['target']['processor']}, {document['target']['slug']}"
+            lines.append(f"  {name:<7} {milliseconds(side['p50_ns'])} median, {ratio}  ({where})")
+        lines.append(
+            "The intervals overlap: reproduced."
+            if self.agrees
+            else "The intervals do not overlap: not reproduced."
+        )
+        if not self.same_target:
+            lines.append("This machine is of another target, so other figures are no surprise.")
+        return "\n".join(lines)
+
+
+def reproduce(http: Transport, cache: Cache, record_id: str) -> Reproduction:
+    """Download a record's build and baseline and measure them interleaved on this machine.
+
+    Raises:
+        NotFound: there is no such record.
+        BadInput: the record has no build to download, compares nothing, or cannot run here.
+        RuntimeFailed: a side broke.
+    """
+    original = record(http, cache, record_id)
+    plan = Plan.of(original.document)
+    build = _build_of(http, original)
+    files = fetch_tree(http, cache, build.files, what=f"build {build.uuid[:8]}")
+    plain = resolve(http, cache, original.mlmodel, revision=original.revision, target=None)
+    graph = fetch_tree(http, cache, plain.files, what=original.mlmodel)
+    _, folder = snapshot(http, cache, original.mlmodel, original.revision)
+    samples = folder / SAMPLES
+    arrays = timing_inputs(
+        original.document["identity"]["inputs"], samples if samples.is_file() else None
+    )
+    with TemporaryDirectory(prefix="hpcfair-") as scratch:
+        inputs = Path(scratch) / "inputs.npz"
+        np.savez(inputs, **arrays)  # type: ignore[arg-type]
+        candidate = _Files(build.runtime, safe_join(files, build.entry_point), inputs)
+        baseline = _Files("onnxruntime", safe_join(graph, plain.entry_point), inputs)
+        document = _measure(original, plan, candidate, build.runtime_options, baseline)
+    return Reproduction(original, document)
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    runtime: str
+    path: Path
+    inputs: Path
+
+    def open(self, options: dict[str, Any]) -> Side:
+        return Side(self.runtime, self.path, options, self.inputs)
+
+
+def _measure(
+    original: Record, plan: Plan, candidate: _Files, options: dict[str, Any], baseline: _Files
+) -> dict[str, Any]:
+    with ExitStack() as sides:
+        reference = sides.enter_context(baseline.open(_REFERENCE))
+        checked = sides.enter_context(candidate.open(options))
+        scratch = baseline.inputs.with_name("outputs.npz")
+        found = deviation(reference.outputs(scratch), checked.outputs(scratch))
+    before = load_average()
+    with working(f"Measuring {original.mlmodel}") as meter:
+        blocks = measure(
+            plan, lambda: baseline.open(_BASELINE), lambda: candidate.open(options), meter
+        )
+    ratio = ratio_interval(blocks)
+    return reproduction_document(original, plan, blocks, ratio, found, before)
+
+
+def _build_of(http: Transport, original: Record) -> Build:
+    found = builds(http, original.mlmodel, revision=original.revision, target=original.target)
+    build = next((one for one in found if one.record_id == original.id), None)
+    if build is None:
+        raise BadInput(
+            "The hub has no build of this record to download: it is of a search trial, or of a "
+            "build that newer results replaced.",
+            f"`hpcfair info {original.mlmodel}` shows the builds there are.",
+        )
+    if original.document["target"]["architecture"] != machine.describe().architecture:
+        raise BadInput(
+            f"The build is for {original.target}, which this machine cannot run.",
+            "Repeat it on a machine of that architecture.",
+        )
+    return build
+
+
+def _interval(document: Any) -> Interval:
+    compared = document["comparison"]
+    return Interval(compared["ratio"], compared["ratio_low"], compared["ratio_high"])

@@ -1,0 +1,132 @@
+"""Looking after the cache: what it holds, what can go, what is damaged."""
+
+import contextlib
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hpcfair.cache import Cache
+from hpcfair.digest import sha256_of_file
+from hpcfair.tree import damaged_files, read_stamps
+from hpcfair.types import File
+
+#: What a broken download left behind is worth keeping this long.
+_REST_S = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The files of one build or revision in the cache.
+
+    Attributes:
+        what: Whose they are.
+        used_at: Seconds since the epoch of the last load.
+    """
+
+    id: str
+    what: str
+    files: tuple[File, ...]
+    used_at: float
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(file.size_bytes for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """What prune took away."""
+
+    entries: int
+    size_bytes: int
+
+
+def entries(cache: Cache) -> list[Entry]:
+    """All builds and revisions in the cache, last used first."""
+    found = []
+    for tree in _children(cache.root / "trees"):
+        what, stamps = read_stamps(tree)
+        files = tuple(File(path, stamp[0], stamp[1]) for path, stamp in stamps.items())
+        with contextlib.suppress(OSError):
+            found.append(Entry(tree.name, what, files, tree.stat().st_mtime))
+    return sorted(found, key=lambda entry: entry.used_at, reverse=True)
+
+
+def size_bytes(cache: Cache) -> int:
+    """Bytes on disk of all files; those with two names count once."""
+    sizes = {}
+    for path in cache.root.rglob("*"):
+        with contextlib.suppress(OSError):
+            if path.is_file():
+                status = path.stat()
+                sizes[status.st_dev, status.st_ino] = status.st_size
+    return sum(sizes.values())
+
+
+def prune(cache: Cache, *, unused_s: float) -> Removed:
+    """Remove what was not loaded for ``unused_s`` seconds, and rests of broken downloads."""
+    before = size_bytes(cache)
+    now = time.time()
+    stale = [entry for entry in entries(cache) if now - entry.used_at >= unused_s]
+    for entry in stale:
+        _remove_tree(cache, entry.id)
+    kept = {file.sha256 for entry in entries(cache) for file in entry.files}
+    for blob in _blobs(cache):
+        if blob.name not in kept and _age_s(blob, now) >= unused_s:
+            _remove(blob)
+    for rest in _children(cache.root / "partial"):
+        if _age_s(rest, now) >= min(unused_s, _REST_S):
+            _remove(rest)
+    for name in ("answers", "documents"):
+        for document in _children(cache.root / name):
+            if _age_s(document, now) >= unused_s:
+                _remove(document)
+    return Removed(len(stale), max(0, before - size_bytes(cache)))
+
+
+def verify(cache: Cache) -> list[str]:
+    """Hash everything; what is damaged is removed, to be fetched again, and named."""
+    damaged = []
+    for entry in entries(cache):
+        wrong = damaged_files(cache.tree(entry.id), entry.files, thorough=True)
+        if wrong:
+            damaged += [f"{entry.what}: {path}" for path in wrong]
+            _remove_tree(cache, entry.id)
+    for blob in _blobs(cache):
+        if sha256_of_file(blob) != blob.name:
+            damaged.append(f"blob {blob.name}")
+            _remove(blob)
+    return damaged
+
+
+def _remove_tree(cache: Cache, tree_id: str) -> None:
+    """Out of sight in one step, so that nobody finds half of it."""
+    doomed = cache.temporary_folder()
+    with contextlib.suppress(OSError):
+        cache.tree(tree_id).rename(doomed / "tree")
+    _remove(doomed)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _blobs(cache: Cache) -> Iterator[Path]:
+    for shelf in _children(cache.root / "blobs"):
+        yield from _children(shelf)
+
+
+def _children(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _age_s(path: Path, now: float) -> float:
+    try:
+        return now - path.stat().st_mtime
+    except OSError:
+        return 0.0
