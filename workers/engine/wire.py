@@ -11,6 +11,7 @@ is used: lengths against a bound, element types against a list, shapes against t
 """
 
 import json
+import re
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -27,6 +28,7 @@ MAX_BYTES = 2 * 2**30
 _MAX_HEAD_BYTES = 64 * 2**20
 _LENGTH = struct.Struct(">Q")
 _KINDS = frozenset("biufcUS")
+_DTYPE = re.compile("[<>|][biufcUS][0-9]{1,9}")
 _ARRAY = "$array"
 _LAST_CODE_POINT = 0x10FFFF
 
@@ -175,13 +177,15 @@ def _arrays(value: Any, buffers: list[memoryview]) -> Any:
 
 def _take(described: dict[str, Any], buffers: list[memoryview]) -> Array:
     try:
+        if not _DTYPE.fullmatch(described["dtype"]):
+            raise BadMessage(f"an array of {described['dtype']!r}")
         dtype = np.dtype(described["dtype"])
         shape = tuple(described["shape"])
         buffer = buffers[described[_ARRAY]]
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise BadMessage(f"an array that makes no sense: {error}") from error
-    if dtype.kind not in _KINDS or not all(type(size) is int and size >= 0 for size in shape):
-        raise BadMessage(f"an array of {dtype} with shape {shape}")
+    if not all(type(size) is int and size >= 0 for size in shape):
+        raise BadMessage(f"an array with the shape {shape}")
     if prod(shape) * dtype.itemsize != len(buffer):
         raise BadMessage(f"{len(buffer)} bytes for {dtype}{list(shape)}")
     if not buffer:

@@ -31,7 +31,7 @@ def echo(value: Any) -> Any:
 
 
 def double(arrays: dict[str, Array]) -> dict[str, Array]:
-    return {name: array + array for name, array in arrays.items()}
+    return {name: np.add(array, array) for name, array in arrays.items()}
 
 
 def count() -> int:
@@ -107,7 +107,6 @@ def abort() -> None:
 
 
 def kill_itself(number: int) -> None:
-    # Through the C library of the kernel's own view: the filter lets a process signal itself.
     os.kill(os.getpid(), number)
     time.sleep(5)
 
@@ -187,11 +186,11 @@ def connect(host: str, port: int) -> None:
     socket.create_connection((host, port), timeout=2).close()
 
 
-def talk_to_itself() -> bytes:
+def talk_to_itself() -> str:
     left, right = socket.socketpair()
     with left, right:
         left.sendall(b"hello")
-        return right.recv(5).hex().encode()
+        return right.recv(5).decode()
 
 
 def start_thread() -> int:
@@ -220,7 +219,7 @@ def send_signal(to: int) -> None:
 def trace(pid_of_other: int) -> int:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.ptrace(16, pid_of_other, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "ptrace")
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return pid_of_other
 
 

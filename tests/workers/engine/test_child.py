@@ -14,6 +14,7 @@ import pytest
 from workers.engine import child as child_module
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
+from workers.engine.ports import Array
 from workers.engine.types import Limits, TensorSpec
 
 TESTS = Path(__file__).parents[2]
@@ -49,10 +50,13 @@ def test_a_session_keeps_its_state_between_calls(child: Child) -> None:
 
 
 def test_arrays_cross_both_ways(child: Child) -> None:
-    arrays = {"big": np.arange(3e6, dtype=np.float32), "none": np.zeros((0, 3), np.float16)}
+    arrays: dict[str, Array] = {
+        "big": np.arange(3e6, dtype=np.float32),
+        "none": np.zeros((0, 3), np.float16),
+    }
     doubled = child.call(f"{FUNCTIONS}:double", arrays=arrays)
     for name, array in arrays.items():
-        np.testing.assert_array_equal(doubled[name], array + array)
+        np.testing.assert_array_equal(doubled[name], np.add(array, array))
         assert doubled[name].dtype == array.dtype
     doubled["big"][0] = 1  # the caller's own
 
