@@ -17,6 +17,9 @@ from workers.engine.samples import TestSet
 from workers.engine.strategies import Strategy, make_strategy
 from workers.engine.types import TOLERANCES, Candidate, Ticket, Tolerance, Trial
 
+#: The baseline against itself only shows that the machine is sane; two processes show it.
+BASELINE_PROCESSES = 2
+
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
@@ -90,7 +93,7 @@ def tune(
 
         headlines = _headlines(rig, ledger, ticket.budget.headline_processes, say)
         say("headline", len(headlines), len(headlines), "measuring the baseline against itself")
-        baseline = rig.headline(ledger.baseline_trial(), rig.baseline_build, processes=1)
+        baseline = rig.headline(ledger.baseline_trial(), rig.baseline_build, BASELINE_PROCESSES)
         return SearchResult(
             tuple(ledger.trials),
             tuple(headlines),
@@ -133,5 +136,5 @@ def _name(candidate: Candidate) -> str:
     return f"{candidate.backend} {options}"
 
 
-def _silence(phase: str, done: int, total: int | None, message: str) -> None:  # noqa: ARG001
+def _silence(phase: str, done: int, total: int | None, message: str) -> None:
     """Nobody listens."""

@@ -12,7 +12,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from workers.engine.space import IntRange, Plain, Value, plain
 from workers.engine.strategies.base import Proposal, Spaces, Strategy
 from workers.engine.strategies.joint import JointSpace
-from workers.engine.strategies.random import draw
+from workers.engine.strategies.random import Urn
 from workers.engine.types import TOLERANCES, Candidate, Options, Prior, Tolerance, Trial
 
 #: Random draws before the model is trusted; trials of earlier searches count as such.
@@ -44,6 +44,7 @@ class TPE(Strategy):
         super().__init__()
         self._space = JointSpace(spaces)
         self._seed = seed
+        self._urn = Urn(self._space, seed)
         self._history = [prior for prior in history if self._space.contains(prior.candidate)]
         self._trials: list[Trial] = []
         self._distributions = {
@@ -61,7 +62,7 @@ class TPE(Strategy):
             candidate = self._space.candidate(self._suggest(study))
             if candidate.sha256 not in taken:
                 return Proposal(candidate, self.name)
-        fallback = draw(self._space, self._seed, taken)
+        fallback = self._urn.draw(taken)
         return Proposal(fallback, self.name) if fallback else None
 
     def _study(self, seed: int) -> optuna.Study:

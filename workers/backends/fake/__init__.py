@@ -1,0 +1,1 @@
+"""Pretend kernels: tests the tuner without a compiler."""

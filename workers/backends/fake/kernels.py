@@ -1,0 +1,70 @@
+"""What pretend kernels cost and compute. Both are functions of their arguments alone."""
+
+from collections.abc import Mapping
+from math import log2
+
+import numpy as np
+
+from workers.engine.ports import Array
+from workers.engine.types import Options, TensorSpec
+
+#: Latency of the default options.
+DEFAULT_S = 0.004
+
+_KERNEL = {"direct": 1.0, "blocked": 0.9, "winograd": 0.85}
+#: Tile that fits the pretend cache, per layout.
+_BEST_TILE = {"nchw": 32, "nhwc": 16}
+
+
+def latency_s(options: Options) -> float:
+    """Seconds of one run: ``DEFAULT_S`` for the default options, 0.33 to 2.5 times that.
+
+    The options interact as real ones do: the best tile depends on the layout, unrolling helps
+    vector code only, and int8 kernels gain less from threads.
+    """
+    kernel = str(options["kernel"])
+    factor = _KERNEL[kernel]
+    if "tile" in options:
+        factor *= 0.7 + 0.15 * abs(
+            log2(int(options["tile"])) - log2(_BEST_TILE[str(options["layout"])])
+        )
+    if "unroll" in options:
+        away = abs(log2(int(options["unroll"])) - (2 if options["vectorise"] else 0))
+        factor *= 0.92 + 0.04 * away
+    if not options["vectorise"]:
+        factor *= 1.5
+    low = options["precision"] == "int8"
+    factor *= 0.6 if low else 1.0
+    threads = int(options["threads"])
+    speedup = {1: 0.6, 2: 1.0, 3: 1.1, 4: 0.8}[threads]
+    factor /= speedup**0.5 if low else speedup
+    return DEFAULT_S * factor
+
+
+def outputs(
+    specs: tuple[TensorSpec, ...], inputs: Mapping[str, Array], options: Options
+) -> dict[str, Array]:
+    """What the network computes: waves of the inputs' mean, one row per sample.
+
+    Float32 options agree to the last bits, int8 rounds to a 64th of the largest value.
+
+    Args:
+        specs: The graph's outputs; open dimensions take the leading size of the first input.
+    """
+    first = next(iter(inputs.values()))
+    rows = first.shape[0] if first.ndim else 1
+    means = np.array([np.mean(np.asarray(a, np.float64)) for a in inputs.values()])
+    per_row = np.asarray(first, np.float64).reshape(rows, -1).mean(axis=1)
+    result: dict[str, Array] = {}
+    for spec in specs:
+        shape = tuple(size if isinstance(size, int) else rows for size in spec.shape)
+        values = np.sin(np.arange(np.prod(shape, dtype=int)) + means.sum()).reshape(shape)
+        if shape and shape[0] == rows:
+            values = values + per_row.reshape(rows, *[1] * (len(shape) - 1))
+        if options["precision"] == "int8":
+            largest = float(np.abs(values).max(initial=1e-9))
+            values = np.round(values / largest * 64) * largest / 64
+        elif options["kernel"] == "winograd":
+            values = values * (1 + 1e-7)
+        result[spec.name] = values.astype(spec.dtype)
+    return result

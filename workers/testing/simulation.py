@@ -1,0 +1,204 @@
+"""A simulated device under a virtual clock: whole searches in milliseconds, the same every time.
+
+It builds with the fake backend in this process and answers timings from the kernels' cost, with
+noise: each process has its own speed (where memory fell), the machine drifts slowly as if others
+used it, and each run varies. Faults of :class:`~workers.backends.fake.backend.FaultyBackend` become
+the failure classes that real child processes end with.
+"""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from math import pi, sin
+from pathlib import Path
+from tempfile import mkdtemp
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from workers.backends.fake.backend import FakeBackend, FakeSession
+from workers.backends.fake.kernels import latency_s
+from workers.engine.errors import CandidateFailed, InvalidCandidate
+from workers.engine.ports import Array
+from workers.engine.types import BuildResult, Options, Outcome, TargetSpec, Timing, Workload
+
+#: What a fault looks like from outside the child process.
+_ENDS: dict[str, tuple[Outcome, str]] = {
+    "memory": ("crash", "out of memory"),
+    "build-hang": ("timeout", "building took longer than allowed"),
+    "crash": ("crash", "killed by SIGABRT"),
+    "hang": ("timeout", "running took longer than allowed"),
+}
+
+
+@dataclass(slots=True)
+class VirtualClock:
+    """Time that passes only when somebody waits or a simulated device works."""
+
+    now_s: float = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Relative standard deviations, and a drift of the machine.
+
+    Attributes:
+        run: Of one run.
+        process: Of a session, constant while it lives.
+        drift: Amplitude of the machine's slow swing, of period ``drift_s``.
+    """
+
+    run: float = 0.02
+    process: float = 0.003
+    drift: float = 0.2
+    drift_s: float = 30.0
+
+
+QUIET = Noise(0.0, 0.0, 0.0)
+
+
+@dataclass(slots=True)
+class SimulatedDevice:
+    """Builds and runs with ``backends`` as a local device would.
+
+    Attributes:
+        build_s: Virtual seconds of a build.
+        samples_file: What :meth:`samples` gives.
+        broken: While true, every build and session fails by the machine's fault.
+        built: Candidates built so far, as ``(backend, options)``.
+        sessions: All sessions ever opened.
+    """
+
+    backends: Mapping[str, FakeBackend]
+    workload: Workload
+    target: TargetSpec
+    clock: VirtualClock
+    noise: Noise = QUIET
+    seed: int = 0
+    build_s: float = 1.0
+    samples_file: dict[str, Array] = field(default_factory=dict)
+    broken: bool = False
+    built: list[tuple[str, Options]] = field(default_factory=list)
+    sessions: list["SimulatedSession"] = field(default_factory=list)
+    _root: Path | None = None
+
+    def __enter__(self) -> Self:
+        self._root = Path(mkdtemp(prefix="simulated-"))
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for session in self.sessions:
+            session.close()
+        shutil.rmtree(self.root)
+
+    @property
+    def root(self) -> Path:
+        """Where builds lie.
+
+        Raises:
+            RuntimeError: the device was not entered.
+        """
+        if self._root is None:
+            raise RuntimeError("enter the device first")
+        return self._root
+
+    def samples(self, rows: int) -> dict[str, Array]:
+        return {name: array[:rows] for name, array in self.samples_file.items()}
+
+    def build(self, backend: str, options: Options) -> BuildResult:
+        self.clock.sleep(self.build_s)
+        self.built.append((backend, options))
+        if self.broken:
+            return BuildResult("infrastructure", detail="the machine is broken")
+        fault = str(options.get("fault"))
+        if fault in {"memory", "build-hang"}:
+            outcome, detail = _ENDS[fault]
+            return BuildResult(outcome, detail=detail)
+        out = self.root / str(len(self.built))
+        out.mkdir()
+        try:
+            result = self.backends[backend].build(self.workload, self.target, options, out)
+        except InvalidCandidate as error:
+            return BuildResult("invalid", detail=str(error))
+        return replace(result, compile_s=self.build_s)
+
+    def discard(self, build: BuildResult) -> None:
+        if build.directory is not None:
+            shutil.rmtree(build.directory)
+
+    def open(
+        self, backend: str, build: BuildResult, role: str, inputs: Mapping[str, Array]
+    ) -> "SimulatedSession":
+        missing = {spec.name for spec in self.workload.inputs} - inputs.keys()
+        if missing:
+            raise CandidateFailed("invalid", f"{role}: the timing input lacks {missing}")
+        if self.broken:
+            raise CandidateFailed("infrastructure", f"{role}: the machine is broken")
+        session = self.backends[backend].load(build, self.target)
+        assert isinstance(session, FakeSession)
+        opened = SimulatedSession(self, session, role, len(self.sessions))
+        self.sessions.append(opened)
+        return opened
+
+
+class SimulatedSession:
+    """A running session whose time is virtual.
+
+    Attributes:
+        role: As given to :meth:`SimulatedDevice.open`.
+        closed: Whether somebody closed it.
+        fails: Set to make the next call end with this failure class.
+    """
+
+    def __init__(
+        self, device: SimulatedDevice, session: FakeSession, role: str, number: int
+    ) -> None:
+        self.role = role
+        self.closed = False
+        self.fails: Outcome | None = None
+        self._device = device
+        self._session = session
+        self._rng = np.random.default_rng([device.seed, number])
+        self._speed = float(np.exp(self._rng.normal(0.0, device.noise.process)))
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        self._die_if_told()
+        self._device.clock.sleep(latency_s(self._session.options))
+        return self._session.compute(inputs)
+
+    def time(self, runs: int, warmup: int) -> Timing:
+        self._die_if_told()
+        noise, clock = self._device.noise, self._device.clock
+        base_s = latency_s(self._session.options) * self._speed
+        samples: list[int] = []
+        for factor in np.exp(self._rng.normal(0.0, noise.run, runs + warmup)):
+            drift = 1 + noise.drift * sin(2 * pi * clock.now_s / noise.drift_s)
+            elapsed_s = base_s * float(factor) * drift
+            clock.sleep(elapsed_s)
+            samples.append(max(1, round(elapsed_s * 1e9)))
+        return Timing(tuple(samples[warmup:]), involuntary_switches=0)
+
+    def close(self) -> None:
+        self.closed = True
+
+    def _die_if_told(self) -> None:
+        if self.closed:
+            raise CandidateFailed("infrastructure", f"{self.role}: the session is closed")
+        if self.fails is not None:
+            raise CandidateFailed(self.fails, f"{self.role}: told to fail")
+        fault = str(self._session.options.get("fault"))
+        if fault in {"crash", "hang"}:
+            outcome, detail = _ENDS[fault]
+            raise CandidateFailed(outcome, detail)

@@ -1,0 +1,138 @@
+"""What every search strategy must do. Subclass, implement :meth:`StrategyContract.make`.
+
+class TestMine(StrategyContract):
+    def make(self, spaces, seed):
+        return Mine(spaces, seed)
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+from workers.engine.space import Choice, Conditional, Flag, IntRange, Space
+from workers.engine.strategies import Proposal, Spaces, Strategy
+from workers.engine.types import (
+    BuildResult,
+    Candidate,
+    Interval,
+    Measurement,
+    Outcome,
+    Trial,
+)
+
+#: Two backends, one with conditional parameters: 20 configurations.
+SPACES: Spaces = {
+    "alpha": Space(
+        {
+            "kernel": Choice(("direct", "blocked")),
+            "tile": Conditional("kernel", ("blocked",), IntRange(1, 4)),
+            "fuse": Flag(),
+        }
+    ),
+    "beta": Space({"level": Choice((0, 1, 2, 3, 4)), "fast": Flag()}),
+}
+CONFIGURATIONS = 20
+
+
+def cost(candidate: Candidate) -> float:
+    """A ratio between 0.5 and 2 that depends on every option."""
+    options = candidate.options
+    if candidate.backend == "beta":
+        return 0.7 + 0.2 * int(options["level"]) - 0.1 * int(options["fast"])
+    return 1.5 - 0.2 * int(options.get("tile", 0)) - 0.2 * int(options["fuse"])
+
+
+def trial_of(number: int, proposal: Proposal, outcome: Outcome = "measured") -> Trial:
+    """What a search would tell of a proposal, with a ratio of :func:`cost` if it was measured."""
+    ratio, measurement = cost(proposal.candidate), None
+    if outcome in {"measured", "pruned"}:
+        interval = Interval(ratio, ratio * 0.99, ratio * 1.01)
+        measurement = Measurement((), interval, round(ratio * 1e6), 1_000_000, "unstable")
+    return Trial(
+        number=number,
+        candidate=proposal.candidate,
+        proposed_by=proposal.proposed_by,
+        outcome=outcome,
+        duration_s=1.0,
+        build=BuildResult("measured"),
+        measurement=measurement,
+    )
+
+
+def run_to_end(strategy: Strategy, outcome: Outcome = "measured") -> Iterator[Trial]:
+    """Ask and tell until nothing is left or every configuration was asked for."""
+    for number in range(CONFIGURATIONS + 1):
+        proposal = strategy.ask()
+        if proposal is None:
+            return
+        trial = trial_of(number, proposal, outcome)
+        strategy.tell(trial)
+        yield trial
+
+
+class StrategyContract(ABC):
+    """See :class:`workers.engine.strategies.base.Strategy`."""
+
+    #: Whether the strategy goes on until every configuration was tried.
+    exhaustive = True
+
+    @abstractmethod
+    def make(self, spaces: Spaces, seed: int) -> Strategy:
+        """A fresh strategy over ``spaces``."""
+
+    def test_proposals_are_members_of_the_spaces_and_never_repeat(self) -> None:
+        trials = list(run_to_end(self.make(SPACES, seed=3)))
+        assert trials
+        assert all(SPACES[t.candidate.backend].contains(t.candidate.options) for t in trials)
+        assert len({trial.candidate.sha256 for trial in trials}) == len(trials)
+
+    def test_it_ends_when_nothing_is_left(self) -> None:
+        strategy = self.make(SPACES, seed=3)
+        trials = list(run_to_end(strategy))
+        assert strategy.ask() is None
+        assert len(trials) == CONFIGURATIONS or not self.exhaustive
+
+    def test_proposals_not_told_yet_are_not_repeated(self) -> None:
+        strategy = self.make(SPACES, seed=3)
+        asked = [strategy.ask() for _ in range(CONFIGURATIONS)]
+        known = [proposal.candidate.sha256 for proposal in asked if proposal]
+        assert len(set(known)) == len(known)
+
+    def test_the_same_seed_gives_the_same_search(self) -> None:
+        first = [trial.candidate for trial in run_to_end(self.make(SPACES, seed=5))]
+        second = [trial.candidate for trial in run_to_end(self.make(SPACES, seed=5))]
+        assert first == second
+
+    def test_a_resumed_search_goes_on_as_if_it_had_never_stopped(self) -> None:
+        whole = list(run_to_end(self.make(SPACES, seed=7)))
+        resumed = self.make(SPACES, seed=7)
+        for trial in whole[:4]:
+            resumed.tell(trial)
+        rest = list(run_to_end(resumed))
+        assert [t.candidate for t in rest] == [t.candidate for t in whole[4:]]
+
+    def test_failures_are_taken_in_and_not_proposed_again(self) -> None:
+        outcomes: tuple[Outcome, ...] = ("invalid", "wrong-output", "pruned")
+        for outcome in outcomes:
+            trials = list(run_to_end(self.make(SPACES, seed=1), outcome))
+            assert len({trial.candidate.sha256 for trial in trials}) == len(trials)
+            assert len(trials) == CONFIGURATIONS or not self.exhaustive
+
+    def test_a_candidate_is_open_again_after_the_machine_failed(self) -> None:
+        strategy = self.make(SPACES, seed=1)
+        proposal = strategy.ask()
+        assert proposal is not None
+        strategy.tell(trial_of(0, proposal, "infrastructure"))
+        candidates = [trial.candidate for trial in run_to_end(strategy)]
+        assert proposal.candidate in candidates
+
+    def test_trials_it_never_asked_for_may_be_told(self) -> None:
+        strategy = self.make(SPACES, seed=1)
+        stranger = Candidate("beta", {"level": 0, "fast": True})
+        strategy.tell(trial_of(0, Proposal(stranger, "somebody else")))
+        assert stranger not in [trial.candidate for trial in run_to_end(strategy)]
+
+    def test_a_trial_of_a_backend_without_a_space_is_ignored(self) -> None:
+        strategy = self.make({"beta": SPACES["beta"]}, seed=1)
+        stranger = Candidate("alpha", {"kernel": "direct", "fuse": True})
+        strategy.tell(trial_of(0, Proposal(stranger, "somebody else")))
+        assert all(trial.candidate.backend == "beta" for trial in run_to_end(strategy))
