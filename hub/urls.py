@@ -1,5 +1,13 @@
 """Addresses."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import include, path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from hub import health
+
+urlpatterns = [
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+    path("api/", include("hub.api.urls")),
+    # Last: its namespaces match almost anything.
+    path("", include("hub.pages.urls")),
+]

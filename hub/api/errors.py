@@ -18,7 +18,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
 from django.core.signals import got_request_exception
-from django.http import Http404
+from django.http import Http404, UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -89,6 +89,8 @@ def _translated(error: Exception) -> Exception:
             return exceptions.PermissionDenied()
         case RequestDataTooBig():
             return body_too_large(settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0)
+        case UnreadablePostError():
+            return exceptions.ParseError("The body ended before its announced length.")
         case SuspiciousOperation():
             return exceptions.ParseError("The request is malformed.")
     return error

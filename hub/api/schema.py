@@ -7,6 +7,7 @@ which lists of responses would only repeat.
 
 from collections.abc import Callable, Mapping
 from functools import cache
+from http import HTTPStatus
 from typing import Any, TypeVar
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -19,6 +20,8 @@ from hub.api import errors
 from registry.errors import CODES
 
 Shape = TypeVar("Shape", bound=type[serializers.Serializer[Any]])
+
+PROBLEM_CODES = list(CODES.items())
 
 PATH_PARAMETERS = {
     "namespace": "A person's or an organisation's name; upper and lower case are the same.",
@@ -41,7 +44,8 @@ def example(value: Mapping[str, Any]) -> Callable[[Shape], Shape]:
     """Show ``value`` wherever the decorated serializer is sent or received."""
 
     def decorate(shape: Shape) -> Shape:
-        shown = OpenApiExample(shape.__name__, value=value, status_codes=["200", "201", "202"])
+        name = shape.__name__.removesuffix("Serializer")
+        shown = OpenApiExample(name, value=value, status_codes=["200", "201", "202"])
         return extend_schema_serializer(examples=[shown])(shape)
 
     return decorate
@@ -83,7 +87,7 @@ class ProblemSerializer(serializers.Serializer[Any]):
     type = serializers.URLField(help_text="Where the code is explained.")
     title = serializers.CharField(help_text="What the code means.")
     status = serializers.IntegerField(help_text="The HTTP status.")
-    code = serializers.ChoiceField(choices=list(CODES.items()), help_text="Stable.")
+    code = serializers.ChoiceField(PROBLEM_CODES, help_text="Stable.")
     detail = serializers.CharField(help_text="What is wrong with this request.")
     hint = serializers.CharField(allow_blank=True, help_text="What to do about it.")
     fields = serializers.DictField(  # type: ignore[assignment]
@@ -122,10 +126,10 @@ class Schema(AutoSchema):
 
     def _get_response_bodies(self, direction: Any = "response") -> dict[str, Any]:
         responses: dict[str, Any] = super()._get_response_bodies(direction)
-        problem = self._get_response_for_code(  # type: ignore[no-untyped-call]
-            ProblemSerializer, "default", [errors.CONTENT_TYPE], direction
-        )
-        return {**responses, "default": {**problem, "description": "A problem."}}
+        for status, response in responses.items():
+            response["description"] = response["description"] or HTTPStatus(int(status)).phrase
+        self.resolve_serializer(ProblemSerializer(), "response")
+        return {**responses, "default": {"$ref": "#/components/responses/Problem"}}
 
 
 class Endpoints(EndpointEnumerator):
@@ -141,6 +145,17 @@ class Generator(SchemaGenerator):
     """The document."""
 
     endpoint_inspector_cls = Endpoints
+
+    def get_schema(self, request: Any = None, public: bool = False) -> Any:  # noqa: FBT001, FBT002
+        drawn = super().get_schema(request, public)  # type: ignore[no-untyped-call]
+        problem = {
+            "schema": {"$ref": "#/components/schemas/Problem"},
+            "examples": {"Problem": {"value": example_of(ProblemSerializer)}},
+        }
+        drawn["components"]["responses"] = {
+            "Problem": {"description": "Any error.", "content": {errors.CONTENT_TYPE: problem}}
+        }
+        return drawn
 
 
 @cache

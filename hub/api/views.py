@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db.models import QuerySet
+from django.http import HttpRequest
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.negotiation import BaseContentNegotiation
@@ -116,10 +117,16 @@ def body_of(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[
 
 
 def query_of(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    """The validated query parameters; of one given twice, the last counts."""
-    reader = shape(data=request.query_params.dict())
+    """The validated query parameters; of one given twice, the last counts, and an empty one not."""
+    given = {name: value for name, value in request.query_params.dict().items() if value}
+    reader = shape(data=given)
     reader.is_valid(raise_exception=True)
     return dict(reader.validated_data)
+
+
+def plain_request(request: Request) -> HttpRequest:
+    """Django's own request, for what the pages use too."""
+    return request._request  # noqa: SLF001
 
 
 def paged(
@@ -142,10 +149,23 @@ def refuse_unstorable_address(request: Request) -> None:
         raise Invalid("invalid_request", "The address holds the character U+0000.", "Leave it out.")
 
 
+def announced_length(request: Request) -> int:
+    """Content-Length.
+
+    Raises:
+        Invalid: ``invalid_request`` if there is none, or it is no whole number.
+    """
+    announced = request.META.get("CONTENT_LENGTH") or ""
+    if not announced.isascii() or not announced.isdigit():
+        raise Invalid(
+            "invalid_request",
+            "Content-Length is missing or not a whole number.",
+            "Send the body's length in bytes; bodies in chunks are not taken.",
+        )
+    return int(announced)
+
+
 def refuse_large_body(request: Request, limit: int) -> None:
     """Judge a body by the length it announces, before any of it is read."""
-    announced = request.META.get("CONTENT_LENGTH") or "0"
-    if not announced.isascii() or not announced.isdigit():
-        raise Invalid("invalid_request", "Content-Length is not a whole number.", "Correct it.")
-    if int(announced) > limit:
+    if request.META.get("CONTENT_LENGTH") and announced_length(request) > limit:
         raise body_too_large(limit)

@@ -137,4 +137,13 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "COMPONENT_SPLIT_REQUEST": True,
     "DEFAULT_GENERATOR_CLASS": "hub.api.schema.Generator",
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "ENUM_NAME_OVERRIDES": {
+        "AccessEnum": "registry.states.Scope",  # also roles, which have the same values
+        "NamespaceKindEnum": "registry.states.NamespaceKind",
+        "RefKindEnum": "registry.states.RefKind",
+        "JobKindEnum": "registry.states.JobKind",
+        "JobStateEnum": "registry.states.JobState",
+        "ProblemCodeEnum": "hub.api.schema.PROBLEM_CODES",
+    },
 }

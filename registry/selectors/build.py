@@ -120,6 +120,24 @@ def best_of(builds: Iterable[Build]) -> Build | None:
     return min(faster, key=lambda build: (build.ratio, build.pk), default=baseline)
 
 
+def best_builds(graphs: Collection[int]) -> set[int]:
+    """Of the graphs with these keys, keys of the builds that are the best of their tolerance.
+
+    Such a build is what a machine of its target loads that accepts its tolerance and no laxer one.
+    """
+    rows = Build.objects.filter(graph__in=graphs, withdrawn_at=None)
+    groups: dict[tuple[int, int], list[Build]] = {}
+    for build in rows.defer("candidate", "runtime_options", "deviation", "provenance"):
+        groups.setdefault((build.graph_id, build.target_id), []).append(build)
+    best = set()
+    for builds in groups.values():
+        for tolerance in _STRICTEST_FIRST:
+            found = best_of(build for build in builds if tolerance in _accepting(build.tolerance))
+            if found and found.tolerance == tolerance:
+                best.add(found.pk)
+    return best
+
+
 def best_per_target(revision: Revision) -> list[Build]:
     """The best float32-exact build for each target, by target."""
     exact = builds_of(revision).filter(tolerance=ToleranceClass.EXACT)

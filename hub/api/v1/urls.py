@@ -1,0 +1,65 @@
+"""Addresses of version 1."""
+
+from django.urls import path, re_path
+
+from hub.api.v1 import (
+    account,
+    blob,
+    build,
+    device,
+    file,
+    graph,
+    job,
+    mlmodel,
+    record,
+    resolve,
+    revision,
+    target,
+    trial,
+)
+from registry.ids import SHA256_PATTERN
+
+MODEL = "models/<str:namespace>/<str:name>"
+
+urlpatterns = [
+    path("whoami", account.WhoamiView.as_view()),
+    path("tokens", account.TokensView.as_view()),
+    path("tokens/<uuid:uuid>", account.TokenView.as_view()),
+    path("organisations", account.OrganisationsView.as_view()),
+    path("organisations/<str:organisation>", account.OrganisationView.as_view()),
+    path("organisations/<str:organisation>/members", account.MembersView.as_view()),
+    path("organisations/<str:organisation>/members/<str:username>", account.MemberView.as_view()),
+    path("models", mlmodel.MLModelsView.as_view()),
+    path(MODEL, mlmodel.MLModelView.as_view()),
+    path(f"{MODEL}/commits", revision.CommitsView.as_view()),
+    path(f"{MODEL}/revisions", revision.RevisionsView.as_view()),
+    path(f"{MODEL}/revisions/<path:revision>", revision.RevisionView.as_view()),
+    path(f"{MODEL}/refs", revision.RefsView.as_view()),
+    re_path(
+        r"^models/(?P<namespace>[^/]+)/(?P<name>[^/]+)/refs/(?P<kind>branch|tag)/(?P<ref>.+)$",
+        revision.RefView.as_view(),
+    ),
+    path(f"{MODEL}/files/<path:path>", file.FileView.as_view()),
+    path(f"{MODEL}/graph", graph.GraphView.as_view()),
+    path(f"{MODEL}/builds", build.BuildsView.as_view()),
+    path(f"{MODEL}/records", record.ModelRecordsView.as_view()),
+    path(f"{MODEL}/resolve", resolve.ResolveView.as_view()),
+    path(f"{MODEL}/tune", job.TuneView.as_view()),
+    path("blobs/missing", blob.BlobsMissingView.as_view()),
+    re_path(rf"^blobs/(?P<sha256>{SHA256_PATTERN})$", blob.BlobView.as_view()),
+    path("builds/<uuid:uuid>", build.BuildView.as_view()),
+    path("builds/<uuid:uuid>/files/<path:path>", file.BuildFileView.as_view()),
+    path("targets", target.TargetsView.as_view()),
+    path("targets/<str:slug>", target.TargetView.as_view()),
+    path("devices", device.DevicesView.as_view()),
+    path("devices/<path:device>", device.DeviceView.as_view()),
+    path("jobs", job.JobsView.as_view()),
+    path("jobs/<uuid:uuid>", job.JobView.as_view()),
+    path("jobs/<uuid:uuid>/cancel", job.JobCancelView.as_view()),
+    path("jobs/<uuid:uuid>/trials", trial.JobTrialsView.as_view()),
+    path("jobs/<uuid:uuid>/events", job.JobEventsView.as_view()),
+    path("trials/<uuid:uuid>", trial.TrialView.as_view()),
+    path("records", record.RecordsView.as_view()),
+    path("records/<str:record>", record.RecordView.as_view()),
+    path("schemas/hpcfair.bench-1.json", record.BenchSchemaView.as_view()),
+]
