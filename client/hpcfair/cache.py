@@ -7,7 +7,7 @@
       blobs/ab/abcd...                   bytes, named by their SHA-256; read-only
       partial/<sha256>.<unique>.part     a download under way; renamed .rest when given up
       trees/<id>/files/<path>            real files of one build or revision, under their names
-      trees/<id>/verified.json           whose they are; digest, size and mtime of each when verified
+      trees/<id>/verified.json           whose they are, and what each was when verified
       answers/<id>.json                  the hub's last answer to one question
       documents/<sha256>.json            records, named by their SHA-256
 

@@ -20,7 +20,6 @@ from hpcfair.errors import Corrupt
 from hpcfair.paths import safe_join
 from hpcfair.types import File
 
-
 STAMPS = "verified.json"
 
 

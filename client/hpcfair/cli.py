@@ -1,0 +1,120 @@
+"""The ``hpcfair`` command.
+
+Exit status:
+
+====  ====================================================================
+0     done
+1     failed in a way of its own (a damaged cache, a full disk, a runtime)
+2     wrong usage: an option, an argument, a setting, an input
+3     not found
+4     not signed in, or not allowed
+5     the hub does not answer, or not now
+6     the hub refuses: invalid, in conflict, too large
+7     a job failed, or the hub cannot use a model's file
+8     a record was not reproduced
+130   interrupted
+====  ====================================================================
+"""
+
+import warnings
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from hpcfair import errors
+from hpcfair.commands import account, bench, cache, catalogue, files, jobs, run
+from hpcfair.transport import user_agent
+
+#: First match wins.
+EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
+    (errors.InvalidModelFile, 7),
+    (errors.JobFailed, 7),
+    (errors.NotFound, 3),
+    (errors.Unauthenticated, 4),
+    (errors.Forbidden, 4),
+    (errors.Unavailable, 5),
+    (errors.HubUnreachable, 5),
+    (errors.HubError, 6),
+    (errors.NoModelFile, 3),
+    (errors.BadConfig, 2),
+    (errors.BadInput, 2),
+    (errors.BadCard, 2),
+    (errors.NotSupported, 2),
+    (errors.HpcfairError, 1),
+    (TimeoutError, 5),
+)
+_INTERRUPTED = 130
+
+
+def exit_status(error: Exception) -> int:
+    """The status an error ends the command with."""
+    return next((status for kind, status in EXIT_STATUS if isinstance(error, kind)), 1)
+
+
+class _Commands(TyperGroup):
+    """Turns errors into a line and a status instead of a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            try:
+                return super().invoke(ctx)
+            except KeyboardInterrupt:
+                typer.echo("\nInterrupted.", err=True)
+                raise typer.Exit(_INTERRUPTED) from None
+            except (errors.HpcfairError, TimeoutError) as error:
+                typer.echo(f"hpcfair: {error}", err=True)
+                raise typer.Exit(exit_status(error)) from error
+
+
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    typer.echo(f"hpcfair: {message}", err=True)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(user_agent())
+        raise typer.Exit
+
+
+app = typer.Typer(
+    cls=_Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Search, load, save and reuse models, each in the fastest trustworthy build for this "
+    "machine.",
+    epilog="Exit status: 0 done, 1 failed, 2 usage, 3 not found, 4 not signed in or not allowed, "
+    "5 no answer, 6 refused, 7 a job or a model's file failed, 8 not reproduced, 130 interrupted.",
+)
+
+
+@app.callback()
+def _main(
+    url: Annotated[
+        str | None, typer.Option(help="Address of the hub; else HPCFAIR_URL, else as logged in.")
+    ] = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print versions.")
+    ] = False,
+) -> None:
+    pass
+
+
+for command in (
+    account.login,
+    account.logout,
+    account.whoami,
+    catalogue.search,
+    catalogue.info,
+    files.pull,
+    files.push,
+    run.load,
+    run.run,
+    jobs.tune,
+    jobs.targets,
+):
+    app.command()(command)
+app.add_typer(bench.app, name="bench")
+app.add_typer(jobs.app, name="jobs")
+app.add_typer(cache.app, name="cache")

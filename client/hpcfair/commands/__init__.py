@@ -1,0 +1,1 @@
+"""What ``hpcfair`` does on the command line, a module a topic."""

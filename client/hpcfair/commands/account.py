@@ -1,0 +1,65 @@
+"""Signing in and out."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from hpcfair.client import Client
+from hpcfair.commands.hub import client_of
+from hpcfair.commands.output import Json, emit_json, emit_pairs, say
+from hpcfair.config import Config, forget_token, keep_token
+
+
+def login(
+    context: typer.Context,
+    url: Annotated[str | None, typer.Argument(help="Address of the hub.")] = None,
+) -> None:
+    """Keep an access token for a hub, and make that hub the default.
+
+    The token is asked for, or read from standard input if that is not a terminal, or taken from
+    HPCFAIR_TOKEN. It is checked first and stored readable by you alone.
+    """
+    config = Config.read(url or context.find_root().params.get("url"))
+    secret = os.environ.get("HPCFAIR_TOKEN", "")
+    if not secret and sys.stdin.isatty():
+        say(f"Make a token in your settings on {config.url}.")
+        secret = typer.prompt("Token", hide_input=True, err=True)
+    secret = (secret or sys.stdin.readline()).strip()
+    with Client(config.url, secret) as client:
+        account = client.whoami()
+    path = keep_token(config.url, secret)
+    say(f"Signed in to {config.url} as {account.name}; the token is kept in {path}.")
+
+
+def logout(
+    context: typer.Context,
+    url: Annotated[str | None, typer.Argument(help="Address of the hub.")] = None,
+) -> None:
+    """Forget the token kept for a hub. It stays valid until it is revoked there."""
+    config = Config.read(url or context.find_root().params.get("url"))
+    found = forget_token(config.url)
+    say(f"Signed out of {config.url}." if found else f"No token was kept for {config.url}.")
+
+
+def whoami(context: typer.Context, as_json: Json = False) -> None:
+    """Show who the hub thinks you are."""
+    client = client_of(context)
+    account = client.whoami()
+    if as_json:
+        emit_json(account)
+        return
+    token = account.token or {}
+    emit_pairs(
+        [
+            ("hub", client.config.url),
+            ("name", account.name),
+            ("full name", account.full_name),
+            ("email", account.email),
+            ("namespaces", [f"{n['name']} ({n['role']})" for n in account.namespaces]),
+            ("token", token.get("name")),
+            ("scope", token.get("scope")),
+            ("expires", token.get("expires_at")),
+        ]
+    )

@@ -1,0 +1,70 @@
+"""Models down and up."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hpcfair.commands.hub import client_of
+from hpcfair.commands.output import Json, emit_json, say
+from hpcfair.publish import Publication
+
+Option = typer.Option
+Name = Annotated[str, typer.Argument(help="namespace/name")]
+Revision = Annotated[str | None, Option(help="Branch, tag or commit id.")]
+
+
+def pull(
+    context: typer.Context,
+    name: Name,
+    folder: Annotated[Path | None, typer.Argument(help="Where to; else ./<name>.")] = None,
+    revision: Revision = None,
+    as_json: Json = False,
+) -> None:
+    """Copy a model's files into a folder."""
+    place = folder or Path(name.partition("/")[2])
+    found = client_of(context).pull(name, place, revision=revision)
+    if as_json:
+        emit_json({"folder": place, "revision": found})
+    else:
+        say(f"{name} at {found.oid[:12]}: {len(found.files)} files in {place}.")
+
+
+def push(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help="An ONNX file, or a folder.")],
+    name: Name,
+    license: Annotated[
+        str | None, Option(help="SPDX id; required unless README.md has it.")
+    ] = None,
+    title: Annotated[str | None, Option()] = None,
+    description: Annotated[str | None, Option(help="First paragraph of a new card.")] = None,
+    task: Annotated[str | None, Option(help="Such as image-classification.")] = None,
+    tag: Annotated[list[str] | None, Option(help="May be given several times.")] = None,
+    message: Annotated[str, Option("--message", "-m", help="What changed.")] = "",
+    branch: Annotated[str, Option()] = "main",
+    private: Annotated[bool, Option("--private", help="If the model is new.")] = False,
+    wait: Annotated[bool, Option(help="Wait for the hub's inspection.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Publish an ONNX file or a folder."""
+    values: dict[str, Any] = {
+        "license": license,
+        "title": title,
+        "description": description,
+        "task": task,
+        "tags": tag or None,
+    }
+    how: Publication = {
+        "card": {key: value for key, value in values.items() if value is not None},
+        "message": message,
+        "branch": branch,
+        "visibility": "private" if private else "public",
+        "wait": wait,
+    }
+    client = client_of(context)
+    saved = client.save(path, name, **how)
+    if as_json:
+        emit_json(saved)
+    else:
+        say(f"{name} is at {saved.oid[:12]}: {client.config.url}/{name}")

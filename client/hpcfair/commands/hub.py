@@ -1,0 +1,15 @@
+"""The client a command works with."""
+
+from typing import cast
+
+import typer
+
+from hpcfair.client import Client
+
+
+def client_of(context: typer.Context) -> Client:
+    """The client of this run; made on first use, so that ``--help`` needs no configuration."""
+    root = context.find_root()
+    if root.obj is None:
+        root.obj = Client(root.params.get("url"))
+    return cast("Client", root.obj)

@@ -1,0 +1,160 @@
+"""Work on the hub: asked for, watched, cancelled; and the hardware it is for."""
+
+from itertools import islice
+from typing import Annotated, Any
+
+import typer
+
+from hpcfair import machine
+from hpcfair.commands.hub import client_of
+from hpcfair.commands.output import Json, emit_json, emit_pairs, emit_table, say
+from hpcfair.explain import ratio_text
+from hpcfair.job import Job
+
+Option = typer.Option
+Uuid = Annotated[str, typer.Argument(help="Id of the job.")]
+
+app = typer.Typer(no_args_is_help=True, help="Work on the hub: listed, watched, cancelled.")
+
+
+def tune(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="namespace/name")],
+    target: Annotated[
+        list[str] | None, Option(help="Kind of hardware; several times for several.")
+    ] = None,
+    budget: Annotated[str | None, Option(help="Search time, such as 10min.")] = None,
+    revision: Annotated[str | None, Option(help="Branch, tag or commit id.")] = None,
+    strategy: Annotated[str | None, Option(help="Search strategy.")] = None,
+    wait: Annotated[bool, Option(help="Wait for the end.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Ask the hub to search for faster builds of a model."""
+    asked = client_of(context).tune(
+        name, targets=target, budget=budget, revision=revision, strategy=strategy
+    )
+    if wait:
+        asked.wait()
+    if as_json:
+        emit_json([_document(job) for job in asked])
+    else:
+        _table(list(asked))
+
+
+@app.command("list")
+def list_(
+    context: typer.Context,
+    model: Annotated[str | None, Option(help="namespace/name")] = None,
+    state: Annotated[
+        str | None, Option(help="queued, leased, succeeded, failed or cancelled.")
+    ] = None,
+    kind: Annotated[str | None, Option(help="inspect or tune.")] = None,
+    target: Annotated[str | None, Option()] = None,
+    limit: Annotated[int, Option(min=1)] = 30,
+    as_json: Json = False,
+) -> None:
+    """List jobs, newest first."""
+    found = client_of(context).jobs(model=model, state=state, kind=kind, target=target)
+    shown = list(islice(found, limit))
+    if as_json:
+        emit_json([_document(job) for job in shown])
+    else:
+        _table(shown)
+
+
+@app.command()
+def show(context: typer.Context, uuid: Uuid, as_json: Json = False) -> None:
+    """Show a job with its trials and its log."""
+    job = client_of(context).job(uuid)
+    trials, events = job.trials, job.events
+    if as_json:
+        emit_json({**_document(job), "trials": trials, "events": events})
+        return
+    failure = job.failure or {}
+    emit_pairs(
+        [
+            ("job", job.uuid),
+            ("what", job.title),
+            ("revision", job.revision),
+            ("state", job.state),
+            ("device", job.device),
+            ("created", job.created_at),
+            ("started", job.started_at),
+            ("ended", job.ended_at),
+            ("failure", failure.get("code")),
+            ("because", failure.get("detail")),
+        ]
+    )
+    if trials:
+        typer.echo("")
+        emit_table(
+            ("trial", "candidate", "outcome", "compared"),
+            (
+                (
+                    trial.number,
+                    " ".join(f"{k}={v}" for k, v in trial.candidate.get("options", {}).items()),
+                    trial.outcome,
+                    trial.failure_detail
+                    or ratio_text(trial.ratio, trial.ratio_low, trial.ratio_high),
+                )
+                for trial in trials
+            ),
+        )
+    for event in events:
+        typer.echo(f"{event.get('at')}  {event.get('message')}")
+
+
+@app.command()
+def wait(context: typer.Context, uuid: Uuid, as_json: Json = False) -> None:
+    """Wait for a job's end."""
+    job = client_of(context).job(uuid).wait()
+    if as_json:
+        emit_json(_document(job))
+    else:
+        say(f"{job.title}: {job.state}.")
+
+
+@app.command()
+def cancel(context: typer.Context, uuid: Uuid, as_json: Json = False) -> None:
+    """Ask for a job's end."""
+    job = client_of(context).job(uuid).cancel()
+    if as_json:
+        emit_json(_document(job))
+    else:
+        say(f"{job.title}: {job.state}.")
+
+
+def targets(context: typer.Context, as_json: Json = False) -> None:
+    """List the kinds of hardware the hub tunes for, and which one this machine is."""
+    found = client_of(context).targets()
+    own = machine.target_slug(machine.describe())
+    if as_json:
+        emit_json({"targets": found, "this_machine": own})
+        return
+    emit_table(
+        ("target", "what", "enabled", "here"),
+        (
+            (
+                target.slug,
+                target.title,
+                "yes" if target.enabled else "no",
+                "this machine" if target.slug == own else "",
+            )
+            for target in found
+        ),
+    )
+    if own not in {target.slug for target in found}:
+        say(f"This machine is {own}, which the hub does not know.")
+
+
+def _table(jobs: list[Job]) -> None:
+    emit_table(
+        ("job", "kind", "model", "target", "state", "created"),
+        ((j.uuid, j.kind, j.model, j.target, j.state, j.created_at) for j in jobs),
+    )
+
+
+def _document(job: Job) -> dict[str, Any]:
+    fields = ("uuid", "kind", "model", "revision", "target", "state", "device", "progress")
+    rest = ("result", "failure", "queue_position", "created_at", "started_at", "ended_at")
+    return {name: getattr(job, name) for name in fields + rest}

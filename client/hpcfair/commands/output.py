@@ -1,0 +1,75 @@
+"""How commands speak: tables for people, tab-separated lines for pipes, JSON for programs.
+
+Results go to standard output, everything else to standard error.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def emit_json(value: Any) -> None:
+    """Print ``value`` as JSON; dataclasses as objects."""
+    typer.echo(json.dumps(value, default=_plain, indent=2, ensure_ascii=False))
+
+
+def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print a table on a terminal, tab-separated lines without a heading elsewhere."""
+    if not sys.stdout.isatty():
+        for row in rows:
+            typer.echo("\t".join(_cell(value) for value in row))
+        return
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    Console().print(table, markup=False)
+
+
+def emit_pairs(pairs: Iterable[tuple[str, Any]]) -> None:
+    """Print names and values, those that have one."""
+    known = [(name, value) for name, value in pairs if value not in (None, "", [], (), {})]
+    width = max((len(name) for name, _ in known), default=0)
+    for name, value in known:
+        typer.echo(f"{name:<{width}}  {_cell(value)}")
+
+
+def say(message: str) -> None:
+    """A word to the person, not part of the result."""
+    typer.echo(message, err=True)
+
+
+def size(count: int) -> str:
+    """Bytes as people write them."""
+    value = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if value < 1024:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1024
+    return f"{value:.1f} TiB"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return str(value).replace("\t", " ").replace("\n", " ")
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")

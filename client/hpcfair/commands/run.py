@@ -1,0 +1,125 @@
+"""Loading a model and running it on arrays in files."""
+
+import time
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+import numpy as np
+import typer
+
+from hpcfair.commands.hub import client_of
+from hpcfair.commands.output import Json, emit_json, emit_table, say
+from hpcfair.errors import BadInput
+from hpcfair.loaded import Loaded
+from hpcfair.resolution import TOLERANCES, Tolerance
+from hpcfair.runtimes.base import Array
+
+Option = typer.Option
+Name = Annotated[str, typer.Argument(help="namespace/name")]
+Revision = Annotated[str | None, Option(help="Branch, tag or commit id.")]
+Target = Annotated[
+    str, Option(help="auto, another target this machine can run, or none for the plain model.")
+]
+Tolerated = Annotated[str, Option(help=f"One of {', '.join(TOLERANCES)}.")]
+_INPUTS = "inputs/"
+
+
+def load(
+    context: typer.Context,
+    name: Name,
+    revision: Revision = None,
+    target: Target = "auto",
+    tolerance: Tolerated = "exact",
+    verify: Annotated[bool, Option("--verify", help="Hash all files again.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Fetch the best build for this machine, and say why it is that one."""
+    with _load(context, name, revision, target, tolerance, verify=verify) as model:
+        if as_json:
+            emit_json(
+                {
+                    "name": model.name,
+                    "revision": model.revision,
+                    "signature": str(model.signature),
+                    "build": model.build,
+                    "path": model.path,
+                }
+            )
+        else:
+            typer.echo(model.explain())
+
+
+def run(
+    context: typer.Context,
+    name: Name,
+    arrays: Annotated[Path, typer.Argument(help=".npy of the one input, or .npz by input name.")],
+    output: Annotated[
+        Path | None, Option("--output", "-o", help=".npz, or .npy of the one output.")
+    ] = None,
+    revision: Revision = None,
+    target: Target = "auto",
+    tolerance: Tolerated = "exact",
+    as_json: Json = False,
+) -> None:
+    """Run the best build on arrays in a file."""
+    inputs = _read(arrays)
+    with _load(context, name, revision, target, tolerance, verify=False) as model:
+        start = time.perf_counter()
+        result = model(inputs)
+        spent_ms = (time.perf_counter() - start) * 1e3
+        names = [tensor.name for tensor in model.signature.outputs]
+        outputs = result if isinstance(result, dict) else {names[0]: result}
+    if output is not None:
+        _write(output, outputs)
+    rows = [(key, str(value.dtype), list(value.shape)) for key, value in outputs.items()]
+    if as_json:
+        listed = [{"name": key, "dtype": dtype, "shape": shape} for key, dtype, shape in rows]
+        emit_json({"outputs": listed, "first_run_ms": spent_ms, "file": output})
+    else:
+        emit_table(("output", "dtype", "shape"), rows)
+        say(f"One run, the first, took {spent_ms:.3g} ms.")
+
+
+def _load(
+    context: typer.Context,
+    name: str,
+    revision: str | None,
+    target: str,
+    tolerance: str,
+    *,
+    verify: bool,
+) -> Loaded:
+    return client_of(context).load(
+        name,
+        revision=revision,
+        target=None if target == "none" else target,
+        tolerance=cast("Tolerance", tolerance),
+        verify=verify,
+    )
+
+
+def _read(path: Path) -> Any:
+    """An array, or arrays by name; a samples file's inputs alone."""
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded:
+            arrays = {name: loaded[name] for name in loaded.files}
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path} is not a .npy or .npz file: {error}.") from error
+    inputs = {
+        name.removeprefix(_INPUTS): array
+        for name, array in arrays.items()
+        if name.startswith(_INPUTS)
+    }
+    return inputs or arrays
+
+
+def _write(path: Path, outputs: dict[str, Array]) -> None:
+    if path.suffix == ".npy":
+        if len(outputs) != 1:
+            raise BadInput("The model has several outputs.", "Write to a .npz file.")
+        np.save(path, next(iter(outputs.values())))
+    else:
+        np.savez(path, **outputs)  # type: ignore[arg-type]
