@@ -2,8 +2,11 @@
 
 from typing import TypeVar
 
+from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+
+from registry.errors import Invalid
 
 Row = TypeVar("Row", bound=Model)
 
@@ -20,7 +23,11 @@ def newest_first(
     ordered = rows.order_by(f"-{by}")
     before = request.GET.get("before")
     if before:
-        ordered = ordered.filter(**{f"{by}__lt": before})
+        try:
+            ordered = ordered.filter(**{f"{by}__lt": before})
+        except (ValueError, ValidationError) as error:
+            detail = f"No page begins before {before[:100]!r}."
+            raise Invalid("invalid_cursor", detail, "Start from the first page.") from error
     shown = list(ordered[: _SHOWN + 1])
     if len(shown) <= _SHOWN:
         return shown, ""

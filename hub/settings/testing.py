@@ -34,3 +34,5 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # Threads of a live server and child processes must see the same database: a file, not memory.
     DATABASES["default"]["TEST"] = {"NAME": str(_data / "test.sqlite3")}
+# Static files come from the tree: nothing is collected before the suite.
+WHITENOISE_AUTOREFRESH = WHITENOISE_USE_FINDERS = True

@@ -30,7 +30,8 @@ def latency(ns: float | None) -> str:
         return ""
     for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
         if ns >= size:
-            return f"{ns / size:.3g} {unit}"
+            # Three digits, zeros too: 3.00 ms says more than 3 ms.
+            return f"{f'{ns / size:#.3g}'.rstrip('.')} {unit}"
     return f"{ns:.0f} ns"
 
 
