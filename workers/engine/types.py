@@ -123,6 +123,8 @@ class BuildResult:
         tolerance: How far its outputs may stray by design.
         outcome: ``measured`` stands for "built"; else the failure class.
         toolchain: Package name to version, of everything that shaped the artefact.
+        provenance: How it was made, where the options do not say it all: calibration, operators
+            left alone, hardware features baked in. JSON.
     """
 
     outcome: Outcome
@@ -134,6 +136,7 @@ class BuildResult:
     compile_s: float = 0.0
     peak_rss_bytes: int | None = None
     toolchain: dict[str, str] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
     detail: str = ""
 
 
