@@ -21,7 +21,7 @@ class Point:
     """One trial in a plot of a search.
 
     Attributes:
-        number: Position in the search, from 1.
+        number: Of the trial; the first on the left, whatever its number.
         ratio: Latency over the baseline's; ``None`` where the candidate failed.
         low, high: Its 95 % interval.
         label: What a reader sees when pointing at it.
@@ -71,10 +71,11 @@ def search_course(points: Sequence[Point]) -> SafeString:
     height, left, bottom = 240, 46, 26
     ratios = [point.ratio or 1.0 for point in measured] + [1.0]
     least, most = min(ratios) / 1.08, max(ratios) * 1.08
-    last = max(point.number for point in points)
+    numbers = [point.number for point in points]
+    first, count = min(numbers), max(numbers) - min(numbers) + 1
 
     def x(number: float) -> float:
-        return left + (_WIDTH - left - 12) * (number - 0.5) / max(last, 1)
+        return left + (_WIDTH - left - 12) * (number - first + 0.5) / count
 
     def y(ratio: float) -> float:
         share = (math.log(ratio) - math.log(least)) / (math.log(most) - math.log(least))
