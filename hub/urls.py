@@ -11,3 +11,7 @@ urlpatterns = [
     # Last: its namespaces match almost anything.
     path("", include("hub.pages.urls")),
 ]
+
+# What below /api/ is not found answers for itself, as a problem document.
+handler404 = "hub.pages.errors.not_found"
+handler500 = "hub.pages.errors.broken"
