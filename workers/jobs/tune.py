@@ -52,11 +52,12 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         )
         scratch = folder / "scratch"
         scratch.mkdir()
-        with LocalDevice(search, scratch) as device:
+        with LocalDevice(search, backends, scratch) as device:
             store = RegistryStore(ticket, key)
             result = tune(search, backends, device, store, progress=lease.progress)
             job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=result.ended)
-            return publish(ticket, here, search, result, device.isolation)
+            lease.progress("publish", 0, None, "storing builds and records")
+            return publish(ticket, here, search, key, result, device.isolation or "none")
 
 
 def search_key(graph_hash: str, target: str, toolchain: dict[str, dict[str, str]]) -> str:

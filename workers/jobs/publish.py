@@ -1,0 +1,106 @@
+"""What a search found becomes records, then builds: all at once, or not at all."""
+
+import importlib.metadata
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from registry.errors import Conflict
+from registry.services.blob import blob_adopt
+from registry.services.build import builds_publish
+from registry.services.record import record_add
+from registry.tickets import JobTicket
+from workers.engine.errors import LeaseLost
+from workers.engine.records import Origin, artifact_files, bench_record
+from workers.engine.rig import Headline
+from workers.engine.tune import SearchResult
+from workers.engine.types import Ticket
+from workers.fleet.probe import ThisMachine
+
+
+def publish(
+    ticket: JobTicket,
+    here: ThisMachine,
+    search: Ticket,
+    search_key: str,
+    result: SearchResult,
+    isolation: str,
+) -> dict[str, Any]:
+    """Keep a record of the baseline and of every finalist; publish those that are faster.
+
+    Call it while the builds' files exist. Returns a summary for people.
+
+    Raises:
+        LeaseLost: the job is somebody else's now; nothing is published.
+    """
+    origin = Origin(
+        mlmodel=ticket.mlmodel,
+        revision=ticket.revision_oid,
+        device=here.device,
+        sandbox=isolation,
+        created_at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        tools={"hpcfair-hub": importlib.metadata.version("hpcfair-hub")},
+        search_key=search_key,
+        provenance={"job": ticket.job_uuid, "attempt": ticket.attempt, "fence": ticket.fence},
+    )
+    handle = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
+    builds = []
+    try:
+        for headline in (result.baseline, *result.headlines):
+            document = bench_record(search, result, headline, origin)
+            record = record_add(**handle, document=document)
+            if headline is result.baseline or headline.faster:
+                builds.append(_build(headline, result, search, record.pk))
+        builds_publish(**handle, builds=builds)
+    except Conflict as error:
+        raise LeaseLost(str(error)) from error
+    return _summary(result)
+
+
+def _build(
+    headline: Headline, result: SearchResult, search: Ticket, record_id: str
+) -> dict[str, Any]:
+    build, candidate = headline.build, headline.trial.candidate
+    assert build.directory is not None  # noqa: S101 - artifact_files has just read it
+    files = {
+        path: blob_adopt(path=build.directory / path).sha256 for path, _, _ in artifact_files(build)
+    }
+    is_baseline = headline is result.baseline
+    measured = headline.measurement
+    return {
+        "config_sha256": candidate.sha256,
+        "candidate": candidate.as_dict(),
+        "runtime": build.runtime,
+        "runtime_options": dict(build.runtime_options),
+        "entry_point": build.entry_point,
+        "tolerance": build.tolerance,
+        "is_baseline": is_baseline,
+        "record_id": record_id,
+        "ratio": 1.0 if is_baseline else measured.ratio.value,
+        "verdict": "same" if is_baseline else measured.verdict,
+        "p50_ns": measured.candidate_p50_ns,
+        "deviation": asdict(headline.checked.deviation),
+        "accuracy": headline.checked.accuracy,
+        "accuracy_reference": result.reference_accuracy,
+        "provenance": {
+            **build.provenance,
+            "made_from": search.workload.model_sha256,
+            "toolchain": dict(build.toolchain),
+            "compile_s": round(build.compile_s, 3),
+        },
+        "files": files,
+    }
+
+
+def _summary(result: SearchResult) -> dict[str, Any]:
+    exact, any_class = result.best("exact"), result.best("int8")
+    said = []
+    for name, best in (("exact", exact), (any_class.build.tolerance, any_class)):
+        if best is not result.baseline and f"{name} " not in " ".join(said):
+            said.append(f"{name} {1 / best.measurement.ratio.value:.2f}x faster")
+    return {
+        "summary": f"{', '.join(said) or 'the defaults are best'} after {len(result.trials)} trials",
+        "ended": result.ended,
+        "trials": len(result.trials),
+        "reference_accuracy": result.reference_accuracy,
+    }
