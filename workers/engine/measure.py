@@ -8,6 +8,7 @@ comparison under each other's load would measure the load.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,8 @@ SETTLE_S = 0.05
 MOST_RUNS = 100
 #: Untimed share of a block: caches and branch predictors have forgotten this side meanwhile.
 WARM_SHARE = 0.25
+#: Runs of a new session before the first block; the last of them tell how many fill a block.
+WARMUP_RUNS, _CALIBRATION_RUNS = 5, 3
 #: A round in which tasks waited for a core this share of the time had company.
 CONTENDED_SHARE = 0.25
 #: Rounds before a candidate may be given up, and how far above the bar all of them must lie. That
@@ -57,12 +60,15 @@ class Rule:
     rounds: int | None = None
     hopeless_above: float | None = None
 
-    def describe(self) -> str:
-        return (
-            f"half-width of the 95 % interval at most {self.half_width:g} after "
-            f"{FEWEST_ROUNDS} rounds, or {self.seconds:g} s"
-            + (f", or {self.rounds} rounds a process" if self.rounds else "")
+    def as_dict(self) -> dict[str, Any]:
+        """For :attr:`Measurement.protocol`."""
+        words = (
+            f"half-width of the ratio's 95 % interval at most {self.half_width:g} after "
+            f"{FEWEST_ROUNDS} rounds, or {self.seconds:g} s a process"
         )
+        if self.rounds is not None:
+            words += f", or {self.rounds} rounds a process"
+        return {"stop_rule": words, "half_width": self.half_width, "max_s": self.seconds}
 
 
 @dataclass(slots=True)
@@ -80,51 +86,28 @@ class Rounds:
         """The ratio so far, contended rounds left out while enough others remain."""
         return ratio_interval(without(self.blocks, self.contended))
 
-    def measurement(self, wanted: float) -> Measurement:
-        """Ratio, interval, verdict and quality of all rounds.
-
-        Contended rounds stay among the samples; the ratio leaves them out while enough others
-        remain.
-        """
+    def measurement(self, rule: Rule) -> Measurement:
+        """Ratio, interval, verdict and quality of all rounds, measured under ``rule``."""
         used = without(self.blocks, self.contended)
         ratio = ratio_interval(used)
-        said = verdict(ratio, len(used), wanted)
+        said = verdict(ratio, len(used), rule.half_width)
         quality = {
-            "unstable": said == "unstable" or half_width(ratio) > wanted,
+            "unstable": said == "unstable" or half_width(ratio) > rule.half_width,
             "load_before": self.loads[0].average,
             "load_after": self.loads[-1].average,
             "involuntary_switches": sum(self.switches) if self.switches else None,
             "cpu_stall_share": max(self.stalls, default=None),
             "contended_rounds": list(self.contended) or None,
-            "pruned": self.pruned or None,
         }
         return Measurement(
             blocks=tuple(self.blocks),
             ratio=ratio,
-            candidate_p50_ns=_p50([block.candidate_ns for block in used]),
-            baseline_p50_ns=_p50([block.baseline_ns for block in used]),
+            candidate_p50_ns=_p50([block.candidate_ns for block in self.blocks]),
+            baseline_p50_ns=_p50([block.baseline_ns for block in self.blocks]),
             verdict=said,
             quality={name: value for name, value in quality.items() if value is not None},
+            protocol=rule.as_dict(),
         )
-
-
-def measure(
-    baseline: RunningSession,
-    candidate: RunningSession,
-    rule: Rule,
-    clock: Clock,
-    *,
-    load: Callable[[], Load] = read_load,
-) -> Measurement:
-    """Compare within one process of each side until ``rule`` says enough.
-
-    Raises:
-        CandidateFailed: the candidate's process ended badly.
-        BaselineFailed: the baseline's did.
-    """
-    rounds = Rounds()
-    measure_into(rounds, baseline, candidate, rule, clock, load=load)
-    return rounds.measurement(rule.half_width)
 
 
 def measure_into(
@@ -137,7 +120,12 @@ def measure_into(
     process: int = 0,
     load: Callable[[], Load] = read_load,
 ) -> None:
-    """Add the rounds of one more process of each side; raises as :func:`measure`."""
+    """Add the rounds of one more process of each side, until ``rule`` says enough.
+
+    Raises:
+        CandidateFailed: the candidate's process ended badly.
+        BaselineFailed: the baseline's did.
+    """
     started = clock.monotonic()
     pair = _Pair(baseline, candidate, clock, process)
     first = len(rounds.blocks)
@@ -209,7 +197,8 @@ class _Pair:
     def _calibrate(self, side: str) -> int:
         """Runs that fill ``BLOCK_S``; the first runs of a session allocate and are not counted."""
         self._clock.sleep(SETTLE_S)
-        typical_s = float(np.median(self._time(side, 3, 2).samples_ns)) / 1e9
+        timing = self._time(side, _CALIBRATION_RUNS, WARMUP_RUNS - _CALIBRATION_RUNS)
+        typical_s = float(np.median(timing.samples_ns)) / 1e9
         return max(1, min(MOST_RUNS // 2, ceil(BLOCK_S / max(typical_s, 1e-9))))
 
     def _time(self, side: str, runs: int, warmup: int) -> Timing:

@@ -14,7 +14,7 @@ from workers.engine.errors import (
     RigFailed,
     WrongOutput,
 )
-from workers.engine.measure import Rounds, Rule, measure, measure_into
+from workers.engine.measure import Rounds, Rule, measure_into
 from workers.engine.numerics import Checked, accuracy, check, require, run_reference
 from workers.engine.ports import Array, Backend, Clock, Device, RunningSession
 from workers.engine.ratios import half_width
@@ -133,8 +133,10 @@ class Rig:
                     checked = check(session, self.tests, self.reference)
                     self._require(checked, build.tolerance)
                     rule = self._search_rule(bar(build.tolerance))
-                    measurement = measure(self._baseline(), session, rule, self._clock)
-                outcome = "pruned" if measurement.quality.get("pruned") else "measured"
+                    rounds = Rounds()
+                    measure_into(rounds, self._baseline(), session, rule, self._clock)
+                measurement = rounds.measurement(rule)
+                outcome = "pruned" if rounds.pruned else "measured"
             except CandidateFailed as error:
                 outcome, detail = error.outcome, str(error)
             except WrongOutput as error:
@@ -193,7 +195,7 @@ class Rig:
             if process + 1 >= FEWEST_PROCESSES and half_width(rounds.ratio()) <= wanted:
                 break
         assert checked is not None  # noqa: S101 - for the type checker: processes >= 1
-        return Headline(trial, build, rounds.measurement(wanted), checked)
+        return Headline(trial, build, rounds.measurement(rule), checked)
 
     def _make_tests(self) -> TestSet:
         workload = self._ticket.workload

@@ -158,12 +158,14 @@ class Deviation:
 class Timing:
     """Consecutive runs of one side, in nanoseconds each.
 
-    ``involuntary_switches`` counts how often the process lost its core meanwhile; ``None`` where
-    the system does not tell.
+    ``involuntary_switches`` counts how often the process lost its core meanwhile,
+    ``peak_rss_bytes`` is the most memory it has held since it started; ``None`` where the system
+    does not tell.
     """
 
     samples_ns: tuple[int, ...]
     involuntary_switches: int | None = None
+    peak_rss_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +190,10 @@ class Interval:
 class Measurement:
     """Interleaved samples of a candidate and the baseline, with what they say.
 
-    ``quality`` holds flags such as ``load_before``, ``load_after``, ``involuntary_switches``,
-    ``unstable``.
+    Attributes:
+        ratio: Over the rounds that nothing else disturbed, while enough were left alone.
+        quality: Signs of trouble, as ``quality`` of ``hpcfair.bench/1``.
+        protocol: ``stop_rule``, ``half_width`` and ``max_s`` it was measured under.
     """
 
     blocks: tuple[Block, ...]
@@ -198,6 +202,7 @@ class Measurement:
     baseline_p50_ns: int
     verdict: Verdict
     quality: dict[str, Any] = field(default_factory=dict)
+    protocol: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

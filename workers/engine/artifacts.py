@@ -1,0 +1,44 @@
+"""The files of a build, by content."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import file_digest
+from pathlib import Path
+
+from workers.engine.types import BuildResult, sha256_of
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactFile:
+    """One file: where it lies in the build's folder, and what it holds."""
+
+    path: str
+    sha256: str
+    size_bytes: int
+
+
+def artifact_files(build: BuildResult) -> list[ArtifactFile]:
+    """Every file of a build, sorted by path.
+
+    Raises:
+        ValueError: its files are gone.
+    """
+    root = build.directory
+    if root is None or not root.is_dir():
+        raise ValueError("the files of this build are gone")
+    paths = [path for path in root.rglob("*") if path.is_file()]
+    files = [
+        ArtifactFile(path.relative_to(root).as_posix(), _digest(path), path.stat().st_size)
+        for path in paths
+    ]
+    return sorted(files, key=lambda file: file.path)
+
+
+def artifact_sha256(files: Sequence[ArtifactFile]) -> str:
+    """One digest for all files: of the canonical JSON of their paths and digests."""
+    return sha256_of([{"path": file.path, "sha256": file.sha256} for file in files])
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,262 @@
+"""Benchmark records: documents of schema ``hpcfair.bench/1``, named by their own digest."""
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from workers.engine.artifacts import ArtifactFile, artifact_files, artifact_sha256
+from workers.engine.measure import WARMUP_RUNS
+from workers.engine.ratios import CONFIDENCE, METHOD
+from workers.engine.rig import Headline
+from workers.engine.tune import SearchResult
+from workers.engine.types import (
+    Block,
+    BuildResult,
+    Measurement,
+    TargetSpec,
+    Ticket,
+    sha256_of,
+)
+
+SCHEMA = "hpcfair.bench/1"
+
+#: Samples further than this many interquartile ranges from the quartiles are outliers (Tukey).
+_OUTLIER_IQRS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What the engine does not know about its own work.
+
+    Attributes:
+        mlmodel: ``namespace/name``.
+        revision: Commit id.
+        device: The machine's name with the hub.
+        sandbox: Protection the child processes reached.
+        created_at: RFC 3339 in UTC, ending in Z.
+        tools: Name to version of what ran the search.
+        search_key: Of the search, where it had one.
+        provenance: More of the schema's provenance, such as ``job``, ``attempt``, ``fence``.
+    """
+
+    mlmodel: str
+    revision: str
+    device: str
+    sandbox: str
+    created_at: str
+    tools: Mapping[str, str]
+    search_key: str | None = None
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+def bench_record(
+    ticket: Ticket,
+    result: SearchResult,
+    headline: Headline,
+    origin: Origin,
+    kind: Literal["headline", "search-trial"] = "headline",
+) -> dict[str, Any]:
+    """The record of a build as it was measured, with its ``record_id``.
+
+    Raises:
+        ValueError: the build's files are gone.
+    """
+    build, measurement = headline.build, headline.measurement
+    files = artifact_files(build)
+    document = {
+        "schema": SCHEMA,
+        "identity": _identity(ticket, result, headline, origin, kind, files),
+        "target": _target(ticket.target, origin.device),
+        "environment": _environment(ticket.target, build, origin.sandbox),
+        "config": {
+            **headline.trial.candidate.as_dict(),
+            "runtime": build.runtime,
+            "runtime_options": dict(build.runtime_options),
+            "tolerance": build.tolerance,
+        },
+        "protocol": _protocol(measurement, ticket.seed),
+        "samples": {"blocks": [_block(block) for block in measurement.blocks]},
+        "statistics": _statistics(measurement.blocks),
+        "comparison": _comparison(measurement, result),
+        "compile": _known(
+            wall_s=build.compile_s,
+            artifact_bytes=sum(file.size_bytes for file in files),
+            peak_rss_bytes=build.peak_rss_bytes,
+        ),
+        "correctness": _correctness(ticket, result, headline),
+        "quality": _quality(measurement),
+        "search": _known(
+            number=headline.trial.number,
+            proposed_by=headline.trial.proposed_by,
+            seed=ticket.seed,
+            search_key=origin.search_key,
+            strategy=ticket.strategy,
+            predicted_ratio=headline.trial.predicted_ratio,
+        ),
+        "provenance": {
+            **origin.provenance,
+            "created_at": origin.created_at,
+            "tools": dict(origin.tools),
+        },
+    }
+    return {"record_id": sha256_of(document), **document}
+
+
+def _identity(
+    ticket: Ticket,
+    result: SearchResult,
+    headline: Headline,
+    origin: Origin,
+    kind: str,
+    files: Sequence[ArtifactFile],
+) -> dict[str, Any]:
+    workload, tests = ticket.workload, result.tests
+    inputs = []
+    for spec in workload.inputs:
+        array = tests.timing[spec.name]
+        made_up = "normal" if array.dtype.kind == "f" else "integers"
+        source = {"distribution": made_up, "seed": tests.seed}
+        if tests.source == "samples":
+            source = {"distribution": "samples"}
+        inputs.append(
+            {"name": spec.name, "dtype": str(array.dtype), "shape": list(array.shape), **source}
+        )
+    return {
+        "kind": kind,
+        "mlmodel": origin.mlmodel,
+        "revision": origin.revision,
+        "model_sha256": workload.model_sha256,
+        "graph_hash": workload.graph_hash,
+        "artifact_sha256": artifact_sha256(files),
+        "config_sha256": headline.trial.candidate.sha256,
+        "inputs": inputs,
+    }
+
+
+def _target(target: TargetSpec, device: str) -> dict[str, Any]:
+    facts = target.facts
+    return _known(
+        slug=target.slug,
+        architecture=target.architecture,
+        features=sorted(target.features),
+        device=device,
+        processor=facts.get("processor", target.architecture),
+        cores=target.cores,
+        memory_bytes=target.memory_bytes,
+        threads=facts.get("logical_cpus"),
+        caches=facts.get("caches"),
+        microcode=facts.get("microcode"),
+        facts=facts or None,
+    )
+
+
+def _environment(target: TargetSpec, build: BuildResult, sandbox: str) -> dict[str, Any]:
+    facts = target.facts
+    return _known(
+        os=facts.get("os", platform.system()),
+        kernel=facts.get("kernel", platform.release()),
+        python=platform.python_version(),
+        packages=dict(build.toolchain),
+        sandbox=sandbox,
+        governor=facts.get("governor"),
+        virtualisation=facts.get("virtualisation"),
+    )
+
+
+def _protocol(measurement: Measurement, seed: int) -> dict[str, Any]:
+    return {
+        "scenario": "single-stream",
+        "clock": "perf_counter_ns",
+        "order": "ABBA",
+        "processes": len({block.process for block in measurement.blocks}),
+        "warmup_runs": WARMUP_RUNS,
+        # The inner side's two blocks of a round are neighbours and stored as one.
+        "runs_per_block": max(1, len(measurement.blocks[0].candidate_ns) // 2),
+        "seed": seed,
+        **measurement.protocol,
+    }
+
+
+def _block(block: Block) -> dict[str, Any]:
+    return {
+        "process": block.process,
+        "baseline_ns": list(block.baseline_ns),
+        "candidate_ns": list(block.candidate_ns),
+    }
+
+
+def _statistics(blocks: Sequence[Block]) -> dict[str, Any]:
+    return {
+        "candidate": _side([ns for block in blocks for ns in block.candidate_ns]),
+        "baseline": _side([ns for block in blocks for ns in block.baseline_ns]),
+    }
+
+
+def _side(samples_ns: Sequence[int]) -> dict[str, Any]:
+    samples = np.asarray(samples_ns, np.float64)
+    quarter, half, three, p90, p95, p99 = np.quantile(samples, [0.25, 0.5, 0.75, 0.9, 0.95, 0.99])
+    side = {
+        "n": samples.size,
+        "min_ns": min(samples_ns),
+        "max_ns": max(samples_ns),
+        "mean_ns": float(samples.mean()),
+        "p50_ns": float(half),
+        "p90_ns": float(p90),
+        "iqr_ns": float(three - quarter),
+        "mad_ns": float(np.median(np.abs(samples - half))),
+        "throughput_per_s": float(1e9 / samples.mean()),
+    }
+    # A tail is only told by enough samples beyond it.
+    if samples.size >= 100:
+        side["p95_ns"] = float(p95)
+    if samples.size >= 1000:
+        side["p99_ns"] = float(p99)
+    return side
+
+
+def _comparison(measurement: Measurement, result: SearchResult) -> dict[str, Any]:
+    return {
+        "baseline": result.baseline.trial.candidate.as_dict(),
+        "ratio": measurement.ratio.value,
+        "ratio_low": measurement.ratio.low,
+        "ratio_high": measurement.ratio.high,
+        "method": METHOD,
+        "confidence": CONFIDENCE,
+        "verdict": measurement.verdict,
+    }
+
+
+def _correctness(ticket: Ticket, result: SearchResult, headline: Headline) -> dict[str, Any]:
+    checked, tests = headline.checked, result.tests
+    versions = result.baseline.build.toolchain
+    version = versions.get(ticket.reference_backend, "")
+    return _known(
+        reference=f"{ticket.reference_backend} {version}, float32, optimisations off",
+        max_absolute=checked.deviation.max_absolute,
+        max_relative=checked.deviation.max_relative,
+        relative_l2=checked.deviation.relative_l2,
+        cosine=checked.deviation.cosine,
+        tolerance=headline.build.tolerance,
+        # What fails its check is never measured, so it has no record.
+        passed=True,
+        samples=checked.samples,
+        accuracy=checked.accuracy,
+        accuracy_reference=None if checked.accuracy is None else result.reference_accuracy,
+        labelled_samples=None if tests.labels is None else len(tests.labels),
+    )
+
+
+def _quality(measurement: Measurement) -> dict[str, Any]:
+    samples = np.array([ns for b in measurement.blocks for ns in b.candidate_ns], np.float64)
+    low, high = np.quantile(samples, [0.25, 0.75])
+    reach = _OUTLIER_IQRS * (high - low)
+    outliers = np.mean((samples < low - reach) | (samples > high + reach))
+    return {**measurement.quality, "outlier_share": float(outliers)}
+
+
+def _known(**fields: Any) -> dict[str, Any]:
+    """The fields that are known: absent is absent, never null or zero."""
+    return {name: value for name, value in fields.items() if value is not None}

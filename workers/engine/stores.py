@@ -1,0 +1,96 @@
+"""Record stores that need no hub: in memory, and in a file of JSON lines."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from workers.engine.types import (
+    Block,
+    BuildResult,
+    Candidate,
+    Deviation,
+    Interval,
+    Measurement,
+    Prior,
+    Trial,
+)
+
+
+class MemoryStore:
+    """Trials of one search, gone with the process."""
+
+    def __init__(self, history: Sequence[Prior] = ()) -> None:
+        self._trials: list[Trial] = []
+        self._history = tuple(sorted(history, key=lambda prior: prior.ratio))
+
+    def trials(self) -> Sequence[Trial]:
+        return tuple(self._trials)
+
+    def history(self) -> Sequence[Prior]:
+        return self._history
+
+    def add(self, trial: Trial) -> None:
+        self._trials.append(trial)
+
+
+class JsonLinesStore(MemoryStore):
+    """One trial a line, appended and synced before :meth:`add` returns.
+
+    A line that a crash cut off is the last one: it was never acknowledged and is dropped.
+    One process writes a file at a time.
+    """
+
+    def __init__(self, path: Path, history: Sequence[Prior] = ()) -> None:
+        super().__init__(history)
+        self._path = path
+        if not path.exists():
+            return
+        whole = path.read_bytes()
+        kept = whole[: whole.rfind(b"\n") + 1]
+        if kept != whole:
+            os.truncate(path, len(kept))
+        for line in kept.splitlines():
+            super().add(trial_from_dict(json.loads(line)))
+
+    def add(self, trial: Trial) -> None:
+        line = json.dumps(trial_to_dict(trial), separators=(",", ":"), allow_nan=False)
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        super().add(trial)
+
+
+def trial_to_dict(trial: Trial) -> dict[str, Any]:
+    """As JSON, less the build's folder, which does not outlive the search."""
+    document = asdict(trial)
+    if document["build"] is not None:
+        del document["build"]["directory"]
+    return document
+
+
+def trial_from_dict(document: Mapping[str, Any]) -> Trial:
+    """Read what :func:`trial_to_dict` wrote.
+
+    Raises:
+        TypeError, KeyError: it is something else.
+    """
+    build, deviation, measured = (document[name] for name in ("build", "deviation", "measurement"))
+    fields = {
+        "candidate": Candidate(**document["candidate"]),
+        "build": BuildResult(**build) if build else None,
+        "deviation": Deviation(**deviation) if deviation else None,
+        "measurement": _measurement(measured) if measured else None,
+    }
+    return Trial(**{**document, **fields})
+
+
+def _measurement(document: Mapping[str, Any]) -> Measurement:
+    blocks = tuple(
+        Block(b["process"], tuple(b["baseline_ns"]), tuple(b["candidate_ns"]))
+        for b in document["blocks"]
+    )
+    return Measurement(**{**document, "blocks": blocks, "ratio": Interval(**document["ratio"])})
