@@ -67,6 +67,14 @@ def test_what_the_hub_does_not_read_is_kept_as_written() -> None:
     assert values["started"] == "12:30:00"
 
 
+class Quoting(yaml.SafeDumper):
+    """Quotes every text: PyYAML leaves those bare that are numbers in YAML 1.2 alone."""
+
+
+Quoting.add_representer(
+    str, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"')
+)
+
 json_values = st.recursive(
     st.none()
     | st.booleans()
@@ -81,7 +89,7 @@ json_values = st.recursive(
 @settings(deadline=None)
 @given(st.dictionaries(st.text("xyz_", min_size=1, max_size=8), json_values, max_size=5))
 def test_any_json_written_as_yaml_comes_back(values: dict[str, Any]) -> None:
-    matter = yaml.safe_dump(values, allow_unicode=True)
+    matter = yaml.dump(values, Dumper=Quoting, allow_unicode=True)
     parsed = parse(f"---\n{matter}---\n".encode()).values
     assert json.loads(json.dumps(parsed, allow_nan=False)) == values
 
