@@ -3,6 +3,7 @@
 from typing import Any
 
 from registry.services.reaper import job_reap
+from registry.states import JobKind
 from workers.app import app
 from workers.fleet.probe import this_machine
 from workers.jobs import run
@@ -11,13 +12,13 @@ from workers.jobs import run
 @app.task(name="workers.tasks.inspect", ignore_result=True)
 def inspect(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell, picks the job
     """Do all inspect jobs that wait."""
-    run.drain(["inspect"], here=None)
+    run.drain([JobKind.INSPECT], here=None)
 
 
 @app.task(name="workers.tasks.tune", ignore_result=True)
 def tune(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell, picks the job
     """Do all tune jobs that wait for this machine's target."""
-    run.drain(["tune"], here=this_machine())
+    run.drain([JobKind.TUNE], here=this_machine())
 
 
 @app.task(name="workers.tasks.reap", ignore_result=True)

@@ -191,7 +191,8 @@ def ratio_ticks(least: float, most: float) -> list[float]:
 
 
 def _best_so_far(measured: Sequence[Point], x: _Scale, y: _Scale) -> str:
-    best, steps = math.inf, []
+    best = math.inf
+    steps: list[str] = []
     for point in sorted(measured, key=lambda point: point.number):
         ratio = point.ratio or 1.0
         if ratio < best:

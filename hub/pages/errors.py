@@ -35,7 +35,7 @@ def refusal(request: HttpRequest, error: RegistryError) -> HttpResponse:
     return render(request, "error.html", context, status=status)
 
 
-def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
     """For addresses no route knows."""
     error = NotFound(
         "page_not_found", f"There is nothing at {request.path}.", "Search for it above."

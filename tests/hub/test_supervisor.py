@@ -26,7 +26,8 @@ PROGRAM = textwrap.dedent(
     def service(name, extra=""):
         path = folder / name
         command = (sys.executable, "-c", extra + child, str(path))
-        return Service(name, command, ready=path.exists, ready_timeout_s=float(sys.argv[2]), grace_s=3)
+        limit_s = float(sys.argv[2])
+        return Service(name, command, ready=path.exists, ready_timeout_s=limit_s, grace_s=3)
 
     services = [service("one"), service("two", sys.argv[3])]
     def say(name, line):

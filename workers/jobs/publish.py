@@ -43,15 +43,14 @@ def publish(
         search_key=search_key,
         provenance={"job": ticket.job_uuid, "attempt": ticket.attempt, "fence": ticket.fence},
     )
-    handle = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
     builds = []
     try:
         for headline in (result.baseline, *result.headlines):
             document = bench_record(search, result, headline, origin)
-            record = record_add(**handle, document=document)
+            record = record_add(job_uuid=ticket.job_uuid, fence=ticket.fence, document=document)
             if headline is result.baseline or headline.faster:
                 builds.append(_build(headline, result, search, record.pk))
-        builds_publish(**handle, builds=builds)
+        builds_publish(job_uuid=ticket.job_uuid, fence=ticket.fence, builds=builds)
     except Conflict as error:
         raise LeaseLost(str(error)) from error
     return _summary(result)
@@ -63,7 +62,8 @@ def _build(
     build, candidate = headline.build, headline.trial.candidate
     assert build.directory is not None  # noqa: S101 - artifact_files has just read it
     files = {
-        path: blob_adopt(path=build.directory / path).sha256 for path, _, _ in artifact_files(build)
+        file.path: blob_adopt(path=build.directory / file.path).sha256
+        for file in artifact_files(build)
     }
     is_baseline = headline is result.baseline
     measured = headline.measurement
@@ -94,12 +94,13 @@ def _build(
 
 def _summary(result: SearchResult) -> dict[str, Any]:
     exact, any_class = result.best("exact"), result.best("int8")
-    said = []
+    said: list[str] = []
     for name, best in (("exact", exact), (any_class.build.tolerance, any_class)):
         if best is not result.baseline and f"{name} " not in " ".join(said):
             said.append(f"{name} {1 / best.measurement.ratio.value:.2f}x faster")
+    found = ", ".join(said) or "the defaults are best"
     return {
-        "summary": f"{', '.join(said) or 'the defaults are best'} after {len(result.trials)} trials",
+        "summary": f"{found} after {len(result.trials)} trials",
         "ended": result.ended,
         "trials": len(result.trials),
         "reference_accuracy": result.reference_accuracy,

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from registry.errors import Conflict, RegistryError
 from registry.services.job import job_claim, job_fail, job_succeed
+from registry.states import FailureClass, JobKind
 from registry.tickets import JobTicket
 from workers.engine.errors import Cancelled, CandidateFailed, LeaseLost, ReferenceFailed
 from workers.fleet.probe import ThisMachine
@@ -28,7 +29,7 @@ WORK: dict[str, _Work] = {"inspect": inspect.work, "tune": tune.work}
 _AFTER: dict[str, Callable[[JobTicket], None]] = {"inspect": inspect.after}
 
 
-def drain(kinds: list[str], *, here: ThisMachine | None) -> int:
+def drain(kinds: list[JobKind], *, here: ThisMachine | None) -> int:
     """Do every job of these kinds that waits, best first; returns how many were claimed.
 
     Args:
@@ -75,7 +76,7 @@ def _fail(ticket: JobTicket, failure: JobFailed) -> None:
         job_fail(
             job_uuid=ticket.job_uuid,
             fence=ticket.fence,
-            failure_class=failure.failure_class,
+            failure_class=FailureClass(failure.failure_class),
             code=failure.code,
             detail=failure.detail,
         )

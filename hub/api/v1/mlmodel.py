@@ -31,7 +31,7 @@ SUMMARY_EXAMPLE = {
     "name": "lab/galaxy-cnn",
     "title": "Galaxy CNN",
     "description": "Sorts galaxies by shape.",
-    "license": "apache-2.0",
+    "license": "Apache-2.0",
     "task": "image-classification",
     "library": "onnx",
     "tags": ["astronomy"],

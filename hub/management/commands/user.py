@@ -43,7 +43,7 @@ class Command(BaseCommand):
             if not options["token"]:
                 self.stdout.write(f"{user.username} may sign in now")
                 return
-            _, secret = token_issue(actor=user, name="command line", scope=Scope(options["scope"]))
+            secret = token_issue(actor=user, name="command line", scope=Scope(options["scope"]))[1]
         except RegistryError as error:
             raise CommandError(str(error)) from error
         self.stdout.write(json.dumps({"name": user.username, "token": secret}))

@@ -53,7 +53,8 @@ def tune(mlmodel: MLModel) -> Tuned:
     held = floor.claim()
     handle = {"job_uuid": held.job_uuid, "fence": held.fence}
     trial_add(**handle, trial=shopfloor.trial(0, "all", ratio=1.0, ratio_low=0.98, ratio_high=1.02))
-    trial_add(**handle, trial=shopfloor.trial(1, "half", ratio=0.8, ratio_low=0.79, ratio_high=0.81))
+    measured = {"ratio": 0.8, "ratio_low": 0.79, "ratio_high": 0.81}
+    trial_add(**handle, trial=shopfloor.trial(1, "half", **measured))
     failed = {"outcome": "crash", "ratio": None, "failure_detail": "it fell over"}
     trial_add(**handle, trial=shopfloor.trial(2, "one", **failed))
     records = [
@@ -79,4 +80,3 @@ def fail_inspection(mlmodel: MLModel) -> None:
         code="onnx_truncated",
         detail="model.onnx ends in the middle of a tensor. Upload it again.",
     )
-
