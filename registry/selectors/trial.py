@@ -42,25 +42,22 @@ def trials_of_job(job_uuid: str) -> list[dict[str, Any]]:
 def history(search_key: str, exclude_job: str | None = None) -> list[dict[str, Any]]:
     """What earlier searches of the same key measured, best first.
 
-    Each is ``{"candidate", "ratio", "tolerance"}``.
-
     A candidate measured by several jobs comes once, with its mean ratio: the lowest of several
     noisy figures would flatter it.
+
+    Returns:
+        ``{"candidate", "ratio", "tolerance"}`` for each.
     """
     rows = Trial.objects.filter(search_key=search_key, outcome=TrialOutcome.MEASURED)
     if exclude_job:
         rows = rows.exclude(job__uuid=parse_uuid(exclude_job))
-    candidates: dict[str, tuple[dict[str, Any], str]] = {}
+    found: dict[str, dict[str, Any]] = {}
     ratios: dict[str, list[float]] = {}
-    newest = rows.order_by("-id").values_list(
-        "config_sha256", "candidate", "tolerance", "ratio"
-    )
-    for key, candidate, tolerance, ratio in newest[:_HISTORY_DEPTH]:
+    columns = ("config_sha256", "candidate", "tolerance", "ratio")
+    newest = rows.order_by("-id").values_list(*columns)[:_HISTORY_DEPTH]
+    for key, candidate, tolerance, ratio in newest:
         if ratio is not None:
-            candidates.setdefault(key, (candidate, tolerance))
+            found.setdefault(key, {"candidate": candidate, "tolerance": tolerance})
             ratios.setdefault(key, []).append(ratio)
-    found = [
-        {"candidate": candidate, "ratio": fmean(ratios[key]), "tolerance": tolerance}
-        for key, (candidate, tolerance) in candidates.items()
-    ]
-    return sorted(found, key=lambda row: row["ratio"])
+    means = [row | {"ratio": fmean(ratios[key])} for key, row in found.items()]
+    return sorted(means, key=lambda row: row["ratio"])

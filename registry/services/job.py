@@ -48,6 +48,7 @@ from registry.states import FailureClass, JobKind, JobState, Role
 from registry.tables import Device, Job, Revision, Target
 from registry.tickets import HeartbeatReply, JobTicket
 from registry.validation.document import check_json, printable
+from registry.validation.search import check_search
 
 _OPEN = (JobState.QUEUED, JobState.LEASED)
 
@@ -64,7 +65,7 @@ def job_submit(
     """Ask for work. Where the same work is already open, that job is the answer.
 
     Args:
-        parameters: For a tune job ``budget_s`` and whatever else the engine understands.
+        parameters: Of a tune job: see :func:`registry.validation.search.check_search`.
         priority: Lower runs first.
 
     Raises:
@@ -314,11 +315,11 @@ def _lease_end(now: datetime) -> datetime:
 def _check_submission(
     kind: JobKind, revision: Revision, target: Target | None, parameters: dict[str, Any]
 ) -> None:
-    check_json(parameters)
     if kind == JobKind.INSPECT:
-        if target:
-            raise Invalid("invalid_target", "An inspection has no target.")
+        if target or parameters:
+            raise Invalid("invalid_target", "An inspection has no target and no parameters.")
         return
+    check_search(parameters, longest_s=2 * settings.TUNE_BUDGET_S)
     if target is None or not target.enabled:
         raise Invalid(
             "invalid_target",
@@ -330,14 +331,4 @@ def _check_submission(
             "graph_not_found",
             f"Nothing is known of a network in {revision.mlmodel.full_name}@{revision.oid[:7]}.",
             "Wait until its inspection has succeeded, then ask again.",
-        )
-    budget_s = parameters.get("budget_s", settings.TUNE_BUDGET_S)
-    longest_s = 2 * settings.TUNE_BUDGET_S
-    # By exact type: True is an int to Python, and not a number of seconds.
-    if type(budget_s) not in {int, float} or not 0 < budget_s <= longest_s:
-        raise Invalid(
-            "invalid_request",
-            f"A search of {budget_s!r} seconds is not possible here.",
-            f"Ask for more than 0 and at most {longest_s}.",
-            fields={"budget_s": f"must be a number above 0, at most {longest_s}"},
         )

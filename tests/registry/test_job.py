@@ -85,17 +85,33 @@ def test_an_inspection_takes_no_target(floor: Floor) -> None:
         job_submit(actor=None, kind=JobKind.INSPECT, revision=floor.revision, target=floor.target)
 
 
-@pytest.mark.parametrize("budget_s", [0, -1, 10**6, "60", None, True])
-def test_a_budget_out_of_bounds_is_refused(floor: Floor, budget_s: object) -> None:
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[("budget_s", value) for value in (0, -1, 10**6, "60", None, True, float("nan"))],
+        *[("trials", value) for value in (0, 1.5, "9", True, 2**40)],
+        *[("seed", value) for value in (-1, 0.5, None)],
+        *[("strategy", value) for value in ("", "TPE!", 1, "\0", "x" * 40)],
+        *[("backends", value) for value in ([], "onnxruntime", [1], ["../x"])],
+        ("colour", "red"),
+    ],
+)
+def test_a_search_that_cannot_be_run_is_refused(floor: Floor, name: str, value: object) -> None:
     with pytest.raises(Invalid) as caught:
-        floor.tune(parameters={"budget_s": budget_s})
-    assert "budget_s" in caught.value.fields
+        floor.tune(parameters={name: value})
+    assert set(caught.value.fields) == {name}
+    assert not Job.objects.exists()
 
 
-@pytest.mark.parametrize("parameters", [{"x": float("nan")}, {"x": "\0"}, {"x": object()}])
-def test_parameters_that_cannot_be_stored_are_refused(floor: Floor, parameters: dict) -> None:
-    with pytest.raises(Invalid):
-        floor.tune(parameters=parameters)
+def test_a_search_can_be_wished_for(floor: Floor) -> None:
+    wishes = {
+        "budget_s": 7.5,
+        "trials": 3,
+        "seed": 0,
+        "strategy": "tpe",
+        "backends": ["onnxruntime"],
+    }
+    assert floor.tune(parameters=wishes).parameters == wishes
 
 
 def test_waiting_work_is_cancelled_at_once(floor: Floor) -> None:

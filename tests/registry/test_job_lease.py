@@ -162,7 +162,7 @@ def test_a_failure_needs_a_known_code_and_class(floor: Floor) -> None:
     floor.tune()
     ticket = floor.claim()
     for failure_class, code in [("invalid", "no_such_code"), ("no-such-class", "no_backend")]:
-        with pytest.raises(ValueError, match="no.such"):
+        with pytest.raises(ValueError, match=r"no.such"):
             job_fail(**held(ticket), failure_class=failure_class, code=code, detail="")
 
 

@@ -1,0 +1,61 @@
+"""What a person may wish of a search."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from registry.errors import Invalid
+
+_WORD_RE = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
+
+
+def check_search(parameters: dict[str, Any], *, longest_s: float) -> dict[str, Any]:
+    """``parameters`` of a tune job, if the engine can make something of each.
+
+    Args:
+        longest_s: Longest budget a job may ask for, in seconds.
+
+    Raises:
+        Invalid: ``invalid_request``, naming the parameters.
+    """
+    rules: dict[str, tuple[Callable[[Any], bool], str]] = {
+        "budget_s": (
+            lambda value: _number(value) and 0 < value <= longest_s,
+            f"must be a number of seconds above 0, at most {longest_s:g}",
+        ),
+        "trials": (lambda value: _whole(value, low=1), "must be a whole number above 0"),
+        "seed": (lambda value: _whole(value, low=0), "must be a whole number, not below 0"),
+        "strategy": (_word, "must be the name of a strategy"),
+        "backends": (_words, "must be a list of names of backends"),
+    }
+    fields = {}
+    for name, value in parameters.items():
+        if name not in rules:
+            fields[name[:64]] = f"is not known; known are {', '.join(sorted(rules))}"
+        elif not rules[name][0](value):
+            fields[name] = rules[name][1]
+    if fields:
+        raise Invalid(
+            "invalid_request",
+            "A search cannot be run so.",
+            "; ".join(f"{name} {fault}" for name, fault in fields.items()) + ".",
+            fields=fields,
+        )
+    return parameters
+
+
+# By exact type throughout: to Python, True is an int.
+def _number(value: object) -> bool:
+    return type(value) in {int, float}
+
+
+def _whole(value: Any, *, low: int) -> bool:
+    return type(value) is int and low <= value < 2**31
+
+
+def _word(value: object) -> bool:
+    return isinstance(value, str) and _WORD_RE.fullmatch(value) is not None
+
+
+def _words(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(_word(item) for item in value)
