@@ -29,6 +29,7 @@ from workers.engine import wire
 from workers.engine.child_serve import lacks_memory
 from workers.engine.errors import CandidateFailed
 from workers.engine.pump import Pump
+from workers.engine.sandbox import LEVELS
 from workers.engine.types import Limits, Outcome
 
 _START_S = 120.0
@@ -52,7 +53,7 @@ class Child:
         readable: What it may read besides Python and the system's libraries.
 
     Attributes:
-        isolation: The level reached, see :func:`workers.engine.sandbox.confine`.
+        isolation: The level reached, one of :data:`workers.engine.sandbox.LEVELS`.
 
     Raises:
         CandidateFailed: the child did not start (``infrastructure``).
@@ -77,7 +78,9 @@ class Child:
             raise CandidateFailed(
                 "infrastructure", f"a child process did not start: {failure}", "start"
             ) from failure
-        self.isolation = str(greeting.get("isolation"))
+        if greeting.get("isolation") not in LEVELS:
+            raise self._ended(CandidateFailed("infrastructure", "an unknown greeting", "start"))
+        self.isolation: str = greeting["isolation"]
 
     def __enter__(self) -> Self:
         return self

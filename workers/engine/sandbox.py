@@ -19,6 +19,9 @@ from pathlib import Path
 from workers.engine import landlock, seccomp
 from workers.engine.types import Limits
 
+#: What :func:`confine` can reach, weakest first.
+LEVELS = ("rlimits", "seccomp", "landlock", "landlock+seccomp")
+
 _PR_SET_NO_NEW_PRIVS = 38
 _CAPABILITY_VERSION_3 = 0x20080522
 _OPEN_FILES = 1024
@@ -62,7 +65,7 @@ def confine(policy: Policy) -> str:
     those already running.
 
     Returns:
-        ``landlock+seccomp`` at best, else the one of them that there is, else ``rlimits``.
+        One of :data:`LEVELS`.
 
     Raises:
         RuntimeError: there are other threads already.

@@ -1,0 +1,194 @@
+"""The local device builds and runs in children, and hands back only what holds up."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.workers.engine.cast import TARGET, WORKLOAD
+from tests.workers.engine.odd_backends import OddBackend
+from workers.backends.fake.backend import FakeBackend, FaultyBackend
+from workers.backends.fake.kernels import DEFAULT_S
+from workers.engine.errors import CandidateFailed
+from workers.engine.local import LocalDevice
+from workers.engine.ports import Backend
+from workers.engine.types import Limits, Options, Ticket, Workload
+
+BACKENDS: dict[str, Backend] = {
+    backend.name: backend for backend in (FakeBackend(), FaultyBackend(), OddBackend())
+}
+LIMITS = Limits(wall_s=30, memory_bytes=2**30, file_bytes=2**24)
+X = {"x": np.arange(16, dtype=np.float32).reshape(2, 8)}
+
+
+@pytest.fixture
+def workload(tmp_path: Path) -> Workload:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "model.onnx").write_bytes(b"pretend")
+    return replace(WORKLOAD, model_path=folder / "model.onnx")
+
+
+def device_for(workload: Workload, tmp_path: Path, limits: Limits = LIMITS) -> LocalDevice:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir(exist_ok=True)
+    return LocalDevice(Ticket(workload, TARGET, tuple(BACKENDS), limits=limits), BACKENDS, scratch)
+
+
+@pytest.fixture
+def device(workload: Workload, tmp_path: Path) -> Iterator[LocalDevice]:
+    with device_for(workload, tmp_path) as made:
+        yield made
+
+
+def options_of(backend: str, **changed: str | int | bool) -> Options:
+    return {**BACKENDS[backend].default(WORKLOAD, TARGET), **changed}
+
+
+def test_a_build_is_described_by_what_it_is(device: LocalDevice) -> None:
+    build = device.build("fake", options_of("fake"))
+    assert build.outcome == "measured", build.detail
+    assert build.directory is not None
+    assert (build.directory / build.entry_point).is_file()
+    assert (build.runtime, build.tolerance) == ("fake", "exact")
+    assert build.toolchain == {"fake": "1"}
+    assert build.compile_s > 0
+    assert build.peak_rss_bytes is not None
+    assert build.peak_rss_bytes > 2**20
+    assert device.isolation
+
+
+def test_a_session_runs_and_times_in_its_own_process(device: LocalDevice) -> None:
+    build = device.build("fake", options_of("fake"))
+    session = device.open("fake", build, "candidate", X)
+    assert session.run(X)["scores"].shape == (2, 10)
+    timing = session.time(runs=5, warmup=1)
+    assert len(timing.samples_ns) == 5
+    assert min(timing.samples_ns) >= DEFAULT_S * 1e9
+    assert timing.involuntary_switches is not None
+    assert timing.peak_rss_bytes is not None
+    session.close()
+    session.close()
+    with pytest.raises(CandidateFailed):
+        session.run(X)
+
+
+def test_two_sessions_of_one_build_stand_side_by_side(device: LocalDevice) -> None:
+    build = device.build("fake", options_of("fake"))
+    first = device.open("fake", build, "baseline", X)
+    second = device.open("fake", build, "candidate", X)
+    np.testing.assert_array_equal(first.run(X)["scores"], second.run(X)["scores"])
+
+
+@pytest.mark.parametrize(
+    ("fault", "outcome", "said"),
+    [
+        ("invalid", "invalid", "Conv: pretends not to know"),
+        ("memory", "crash", "MemoryError"),
+        ("build-hang", "timeout", "no answer within"),
+    ],
+)
+def test_a_failed_build_is_a_result_of_its_class(
+    workload: Workload, tmp_path: Path, fault: str, outcome: str, said: str
+) -> None:
+    limits = replace(LIMITS, wall_s=3)
+    with device_for(workload, tmp_path, limits) as device:
+        build = device.build("faulty", options_of("faulty", fault=fault))
+        assert build.outcome == outcome
+        assert said in build.detail
+        assert build.directory is None
+        assert list((tmp_path / "scratch").iterdir()) == []
+        with pytest.raises(CandidateFailed, match="nothing was built"):
+            device.open("faulty", build, "candidate", X)
+
+
+@pytest.mark.parametrize(("fault", "outcome"), [("crash", "crash"), ("hang", "timeout")])
+def test_a_session_that_breaks_is_a_failure_of_its_class(
+    workload: Workload, tmp_path: Path, fault: str, outcome: str
+) -> None:
+    with device_for(workload, tmp_path, replace(LIMITS, wall_s=3)) as device:
+        build = device.build("faulty", options_of("faulty", fault=fault))
+        session = device.open("faulty", build, "candidate", X)
+        with pytest.raises(CandidateFailed) as caught:
+            session.run(X)
+        assert caught.value.outcome == outcome
+        session.close()
+        assert device.build("fake", options_of("fake")).outcome == "measured"
+
+
+@pytest.mark.parametrize(
+    ("oddity", "said"),
+    [
+        ("pipe", ""),
+        ("hard link", "no plain file"),
+        ("no entry point", "lacks its entry point"),
+        ("outside", "lies outside"),
+        ("absolute", "lies outside"),
+        ("tolerance", "claims the tolerance"),
+        ("options", "nonsense"),
+        ("huge", "over the limit"),
+    ],
+)
+def test_an_artefact_that_cannot_be_trusted_is_refused(
+    workload: Workload, tmp_path: Path, oddity: str, said: str
+) -> None:
+    with device_for(workload, tmp_path) as device:
+        build = device.build("odd", options_of("odd", kernel=oddity))
+        assert build.outcome in {"invalid", "crash"}
+        assert said in build.detail
+        assert build.directory is None
+
+
+def test_closing_the_device_ends_sessions_and_deletes_builds(
+    workload: Workload, tmp_path: Path
+) -> None:
+    with device_for(workload, tmp_path) as device:
+        build = device.build("fake", options_of("fake"))
+        session = device.open("fake", build, "candidate", X)
+    assert list((tmp_path / "scratch").iterdir()) == []
+    with pytest.raises(CandidateFailed):
+        session.run(X)
+
+
+def test_a_discarded_build_is_gone_and_others_stay(device: LocalDevice) -> None:
+    first, second = (device.build("fake", options_of("fake")) for _ in range(2))
+    device.discard(first)
+    assert first.directory is not None
+    assert not first.directory.exists()
+    assert second.directory is not None
+    assert second.directory.exists()
+
+
+def test_samples_are_read_in_a_child(workload: Workload, tmp_path: Path) -> None:
+    path = workload.model_path.parent / "samples.npz"
+    arrays: dict[str, Any] = {"inputs/x": np.ones((9, 8), np.float32), "labels": np.arange(9)}
+    np.savez(path, **arrays)
+    with device_for(replace(workload, samples_path=path), tmp_path) as device:
+        found = device.samples(4)
+    assert found["inputs/x"].shape == (4, 8)
+    np.testing.assert_array_equal(found["labels"], np.arange(4))
+
+
+def test_a_network_without_samples_has_none(device: LocalDevice) -> None:
+    assert device.samples(4) == {}
+
+
+@pytest.mark.parametrize("content", ["not a zip", "pickle"])
+def test_samples_that_cannot_be_read_are_a_failure(
+    workload: Workload, tmp_path: Path, content: str
+) -> None:
+    path = workload.model_path.parent / "samples.npz"
+    if content == "pickle":
+        arrays: dict[str, Any] = {"inputs/x": np.array([{"a": 1}], dtype=object)}
+        np.savez(path, **arrays)
+    else:
+        path.write_text(content)
+    with (
+        device_for(replace(workload, samples_path=path), tmp_path) as device,
+        pytest.raises(CandidateFailed) as caught,
+    ):
+        device.samples(4)
+    assert caught.value.outcome == "invalid"

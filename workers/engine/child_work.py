@@ -1,0 +1,150 @@
+"""What a device has its child processes do. Each function here runs confined, in a child.
+
+Arguments arrive as :mod:`workers.engine.wire` delivers them: dataclasses as dictionaries.
+"""
+
+import gc
+import resource
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from time import perf_counter, perf_counter_ns
+from typing import Any, cast
+
+from workers.engine.ports import Array, Backend, Session
+from workers.engine.samples import read_samples
+from workers.engine.types import BuildResult, Options, TargetSpec, TensorSpec, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    session: Session
+    inputs: dict[str, Array]
+
+
+#: The one session of this process: a process holds one build, so that builds cannot disturb
+#: each other's threads and memory.
+_OPEN: list[_Open] = []
+
+
+def samples(*, path: str, rows: int) -> dict[str, Array]:
+    """See :func:`workers.engine.samples.read_samples`."""
+    return read_samples(Path(path), rows)
+
+
+def build(
+    *,
+    backend: str,
+    workload: Mapping[str, Any],
+    target: Mapping[str, Any],
+    options: Options,
+    out: str,
+) -> dict[str, Any]:
+    """Build a candidate in ``out``.
+
+    Args:
+        backend: ``module:class`` of the backend.
+
+    Returns:
+        The build's own fields; where its files are and what it stands for is known to the caller.
+    """
+    maker, spec = _backend(backend), target_from(target)
+    # Imports the library behind the backend, whose time is nobody's compile time.
+    maker.probe(spec)
+    started = perf_counter()
+    result = maker.build(workload_from(workload), spec, options, Path(out))
+    return {
+        "entry_point": result.entry_point,
+        "runtime": result.runtime,
+        "runtime_options": result.runtime_options,
+        "tolerance": result.tolerance,
+        "toolchain": result.toolchain,
+        "provenance": result.provenance,
+        "compile_s": perf_counter() - started,
+        "peak_rss_bytes": peak_rss_bytes(),
+    }
+
+
+def open_build(
+    *,
+    backend: str,
+    result: Mapping[str, Any],
+    target: Mapping[str, Any],
+    inputs: dict[str, Array],
+) -> None:
+    """Load a build as this process's session; ``inputs`` is what it is timed on."""
+    loaded = BuildResult(**{**result, "directory": Path(result["directory"])})
+    session = _backend(backend).load(loaded, target_from(target))
+    _OPEN.append(_Open(session, inputs))
+
+
+def run(*, inputs: dict[str, Array]) -> dict[str, Array]:
+    """Run the session once."""
+    return _OPEN[0].session.run(inputs)
+
+
+def time(*, runs: int, warmup: int) -> dict[str, Any]:
+    """Time the session on its timing input.
+
+    Returns:
+        ``samples_ns`` of each run, the ``involuntary_switches`` of all threads meanwhile and the
+        process's ``peak_rss_bytes`` so far.
+    """
+    session, inputs = _OPEN[0].session, _OPEN[0].inputs
+    for _ in range(warmup):
+        session.run(inputs)
+    samples_ns = [0] * runs
+    # A collection in the middle of a run would be charged to the candidate, as in timeit.
+    gc.collect()
+    gc.disable()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
+    for number in range(runs):
+        started = perf_counter_ns()
+        outputs = session.run(inputs)
+        samples_ns[number] = perf_counter_ns() - started
+        # Freed here, not when the next run assigns: that would lie inside its time.
+        del outputs
+    switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
+    gc.enable()
+    return {
+        "samples_ns": samples_ns,
+        "involuntary_switches": switches,
+        "peak_rss_bytes": peak_rss_bytes(),
+    }
+
+
+def peak_rss_bytes() -> int:
+    """Most memory this process has held at once (``getrusage(2)``: KiB, bytes on macOS)."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def workload_from(data: Mapping[str, Any]) -> Workload:
+    """A workload that crossed from the worker."""
+    path = data["samples_path"]
+    return Workload(
+        **{
+            **data,
+            "model_path": Path(data["model_path"]),
+            "inputs": _specs(data["inputs"]),
+            "outputs": _specs(data["outputs"]),
+            "embedding": tuple(data["embedding"]),
+            "samples_path": Path(path) if path is not None else None,
+        }
+    )
+
+
+def target_from(data: Mapping[str, Any]) -> TargetSpec:
+    """A target that crossed from the worker."""
+    return TargetSpec(**{**data, "features": frozenset(data["features"])})
+
+
+def _specs(data: list[Mapping[str, Any]]) -> tuple[TensorSpec, ...]:
+    return tuple(TensorSpec(s["name"], s["dtype"], tuple(s["shape"])) for s in data)
+
+
+def _backend(path: str) -> Backend:
+    module, _, name = path.partition(":")
+    return cast("Backend", getattr(import_module(module), name)())

@@ -1,0 +1,265 @@
+"""This machine as a device: every candidate is built and run in a child process of its own.
+
+::
+
+    scratch/
+      1/tmp  1/artefact       a build's child: may write here, and read the model
+      2/tmp                   a session's child: may write here, and read the build it opened
+"""
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from time import perf_counter
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from workers.engine.child import Child
+from workers.engine.errors import CandidateFailed
+from workers.engine.ports import Array, Backend, RunningSession
+from workers.engine.sandbox import LEVELS
+from workers.engine.types import (
+    TOLERANCES,
+    BuildResult,
+    Limits,
+    Options,
+    TargetSpec,
+    Ticket,
+    Timing,
+    Workload,
+)
+
+_WORK = "workers.engine.child_work"
+_ARTEFACT = "artefact"
+_LONGEST_DETAIL = 4000
+
+
+class LocalDevice:
+    """A :class:`~workers.engine.ports.Device` of confined child processes.
+
+    Used by one thread, which must outlive it (see :class:`workers.engine.child.Child`).
+
+    Args:
+        ticket: Its workload, target and limits count here.
+        backends: By name. Only their classes cross into a child, which makes its own object.
+        scratch: Existing folder; everything made in it is deleted when the device closes.
+
+    Attributes:
+        isolation: The weakest level any child has reached, one of
+            :data:`workers.engine.sandbox.LEVELS`; ``None`` before the first child.
+    """
+
+    def __init__(self, ticket: Ticket, backends: Mapping[str, Backend], scratch: Path) -> None:
+        self._workload: Workload = ticket.workload
+        self._target: TargetSpec = ticket.target
+        self._limits: Limits = ticket.limits
+        self._paths = {
+            name: f"{type(backend).__module__}:{type(backend).__qualname__}"
+            for name, backend in backends.items()
+        }
+        # A backend of somebody else's may lie anywhere on sys.path.
+        self._code = tuple({_package_folder(backend) for backend in backends.values()})
+        self._scratch = scratch.resolve(strict=True)
+        self._folders = 0
+        self._sessions: list[LocalSession] = []
+        self.isolation: str | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for session in self._sessions:
+            session.close()
+        for number in range(1, self._folders + 1):
+            shutil.rmtree(self._scratch / str(number), ignore_errors=True)
+
+    def samples(self, rows: int) -> dict[str, Array]:
+        """See :meth:`workers.engine.ports.Device.samples`."""
+        path = self._workload.samples_path
+        if path is None:
+            return {}
+        folder = self._new_folder()
+        try:
+            with self._child(folder, path) as child:
+                found = child.call(f"{_WORK}:samples", path=path, rows=rows)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        return _arrays(found)
+
+    def build(self, backend: str, options: Options) -> BuildResult:
+        """See :meth:`workers.engine.ports.Device.build`."""
+        folder = self._new_folder()
+        artefact = folder / _ARTEFACT
+        artefact.mkdir()
+        started = perf_counter()
+        try:
+            described = self._build_in_child(folder, backend, options, artefact)
+            return _result(described, artefact, self._limits)
+        except CandidateFailed as failure:
+            shutil.rmtree(folder, ignore_errors=True)
+            return BuildResult(
+                outcome=failure.outcome,
+                compile_s=perf_counter() - started,
+                detail=str(failure)[:_LONGEST_DETAIL],
+            )
+
+    def discard(self, build: BuildResult) -> None:
+        """See :meth:`workers.engine.ports.Device.discard`."""
+        if build.directory is not None and build.directory.is_relative_to(self._scratch):
+            shutil.rmtree(build.directory.parent, ignore_errors=True)
+
+    def open(
+        self,
+        backend: str,
+        build: BuildResult,
+        role: str,
+        inputs: Mapping[str, Array],
+    ) -> RunningSession:
+        """See :meth:`workers.engine.ports.Device.open`."""
+        if build.directory is None:
+            raise CandidateFailed("invalid", f"{role}: nothing was built: {build.detail}")
+        folder = self._new_folder()
+        child = self._child(folder, build.directory)
+        session = LocalSession(child, folder)
+        try:
+            child.call(
+                f"{_WORK}:open_build",
+                backend=self._paths[backend],
+                result=build,
+                target=self._target,
+                inputs=inputs,
+            )
+        except BaseException:
+            session.close()
+            raise
+        self._sessions.append(session)
+        return session
+
+    def _build_in_child(self, folder: Path, backend: str, options: Options, artefact: Path) -> Any:
+        model = self._workload.model_path.parent
+        samples = self._workload.samples_path
+        with self._child(folder, model, *([samples] if samples else [])) as child:
+            return child.call(
+                f"{_WORK}:build",
+                backend=self._paths[backend],
+                workload=self._workload,
+                target=self._target,
+                options=options,
+                out=artefact,
+            )
+
+    def _child(self, folder: Path, *readable: Path) -> Child:
+        child = Child(self._limits, folder, [*self._code, *readable])
+        self.isolation = min(self.isolation or child.isolation, child.isolation, key=LEVELS.index)
+        return child
+
+    def _new_folder(self) -> Path:
+        self._folders += 1
+        folder = self._scratch / str(self._folders)
+        folder.mkdir()
+        return folder
+
+
+class LocalSession:
+    """A :class:`~workers.engine.ports.RunningSession` in a child process."""
+
+    def __init__(self, child: Child, folder: Path) -> None:
+        self._child = child
+        self._folder = folder
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """See :meth:`workers.engine.ports.RunningSession.run`."""
+        return _arrays(self._child.call(f"{_WORK}:run", inputs=inputs))
+
+    def time(self, runs: int, warmup: int) -> Timing:
+        """See :meth:`workers.engine.ports.RunningSession.time`."""
+        timed = self._child.call(f"{_WORK}:time", runs=runs, warmup=warmup)
+        try:
+            timing = Timing(
+                tuple(map(int, timed["samples_ns"])),
+                int(timed["involuntary_switches"]),
+                int(timed["peak_rss_bytes"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise _nonsense(error) from error
+        if len(timing.samples_ns) != runs or min(timing.samples_ns, default=1) <= 0:
+            raise _nonsense(timing)
+        return timing
+
+    def close(self) -> None:
+        """See :meth:`workers.engine.ports.RunningSession.close`."""
+        self._child.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _package_folder(backend: Backend) -> Path:
+    """Folder of the top package that a backend's class comes from."""
+    package = type(backend).__module__.partition(".")[0]
+    return Path(next(iter(sys.modules[package].__path__)))
+
+
+def _result(described: Any, artefact: Path, limits: Limits) -> BuildResult:
+    """The build a child describes, believed only as far as its files bear it out.
+
+    Raises:
+        CandidateFailed: the files or the description make no sense.
+    """
+    _check_files(artefact, limits)
+    try:
+        result = BuildResult(
+            outcome="measured",
+            directory=artefact,
+            entry_point=str(PurePosixPath(described["entry_point"])),
+            runtime=str(described["runtime"]),
+            runtime_options=dict(described["runtime_options"]),
+            tolerance=described["tolerance"],
+            compile_s=float(described["compile_s"]),
+            peak_rss_bytes=int(described["peak_rss_bytes"]),
+            toolchain={str(name): str(v) for name, v in described["toolchain"].items()},
+            provenance=dict(described["provenance"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise _nonsense(error) from error
+    if result.tolerance not in TOLERANCES:
+        raise CandidateFailed("invalid", f"the build claims the tolerance {result.tolerance!r}")
+    entry_point = artefact / result.entry_point
+    if ".." in entry_point.parts or not entry_point.is_relative_to(artefact):
+        raise CandidateFailed("invalid", f"its entry point lies outside: {result.entry_point}")
+    if not entry_point.is_file():
+        raise CandidateFailed("invalid", f"the build lacks its entry point {result.entry_point}")
+    return result
+
+
+def _check_files(artefact: Path, limits: Limits) -> None:
+    """Only folders and regular files, of a bearable size: they are read outside the sandbox."""
+    total = 0
+    for folder, folders, files in os.walk(artefact):
+        for name in (*folders, *files):
+            status = (Path(folder) / name).lstat()
+            plain = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+            if not plain and not stat.S_ISDIR(status.st_mode):
+                raise CandidateFailed("invalid", f"the build holds {name}, which is no plain file")
+            total += status.st_size
+    if total > limits.file_bytes:
+        raise CandidateFailed("invalid", f"the build has {total} bytes, over the limit")
+
+
+def _arrays(value: Any) -> dict[str, Array]:
+    if not isinstance(value, dict) or not all(isinstance(v, np.ndarray) for v in value.values()):
+        raise _nonsense(type(value).__name__)
+    return value
+
+
+def _nonsense(what: object) -> CandidateFailed:
+    """For answers that only a child gone astray gives."""
+    return CandidateFailed("crash", f"the child answered nonsense: {what}", "protocol")
