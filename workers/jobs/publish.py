@@ -11,7 +11,7 @@ from registry.services.build import builds_publish
 from registry.services.record import record_add
 from registry.tickets import JobTicket
 from workers.engine.errors import LeaseLost
-from workers.engine.artifact import artifact_files
+from workers.engine.artifacts import artifact_files
 from workers.engine.records import Origin, bench_record
 from workers.engine.rig import Headline
 from workers.engine.tune import SearchResult
