@@ -18,7 +18,7 @@ from examples.models.seeding import draw_weights, settle
 
 #: Name to file stem in the wheel, title, and where the architecture was published.
 ARCHITECTURES: dict[str, tuple[str, str, str]] = {
-    "squeezenet": ("light_squeezenet", "SqueezeNet 1.0", "Iandola et al. 2016, arXiv:1602.07360"),
+    "squeezenet": ("light_squeezenet", "SqueezeNet 1.1", "Iandola et al. 2016, arXiv:1602.07360"),
     "resnet50": ("light_resnet50", "ResNet-50", "He et al. 2015, arXiv:1512.03385"),
     "densenet121": ("light_densenet121", "DenseNet-121", "Huang et al. 2016, arXiv:1608.06993"),
     "shufflenet": ("light_shufflenet", "ShuffleNet", "Zhang et al. 2017, arXiv:1707.01083"),

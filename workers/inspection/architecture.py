@@ -1,0 +1,62 @@
+"""Architecture class: networks that profit from the same compiler passes.
+
+The classes follow Verma et al. (CF 2022), who found that the best passes depend on them: ResNets,
+MobileNets, SSDs and BERTs there, with room here for what they did not measure. Rules are tried in
+this order, because a later organ often appears inside an earlier class:
+
+``detection``      non-maximum suppression or region pooling; or convolutions that predict outputs
+                   at two or more scales. Detectors contain a whole other CNN as their backbone,
+                   but heads and box arithmetic decide what passes can do.
+``transformer``    attention, and at least as many weights in matrix products as in convolutions:
+                   a CNN with one attention block still spends its time in convolutions.
+``recurrent``      recurrent operators, or products inside a loop: steps that wait for each other.
+``depthwise-cnn``  at least a sixth of the convolutions are depthwise. They are bound by memory
+                   traffic where others are bound by arithmetic. MobileNets have a third, and
+                   EfficientNets a fifth because of their squeeze-and-excite convolutions.
+``residual-cnn``   at least two skip additions, one per twelve convolutions: fusion must respect
+                   values with two readers.
+``plain-cnn``      other convolutional networks (VGG, Inception, DenseNet).
+``mlp``            weights in matrix products only.
+``other``          none of this: trees, linear models, image processing.
+
+A network whose convolutions are fewer than a tenth of its layers is not convolutional: mixers and
+vision transformers cut their patches with one.
+"""
+
+from typing import Literal
+
+from workers.inspection.anatomy import Anatomy
+
+ArchitectureClass = Literal[
+    "residual-cnn",
+    "depthwise-cnn",
+    "plain-cnn",
+    "detection",
+    "transformer",
+    "recurrent",
+    "mlp",
+    "other",
+]
+
+
+def architecture_class(found: Anatomy) -> ArchitectureClass:
+    """The class of a network with the organs ``found``: a value of ``registry.states``."""
+    if found.suppressions or len(found.head_scales) > 1:
+        return "detection"
+    if found.attentions and found.product_weights >= found.convolution_weights:
+        return "transformer"
+    if found.recurrences or (found.unrolled and not found.convolutions):
+        return "recurrent"
+    layers = len(found.convolutions) + found.products
+    if found.convolutions and 10 * len(found.convolutions) >= layers:
+        return _convolutional(found)
+    return "mlp" if found.products else "other"
+
+
+def _convolutional(found: Anatomy) -> ArchitectureClass:
+    count = len(found.convolutions)
+    if 6 * found.depthwise >= count:
+        return "depthwise-cnn"
+    if found.skips >= 2 and 12 * found.skips >= count:
+        return "residual-cnn"
+    return "plain-cnn"

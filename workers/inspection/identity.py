@@ -1,0 +1,167 @@
+"""Graph hash: which computation a network is, whatever its tensors are called and have learned.
+
+Equal for a renamed, re-ordered, re-trained or differently exported copy; different when an
+operator, an attribute, a shape, a type or a connection changes. Searches are shared by it.
+
+The method is Weisfeiler-Leman colouring of the data-flow graph, in two sweeps that suffice for an
+acyclic one (Shervashidze et al. 2011, section 3; Merkle trees do the same for trees)::
+
+    down   a step's colour hashes its operator, attributes and the colours of what it reads
+    up     then its down colour with the up colours of everything that reads it
+    hash   SHA-256 over opsets, inputs, outputs and the sorted multiset of up colours
+
+Going down alone could not tell one step read twice from two equal steps read once each.
+
+Values of constants are left out, except where they are part of the structure: small integers
+(sizes, axes, indices), and the real factors of a resize or a range, which decide shapes.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from onnx import AttributeProto, TensorProto
+
+from workers.inspection.dtypes import name_of
+from workers.inspection.flow import Body, Constant, Flow, Step
+
+#: DANGER: part of every hash. Change it when the method changes, never otherwise: searches and
+#: builds of all stored graphs are found by these hashes.
+_METHOD = "hpcfair.graph/1"
+_MANY = 64
+_INTEGERS = frozenset({TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL})
+#: Operators whose small real inputs decide shapes.
+_SHAPED_BY_REALS = frozenset({"Resize", "Upsample", "Range"})
+#: Parts of the names of operators whose small integer inputs are learned (biases, zero points).
+_QUANTISED = ("Integer", "Linear", "QGemm", "QAttention", "QMoE")
+
+_ATTRIBUTES: dict[int, Callable[[AttributeProto], Any]] = {
+    AttributeProto.INT: lambda a: a.i,
+    AttributeProto.FLOAT: lambda a: a.f,
+    AttributeProto.STRING: lambda a: a.s,
+    AttributeProto.INTS: lambda a: list(a.ints),
+    AttributeProto.FLOATS: lambda a: list(a.floats),
+    AttributeProto.STRINGS: lambda a: list(a.strings),
+    AttributeProto.TENSOR: lambda a: (name_of(a.t.data_type), tuple(a.t.dims)),
+}
+
+Colour = str
+
+
+def graph_hash(flow: Flow, inputs: Iterable[Mapping[str, Any]], salt: str = "") -> str:
+    """Hex SHA-256 naming the structure of ``flow``.
+
+    Args:
+        inputs: The signature's inputs, whose open dimensions count by where they are equal, not by
+            what they are called.
+        salt: Whatever else tells two networks apart.
+    """
+    names: dict[str, int] = {}
+    described = [
+        (tensor["dtype"], [_dimension(size, names) for size in tensor["shape"]])
+        for tensor in inputs
+    ]
+    used = {step.op.rpartition("::")[0] or "ai.onnx" for step in flow.steps()}
+    opsets = sorted((domain, v) for domain, v in flow.opsets.items() if domain in used)
+    colours = {number: _hash("input", i) for i, number in enumerate(flow.main.inputs)}
+    return _hash(_METHOD, salt, opsets, described, _body(flow, flow.main, colours))
+
+
+def _body(flow: Flow, body: Body, outer: Mapping[int, Colour]) -> Colour:
+    """Colour of a graph whose inputs, and whose outer values, have the colours ``outer``."""
+    colours = dict(outer)
+    down: dict[Step, Colour] = {}
+    for step in body.steps:
+        down[step] = _down(flow, step, colours)
+        colours.update(
+            (value, _hash(down[step], i))
+            for i, value in enumerate(step.outputs)
+            if value is not None
+        )
+    readers: defaultdict[int, list[tuple[str, int]]] = defaultdict(list)
+    for i, value in enumerate(body.outputs):
+        readers[value].append(("output", i))
+    up = [_up(step, down[step], readers) for step in reversed(body.steps)]
+    # Weights too: one shared by two layers is not two of equal shape.
+    up += [
+        _hash("constant", _constant(flow.constants[value]), sorted(found))
+        for value, found in readers.items()
+        if value in flow.constants
+    ]
+    outputs = [_operand(flow, value, colours, None) for value in body.outputs]
+    return _hash(len(body.inputs), outputs, sorted(up))
+
+
+def _down(flow: Flow, step: Step, colours: Mapping[int, Colour]) -> Colour:
+    inner = []
+    for name in sorted(step.bodies):
+        body = step.bodies[name]
+        given = {value: _hash("body input", i) for i, value in enumerate(body.inputs)}
+        inner.append((name, _body(flow, body, {**colours, **given})))
+    return _hash(
+        step.op,
+        len(step.outputs),
+        sorted((name, _attribute(step.op, a)) for name, a in step.attributes.items()),
+        [_operand(flow, value, colours, step) for value in step.inputs],
+        inner,
+    )
+
+
+def _up(step: Step, down: Colour, readers: defaultdict[int, list[tuple[str, int]]]) -> Colour:
+    colour = _hash(down, [sorted(readers[v]) if v is not None else None for v in step.outputs])
+    for i, value in enumerate(step.inputs):
+        if value is not None:
+            readers[value].append((colour, i))
+    for value in step.captured:
+        readers[value].append((colour, -1))
+    return colour
+
+
+def _operand(
+    flow: Flow, value: int | None, colours: Mapping[int, Colour], reader: Step | None
+) -> Colour:
+    if value is None:
+        return "absent"
+    constant = flow.constants.get(value)
+    if constant is not None:
+        return _hash("constant", _constant(constant), _structural_values(constant, reader))
+    return colours.get(value, "undefined")
+
+
+def _constant(constant: Constant) -> tuple[Any, ...]:
+    return (name_of(constant.dtype), constant.shape, constant.overridable)
+
+
+def _structural_values(constant: Constant, reader: Step | None) -> list[Any] | None:
+    """Values of ``constant`` if they are part of the structure where ``reader`` reads them."""
+    if constant.values is None:
+        return None
+    op = reader.op if reader else ""
+    structural = (
+        constant.dtype in _INTEGERS and not any(part in op for part in _QUANTISED)
+    ) or op in _SHAPED_BY_REALS
+    return constant.values.ravel().tolist() if structural else None
+
+
+def _attribute(op: str, attribute: AttributeProto) -> Any:
+    """What of an attribute is structure.
+
+    Of long lists, and of the words and numbers of classical models, only the length is: they are
+    learned, or a table.
+    """
+    read = _ATTRIBUTES.get(attribute.type)
+    value = read(attribute) if read else attribute.type
+    learned = op.startswith("ai.onnx.ml::") and attribute.type != AttributeProto.INTS
+    if isinstance(value, list) and (learned or len(value) > _MANY):
+        return len(value)
+    return value
+
+
+def _dimension(size: int | str, names: dict[str, int]) -> int | str:
+    return size if isinstance(size, int) else f"open {names.setdefault(size, len(names))}"
+
+
+def _hash(*parts: Any) -> Colour:
+    # repr() of nested tuples, lists, strings, bytes and numbers is unambiguous.
+    return hashlib.sha256(repr(parts).encode()).hexdigest()

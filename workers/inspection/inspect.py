@@ -1,0 +1,186 @@
+"""The way through an inspection: from a folder of a stranger's files to facts.
+
+::
+
+    find *.onnx ─▶ read ─▶ check safety ─▶ check operators ─▶ check the graph
+        ─▶ drop weights ─▶ inline functions ─▶ infer shapes ─▶ data flow
+        ─▶ signature, histogram, cost, organs, class, hash, embedding
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import onnx
+
+from registry.tickets import GraphFacts
+from workers.inspection.anatomy import dissect
+from workers.inspection.architecture import architecture_class
+from workers.inspection.cost import cost
+from workers.inspection.embedding import embedding
+from workers.inspection.errors import InspectionError, invalid, printable
+from workers.inspection.identity import graph_hash
+from workers.inspection.numbering import build
+from workers.inspection.operators import check_operators, histogram
+from workers.inspection.reading import read_model
+from workers.inspection.safety import check
+from workers.inspection.samples import NAME as SAMPLES
+from workers.inspection.samples import read_samples
+from workers.inspection.signature import signature
+from workers.inspection.skeleton import OnnxFailure, inlined, strip, with_shapes
+
+#: Repositories publish variants of one network; nobody tunes more of them than this.
+MAX_GRAPHS = 32
+_PREFERRED = ("model.onnx", "onnx/model.onnx")
+#: onnx's checker refuses an output without a shape; ONNX Runtime does not mind, nor do we.
+_TOLERATED = "Field 'shape' of 'type' is required but missing"
+
+
+def inspect(folder: str, path: str | None = None) -> dict[str, Any]:
+    """Entry for a child process: :func:`read_folder`, with a refusal as data.
+
+    Returns:
+        What :func:`read_folder` returns, or ``{"error": {"code", "detail", "hint"}}``.
+    """
+    try:
+        return read_folder(Path(folder), path)
+    except InspectionError as error:
+        return {"error": {"code": error.code, "detail": error.detail, "hint": error.hint}}
+
+
+def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
+    """Facts of a revision's files, ready for JSON.
+
+    Args:
+        folder: Holds the files; nothing outside it is read, no link is followed.
+        path: The one ONNX file to look at, relative to ``folder``; all by default.
+
+    Returns:
+        ``{"graphs": [GraphFacts as a dict], "primary": path, "samples": {...} | None,
+        "warnings": [text]}``. A file that is not the primary one and cannot be read is a warning.
+
+    Raises:
+        InspectionError: the primary file or the samples cannot be used; or there is no file.
+    """
+    found = [path] if path is not None else find_models(folder)
+    if not found:
+        raise InspectionError(
+            "no_model_file",
+            "There is no ONNX file among the files.",
+            "Add one, best as model.onnx; other formats cannot be tuned yet.",
+        )
+    primary = choose_primary(folder, found)
+    warnings = [f"{shown} was not read." for shown in found[MAX_GRAPHS:]]
+    facts = [read_graph(folder, primary, warnings)]
+    for other in [shown for shown in found[:MAX_GRAPHS] if shown != primary]:
+        try:
+            facts.append(read_graph(folder, other, warnings))
+        except InspectionError as error:
+            warnings.append(f"{error.code}: {error.detail}")
+    samples = None
+    if os.path.lexists(folder / SAMPLES):
+        described = read_samples(folder / SAMPLES, facts[0].signature)
+        warnings += [f"{SAMPLES} does not fit {primary}: {p}" for p in described.problems]
+        samples = described.as_dict()
+    return {
+        "graphs": [asdict(one) for one in facts],
+        "primary": primary,
+        "samples": samples,
+        "warnings": warnings,
+    }
+
+
+def find_models(folder: Path) -> list[str]:
+    """Paths of the ONNX files under ``folder``, sorted; links are neither followed nor listed."""
+    found = []
+    for root, folders, names in os.walk(folder, followlinks=False):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(root, name)
+            if name.endswith(".onnx") and path.is_file() and not path.is_symlink():
+                found.append(path.relative_to(folder).as_posix())
+    return sorted(found)
+
+
+def choose_primary(folder: Path, found: Sequence[str]) -> str:
+    """The file to tune: ``model.onnx``, else ``onnx/model.onnx``, else the largest."""
+    for preferred in _PREFERRED:
+        if preferred in found:
+            return preferred
+    return max(found, key=lambda shown: (_size(folder / shown), shown))
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0
+
+
+def read_graph(folder: Path, shown: str, warnings: list[str]) -> GraphFacts:
+    """Facts of the one ONNX file ``shown``; what it is odd in goes to ``warnings``.
+
+    Raises:
+        InspectionError: it cannot be read, or not be trusted, or not be run.
+    """
+    parts = PurePosixPath(shown).parts
+    if ".." in parts or shown.startswith("/"):
+        raise InspectionError("no_model_file", f"{printable(shown)!r} is outside the files.")
+    path = folder.joinpath(*parts)
+    model = read_model(path, shown)
+    external = check(model, path, shown)
+    check_operators(model, shown)
+    external_paths = list(
+        dict.fromkeys(found.path.relative_to(folder).as_posix() for found in external)
+    )
+    strip(model, external)
+    _check_graph(path, shown, warnings)
+    return _facts(model, shown, external_paths, warnings)
+
+
+def _check_graph(path: Path, shown: str, warnings: list[str]) -> None:
+    """Let onnx's own checker look at the file as it is, after it is known to be harmless."""
+    try:
+        onnx.checker.check_model(str(path))
+    except OnnxFailure as error:
+        message = printable(str(error))
+        if _TOLERATED in message:
+            warnings.append(f"{shown} does not say the shape of every output.")
+            return
+        raise invalid(shown, message) from error
+
+
+def _facts(
+    model: onnx.ModelProto, shown: str, external: list[str], warnings: list[str]
+) -> GraphFacts:
+    flat, salt = inlined(model), ""
+    if flat is None:
+        warnings.append(f"{shown} has functions that could not be looked into.")
+        flat, salt = model, repr([f.SerializeToString(deterministic=True) for f in model.functions])
+    described = signature(flat)
+    flow = build(with_shapes(flat, dynamic=1))
+    if not flow.main.steps:
+        warnings.append(f"{shown} computes nothing.")
+    found, spent = dissect(flow), cost(flow)
+    return GraphFacts(
+        path=shown,
+        graph_hash=graph_hash(flow, described["inputs"], salt),
+        architecture_class=architecture_class(found),
+        parameters=spent.parameters,
+        macs=spent.macs,
+        signature=described,
+        operators=histogram(flow),
+        embedding=embedding(flow, found, spent, described),
+        opsets={opset.domain or "ai.onnx": opset.version for opset in model.opset_import},
+        ir_version=model.ir_version,
+        producer=_producer(model),
+        external_data=external,
+        weight_bytes=spent.weight_bytes,
+    )
+
+
+def _producer(model: onnx.ModelProto) -> str:
+    words = [w for w in (model.producer_name, model.producer_version) if isinstance(w, str)]
+    return printable(" ".join(words), 200)

@@ -1,0 +1,242 @@
+"""Multiply-accumulates of one operator from the shapes of its tensors.
+
+Shapes are ONNX's: data ``[N, C, spatial...]``, convolution weights ``[out, in / group,
+kernel...]``, transposed ones ``[in, out / group, kernel...]``. The formulas count what the
+definition of the operator in the ONNX specification multiplies; algorithms that need fewer
+(Winograd, FFT) are an implementation's business.
+"""
+
+import math
+from collections.abc import Callable
+
+from workers.inspection.flow import Flow, Shape, Step
+
+
+class Open(Exception):
+    """A size that the count depends on is not known."""
+
+
+Formula = Callable[[Flow, Step], int]
+
+
+def step_macs(flow: Flow, step: Step) -> int:
+    """MACs of ``step`` itself, without its bodies.
+
+    Raises:
+        Open: a size is not known, or the operator's cost is not known here.
+    """
+    formula = FORMULAS.get(step.op)
+    if formula is not None:
+        return formula(flow, step)
+    if step.op in OPEN:
+        raise Open
+    return 0
+
+
+def sizes(flow: Flow, step: Step, index: int, *, output: bool = False) -> tuple[int, ...]:
+    """Shape of an input (or output) of ``step``, every size known.
+
+    Raises:
+        Open: otherwise.
+    """
+    values = step.outputs if output else step.inputs
+    shape: Shape | None = flow.shape(values[index]) if index < len(values) else None
+    if shape is None:
+        raise Open
+    known = tuple(size for size in shape if size is not None and size >= 0)
+    if len(known) != len(shape):
+        raise Open
+    return known
+
+
+def convolution(weight: int) -> Formula:
+    """Each output element sums over the input channels of its group and the kernel.
+
+    ``|output| * (in / group) * |kernel|``; ``weight`` is the index of the weight input.
+    """
+
+    def formula(flow: Flow, step: Step) -> int:
+        out, kernel = sizes(flow, step, 0, output=True), sizes(flow, step, weight)
+        return math.prod(out) * math.prod(kernel[1:])
+
+    return formula
+
+
+def transposed_convolution(flow: Flow, step: Step) -> int:
+    """Each input element is spread over the output channels of its group and the kernel.
+
+    ``|input| * (out / group) * |kernel|``.
+    """
+    return math.prod(sizes(flow, step, 0)) * math.prod(sizes(flow, step, 1)[1:])
+
+
+def matrix_product(left: int) -> Formula:
+    """``|output| * k``, with ``k`` the last dimension of the left factor at input ``left``.
+
+    NumPy's rules: leading dimensions broadcast, vectors are rows or columns.
+    """
+
+    def formula(flow: Flow, step: Step) -> int:
+        factor = sizes(flow, step, left)
+        if not factor:
+            raise Open
+        return math.prod(sizes(flow, step, 0, output=True)) * factor[-1]
+
+    return formula
+
+
+def fused_matrix_product(flow: Flow, step: Step) -> int:
+    """``com.microsoft::FusedMatMul``: a product whose left factor may come transposed."""
+    factor = sizes(flow, step, 0)
+    if len(factor) < 2 or step.number("transBatchA", 0):
+        raise Open
+    inner = factor[-2] if step.number("transA", 0) else factor[-1]
+    return math.prod(sizes(flow, step, 0, output=True)) * inner
+
+
+def general_product(left: int) -> Formula:
+    """``m * n * k`` of ``Gemm``, whose left factor ``[m, k]`` may come transposed."""
+
+    def formula(flow: Flow, step: Step) -> int:
+        factor = sizes(flow, step, left)
+        if len(factor) != 2:
+            raise Open
+        inner = factor[0] if step.number("transA", 0) else factor[1]
+        return math.prod(sizes(flow, step, 0, output=True)) * inner
+
+    return formula
+
+
+def block_quantised_product(flow: Flow, step: Step) -> int:
+    """``com.microsoft::MatMulNBits``: rows of the left factor times attributes ``K`` and ``N``."""
+    inner, columns = step.number("K", 0), step.number("N", 0)
+    if inner <= 0 or columns <= 0:
+        raise Open
+    return math.prod(sizes(flow, step, 0)[:-1]) * inner * columns
+
+
+def recurrence(flow: Flow, step: Step) -> int:
+    """``RNN``, ``GRU``, ``LSTM``: every weight of input and state is used once a step and sample.
+
+    ``sequence * batch * (|W| + |R|)`` with ``W [directions, gates * hidden, input]`` and
+    ``R [directions, gates * hidden, hidden]``; the product of the first two dimensions of ``X`` is
+    the same in both layouts.
+    """
+    data = sizes(flow, step, 0)
+    if len(data) != 3:
+        raise Open
+    return data[0] * data[1] * (math.prod(sizes(flow, step, 1)) + math.prod(sizes(flow, step, 2)))
+
+
+def einstein_sum(flow: Flow, step: Step) -> int:
+    """``Einsum`` of one or two operands: the product of all sizes that appear, once each.
+
+    A single operand multiplies nothing. More operands depend on an order nobody fixed.
+    """
+    if len(step.inputs) < 2:
+        return 0
+    terms = step.text("equation").replace(" ", "").split("->")[0].split(",")
+    if len(step.inputs) > 2 or len(terms) != 2 or "." in "".join(terms):
+        raise Open
+    known: dict[str, int] = {}
+    for i, term in enumerate(terms):
+        shape = sizes(flow, step, i)
+        if len(shape) != len(term):
+            raise Open
+        for letter, size in zip(term, shape, strict=True):
+            known[letter] = max(size, known.get(letter, 1))
+    return math.prod(known.values())
+
+
+def attention(flow: Flow, step: Step) -> int:
+    """``Attention`` of ONNX 23: scores ``Q K^T`` and their product with ``V``.
+
+    ``batch * heads * q * kv * (d_qk + d_v)``, from ``[batch, heads, length, depth]`` or, with the
+    heads folded into it, ``[batch, length, heads * depth]``. A cache of past keys is open.
+    """
+    query, key, value = (sizes(flow, step, i) for i in range(3))
+    if len(step.inputs) > 4 and any(step.inputs[4:6]):
+        raise Open
+    if len(query) == 4:
+        return query[0] * query[1] * query[2] * key[2] * (query[3] + value[3])
+    if len(query) != 3:
+        raise Open
+    heads, kv_heads = step.number("q_num_heads", 1), step.number("kv_num_heads", 1)
+    depth = value[2] // max(kv_heads, 1) * heads
+    return query[0] * query[1] * key[1] * (query[2] + depth)
+
+
+def packed_attention(flow: Flow, step: Step) -> int:
+    """``com.microsoft::Attention``: one projection to Q, K and V, then scores and mixing.
+
+    ``X [batch, length, hidden]``, ``W [hidden, projected]``:
+    ``batch * length * |W| + 2 * batch * length^2 * projected / 3``. A past is open.
+    """
+    data, weight = sizes(flow, step, 0), sizes(flow, step, 1)
+    if len(data) != 3 or len(weight) != 2 or (len(step.inputs) > 4 and step.inputs[4] is not None):
+        raise Open
+    batch, length, _ = data
+    return batch * length * math.prod(weight) + 2 * batch * length * length * weight[1] // 3
+
+
+def multi_head_attention(flow: Flow, step: Step) -> int:
+    """``com.microsoft::MultiHeadAttention`` on separate ``[batch, length, hidden]`` tensors."""
+    if len(step.inputs) < 3 or any(value is not None for value in step.inputs[6:8]):
+        raise Open
+    query, key, value = (sizes(flow, step, i) for i in range(3))
+    if not len(query) == len(key) == len(value) == 3:
+        raise Open
+    return query[0] * query[1] * key[1] * (query[2] + value[2])
+
+
+FORMULAS: dict[str, Formula] = {
+    "Conv": convolution(1),
+    "ConvInteger": convolution(1),
+    "DeformConv": convolution(1),
+    "QLinearConv": convolution(3),
+    "com.microsoft::FusedConv": convolution(1),
+    "com.microsoft::QLinearConv": convolution(3),
+    "ConvTranspose": transposed_convolution,
+    "Gemm": general_product(0),
+    "com.microsoft::FusedGemm": general_product(0),
+    "com.microsoft::QGemm": general_product(0),
+    "MatMul": matrix_product(0),
+    "MatMulInteger": matrix_product(0),
+    "QLinearMatMul": matrix_product(0),
+    "com.microsoft::DynamicQuantizeMatMul": matrix_product(0),
+    "com.microsoft::MatMulIntegerToFloat": matrix_product(0),
+    "com.microsoft::FusedMatMul": fused_matrix_product,
+    "com.microsoft::MatMulNBits": block_quantised_product,
+    "Einsum": einstein_sum,
+    "RNN": recurrence,
+    "GRU": recurrence,
+    "LSTM": recurrence,
+    "Attention": attention,
+    "com.microsoft::Attention": packed_attention,
+    "com.microsoft::MultiHeadAttention": multi_head_attention,
+}
+
+#: Operators that multiply much and whose count is not written down here.
+OPEN = frozenset(
+    {
+        "com.microsoft::BeamSearch",
+        "com.microsoft::DecoderAttention",
+        "com.microsoft::DecoderMaskedMultiHeadAttention",
+        "com.microsoft::DecoderMaskedSelfAttention",
+        "com.microsoft::DynamicQuantizeLSTM",
+        "com.microsoft::GreedySearch",
+        "com.microsoft::GroupQueryAttention",
+        "com.microsoft::LongformerAttention",
+        "com.microsoft::MoE",
+        "com.microsoft::NhwcFusedConv",
+        "com.microsoft::PackedAttention",
+        "com.microsoft::PackedMultiHeadAttention",
+        "com.microsoft::PagedAttention",
+        "com.microsoft::QAttention",
+        "com.microsoft::QMoE",
+        "com.microsoft::Sampling",
+        "com.microsoft::SparseAttention",
+        "com.microsoft::WhisperBeamSearch",
+        "com.microsoft::WordConvEmbedding",
+    }
+)

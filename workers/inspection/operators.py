@@ -1,0 +1,107 @@
+"""Which operators a model uses, and whether anything here could run them."""
+
+import re
+from collections import Counter
+
+import onnx
+from onnx import defs
+
+from workers.inspection.errors import InspectionError, invalid, printable
+from workers.inspection.flow import Flow
+from workers.inspection.walk import all_nodes
+
+#: The oldest operator set that ONNX Runtime and the compilers behind the hub still read.
+OLDEST_OPSET = 7
+#: Domains defined by ONNX, whose operators are all known here, with their newest version.
+STANDARD: dict[str, int] = {
+    "": defs.onnx_opset_version(),
+    "ai.onnx": defs.onnx_opset_version(),
+    "ai.onnx.ml": defs.onnx_ml_opset_version(),
+    "ai.onnx.preview": 1,
+    "ai.onnx.preview.training": 1,
+    "ai.onnx.training": 1,
+}
+#: Domains of ONNX Runtime's own operators: it says itself which of them it knows.
+CONTRIBUTED = frozenset(
+    {
+        "com.microsoft",
+        "com.microsoft.experimental",
+        "com.microsoft.nchwc",
+        "com.ms.internal.nhwc",
+        "org.pytorch.aten",
+    }
+)
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.:\-]{0,127}")
+
+
+def check_operators(model: onnx.ModelProto, shown: str) -> None:
+    """Refuse what no backend of the hub could run.
+
+    Raises:
+        InspectionError: ``operator_unsupported`` (unknown operator, domain or version), or
+            ``onnx_invalid`` (a name that is none).
+    """
+    versions = {opset.domain: opset.version for opset in model.opset_import}
+    for domain, version in versions.items():
+        _check_version(domain, version, shown)
+    local = {(function.domain, function.name) for function in model.functions}
+    for function in model.functions:
+        versions |= {
+            opset.domain: opset.version
+            for opset in function.opset_import
+            if opset.domain not in versions
+        }
+    kinds = {(node.domain, node.op_type) for node in all_nodes(model)}
+    for domain, op_type in sorted(kinds - local):
+        _check_operator(domain, op_type, versions, shown)
+
+
+def histogram(flow: Flow) -> dict[str, int]:
+    """Operator to count, most frequent first; subgraphs count, and functions as what they do."""
+    counts = Counter(step.op for step in flow.steps())
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _check_version(domain: str, version: int, shown: str) -> None:
+    newest = STANDARD.get(domain)
+    if newest is not None and version > newest:
+        raise InspectionError(
+            "operator_unsupported",
+            f"{shown} uses version {version} of the operator set {domain or 'ai.onnx'!r}; "
+            f"the newest known here is {newest}.",
+            "Export it for an older operator set.",
+        )
+    if domain in {"", "ai.onnx"} and version < OLDEST_OPSET:
+        raise InspectionError(
+            "operator_unsupported",
+            f"{shown} uses operator set {version}; {OLDEST_OPSET} is the oldest read here.",
+            "Convert it with onnx.version_converter.convert_version.",
+        )
+
+
+def _check_operator(domain: str, op_type: str, versions: dict[str, int], shown: str) -> None:
+    if not _IDENTIFIER.fullmatch(op_type) or (domain and not _IDENTIFIER.fullmatch(domain)):
+        raise invalid(shown, f"{op_type!r} of {domain!r} is no operator's name.")
+    if domain in CONTRIBUTED:
+        return
+    standard = "" if domain == "ai.onnx" else domain
+    version = versions.get(domain, versions.get(standard))
+    if standard in STANDARD:
+        if version is None:
+            raise invalid(shown, f"it uses {op_type} but imports no operator set {domain!r}.")
+        if _is_known(standard, op_type, version):
+            return
+    name = op_type if not standard else f"{domain}::{op_type}"
+    raise InspectionError(
+        "operator_unsupported",
+        f"{shown} uses the operator {printable(name)!r}"
+        + (f", which operator set {version} does not have." if standard in STANDARD else "."),
+        "Export it with standard operators, or publish its definition as an ONNX function.",
+    )
+
+
+def _is_known(domain: str, op_type: str, version: int) -> bool:
+    try:
+        return not defs.get_schema(op_type, version, domain).deprecated
+    except defs.SchemaError:
+        return False

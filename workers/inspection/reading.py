@@ -1,0 +1,150 @@
+"""From bytes to a protobuf message, telling "not ONNX" from "ONNX, cut off".
+
+A protobuf file has no magic number, no length and no checksum. It is a sequence of fields, each a
+tag (field number and wire type) and a value; writers emit fields in the order of their numbers::
+
+    08 07                 field 1, varint: ir_version = 7
+    12 07 70 79 74 ...    field 2, 7 bytes: producer_name
+    3a 91 a2 04 ...       field 7, 69,905 bytes: graph
+    42 02 10 11           field 8, 2 bytes: opset_import
+
+So a file that begins with a sane ir_version and whose last field promises more bytes than there
+are was cut off, and so was one that ends before the operator sets, which follow the graph.
+"""
+
+import os
+import stat
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from workers.inspection.errors import InspectionError
+
+#: protobuf's own limit on a message, in bytes.
+MAX_BYTES = 2**31 - 1
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_IR_VERSION, _GRAPH, _OPSET_IMPORT = 1, 7, 8
+#: ModelProto's fields and their wire types, from onnx.proto.
+_FIELDS: dict[int, int] = {
+    field.number: _VARINT if field.cpp_type == field.CPPTYPE_INT64 else _BYTES
+    for field in onnx.ModelProto.DESCRIPTOR.fields
+}
+_UPLOAD_AGAIN = "Upload the file again, and compare its size with the original."
+
+#: How files begin that people take for ONNX.
+_OTHERS: tuple[tuple[bytes, str], ...] = (
+    (b"version https://git-lfs", "a Git LFS pointer, not the file it points to"),
+    (b"PK\x03\x04", "a zip archive (PyTorch saves such files)"),
+    (b"\x80", "a Python pickle"),
+    (b"\x89HDF\r\n", "an HDF5 file (Keras saves such files)"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"GGUF", "a GGUF file"),
+    (b"<", "a web page or another XML file"),
+    (b"{", "a JSON file"),
+)
+
+
+def read_model(path: Path, shown: str) -> onnx.ModelProto:
+    """Parse the regular file at ``path``, called ``shown`` in errors; no external data is read.
+
+    Raises:
+        InspectionError: ``onnx_unreadable``, ``onnx_truncated`` or ``onnx_invalid`` (too large).
+    """
+    data = _read(path, shown)
+    fields, intact = scan(data)
+    begins_well = _begins_like_onnx(data)
+    if not intact and begins_well:
+        raise InspectionError(
+            "onnx_truncated", f"{shown} ends in the middle of its data.", _UPLOAD_AGAIN
+        )
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(data)
+    except (DecodeError, RuntimeError, ValueError) as error:
+        if not begins_well:
+            raise _foreign(data, shown) from error
+        raise InspectionError(
+            "onnx_unreadable", f"{shown} is damaged: its data do not parse.", _UPLOAD_AGAIN
+        ) from error
+    if not {_GRAPH, _OPSET_IMPORT} <= fields:
+        if not begins_well:
+            raise _foreign(data, shown)
+        missing = "graph" if _GRAPH not in fields else "operator sets"
+        raise InspectionError(
+            "onnx_truncated", f"{shown} ends before its {missing}.", _UPLOAD_AGAIN
+        )
+    return model
+
+
+def scan(data: bytes) -> tuple[set[int], bool]:
+    """Numbers of the top-level fields of a model, and whether the last one is complete.
+
+    Stops at the first field that no model has; what comes before still counts.
+    """
+    fields: set[int] = set()
+    at = 0
+    while at < len(data):
+        tag = _varint(data, at)
+        if tag is None:
+            return fields, False
+        (number, wire), at = (tag[0] >> 3, tag[0] & 7), tag[1]
+        if _FIELDS.get(number) != wire:
+            return fields, True
+        value = _varint(data, at)
+        if value is None:
+            return fields, False
+        at = value[1] + (value[0] if wire == _BYTES else 0)
+        if at > len(data):
+            return fields, False
+        fields.add(number)
+    return fields, True
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int] | None:
+    """Value and following position of the base-128 number at ``at``; ``None`` if cut off."""
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= len(data):
+            return None
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+    return value, at
+
+
+def _begins_like_onnx(data: bytes) -> bool:
+    """Whether the first field is an ir_version that exists or soon may; so does a cut-off one."""
+    return data[:1] in {b"", b"\x08"} and (len(data) < 2 or 0 < data[1] < 64)
+
+
+def _read(path: Path, shown: str) -> bytes:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise InspectionError(
+            "onnx_unreadable", f"{shown} cannot be opened.", "Publish a regular file."
+        ) from error
+    with os.fdopen(handle, "rb") as stream:
+        status = os.fstat(handle)
+        # A pipe or a device would never end.
+        if not stat.S_ISREG(status.st_mode):
+            raise InspectionError("onnx_unreadable", f"{shown} is not a regular file.")
+        if status.st_size > MAX_BYTES:
+            raise InspectionError(
+                "onnx_invalid",
+                f"{shown} is larger than 2 GiB, which no ONNX file can be.",
+                "Save it with external data (onnx.save_model(..., save_as_external_data=True)).",
+            )
+        return stream.read()
+
+
+def _foreign(data: bytes, shown: str) -> InspectionError:
+    kind = next((kind for start, kind in _OTHERS if data.startswith(start)), "not an ONNX model")
+    return InspectionError(
+        "onnx_unreadable",
+        f"{shown} is {kind}.",
+        "Export the model to ONNX, and publish that file.",
+    )

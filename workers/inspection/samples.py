@@ -1,0 +1,151 @@
+"""Test tensors of a revision: ``samples.npz``, a zip archive of NumPy arrays.
+
+Arrays are named ``inputs/<tensor>``, ``outputs/<tensor>`` and ``labels``; their first axis counts
+samples. Only headers are understood here. Data are read through once in small pieces, which finds
+truncation and flipped bits by the archive's checksums and needs no memory.
+"""
+
+import math
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from workers.inspection.errors import InspectionError, printable
+
+NAME = "samples.npz"
+MAX_ARRAYS = 1024
+#: Uncompressed; what a build is checked on is far less.
+MAX_BYTES = 4 * 2**30
+_PIECE = 2**20
+_HINT = "Write it with numpy.savez, with numeric arrays inputs/<tensor>, outputs/<tensor>, labels."
+
+
+@dataclass(frozen=True, slots=True)
+class SampleFacts:
+    """What the samples are.
+
+    Attributes:
+        arrays: Name to ``{"dtype", "shape"}``.
+        count: Number of samples.
+        labels: Whether true labels are there, so that accuracy can be measured.
+        outputs: Whether the publisher's own outputs are there.
+        problems: Why the samples do not fit the signature; empty if they do.
+    """
+
+    path: str
+    arrays: dict[str, dict[str, Any]]
+    count: int
+    labels: bool
+    outputs: bool
+    problems: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "fits": not self.problems}
+
+
+def read_samples(path: Path, signature: Mapping[str, Any]) -> SampleFacts:
+    """Describe the archive at ``path``, and compare it with the model's ``signature``.
+
+    Raises:
+        InspectionError: ``samples_unreadable``.
+    """
+    try:
+        arrays = _headers(path)
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        OSError,
+        ValueError,
+        RuntimeError,
+        NotImplementedError,
+    ) as error:
+        raise _unreadable(str(error)) from error
+    rows = {shape[0] if shape else 0 for _, shape in arrays.values()}
+    problems = _misfits(arrays, signature)
+    if len(rows) > 1:
+        problems.append(f"arrays have different numbers of samples: {sorted(rows)}")
+    return SampleFacts(
+        path=NAME,
+        arrays={
+            name: {"dtype": dtype, "shape": list(shape)} for name, (dtype, shape) in arrays.items()
+        },
+        count=min(rows, default=0),
+        labels="labels" in arrays,
+        outputs=any(name.startswith("outputs/") for name in arrays),
+        problems=[printable(problem) for problem in problems],
+    )
+
+
+def _headers(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
+    found: dict[str, tuple[str, tuple[int, ...]]] = {}
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        if len(members) > MAX_ARRAYS or sum(m.file_size for m in members) > MAX_BYTES:
+            raise ValueError(f"more than {MAX_ARRAYS} arrays or {MAX_BYTES >> 30} GiB")
+        for member in members:
+            name = member.filename.removesuffix(".npy")
+            if name == member.filename or name in found or not name.isprintable():
+                raise ValueError(f"{member.filename!r} is not an array with a name of its own")
+            with archive.open(member) as stream:
+                found[name] = _read_array(stream, name)
+    return found
+
+
+def _read_array(stream: IO[bytes], name: str) -> tuple[str, tuple[int, ...]]:
+    version = np.lib.format.read_magic(stream)
+    read_header = (
+        np.lib.format.read_array_header_1_0
+        if version == (1, 0)
+        else np.lib.format.read_array_header_2_0
+    )
+    shape, _, dtype = read_header(stream)
+    if dtype.hasobject:
+        raise ValueError(f"{name!r} holds Python objects, which are never unpickled here")
+    # Read on to the end: the archive checks its checksum only there.
+    held = sum(len(piece) for piece in iter(lambda: stream.read(_PIECE), b""))
+    if held != math.prod(shape) * dtype.itemsize:
+        raise ValueError(f"{name!r} has another size than its header says")
+    return dtype.name, tuple(shape)
+
+
+def _misfits(
+    arrays: Mapping[str, tuple[str, tuple[int, ...]]], signature: Mapping[str, Any]
+) -> list[str]:
+    problems: list[str] = []
+    for side in ("inputs", "outputs"):
+        wanted = {f"{side}/{tensor['name']}": tensor for tensor in signature[side]}
+        if side == "inputs":
+            problems += [f"{name} is missing" for name in wanted if name not in arrays]
+        for name, (dtype, shape) in arrays.items():
+            if name in wanted:
+                problems += _misfit(name, dtype, shape, wanted[name])
+            elif name.startswith(f"{side}/"):
+                problems.append(f"{name} is no tensor of the model")
+    if "labels" in arrays:
+        dtype, shape = arrays["labels"]
+        if len(shape) != 1 or not dtype.startswith(("int", "uint")):
+            problems.append(f"labels are {dtype}{list(shape)}, not one integer per sample")
+    return problems
+
+
+def _misfit(name: str, dtype: str, shape: tuple[int, ...], tensor: Mapping[str, Any]) -> list[str]:
+    """A row is one sample of a batch, or one whole input: both are read."""
+    wanted = tensor["shape"]
+    if dtype != tensor["dtype"]:
+        return [f"{name} is {dtype}, the model has {tensor['dtype']}"]
+    rank = len(wanted)
+    inner = wanted if len(shape) == rank + 1 else wanted[1:]
+    fits = len(shape) in {rank, rank + 1} and all(
+        isinstance(size, str) or size == have for size, have in zip(inner, shape[1:], strict=True)
+    )
+    return [] if fits else [f"{name} has shape {list(shape)}, the model has {wanted}"]
+
+
+def _unreadable(what: str) -> InspectionError:
+    return InspectionError("samples_unreadable", f"{NAME}: {printable(what)}.", _HINT)

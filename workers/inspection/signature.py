@@ -1,0 +1,90 @@
+"""Tensor signature of a model: what a caller gives and gets, in the order of the file.
+
+``{"inputs": [{"name", "dtype", "shape"}], "outputs": [...]}``, where a dimension is an integer or a
+name. Equal names are equal sizes; a dynamic dimension without a name gets one of its own
+(``unnamed_0``, ``unnamed_1``...), so that nobody takes two of them for the same. A tensor of
+unknown rank has the one dimension ``...``; what is not a tensor (sequences, maps) has a compound
+dtype and no dimensions.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import onnx
+from onnx import TypeProto, ValueInfoProto
+
+from workers.inspection.dtypes import name_of
+from workers.inspection.skeleton import with_shapes
+
+UNKNOWN_RANK = "..."
+
+
+def signature(model: onnx.ModelProto) -> dict[str, Any]:
+    """The signature of ``model``; initializers that double as inputs are not inputs.
+
+    Outputs that the file leaves open are filled in by shape inference.
+    """
+    graph = model.graph
+    stored = {tensor.name for tensor in graph.initializer}
+    stored |= {sparse.values.name for sparse in graph.sparse_initializer}
+    outputs = graph.output
+    if any(_is_open(value) for value in outputs):
+        outputs = with_shapes(model, dynamic=None).graph.output
+    fresh = _fresh_names([*graph.input, *outputs])
+    return {
+        "inputs": [_tensor(v, fresh) for v in graph.input if v.name not in stored],
+        "outputs": [_tensor(v, fresh) for v in outputs],
+    }
+
+
+def _tensor(value: ValueInfoProto, fresh: Iterator[str]) -> dict[str, Any]:
+    kind = value.type.WhichOneof("value")
+    if kind != "tensor_type":
+        return {"name": value.name, "dtype": _compound(value.type), "shape": []}
+    tensor = value.type.tensor_type
+    shape: list[int | str] = [UNKNOWN_RANK]
+    if tensor.HasField("shape"):
+        # Exporters of old wrote -1 for an open dimension.
+        shape = [
+            dim.dim_value
+            if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0
+            else dim.dim_param or next(fresh)
+            for dim in tensor.shape.dim
+        ]
+    return {"name": value.name, "dtype": name_of(tensor.elem_type), "shape": shape}
+
+
+def _compound(kind: TypeProto) -> str:
+    """``sequence(float32)``, ``map(int64,float32)``, ``optional(...)``, ``sparse(float32)``."""
+    match kind.WhichOneof("value"):
+        case "tensor_type":
+            return name_of(kind.tensor_type.elem_type)
+        case "sparse_tensor_type":
+            return f"sparse({name_of(kind.sparse_tensor_type.elem_type)})"
+        case "sequence_type":
+            return f"sequence({_compound(kind.sequence_type.elem_type)})"
+        case "optional_type":
+            return f"optional({_compound(kind.optional_type.elem_type)})"
+        case "map_type":
+            key = name_of(kind.map_type.key_type)
+            return f"map({key},{_compound(kind.map_type.value_type)})"
+        case _:
+            return "unknown"
+
+
+def _is_open(value: ValueInfoProto) -> bool:
+    """Whether inference could say more about ``value`` than the file does."""
+    if value.type.WhichOneof("value") not in {"tensor_type", None}:
+        return False
+    tensor = value.type.tensor_type
+    return not tensor.HasField("shape") or any(
+        dim.WhichOneof("value") is None or (not dim.dim_param and dim.dim_value < 0)
+        for dim in tensor.shape.dim
+    )
+
+
+def _fresh_names(values: Iterable[ValueInfoProto]) -> Iterator[str]:
+    taken = {dim.dim_param for v in values for dim in v.type.tensor_type.shape.dim}
+    candidates = (f"unnamed_{i}" for i in itertools.count())
+    return (name for name in candidates if name not in taken)

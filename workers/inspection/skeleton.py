@@ -1,0 +1,110 @@
+"""A model without its weights: small enough to copy, inline and infer shapes on, whatever its size.
+
+Tensors above :data:`KEEP_BYTES` lose their bytes and keep shape and type; smaller ones are kept,
+since they may be sizes, axes or indices that shape the computation. Functions are inlined, so that
+a model written with functions reads as the same model written without.
+"""
+
+from collections.abc import Sequence
+
+import onnx
+from google.protobuf.message import Error as ProtobufError
+from onnx import inliner, shape_inference
+
+from workers.inspection.dtypes import STRUCTURAL
+from workers.inspection.external import ExternalBytes
+from workers.inspection.walk import tensors_of
+
+#: Largest tensor kept: 128 sizes, more than any rank; weights of so few elements cost nothing.
+KEEP_BYTES = 1024
+_DATA_FIELDS = (
+    "raw_data",
+    "float_data",
+    "int32_data",
+    "string_data",
+    "int64_data",
+    "double_data",
+    "uint64_data",
+)
+#: What the C++ parts of onnx raise on models they cannot handle; their own exception classes
+#: derive from Exception directly and are not all public.
+OnnxFailure = (
+    RuntimeError,
+    ValueError,
+    TypeError,
+    IndexError,
+    KeyError,
+    ProtobufError,
+    shape_inference.InferenceError,
+    onnx.checker.ValidationError,
+    onnx.defs.SchemaError,
+)
+
+
+def strip(model: onnx.ModelProto, external: Sequence[ExternalBytes]) -> None:
+    """Take the weights out of ``model``, and its small external tensors in."""
+    for found in external:
+        tensor = found.tensor
+        tensor.ClearField("external_data")
+        tensor.ClearField("data_location")
+        tensor.raw_data = found.read() if found.length <= KEEP_BYTES else b""
+    for tensor in tensors_of(model):
+        if sum(_held_bytes(tensor, name) for name in _DATA_FIELDS) > KEEP_BYTES:
+            for name in _DATA_FIELDS:
+                tensor.ClearField(name)
+            tensor.raw_data = b""
+
+
+def inlined(model: onnx.ModelProto) -> onnx.ModelProto | None:
+    """``model`` with every function call replaced by the function's nodes.
+
+    Returns:
+        ``None`` if a function was written for other operator sets than the model.
+    """
+    if not model.functions:
+        return model
+    try:
+        flat: onnx.ModelProto = inliner.inline_local_functions(model)
+    except OnnxFailure:
+        return None
+    return None if flat.functions else flat
+
+
+def with_shapes(model: onnx.ModelProto, *, dynamic: int | None) -> onnx.ModelProto:
+    """``model`` with every shape that ONNX's own inference can tell.
+
+    Args:
+        dynamic: Size to put in place of every open dimension of the inputs; ``None`` leaves them
+            open. Declared shapes of intermediate tensors and outputs then give way too.
+
+    Only shapes are propagated, never values of tensors above a few elements, so nothing grows with
+    the sizes a file claims.
+    """
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    if dynamic is not None:
+        del copy.graph.value_info[:]
+        for value in copy.graph.output:
+            if value.type.WhichOneof("value") == "tensor_type":
+                value.type.tensor_type.ClearField("shape")
+        for value in copy.graph.input:
+            for dim in value.type.tensor_type.shape.dim:
+                if dim.WhichOneof("value") != "dim_value" or dim.dim_value < 0:
+                    dim.dim_value = dynamic
+    for propagate in (True, False):
+        try:
+            inferred: onnx.ModelProto = shape_inference.infer_shapes(copy, data_prop=propagate)
+        except OnnxFailure:
+            continue
+        return inferred
+    return copy
+
+
+def _held_bytes(tensor: onnx.TensorProto, name: str) -> int:
+    """About how many bytes the field ``name`` of ``tensor`` takes."""
+    value = getattr(tensor, name)
+    if name == "raw_data":
+        return len(value)
+    if name == "string_data":
+        return sum(map(len, value))
+    return 4 * len(value) if tensor.data_type not in STRUCTURAL else 8 * len(value)

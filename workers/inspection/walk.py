@@ -1,0 +1,74 @@
+"""Everything inside a raw protobuf model, without recursion: nesting is the stranger's choice."""
+
+from collections.abc import Iterator
+
+import onnx
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+
+
+def nodes_of(roots: list[GraphProto] | list[NodeProto]) -> Iterator[NodeProto]:
+    """All nodes of graphs, or of a function's body, subgraphs included."""
+    stack: list[GraphProto | NodeProto] = list(roots)
+    while stack:
+        item = stack.pop()
+        if isinstance(item, NodeProto):
+            yield item
+            stack.extend(graph for attribute in item.attribute for graph in graphs_in(attribute))
+        else:
+            stack.extend(item.node)
+
+
+def graphs_of(model: onnx.ModelProto) -> Iterator[GraphProto]:
+    """Every graph of the model: main, training, and subgraphs of those and of functions."""
+    roots = [model.graph]
+    for info in model.training_info:
+        roots += [info.initialization, info.algorithm]
+    yield from roots
+    for node in all_nodes(model):
+        for attribute in node.attribute:
+            yield from graphs_in(attribute)
+
+
+def all_nodes(model: onnx.ModelProto) -> Iterator[NodeProto]:
+    """Every node of the model: of main and training graphs and of functions, at any depth."""
+    roots = [model.graph]
+    for info in model.training_info:
+        roots += [info.initialization, info.algorithm]
+    yield from nodes_of(roots)
+    for function in model.functions:
+        yield from nodes_of(list(function.node))
+
+
+def graphs_in(attribute: AttributeProto) -> list[GraphProto]:
+    """The graphs an attribute holds; most hold none."""
+    found = list(attribute.graphs)
+    if attribute.HasField("g"):
+        found.append(attribute.g)
+    return found
+
+
+def tensors_of(model: onnx.ModelProto) -> Iterator[TensorProto]:
+    """Every tensor of the model: initializers, attributes, and the parts of sparse ones."""
+    for graph in graphs_of(model):
+        yield from graph.initializer
+        for sparse in graph.sparse_initializer:
+            yield sparse.values
+            yield sparse.indices
+    for node in all_nodes(model):
+        for attribute in node.attribute:
+            yield from _tensors_in(attribute)
+    for function in model.functions:
+        for attribute in function.attribute_proto:
+            yield from _tensors_in(attribute)
+
+
+def _tensors_in(attribute: AttributeProto) -> Iterator[TensorProto]:
+    if attribute.HasField("t"):
+        yield attribute.t
+    yield from attribute.tensors
+    sparse = list(attribute.sparse_tensors)
+    if attribute.HasField("sparse_tensor"):
+        sparse.append(attribute.sparse_tensor)
+    for tensor in sparse:
+        yield tensor.values
+        yield tensor.indices
