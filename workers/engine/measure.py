@@ -155,8 +155,8 @@ def _enough(rounds: Rounds, first: int, rule: Rule, spent_s: float) -> bool:
         rounds.pruned = bool(np.min(round_ratios(rounds.blocks[first:])) > bar)
     if rounds.pruned or spent_s * (done + 1) / done > rule.seconds:
         return True
-    used = without(rounds.blocks, rounds.contended)
-    return len(used) >= FEWEST_ROUNDS and half_width(ratio_interval(used)) <= rule.half_width
+    undisturbed = len(rounds.blocks) - len(rounds.contended)
+    return undisturbed >= FEWEST_ROUNDS and half_width(rounds.ratio()) <= rule.half_width
 
 
 class _Pair:

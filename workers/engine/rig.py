@@ -158,11 +158,15 @@ class Rig:
             detail=detail,
         )
 
-    def headline(self, trial: Trial, build: BuildResult | None, processes: int) -> Headline:
+    def headline(
+        self, trial: Trial, build: BuildResult | None, *, processes: int, wanted: float
+    ) -> Headline:
         """Check a trial's candidate and measure it in fresh processes of both sides.
 
         Args:
             build: The trial's build where its files still exist; else it is built again.
+            processes: At most so many of each side.
+            wanted: Relative half-width of the ratio's interval that ends it earlier.
 
         Raises:
             CandidateFailed: it does not build or run this time.
@@ -174,9 +178,8 @@ class Rig:
         build = build or self._device.build(candidate.backend, candidate.options)
         if build.outcome != "measured":
             raise CandidateFailed(build.outcome, build.detail)
-        budget = self._ticket.budget
-        wanted = budget.headline_half_width
-        rule = Rule(wanted, budget.seconds_per_measurement, rounds=HEADLINE_ROUNDS)
+        seconds = self._ticket.budget.seconds_per_measurement
+        rule = Rule(wanted, seconds, rounds=HEADLINE_ROUNDS)
         rounds = Rounds()
         checked: Checked | None = None
         for process in range(processes):

@@ -15,7 +15,7 @@ from workers.engine.ports import Backend, Clock, Device, Progress, RecordStore
 from workers.engine.rig import Headline, Rig
 from workers.engine.samples import TestSet
 from workers.engine.strategies import Strategy, make_strategy
-from workers.engine.types import TOLERANCES, Candidate, Ticket, Tolerance, Trial
+from workers.engine.types import TOLERANCES, Budget, Candidate, Ticket, Tolerance, Trial
 
 #: The baseline against itself only shows that the machine is sane; two processes show it.
 BASELINE_PROCESSES = 2
@@ -91,9 +91,14 @@ def tune(
             for build in ledger.add(trial):
                 device.discard(build)
 
-        headlines = _headlines(rig, ledger, ticket.budget.headline_processes, say)
+        headlines = _headlines(rig, ledger, ticket.budget, say)
         say("headline", len(headlines), len(headlines), "measuring the baseline against itself")
-        baseline = rig.headline(ledger.baseline_trial(), rig.baseline_build, BASELINE_PROCESSES)
+        baseline = rig.headline(
+            ledger.baseline_trial(),
+            rig.baseline_build,
+            processes=BASELINE_PROCESSES,
+            wanted=ticket.budget.half_width,
+        )
         return SearchResult(
             tuple(ledger.trials),
             tuple(headlines),
@@ -104,13 +109,20 @@ def tune(
         )
 
 
-def _headlines(rig: Rig, ledger: Ledger, processes: int, say: Progress) -> list[Headline]:
+def _headlines(rig: Rig, ledger: Ledger, budget: Budget, say: Progress) -> list[Headline]:
     headlines: list[Headline] = []
     finalists = ledger.finalists()
     for done, trial in enumerate(finalists):
         say("headline", done, len(finalists), _name(trial.candidate))
         try:
-            headlines.append(rig.headline(trial, ledger.build_of(trial), processes))
+            headlines.append(
+                rig.headline(
+                    trial,
+                    ledger.build_of(trial),
+                    processes=budget.headline_processes,
+                    wanted=budget.headline_half_width,
+                )
+            )
         except (CandidateFailed, WrongOutput) as error:
             say("headline", done, len(finalists), f"{_name(trial.candidate)} failed: {error}")
     return headlines

@@ -1,0 +1,45 @@
+"""Record stores without a hub."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from workers.engine.ports import RecordStore
+from workers.engine.stores import JsonLinesStore, MemoryStore
+from workers.engine.types import Prior
+from workers.testing.store_contract import StoreContract, make_trial
+
+
+class TestMemoryStore(StoreContract):
+    @pytest.fixture(autouse=True)
+    def _forget(self) -> None:
+        self.store: MemoryStore | None = None
+
+    def make(self, history: Sequence[Prior] = ()) -> RecordStore:
+        self.store = self.store or MemoryStore(history)
+        return self.store
+
+
+class TestJsonLinesStore(StoreContract):
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self.path = tmp_path / "trials.jsonl"
+
+    def make(self, history: Sequence[Prior] = ()) -> RecordStore:
+        return JsonLinesStore(self.path, history)
+
+    def test_a_line_cut_off_by_a_crash_is_dropped_and_written_over(self) -> None:
+        self.make().add(make_trial(0))
+        whole = self.path.read_bytes()
+        self.path.write_bytes(whole + whole[:-10])
+        reopened = self.make()
+        assert [trial.number for trial in reopened.trials()] == [0]
+        reopened.add(make_trial(1))
+        assert [trial.number for trial in self.make().trials()] == [0, 1]
+
+    def test_a_trial_is_one_line_of_json_without_machine_paths(self) -> None:
+        self.make().add(make_trial(0))
+        (line,) = self.path.read_text().splitlines()
+        assert "directory" not in json.loads(line)["build"]
