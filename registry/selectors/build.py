@@ -106,6 +106,10 @@ def best_build(
             others = [build for build in accepted if build != best]
             others.sort(key=lambda build: (*_closest_first(build.target), build.ratio, build.pk))
             return BuildChoice(best, _reason(best, tolerance), others)
+    if accepted:
+        return BuildChoice(
+            None, "None of the builds this machine can load is proven faster than the baseline."
+        )
     return BuildChoice(None, f"No build for this machine is within tolerance {tolerance!r}.")
 
 

@@ -95,7 +95,7 @@ def _checked(document: dict[str, Any]) -> dict[str, Any]:
     """The document with its ``record_id``, once it agrees with the schema and with itself."""
     try:
         own_id = schemas.record_id(document)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise _refusal({"$": str(error)}) from error
     named = {"record_id": own_id} | document
     if problems := schemas.bench_problems(named) or _contradictions(named):

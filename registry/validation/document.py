@@ -15,7 +15,7 @@ def check_json(value: dict[str, Any]) -> dict[str, Any]:
     """
     try:
         text = json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise Invalid("invalid_request", f"That cannot be stored as JSON: {error}.") from error
     # The text, but for an escaped backslash before it, can only come from the character itself.
     if "\\u0000" in text.replace("\\\\", ""):
