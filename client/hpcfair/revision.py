@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hpcfair.mlmodel import address
 from hpcfair.transport import Transport, pages, quoted
-from hpcfair.types import File, Revision
+from hpcfair.types import Revision
 
 
 def revision(http: Transport, name: str, rev: str) -> Revision:
@@ -45,8 +45,3 @@ def commit(
     operations += [{"op": "delete", "path": path} for path in delete]
     body = {"branch": branch, "message": message, "parent": parent, "operations": operations}
     return Revision.from_json(http.post(f"{address(name)}/commits", body))
-
-
-def file_url(name: str, file: File, oid: str) -> str:
-    """Where the hub serves a file of a revision."""
-    return f"{address(name)}/files/{quoted(file.path)}?revision={oid}"

@@ -2,14 +2,13 @@
 
 import shutil
 import uuid
-from dataclasses import replace
 from pathlib import Path
 
 from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
 from hpcfair.mlmodel import info
 from hpcfair.paths import safe_join
-from hpcfair.revision import file_url, revision
+from hpcfair.revision import revision
 from hpcfair.transport import Transport
 from hpcfair.types import Revision
 
@@ -19,8 +18,7 @@ def snapshot(
 ) -> tuple[Revision, Path]:
     """A revision and the folder in the cache that holds its files; they are not to be changed."""
     found = revision(http, name, rev or info(http, name).default_branch)
-    files = [replace(file, url=file_url(name, file, found.oid)) for file in found.files]
-    return found, fetch_tree(http, cache, files, what=name)
+    return found, fetch_tree(http, cache, found.files, what=name)
 
 
 def pull(
