@@ -84,21 +84,9 @@ def best_build(
         tolerance: Laxest precision class the user accepts.
     """
     graph = graph_of(revision)
-    if graph is None:
-        return BuildChoice(None, "Nothing is known of this revision's network: not inspected yet.")
-    published = list(_published(graph))
-    if not published:
-        return BuildChoice(None, "Nothing is published for this revision yet: not tuned yet.")
+    published = list(_published(graph)) if graph else []
     fitting = [build for build in published if _fits(build.target, architecture, features)]
-    if not fitting:
-        slugs = ", ".join(sorted({build.target.slug for build in published}))
-        return BuildChoice(
-            None, f"No target fits this {architecture} machine; there are builds for {slugs}."
-        )
     loadable = [build for build in fitting if build.runtime in runtimes]
-    if not loadable:
-        names = ", ".join(sorted({build.runtime for build in fitting}))
-        return BuildChoice(None, f"The builds for this machine need a runtime it lacks: {names}.")
     accepted = [build for build in loadable if tolerance in _accepting(build.tolerance)]
     for target in sorted({build.target for build in accepted}, key=_closest_first):
         best = best_of(build for build in accepted if build.target == target)
@@ -106,11 +94,21 @@ def best_build(
             others = [build for build in accepted if build != best]
             others.sort(key=lambda build: (*_closest_first(build.target), build.ratio, build.pk))
             return BuildChoice(best, _reason(best, tolerance), others)
-    if accepted:
-        return BuildChoice(
-            None, "None of the builds this machine can load is proven faster than the baseline."
-        )
-    return BuildChoice(None, f"No build for this machine is within tolerance {tolerance!r}.")
+    if graph is None:
+        reason = "Nothing is known of this revision's network: not inspected yet."
+    elif not published:
+        reason = "Nothing is published for this revision yet: not tuned yet."
+    elif not fitting:
+        slugs = ", ".join(sorted({build.target.slug for build in published}))
+        reason = f"No target fits this {architecture} machine; there are builds for {slugs}."
+    elif not loadable:
+        names = ", ".join(sorted({build.runtime for build in fitting}))
+        reason = f"The builds for this machine need a runtime it lacks: {names}."
+    elif not accepted:
+        reason = f"No build for this machine is within tolerance {tolerance!r}."
+    else:
+        reason = "None of the builds this machine can load is proven faster than the baseline."
+    return BuildChoice(None, reason)
 
 
 def best_of(builds: Iterable[Build]) -> Build | None:

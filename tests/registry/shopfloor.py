@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.utils import timezone
+from hypothesis import strategies as st
 
 from registry import schemas
 from registry.services.device import device_register
@@ -32,6 +33,13 @@ from registry.tickets import GraphFacts, JobTicket
 
 EXAMPLE = json.loads((Path(schemas.__file__).parent / "examples" / "squeezenet.json").read_bytes())
 SLUG = "x86-64-avx512"
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"]))
+    | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=10,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -5,16 +5,17 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from hypothesis import given, settings
 
 from registry import schemas
 from registry.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
 from registry.selectors.record import record_get, record_verify, records_of
 from registry.services.record import record_add
 from registry.states import Scope
-from registry.tables import AuditEntry, Record, Token, User
+from registry.tables import AuditEntry, Record, Target, Token, User
 from registry.tickets import JobTicket
 from tests.registry import shopfloor
-from tests.registry.shopfloor import Floor
+from tests.registry.shopfloor import Floor, json_values
 
 pytestmark = pytest.mark.django_db
 
@@ -65,6 +66,20 @@ def test_a_document_changed_in_the_database_is_found_out(floor: Floor, ticket: J
     assert not record_verify(record)
     record.document = {"record_id": record.pk, "ratio": -0.0}
     assert not record_verify(record)
+
+
+@given(json_values)
+@settings(deadline=None)
+def test_whatever_has_a_canonical_form_survives_the_database(value: Any) -> None:
+    try:
+        canonical = schemas.canonical_json(value)
+    except ValueError:
+        return
+    target, _ = Target.objects.get_or_create(slug="paper")
+    target.features = [value]
+    target.save()
+    target.refresh_from_db()
+    assert schemas.canonical_json(target.features[0]) == canonical
 
 
 def test_adding_a_record_twice_is_adding_it_once(floor: Floor, ticket: JobTicket) -> None:

@@ -11,15 +11,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from registry import schemas
-from tests.registry.shopfloor import EXAMPLE
+from tests.registry.shopfloor import EXAMPLE, json_values
 from workers.engine.types import Candidate
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"]))
-    | st.floats(allow_nan=False, allow_infinity=False),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=5), inner),
-    max_leaves=10,
-)  # fmt: skip
 
 
 def test_the_schema_is_a_schema() -> None:
