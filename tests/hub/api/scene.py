@@ -1,0 +1,70 @@
+"""A model with graph, job, trial, record, build and device: one of everything that can be read."""
+
+from dataclasses import dataclass
+
+from registry.selectors.mlmodel import mlmodel_get
+from registry.selectors.revision import revision_get
+from registry.services.build import builds_publish
+from registry.services.job import job_claim, job_note, job_submit
+from registry.services.record import record_add
+from registry.services.trial import trial_add
+from registry.states import JobKind
+from registry.tables import Build, Graph, Job, MLModel, Record, Revision, Target, Trial
+from tests.factories import store
+from tests.registry import shopfloor
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One of everything. ``fast`` beats ``baseline``, the build of the defaults."""
+
+    mlmodel: MLModel
+    revision: Revision
+    graph: Graph
+    target: Target
+    job: Job
+    trial: Trial
+    record: Record
+    baseline: Build
+    fast: Build
+
+    @property
+    def name(self) -> str:
+        """``namespace/name``."""
+        return self.mlmodel.full_name
+
+
+def tuned(mlmodel: MLModel) -> Scene:
+    """Tune ``mlmodel``, without running anything."""
+    revision = revision_get(mlmodel)
+    graph = shopfloor.make_graph(revision)
+    target, device = shopfloor.make_machine()
+    submitted = job_submit(actor=None, kind=JobKind.TUNE, revision=revision, target=target)
+    ticket = job_claim(device_name=device.name, kinds=[JobKind.TUNE], target=target.slug)
+    assert ticket is not None
+    held = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
+    job_note(**held, message="Half way.")
+    trial = trial_add(**held, trial=shopfloor.trial())
+    records = {}
+    for threads in ("all", "one"):
+        store(f"artefact with {threads} threads".encode())
+        document = shopfloor.document(revision, threads, job=ticket.job_uuid)
+        records[threads] = record_add(**held, document=document)
+    baseline, fast = builds_publish(
+        **held,
+        builds=[
+            shopfloor.build(records["all"].pk, "all", is_baseline=True, ratio=1.0, verdict="same"),
+            shopfloor.build(records["one"].pk, "one", ratio=0.5, verdict="faster"),
+        ],
+    )
+    return Scene(
+        mlmodel=mlmodel_get(None, mlmodel.full_name),
+        revision=revision,
+        graph=graph,
+        target=target,
+        job=Job.objects.get(pk=submitted.pk),
+        trial=trial,
+        record=records["one"],
+        baseline=baseline,
+        fast=fast,
+    )

@@ -1,0 +1,84 @@
+"""A hub that cannot work says so before it starts, by number."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hub import checks
+from hub.settings import env
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def ids(settings: Any, **changes: Any) -> list[str]:
+    for name, value in changes.items():
+        setattr(settings, name, value)
+    return [str(message.id) for check in checks.CHECKS for message in check()]
+
+
+def test_a_sound_hub_has_nothing_to_say(settings: Any) -> None:
+    assert ids(settings) == []
+
+
+def test_a_variable_nobody_can_read_is_e001(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(env, "problems", {"HPCFAIR_LEASE_SECONDS": "'x' is not a whole number"})
+    assert ids(settings) == ["hub.E001"]
+    assert "HPCFAIR_LEASE_SECONDS" in checks.environment()[0].msg
+
+
+def test_a_data_folder_that_is_no_folder_is_e002(settings: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    assert ids(settings, DATA_DIR=tmp_path / "file") == ["hub.E002"]
+    assert ids(settings, DATA_DIR=tmp_path / "file" / "below") == ["hub.E002"]
+
+
+def test_a_data_folder_that_can_be_made_is_fine(settings: Any, tmp_path: Path) -> None:
+    assert ids(settings, DATA_DIR=tmp_path / "a" / "b") == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+def test_a_data_folder_of_somebody_else_is_e002(settings: Any, tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    assert ids(settings, DATA_DIR=tmp_path) == ["hub.E002"]
+
+
+@pytest.mark.parametrize("url", ["hub.example.org", "ftp://hub.example.org", "https://", ""])
+def test_an_address_nobody_can_type_is_e003(settings: Any, url: str) -> None:
+    assert ids(settings, HUB_URL=url) == ["hub.E003"]
+
+
+def test_another_database_is_e004(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", "django.db.backends.mysql")
+    assert ids(settings) == ["hub.E004"]
+
+
+@pytest.mark.parametrize("url", ["amqp://host", "localhost:6379", ""])
+def test_another_broker_is_e005(settings: Any, url: str) -> None:
+    assert ids(settings, REDIS_URL=url) == ["hub.E005"]
+
+
+def test_a_host_that_would_refuse_its_own_links_is_w006(settings: Any) -> None:
+    hosts = ["localhost"]
+    assert ids(settings, HUB_URL="https://hub.example.org", ALLOWED_HOSTS=hosts) == ["hub.W006"]
+    hosts = [".example.org"]
+    assert ids(settings, HUB_URL="https://hub.example.org", ALLOWED_HOSTS=hosts) == []
+
+
+def test_a_wrong_value_stops_the_start(tmp_path: Path) -> None:
+    environment = {**os.environ, "HPCFAIR_LEASE_SECONDS": "soon", "HPCFAIR_DATA": str(tmp_path)}
+    environment["DJANGO_SETTINGS_MODULE"] = "hub.settings.production"
+    done = subprocess.run(
+        [sys.executable, "manage.py", "migrate", "--plan"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "hub.E001" in done.stderr
+    assert "HPCFAIR_LEASE_SECONDS" in done.stderr
