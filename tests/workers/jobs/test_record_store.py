@@ -6,7 +6,8 @@ import pytest
 
 from registry.services.job import job_claim
 from registry.states import JobKind
-from registry.tables import Job, Trial as Row
+from registry.tables import Job
+from registry.tables import Trial as Row
 from tests.registry import shopfloor
 from workers.engine.errors import LeaseLost
 from workers.engine.types import (
