@@ -58,11 +58,12 @@ def read_samples(path: Path, rows: int) -> dict[str, Array]:
     Raises:
         ValueError: it is not a ``.npz``, or it holds pickled objects.
     """
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{path.name} is not a readable .npz: it is no archive")
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: np.ascontiguousarray(archive[name][:rows]) for name in archive.files}
-    except (OSError, ValueError, EOFError, IndexError, AttributeError, zipfile.BadZipFile) as error:
-        # np.load of a plain .npy gives an array, which is no context manager: AttributeError.
+    except (OSError, ValueError, EOFError, IndexError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path.name} is not a readable .npz without pickles: {error}") from error
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.engine.ratios import half_width, ratio_interval, round_ratios, verdict, without
+from workers.engine.ratios import ratio_interval, round_ratios, verdict, without
 from workers.engine.types import Block, Interval
 
 SECOND = 1_000_000_000

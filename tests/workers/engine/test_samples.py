@@ -1,0 +1,188 @@
+"""Test tensors."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workers.engine.ports import Array
+from workers.engine.samples import (
+    CHUNK_ROWS,
+    FEWEST_ROWS,
+    MOST_ROWS,
+    RANDOM_CASES,
+    make_test_set,
+    random_inputs,
+    read_samples,
+    sample_rows,
+)
+from workers.engine.types import TensorSpec, Workload
+
+from .cast import WORKLOAD
+
+
+def taking(*inputs: TensorSpec, **changes: object) -> Workload:
+    return replace(WORKLOAD, inputs=inputs, **changes)
+
+
+def images(rows: int) -> dict[str, Array]:
+    rng = np.random.default_rng(0)
+    return {
+        "inputs/x": rng.standard_normal((rows, 8)).astype(np.float32),
+        "labels": np.arange(rows) % 10,
+    }
+
+
+# Random tensors
+
+
+def test_random_tensors_repeat_under_their_seed() -> None:
+    first, second = random_inputs(WORKLOAD, 3), random_inputs(WORKLOAD, 3)
+    assert np.array_equal(first["x"], second["x"])
+    assert not np.array_equal(first["x"], random_inputs(WORKLOAD, 4)["x"])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_random_floats_are_standard_normal_and_never_zero(dtype: str) -> None:
+    values = random_inputs(taking(TensorSpec("x", dtype, (200, 200))), 0)["x"]
+    assert values.dtype == dtype
+    assert np.all(values != 0)
+    assert abs(float(values.astype(np.float64).mean())) < 0.03
+    assert float(values.astype(np.float64).std()) == pytest.approx(1, abs=0.03)
+
+
+def test_token_ids_stay_within_their_table() -> None:
+    ids = TensorSpec("input_ids", "int64", (1, 500))
+    assert random_inputs(taking(ids), 0)["input_ids"].max() == 99
+    bounded = taking(ids, integer_bounds={"input_ids": 7})
+    values = random_inputs(bounded, 0)["input_ids"]
+    assert (values.min(), values.max()) == (0, 6)
+
+
+def test_masks_are_all_ones_and_segments_are_two() -> None:
+    made = random_inputs(
+        taking(
+            TensorSpec("attention_mask", "int64", (1, 64)),
+            TensorSpec("pad_mask", "bool", (1, 64)),
+            TensorSpec("token_type_ids", "int64", (1, 64)),
+            TensorSpec("flags", "bool", (1, 64)),
+            TensorSpec("pixels", "uint8", (1, 64)),
+        ),
+        0,
+    )
+    assert np.all(made["attention_mask"] == 1)
+    assert np.all(made["pad_mask"])
+    assert set(np.unique(made["token_type_ids"])) == {0, 1}
+    assert set(np.unique(made["flags"])) == {False, True}
+    assert made["pixels"].dtype == np.uint8
+
+
+def test_named_dimensions_get_stated_sizes_else_one_sample_of_moderate_size() -> None:
+    workload = taking(
+        TensorSpec("ids", "int64", ("batch", "sequence")),
+        TensorSpec("positions", "int64", ("sequence",)),
+    )
+    shapes = {name: array.shape for name, array in random_inputs(workload, 0).items()}
+    assert shapes == {"ids": (1, 32), "positions": (32,)}
+    stated = replace(workload, dimensions={"sequence": 5, "batch": 2})
+    assert random_inputs(stated, 0)["ids"].shape == (2, 5)
+
+
+@pytest.mark.parametrize("dtype", ["string", "bfloat16", "complex64"])
+def test_a_type_without_random_tensors_is_named(dtype: str) -> None:
+    with pytest.raises(ValueError, match=f"x: no random tensors of type {dtype}"):
+        random_inputs(taking(TensorSpec("x", dtype, (1,))), 0)
+
+
+def test_without_samples_the_test_set_is_random() -> None:
+    tests = make_test_set(WORKLOAD, {}, seed=5)
+    assert (tests.source, tests.seed, len(tests.cases), tests.labels) == (
+        "random",
+        5,
+        RANDOM_CASES,
+        None,
+    )
+    assert tests.timing["x"].shape == (1, 8)
+
+
+# The revision's own samples
+
+
+def test_samples_of_an_open_batch_run_in_chunks_and_are_timed_singly() -> None:
+    rows = 2 * CHUNK_ROWS + 5
+    tests = make_test_set(WORKLOAD, images(rows), seed=0)
+    assert [case["x"].shape[0] for case in tests.cases] == [CHUNK_ROWS, CHUNK_ROWS]
+    assert tests.labels is not None
+    assert tests.labels.shape == (2 * CHUNK_ROWS,)
+    assert tests.timing["x"].shape == (1, 8)
+    assert np.array_equal(tests.timing["x"][0], tests.cases[0]["x"][0])
+
+
+def test_samples_of_a_fixed_batch_run_as_that_batch() -> None:
+    tests = make_test_set(taking(TensorSpec("x", "float32", (4, 8))), images(10), seed=0)
+    assert [case["x"].shape for case in tests.cases] == [(4, 8), (4, 8)]
+    assert tests.timing["x"].shape == (4, 8)
+
+
+def test_samples_with_an_additional_dimension_are_whole_inputs() -> None:
+    tests = make_test_set(taking(TensorSpec("x", "float32", (8,))), images(3), seed=0)
+    assert [case["x"].shape for case in tests.cases] == [(8,)] * 3
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"inputs/x": np.zeros((4, 9), np.float32)}, r"shape \(4, 9\)"),
+        ({"inputs/x": np.zeros((4, 8))}, "float64"),
+        ({"inputs/x": np.zeros((0, 8), np.float32)}, "equal numbers of rows"),
+        ({"inputs/x": np.zeros((), np.float32)}, r"shape \(\)"),
+        ({"labels": np.zeros(3, np.int64)}, r"labels must be int64\[4\]"),
+        ({"labels": np.zeros(4)}, "labels must be"),
+    ],
+)
+def test_samples_that_do_not_fit_the_graph_are_refused_with_the_reason(
+    change: dict[str, Array], reason: str
+) -> None:
+    with pytest.raises(ValueError, match=reason):
+        make_test_set(WORKLOAD, {**images(4), **change}, seed=0)
+
+
+def test_a_missing_input_and_too_few_rows_are_refused() -> None:
+    with pytest.raises(ValueError, match="lack inputs/x"):
+        make_test_set(WORKLOAD, {"labels": np.zeros(4, np.int64)}, seed=0)
+    with pytest.raises(ValueError, match="2 rows; one batch of this graph takes 4"):
+        make_test_set(taking(TensorSpec("x", "float32", (4, 8))), images(2), seed=0)
+    clash = taking(TensorSpec("x", "float32", (4, 8)), TensorSpec("z", "float32", (2, 8)))
+    with pytest.raises(ValueError, match="different numbers of rows"):
+        make_test_set(clash, {**images(4), "inputs/z": images(4)["inputs/x"]}, seed=0)
+
+
+def test_reading_samples_takes_the_first_rows_only(tmp_path: Path) -> None:
+    path = tmp_path / "samples.npz"
+    np.savez(path, **images(9))
+    found = read_samples(path, 4)
+    assert {name: len(array) for name, array in found.items()} == {"inputs/x": 4, "labels": 4}
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 broken", b"not a zip", "npy", "pickle"])
+def test_a_file_that_is_no_npz_is_refused(content: bytes | str, tmp_path: Path) -> None:
+    path = tmp_path / "samples.npz"
+    match content:
+        case "npy":
+            with path.open("wb") as file:
+                np.save(file, np.zeros(3))
+        case "pickle":
+            np.savez(path, x=np.array([{"an": "object"}], dtype=object))
+        case bytes():
+            path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"samples\.npz is not a readable \.npz"):
+        read_samples(path, 4)
+
+
+@pytest.mark.parametrize(
+    ("macs", "rows"),
+    [(None, FEWEST_ROWS), (1, MOST_ROWS), (10**12, FEWEST_ROWS), (4 * 10**9, 50)],
+)
+def test_costly_networks_are_checked_on_fewer_rows(macs: int | None, rows: int) -> None:
+    assert sample_rows(replace(WORKLOAD, macs=macs)) == rows
