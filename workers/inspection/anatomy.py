@@ -116,11 +116,16 @@ def _convolution(flow: Flow, step: Step) -> Convolution:
     weight = flow.shape(step.inputs[position]) if position < len(step.inputs) else None
     shape = tuple(size or 1 for size in weight or ())
     group = step.number("group", 1)
+    if step.op == "CausalConvWithState":
+        group = shape[0] if shape else 1
+    transposed = step.op == "ConvTranspose"
     return Convolution(
         kernel=step.numbers("kernel_shape") or shape[2:],
         group=group,
         # One input channel per group; with one group in all it is an ordinary convolution.
-        depthwise=group > 1 and len(shape) > 1 and shape[1] == 1,
+        depthwise=group > 1
+        and len(shape) > 1
+        and (shape[0] == group if transposed else shape[1] == 1),
         strided=any(stride > 1 for stride in step.numbers("strides")),
         dilated=any(rate > 1 for rate in step.numbers("dilations")),
         weights=math.prod(shape) if shape else 0,

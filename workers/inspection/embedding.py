@@ -1,10 +1,11 @@
 """Structure embedding: a vector of unit length whose nearness is likeness of structure.
 
-Used to find models like this one, and to borrow search results from the nearest known ones. Five
+Used to find models like this one, and to borrow search results from the nearest known ones. Six
 blocks of numbers between 0 and 1, so that no single count rules the distance::
 
     operators   shares of steps by family (convolution, product, attention, layout, ...)
     arithmetic  shares of MACs by kind of linear operator
+    organs      what the architecture class is told by: skips, depthwise parts, attention, heads...
     kernels     shares of convolutions by kind
     size        logarithms of parameters, MACs, steps and outputs
     form        depth, width, skips, joins, control flow, open dimensions, precision
@@ -33,7 +34,14 @@ from workers.inspection.families import (
 from workers.inspection.flow import Flow, Step
 from workers.inspection.macs import Open, step_macs
 
-_WEIGHTS = {"operators": 1.0, "arithmetic": 1.0, "kernels": 0.7, "size": 0.5, "form": 0.7}
+_WEIGHTS = {
+    "operators": 0.8,
+    "arithmetic": 0.8,
+    "organs": 1.0,
+    "kernels": 0.5,
+    "size": 0.4,
+    "form": 0.5,
+}
 _KINDS = ("dense", "grouped", "depthwise", "pointwise", "product", "mixing", "recurrent")
 #: Parameters, MACs and steps at which the logarithmic scales end.
 _NARROW = frozenset(
@@ -61,6 +69,7 @@ def embedding(flow: Flow, found: Anatomy, spent: Cost, signature: Mapping[str, A
     blocks = {
         "operators": _operators(steps),
         "arithmetic": _arithmetic(flow, steps),
+        "organs": _organs(steps, found),
         "kernels": _kernels(found),
         "size": _size(steps, spent, signature),
         "form": _form(flow, steps, found, signature),
@@ -108,6 +117,25 @@ def _kind(flow: Flow, step: Step, fixed: set[int]) -> str:
     return "pointwise" if all(size == 1 for size in weight[2:]) else "dense"
 
 
+def _organs(steps: list[Step], found: Anatomy) -> list[float]:
+    convolutions = len(found.convolutions)
+    layers = convolutions + found.products + found.recurrences
+    grouped = sum(c.group > 1 and not c.depthwise for c in found.convolutions)
+    joins = sum(step.op == "Concat" for step in steps)
+    # The factor is about how many layers there are for one such organ in networks full of them.
+    shares = [
+        _share(2 * found.skips, layers),
+        _share(2 * joins, layers),
+        _share(3 * found.depthwise, convolutions),
+        _share(3 * grouped, convolutions),
+        _share(6 * found.attentions, layers),
+        _share(found.recurrences + found.unrolled, layers),
+        _share(found.products, layers),
+        _share(len(found.head_scales) - 1, 2) if found.head_scales else 0.0,
+    ]
+    return [math.sqrt(share) for share in shares]
+
+
 def _kernels(found: Anatomy) -> list[float]:
     convolutions = found.convolutions
     largest = [max(convolution.kernel, default=0) for convolution in convolutions]
@@ -116,8 +144,6 @@ def _kernels(found: Anatomy) -> list[float]:
         sum(size == 3 for size in largest),
         sum(size == 5 for size in largest),
         sum(size >= 7 for size in largest),
-        found.depthwise,
-        sum(c.group > 1 and not c.depthwise for c in convolutions),
         sum(c.strided for c in convolutions),
         sum(c.dilated for c in convolutions),
         sum(len(c.kernel) == 1 for c in convolutions),
@@ -141,7 +167,7 @@ def _size(steps: list[Step], spent: Cost, signature: Mapping[str, Any]) -> list[
 def _form(
     flow: Flow, steps: list[Step], found: Anatomy, signature: Mapping[str, Any]
 ) -> list[float]:
-    count, layers = len(steps), len(found.convolutions) + found.products + found.recurrences
+    count = len(steps)
     depth, width = _depth_and_width(flow)
     readers = Counter(v for step in steps for v in step.inputs if v is not None)
     stored = [c.dtype for c in flow.constants.values() if c.dtype not in STRUCTURAL]
@@ -156,10 +182,7 @@ def _form(
         _log_share(depth, 1e4),
         _log_share(width, 1e3),
         _share(sum(readers[v] > 1 for step in steps for v in step.outputs if v), count),
-        _share(found.skips, layers),
-        _share(found.attentions, layers),
         _share(found.mixings, found.mixings + found.products),
-        _share(len(found.head_scales), 6),
         _share(sum(kind in _NARROW for kind in stored), len(stored)),
         float(any(step.bodies for step in steps)),
         float(0 in axes),

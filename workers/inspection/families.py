@@ -2,6 +2,7 @@
 
 CONVOLUTIONS: dict[str, int] = {
     "Conv": 1,
+    "CausalConvWithState": 1,
     "ConvInteger": 1,
     "QLinearConv": 3,
     "ConvTranspose": 1,
@@ -65,6 +66,8 @@ FAMILIES: dict[str, frozenset[str]] = {
     "attention": frozenset(
         {
             "Attention",
+            "LinearAttention",
+            "ai.onnx.preview::FlexAttention",
             "com.microsoft::Attention",
             "com.microsoft::GroupQueryAttention",
             "com.microsoft::MultiHeadAttention",

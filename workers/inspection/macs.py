@@ -152,18 +152,21 @@ def attention(flow: Flow, step: Step) -> int:
     """``Attention`` of ONNX 23: scores ``Q K^T`` and their product with ``V``.
 
     ``batch * heads * q * kv * (d_qk + d_v)``, from ``[batch, heads, length, depth]`` or, with the
-    heads folded into it, ``[batch, length, heads * depth]``. A cache of past keys is open.
+    heads folded into it, ``[batch, length, heads * depth]``; ``kv`` includes the past.
     """
     query, key, value = (sizes(flow, step, i) for i in range(3))
-    if len(step.inputs) > 4 and any(step.inputs[4:6]):
+    cached = len(step.inputs) > 4 and step.inputs[4] is not None
+    cache = sizes(flow, step, 4) if cached else (0, 0, 0, 0)
+    if not len(query) == len(key) == len(value) or len(cache) != 4:
         raise Open
+    past = cache[2]
     if len(query) == 4:
-        return query[0] * query[1] * query[2] * key[2] * (query[3] + value[3])
+        return query[0] * query[1] * query[2] * (key[2] + past) * (query[3] + value[3])
     if len(query) != 3:
         raise Open
     heads, kv_heads = step.number("q_num_heads", 1), step.number("kv_num_heads", 1)
     depth = value[2] // max(kv_heads, 1) * heads
-    return query[0] * query[1] * key[1] * (query[2] + depth)
+    return query[0] * query[1] * (key[1] + past) * (query[2] + depth)
 
 
 def packed_attention(flow: Flow, step: Step) -> int:
@@ -192,6 +195,7 @@ def multi_head_attention(flow: Flow, step: Step) -> int:
 FORMULAS: dict[str, Formula] = {
     "Conv": convolution(1),
     "ConvInteger": convolution(1),
+    "CausalConvWithState": convolution(1),
     "DeformConv": convolution(1),
     "QLinearConv": convolution(3),
     "com.microsoft::FusedConv": convolution(1),
@@ -212,6 +216,7 @@ FORMULAS: dict[str, Formula] = {
     "GRU": recurrence,
     "LSTM": recurrence,
     "Attention": attention,
+    "ai.onnx.preview::FlexAttention": attention,
     "com.microsoft::Attention": packed_attention,
     "com.microsoft::MultiHeadAttention": multi_head_attention,
 }
@@ -219,6 +224,7 @@ FORMULAS: dict[str, Formula] = {
 #: Operators that multiply much and whose count is not written down here.
 OPEN = frozenset(
     {
+        "LinearAttention",
         "com.microsoft::BeamSearch",
         "com.microsoft::DecoderAttention",
         "com.microsoft::DecoderMaskedMultiHeadAttention",
