@@ -1,6 +1,5 @@
 """The reader of environment variables: typed, loud, never silent about a wrong value."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,9 @@ from hub.settings import env
 
 
 @pytest.fixture(autouse=True)
-def problems(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
+def problems(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     monkeypatch.setattr(env, "problems", {})
-    yield env.problems
+    return env.problems
 
 
 def test_what_is_not_set_has_its_default(problems: dict[str, str]) -> None:

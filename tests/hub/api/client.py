@@ -1,5 +1,6 @@
 """A small client of the API over Django's test client: real URLs, middleware, auth, errors."""
 
+import io
 import json
 from typing import Any
 
@@ -59,8 +60,14 @@ class Api:
         given = {name.replace("_", "-"): value for name, value in headers.items()}
         content_type = given.pop("Content-Type", content_type)
         address = path if path.startswith("/") else f"/api/v1/{path}"
+        if raw is not None:
+            given.setdefault("Content-Length", str(len(raw)))
         sent = {**self._headers, **given}
-        return Answer(self._client.generic(method, address, data, content_type, headers=sent))
+        # Django's own fake body cannot break off early, as a real one can.
+        stream = {"wsgi.input": io.BytesIO(data)}
+        return Answer(
+            self._client.generic(method, address, data, content_type, headers=sent, **stream)
+        )
 
     def get(self, path: str, **headers: str) -> Answer:
         return self.send("GET", path, **headers)
