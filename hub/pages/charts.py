@@ -5,15 +5,17 @@ Every plot carries a title and a description for those who do not see it.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 _WIDTH = 640
-
-_Scale = Callable[[float], float]
+_COURSE_HEIGHT, _COURSE_FLOOR = 240, 214
+_LEFT, _MARGIN = 46, 12
+#: Round ratios, for a logarithmic axis.
+_TICKS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,72 +67,105 @@ def interval(
 
 def search_course(points: Sequence[Point]) -> SafeString:
     """Trials of a search by number, log ratio upwards, with the best so far as a line."""
-    measured = [point for point in points if point.ratio is not None and point.ratio > 0]
+    measured = [point for point in points if point.ratio]
     if not measured:
         return SafeString("")
-    height, left, bottom = 240, 46, 26
-    ratios = [point.ratio or 1.0 for point in measured] + [1.0]
-    least, most = min(ratios) / 1.08, max(ratios) * 1.08
-    numbers = [point.number for point in points]
-    first, count = min(numbers), max(numbers) - min(numbers) + 1
-
-    def x(number: float) -> float:
-        return left + (_WIDTH - left - 12) * (number - first + 0.5) / count
-
-    def y(ratio: float) -> float:
-        share = (math.log(ratio) - math.log(least)) / (math.log(most) - math.log(least))
-        return (height - bottom) - (height - bottom - 8) * share
-
-    grid = format_html_join(
-        "",
-        '<line class="grid-line" x1="{}" x2="{}" y1="{}" y2="{}"/><text x="{}" y="{}" '
-        'text-anchor="end">{}×</text>',
-        (
-            (left, _WIDTH - 12, _r(y(tick)), _r(y(tick)), left - 6, _r(y(tick) + 4), f"{tick:g}")
-            for tick in ratio_ticks(least, most)
-        ),
-    )
-    dots = format_html_join(
-        "",
-        '<g><title>{}</title><line class="one whisker" x1="{}" x2="{}" y1="{}" y2="{}"/>'
-        '<circle class="one bar" cx="{}" cy="{}" r="3.5"/></g>',
-        (
-            (
-                point.label,
-                *(_r(x(point.number)),) * 2,
-                _r(y(max(point.low or point.ratio or 1.0, least))),
-                _r(y(min(point.high or point.ratio or 1.0, most))),
-                _r(x(point.number)),
-                _r(y(point.ratio or 1.0)),
-            )
-            for point in measured
-        ),
-    )
-    failed = format_html_join(
-        "",
-        '<g><title>{}</title><path class="failed" d="M{} {}l6 6m0-6l-6 6"/></g>',
-        (
-            (point.label, _r(x(point.number) - 3), height - bottom - 8)
-            for point in points
-            if point.ratio is None
-        ),
-    )
+    ratios = [point.ratio or 1.0 for point in measured]
+    frame = _Frame.around(points, [*ratios, 1.0])
     return format_html(
         '<svg class="plot" viewBox="0 0 {w} {h}" role="img"><title>Course of the search</title>'
         "<desc>Latency ratio to the baseline of {n} measured candidates; the best is {best}.</desc>"
         '{grid}<path class="two line" d="{line}"/>{dots}{failed}'
         '<text x="{end}" y="{foot}" text-anchor="end">trial</text></svg>',
         w=_WIDTH,
-        h=height,
+        h=_COURSE_HEIGHT,
         n=len(measured),
-        best=f"{min(ratios[:-1]):.3f}",
-        grid=grid,
-        line=_best_so_far(measured, x, y),
-        dots=dots,
-        failed=failed,
-        end=_WIDTH - 12,
-        foot=height - 6,
+        best=f"{min(ratios):.3f}",
+        grid=_grid(frame),
+        line=_best_so_far(measured, frame),
+        dots=_dots(measured, frame),
+        failed=_crosses([point for point in points if not point.ratio], frame),
+        end=_WIDTH - _MARGIN,
+        foot=_COURSE_HEIGHT - 6,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """Where trials and ratios lie in the plot of a search."""
+
+    first: int
+    count: int
+    least: float
+    most: float
+
+    @classmethod
+    def around(cls, points: Sequence[Point], ratios: Sequence[float]) -> "_Frame":
+        numbers = [point.number for point in points]
+        first = min(numbers)
+        return cls(first, max(numbers) - first + 1, min(ratios) / 1.08, max(ratios) * 1.08)
+
+    def x(self, number: float) -> str:
+        share = (number - self.first + 0.5) / self.count
+        return _r(_LEFT + (_WIDTH - _LEFT - _MARGIN) * share)
+
+    def y(self, ratio: float) -> str:
+        inside = min(max(ratio, self.least), self.most)
+        share = math.log(inside / self.least) / math.log(self.most / self.least)
+        return _r(_COURSE_FLOOR - (_COURSE_FLOOR - 8) * share)
+
+
+def _grid(frame: _Frame) -> SafeString:
+    return format_html_join(
+        "",
+        '<line class="grid-line" x1="{}" x2="{}" y1="{}" y2="{}"/>'
+        '<text x="{}" y="{}" dy="4" text-anchor="end">{}×</text>',
+        (
+            (_LEFT, _WIDTH - _MARGIN, frame.y(tick), frame.y(tick), _LEFT - 6, frame.y(tick), tick)
+            for tick in _TICKS
+            if frame.least <= tick <= frame.most
+        ),
+    )
+
+
+def _dots(measured: Sequence[Point], frame: _Frame) -> SafeString:
+    return format_html_join(
+        "",
+        '<g><title>{}</title><line class="one whisker" x1="{}" x2="{}" y1="{}" y2="{}"/>'
+        '<circle class="one bar" cx="{}" cy="{}" r="3.5"/></g>',
+        (
+            (
+                point.label,
+                *(frame.x(point.number),) * 2,
+                frame.y(point.low or point.ratio or 1.0),
+                frame.y(point.high or point.ratio or 1.0),
+                frame.x(point.number),
+                frame.y(point.ratio or 1.0),
+            )
+            for point in measured
+        ),
+    )
+
+
+def _crosses(failed: Sequence[Point], frame: _Frame) -> SafeString:
+    return format_html_join(
+        "",
+        '<g><title>{}</title><path class="failed" d="M{} {}m-3 -3l6 6m0-6l-6 6"/></g>',
+        ((point.label, frame.x(point.number), _COURSE_FLOOR - 5) for point in failed),
+    )
+
+
+def _best_so_far(measured: Sequence[Point], frame: _Frame) -> str:
+    best = math.inf
+    steps: list[str] = []
+    for point in sorted(measured, key=lambda point: point.number):
+        ratio = point.ratio or 1.0
+        if ratio >= best:
+            continue
+        best = ratio
+        at, height = frame.x(point.number), frame.y(ratio)
+        steps.append(f"H{at}V{height}" if steps else f"M{at} {height}")
+    return "".join(steps) + f"H{frame.x(max(point.number for point in measured))}"
 
 
 def histogram(one: Sequence[float], two: Sequence[float], unit: str) -> SafeString:
@@ -182,26 +217,6 @@ def histogram(one: Sequence[float], two: Sequence[float], unit: str) -> SafeStri
         most=f"{most:.3g}",
         unit=unit,
     )
-
-
-def ratio_ticks(least: float, most: float) -> list[float]:
-    """Round ratios within a range, for a logarithmic axis; 1 is always among them."""
-    wanted = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0)
-    return [tick for tick in wanted if least <= tick <= most]
-
-
-def _best_so_far(measured: Sequence[Point], x: _Scale, y: _Scale) -> str:
-    best = math.inf
-    steps: list[str] = []
-    for point in sorted(measured, key=lambda point: point.number):
-        ratio = point.ratio or 1.0
-        if ratio < best:
-            if steps:
-                steps.append(f"H{_r(x(point.number))}V{_r(y(ratio))}")
-            else:
-                steps.append(f"M{_r(x(point.number))} {_r(y(ratio))}")
-            best = ratio
-    return "".join(steps) + f"H{_r(x(max(point.number for point in measured)))}"
 
 
 def _r(value: float) -> str:

@@ -3,8 +3,6 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 CODE = [
     path
@@ -18,24 +16,29 @@ MODULE_LINES = 400
 FUNCTION_LINES = 60
 
 
-@pytest.mark.parametrize("path", CODE + TESTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_is_short(path: Path) -> None:
-    assert len(path.read_text().splitlines()) <= MODULE_LINES
+def test_modules_are_short() -> None:
+    lengths = {_name(path): len(path.read_text().splitlines()) for path in CODE + TESTS}
+    assert not {name: lines for name, lines in lengths.items() if lines > MODULE_LINES}
 
 
-@pytest.mark.parametrize("path", CODE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_function_is_short(path: Path) -> None:
-    long = [
-        f"{node.name}: {node.end_lineno - node.lineno + 1} lines"
+def test_functions_are_short() -> None:
+    lengths = {
+        f"{_name(path)}:{node.name}": (node.end_lineno or node.lineno) - node.lineno + 1
+        for path in CODE
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.end_lineno is not None
-        and node.end_lineno - node.lineno >= FUNCTION_LINES
+    }
+    assert not {name: lines for name, lines in lengths.items() if lines > FUNCTION_LINES}
+
+
+def test_modules_say_what_they_are_for() -> None:
+    sources = {_name(path): path.read_text() for path in CODE}
+    assert not [
+        name
+        for name, source in sources.items()
+        if source.strip() and not ast.get_docstring(ast.parse(source))
     ]
-    assert not long
 
 
-@pytest.mark.parametrize("path", CODE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_says_what_it_is_for(path: Path) -> None:
-    source = path.read_text()
-    assert not source.strip() or ast.get_docstring(ast.parse(source))
+def _name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
