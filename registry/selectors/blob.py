@@ -67,7 +67,7 @@ def blob_path_of(sha256: str) -> Path:
     Raises:
         NotFound: ``blob_not_found``.
     """
-    path = blob_store().path(sha256)
+    path = blob_store().path(sha256) if SHA256_RE.fullmatch(sha256) else None
     if path is None or not path.is_file():
         raise NotFound("blob_not_found", f"No bytes are stored as {sha256[:100]!r}.")
     return path

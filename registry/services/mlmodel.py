@@ -9,11 +9,13 @@ from registry.selectors.access import Actor, person, require
 from registry.selectors.account import namespace_get
 from registry.selectors.revision import branch_get
 from registry.services.audit import audit
+from registry.services.blob import blob_store_bytes
 from registry.services.card import card_of, describe
 from registry.services.revision import commit_first
 from registry.services.snapshot import entries_of
 from registry.states import Role, Visibility
 from registry.tables import MLModel, OutboxEntry
+from registry.validation.attributes import DEFAULT
 from registry.validation.names import check_name
 
 
@@ -32,6 +34,8 @@ def mlmodel_create(
     require(actor, role=Role.WRITE, namespace=owner)
     check_name(name)
     visibility = _check_visibility(visibility)
+    # Before the transaction: it waits for the disk, and nobody should wait for it.
+    attributes = blob_store_bytes(actor=None, data=DEFAULT)
     try:
         with transaction.atomic():
             mlmodel = MLModel.objects.create(
@@ -41,7 +45,7 @@ def mlmodel_create(
                 created_by=person(actor),
                 updated_at=timezone.now(),
             )
-            commit_first(actor=actor, mlmodel=mlmodel)
+            commit_first(actor=actor, mlmodel=mlmodel, attributes=attributes)
             _changed(actor, mlmodel, "mlmodel.create", {"visibility": visibility.value})
     except IntegrityError:
         raise Conflict(

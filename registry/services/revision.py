@@ -15,7 +15,6 @@ from registry.errors import Conflict, Forbidden, Invalid, NotFound
 from registry.selectors.access import Actor, require
 from registry.selectors.revision import branch_get
 from registry.services.audit import audit
-from registry.services.blob import blob_store_bytes
 from registry.services.card import card_of, describe
 from registry.services.history import revision_write
 from registry.services.job import job_submit
@@ -31,8 +30,8 @@ from registry.services.snapshot import (
     entry_for,
 )
 from registry.states import JobKind, RefKind, Role
-from registry.tables import MLModel, OutboxEntry, Ref, Revision
-from registry.validation.attributes import DEFAULT, lfs_rule
+from registry.tables import Blob, MLModel, OutboxEntry, Ref, Revision
+from registry.validation.attributes import lfs_rule
 from registry.validation.card import Card
 from registry.validation.license import check_given, license_of
 from registry.validation.names import check_ref
@@ -107,10 +106,13 @@ def commit(
         return attempt()
 
 
-def commit_first(*, actor: Actor, mlmodel: MLModel) -> Revision:
-    """Make the first revision and the default branch, inside the caller's transaction."""
-    blob = blob_store_bytes(actor=None, data=DEFAULT)
-    entries = {".gitattributes": entry_for(".gitattributes", blob, lfs_rule(b""))}
+def commit_first(*, actor: Actor, mlmodel: MLModel, attributes: Blob) -> Revision:
+    """Make the first revision and the default branch, inside the caller's transaction.
+
+    Args:
+        attributes: The content of ``.gitattributes``, the only file.
+    """
+    entries = {".gitattributes": entry_for(".gitattributes", attributes, lfs_rule(b""))}
     revision = revision_write(actor, mlmodel, None, "initial commit", entries, Card())
     Ref.objects.create(
         mlmodel=mlmodel, kind=RefKind.BRANCH, name=mlmodel.default_branch, revision=revision
