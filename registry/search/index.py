@@ -48,13 +48,13 @@ def ask(question: Callable[[tantivy.Searcher], _Answer]) -> _Answer:
         Unavailable: ``index_busy`` while another process builds the first index.
     """
     for _ in range(2):
-        catch_up()
+        catch_up(wait_s=WAIT_S, budget_s=BUDGET_S)
         name = generations.current()
         if not name:
             break
         try:
             with engine():
-                return question(_searcher(name))
+                return question(generations.opened(name).searcher())
         except Broken as error:
             # Either another process replaced this generation under our hands, or it is damaged.
             _log.warning("search index %s cannot be read: %s", name, error)
@@ -64,10 +64,14 @@ def ask(question: Callable[[tantivy.Searcher], _Answer]) -> _Answer:
     raise Unavailable("index_busy", "The search index is being built.", "Try again in a minute.")
 
 
-def catch_up(*, wait_s: float = WAIT_S, budget_s: float = BUDGET_S) -> None:
+def catch_up(*, wait_s: float, budget_s: float) -> None:
     """Read the outbox into the index, unless another process is at it.
 
     Failing to write is logged, and leaves the index as it was.
+
+    Args:
+        wait_s: How long to wait for the other process, if there is an index to use meanwhile.
+        budget_s: How long to go on reading; building a new index is not cut short.
     """
     cursor = _cursor()
     if cursor is not None and outbox.belongs(cursor) and not outbox.has_news(cursor):
@@ -108,17 +112,16 @@ def rebuild(*, progress: Callable[[int], None] = lambda _: None) -> int:
             ) from error
 
 
-def _searcher(name: str) -> tantivy.Searcher:
-    index = generations.opened(name)
-    index.reload()
-    return index.searcher()
-
-
 def _cursor() -> outbox.Cursor | None:
-    """Where the current generation stands; ``None`` if there is none that can be read."""
+    """Where the current generation stands; ``None`` if there is none that can be read.
+
+    Looking also shows this process what others committed.
+    """
     try:
         with engine():
-            searcher = _searcher(generations.current())
+            index = generations.opened(generations.current())
+            index.reload()
+            searcher = index.searcher()
             wanted = tantivy.Query.term_query(SCHEMA, "uuid", CURSOR_UUID)
             hits = searcher.search(wanted, 1).hits
             return outbox.Cursor.loads(bytes(searcher.doc(hits[0][1])["cursor"][0]))
@@ -129,7 +132,8 @@ def _cursor() -> outbox.Cursor | None:
 def _follow(cursor: outbox.Cursor, deadline: float) -> None:
     """Read the outbox from ``cursor`` on, until the deadline; each batch is one commit."""
     try:
-        with _Writer(generations.opened(generations.current())) as writer:
+        index = generations.opened(generations.current())
+        with _Writer(index) as writer:
             while time.monotonic() < deadline:
                 changed, cursor = outbox.read(cursor, BATCH)
                 if not changed:
@@ -140,6 +144,8 @@ def _follow(cursor: outbox.Cursor, deadline: float) -> None:
                 for document in documents:
                     writer.add(document)
                 writer.commit(cursor)
+        with engine():
+            index.reload()
     except Broken:
         if shutil.disk_usage(generations.folder()).free < _ROOM_BYTES:
             raise

@@ -4,24 +4,28 @@
 
     signature = [ tensors ] , [ "->" , tensors ] ;      at least one side
     tensors   = tensor , { "," , tensor } ;
-    tensor    = dtype , "[" , [ dim , { "," , dim } ] , "]" ;      "[]" is a scalar
-    dim       = digits | name | "?" ;                   a name or "?" is a dynamic dimension
-    dtype     = a NumPy name, or bfloat16, string, int4, uint4, a float8 or float4 kind ;
+    tensor    = dtype , "[" , [ "..." | dim , { "," , dim } ] , "]" ;
+    dim       = digits | "?" | text with a letter or "_" in it, without , [ ] > ;
+    dtype     = simple | compound , "(" , dtype , { "," , dtype } , ")" ;
+    simple    = a NumPy name, or bfloat16, string, int4, uint4, a float8 or float4 kind ;
+    compound  = "sequence" | "map" | "optional" | "sparse" ;
 
-White space is free. Example: ``float32[N,3,64,64], int64[N] -> float32[N,10]``.
+White space is free. Example: ``float32[N,3,64,64], int64[N] -> float32[N,10]``. Digits are a fixed
+dimension, everything else (``N``, ``past + 1``, ``?``) is a dynamic one; ``[]`` is a scalar,
+``[...]`` of unknown rank.
 
-A signature is *asked* by a person and *had* by a model. Both sides are compared tensor by tensor
-in order: as many tensors, the same dtype, the same rank, and no pair of dimensions that are two
-different integers. A side that the question leaves empty constrains nothing. The index answers
-the same question from terms alone: :func:`clauses` of the question against :func:`terms` of the
-model.
+A signature is *asked* by a person and *had* by a model. Both are compared tensor by tensor in
+order: as many tensors, the same dtype, the same rank unless one is unknown, and no pair of
+dimensions that are two different integers. A side that the question leaves empty constrains
+nothing. The index answers the same question from terms alone: :func:`clauses` of the question
+against :func:`terms` of the model.
 """
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from registry.errors import Invalid
 
@@ -36,15 +40,21 @@ DTYPES = frozenset(
     | {"float8_e8m0fnu"}
 )
 
+COMPOUNDS = frozenset({"sequence", "map", "optional", "sparse"})
+
+_Part = TypeVar("_Part")
+
 ANY = "?"
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
-_TOKEN = re.compile(r"\s*(?:(->)|([0-9]+)|([A-Za-z_][A-Za-z0-9_.]*)|([][,?]))")
+UNKNOWN_RANK: tuple[int | str, ...] = ("...",)
 _SPACE = re.compile(r"\s*")
+_WORD = re.compile(r"[A-Za-z0-9_]+")
+_DIM = re.compile(r"[0-9]+(?=\s*(?:[],]|$))|\?|[^][,>]*[^\W\d][^][,>]*")
+_SHOWN = re.compile(r"[\w.?]+|->|.", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A dtype and its dimensions: an ``int`` is fixed, a name or ``"?"`` is dynamic."""
+    """A dtype and its dimensions: an ``int`` is fixed, text is dynamic."""
 
     dtype: str
     dims: tuple[int | str, ...] = ()
@@ -83,15 +93,11 @@ def parse(text: str) -> Signature:
 
 
 def of_facts(facts: Mapping[str, Any]) -> Signature:
-    """The signature in ``Graph.signature``; a dimension that is no integer is dynamic.
-
-    Names that the grammar cannot spell (``past_length + 1``) become ``"?"``.
-    """
+    """The signature in ``Graph.signature``. Names the grammar cannot spell become ``"?"``."""
 
     def tensors(side: str) -> tuple[Tensor, ...]:
         return tuple(
-            Tensor(str(tensor["dtype"]), tuple(_dim(dim) for dim in tensor["shape"]))
-            for tensor in facts.get(side, [])
+            Tensor(str(tensor["dtype"]), _dims(tensor["shape"])) for tensor in facts.get(side, [])
         )
 
     return Signature(tensors("inputs"), tensors("outputs"))
@@ -103,14 +109,19 @@ def match(asked: Signature, had: Signature) -> bool:
 
 
 def terms(had: Signature) -> set[str]:
-    """What the index stores of a model: ``in=2 in0=float32/4 in0.0=* in0.1=3 ... out=1 ...``."""
+    """What the index stores of a model.
+
+    ``float32[N,3]`` is ``in=1 in0=float32 in0=float32/2 in0.0=* in0.1=3 out=0``, and
+    ``float32[...]`` is ``in=1 in0=float32 in0=float32/* out=0``.
+    """
     found = set()
     for side, tensors in (("in", had.inputs), ("out", had.outputs)):
         found.add(f"{side}={len(tensors)}")
         for position, tensor in enumerate(tensors):
-            found.add(f"{side}{position}={tensor.dtype}/{len(tensor.dims)}")
+            name = f"{side}{position}"
+            found |= {f"{name}={tensor.dtype}", f"{name}={tensor.dtype}/{_rank(tensor)}"}
             for axis, dim in enumerate(tensor.dims):
-                found.add(f"{side}{position}.{axis}={dim if isinstance(dim, int) else '*'}")
+                found.add(f"{name}.{axis}={dim if isinstance(dim, int) else '*'}")
     return found
 
 
@@ -118,13 +129,17 @@ def clauses(asked: Signature) -> list[tuple[str, ...]]:
     """What the index is asked: a model matches if it has, of each clause, at least one term."""
     found: list[tuple[str, ...]] = []
     for side, tensors in (("in", asked.inputs), ("out", asked.outputs)):
-        if not tensors:
-            continue
-        found.append((f"{side}={len(tensors)}",))
+        if tensors:
+            found.append((f"{side}={len(tensors)}",))
         for position, tensor in enumerate(tensors):
-            found.append((f"{side}{position}={tensor.dtype}/{len(tensor.dims)}",))
+            name = f"{side}{position}"
+            if tensor.dims == UNKNOWN_RANK:
+                found.append((f"{name}={tensor.dtype}",))
+                continue
+            unknown = f"{name}={tensor.dtype}/*"
+            found.append((f"{name}={tensor.dtype}/{_rank(tensor)}", unknown))
             found.extend(
-                (f"{side}{position}.{axis}={dim}", f"{side}{position}.{axis}=*")
+                (f"{name}.{axis}={dim}", f"{name}.{axis}=*", unknown)
                 for axis, dim in enumerate(tensor.dims)
                 if isinstance(dim, int)
             )
@@ -138,87 +153,98 @@ def _side_matches(asked: Sequence[Tensor], had: Sequence[Tensor]) -> bool:
 
 
 def _tensor_matches(asked: Tensor, had: Tensor) -> bool:
-    return (
-        asked.dtype == had.dtype
-        and len(asked.dims) == len(had.dims)
-        and not any(
-            isinstance(wanted, int) and isinstance(given, int) and wanted != given
-            for wanted, given in zip(asked.dims, had.dims, strict=True)
-        )
+    if asked.dtype != had.dtype:
+        return False
+    if UNKNOWN_RANK in (asked.dims, had.dims):
+        return True
+    return len(asked.dims) == len(had.dims) and not any(
+        isinstance(wanted, int) and isinstance(given, int) and wanted != given
+        for wanted, given in zip(asked.dims, had.dims, strict=True)
     )
 
 
-def _dim(value: object) -> int | str:
+def _rank(tensor: Tensor) -> int | str:
+    return "*" if tensor.dims == UNKNOWN_RANK else len(tensor.dims)
+
+
+def _dims(shape: Sequence[Any]) -> tuple[int | str, ...]:
+    return UNKNOWN_RANK if tuple(shape) == UNKNOWN_RANK else tuple(map(_dim, shape))
+
+
+def _dim(value: Any) -> int | str:
     if isinstance(value, int) and value >= 0:
         return value
-    return value if isinstance(value, str) and _NAME.fullmatch(value) else ANY
+    name = " ".join(value.split()) if isinstance(value, str) else ""
+    return name if _DIM.fullmatch(name) else ANY
 
 
 class _Reader:
-    """Recursive descent; ``here`` is the token in hand, empty at the end, and ``at`` its place."""
+    """Recursive descent over one text; ``at`` is the position of what comes next."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.end = 0
-        self._advance()
+        self.text, self.at = text, 0
+        self._take(_SPACE)
 
     def signature(self) -> Signature:
-        inputs = () if self.here in {"", "->"} else self._tensors()
-        outputs: tuple[Tensor, ...] = ()
-        if self.here == "->":
-            self._advance()
-            outputs = self._tensors()
-        if self.here or not (inputs or outputs):
-            self._refuse("a tensor" if not inputs else "',' or '->' or the end")
+        inputs = () if self.text.startswith("->", self.at) else self._listed(self._tensor)
+        outputs = self._listed(self._tensor) if self._sees("->") else ()
+        if self.at < len(self.text):
+            self._refuse("',' or '->' or the end")
         return Signature(inputs, outputs)
 
-    def _tensors(self) -> tuple[Tensor, ...]:
-        found = [self._tensor()]
-        while self.here == ",":
-            self._advance()
-            found.append(self._tensor())
+    def _tensor(self) -> Tensor:
+        dtype = self._dtype()
+        self._expect("[")
+        if self._sees("]"):
+            return Tensor(dtype)
+        dims = UNKNOWN_RANK if self._sees("...") else self._listed(self._dimension)
+        self._expect("]")
+        return Tensor(dtype, dims)
+
+    def _dtype(self) -> str:
+        start = self.at
+        name = self._take(_WORD)
+        if name in COMPOUNDS:
+            self._expect("(")
+            name += f"({','.join(self._listed(self._dtype))})"
+            self._expect(")")
+        elif name not in DTYPES:
+            self.at = start
+            self._refuse("a dtype", difflib.get_close_matches(name, sorted(DTYPES), n=1))
+        return name
+
+    def _listed(self, read: Callable[[], _Part]) -> tuple[_Part, ...]:
+        found = [read()]
+        while self._sees(","):
+            found.append(read())
         return tuple(found)
 
-    def _tensor(self) -> Tensor:
-        dtype = self.here
-        if dtype not in DTYPES:
-            self._refuse("a dtype", near=difflib.get_close_matches(dtype, sorted(DTYPES), n=1))
-        self._advance()
-        self._expect("[")
-        dims: list[int | str] = []
-        if self.here != "]":
-            dims.append(self._dimension())
-            while self.here == ",":
-                self._advance()
-                dims.append(self._dimension())
-        self._expect("]")
-        return Tensor(dtype, tuple(dims))
-
     def _dimension(self) -> int | str:
-        dim = self.here
-        if not (dim == ANY or dim.isdecimal() or _NAME.fullmatch(dim)):
+        dim = self._take(_DIM)
+        if not dim:
             self._refuse("a dimension (an integer, a name, or ? for any)")
-        self._advance()
-        return int(dim) if dim.isdecimal() else dim
+        return int(dim) if dim.isdecimal() else " ".join(dim.split())
 
-    def _expect(self, token: str) -> None:
-        if self.here != token:
-            self._refuse(repr(token))
-        self._advance()
+    def _expect(self, sign: str) -> None:
+        if not self._sees(sign):
+            self._refuse(repr(sign))
 
-    def _advance(self) -> None:
-        space = _SPACE.match(self.text, self.end)
-        self.at = space.end() if space else self.end
-        found = _TOKEN.match(self.text, self.end)
-        if found:
-            self.here, self.end = found[found.lastindex or 0], found.end()
-        else:
-            # A character that begins no token is a token of its own, which nothing expects.
-            self.here = self.text[self.at : self.at + 1]
-            self.end = self.at + 1
+    def _sees(self, sign: str) -> bool:
+        """Step over a sign, if it comes next."""
+        return bool(self._take(re.compile(re.escape(sign))))
 
-    def _refuse(self, expected: str, *, near: Sequence[str] = ()) -> NoReturn:
-        found = repr(self.here) if self.here else "the end"
+    def _take(self, pattern: re.Pattern[str]) -> str:
+        """Step over what matches, and the space behind it; empty if nothing does."""
+        found = pattern.match(self.text, self.at)
+        if found is None:
+            return ""
+        space = _SPACE.match(self.text, found.end())
+        self.at = space.end() if space else found.end()
+        return found[0]
+
+    def _refuse(self, expected: str, near: Sequence[str] = ()) -> NoReturn:
+        shown = _SHOWN.match(self.text, self.at)
+        found = repr(shown[0]) if shown else "the end"
         meant = f" Did you mean {near[0]}?" if near else ""
         raise Invalid(
             "invalid_signature",

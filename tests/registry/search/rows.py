@@ -24,8 +24,17 @@ from registry.tables import (
     Target,
     User,
 )
+from tests.factories import make_mlmodel, make_user, readme
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def publish(full_name: str, text: str = "A network.", **card: Any) -> MLModel:
+    """A public MLModel made through the services; its namespace too, if it is not there."""
+    owner, _, _ = full_name.partition("/")
+    if not Namespace.objects.filter(name=owner).exists():
+        make_user(owner)
+    return make_mlmodel(full_name, files={"README.md": readme(text, **card)})
 
 
 def user(name: str, *namespaces: str) -> User:

@@ -6,15 +6,16 @@ from hypothesis import strategies as st
 
 from registry.errors import Invalid
 from registry.search import signature as signatures
-from registry.search.signature import DTYPES, Signature, Tensor, match
+from registry.search.signature import DTYPES, UNKNOWN_RANK, Signature, Tensor, match
 
 dims = st.one_of(
-    st.integers(0, 4), st.just("?"), st.from_regex(r"[A-Za-z_][A-Za-z0-9_.]{0,5}", fullmatch=True)
+    st.integers(0, 4), st.just("?"), st.from_regex(r"[0-9*]?[A-Za-z_.]*[A-Za-z_]", fullmatch=True)
 )
+shapes = st.one_of(st.just(UNKNOWN_RANK), st.lists(dims, max_size=3).map(tuple))
 tensors = st.builds(
     Tensor,
-    st.sampled_from(["float32", "int64", "bool", "string", "bfloat16"]),
-    st.lists(dims, max_size=3).map(tuple),
+    st.sampled_from(["float32", "int64", "map(int64,float32)", "sequence(string)", "bfloat16"]),
+    shapes,
 )
 sides = st.lists(tensors, max_size=3).map(tuple)
 any_signatures = st.builds(Signature, sides, sides)
@@ -38,6 +39,11 @@ def test_the_grammar_is_read() -> None:
     )
     assert asked("string[2]") == Signature((Tensor("string", (2,)),))
     assert asked("-> bool[]") == Signature((), (Tensor("bool"),))
+    assert asked("int8[ ... ]") == Signature((Tensor("int8", UNKNOWN_RANK),))
+    assert asked("sequence( map(int64, float32))[]").inputs[0].dtype == (
+        "sequence(map(int64,float32))"
+    )
+    assert asked("int8[past  + 1, 2*N,_]").inputs[0].dims == ("past + 1", "2*N", "_")
 
 
 @given(any_signatures)
@@ -54,7 +60,7 @@ def test_every_dtype_is_known(dtype: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "Expected a tensor at character 1"),
+        ("", "Expected a dtype at character 1"),
         ("float32", "Expected '[' at character 8 of the signature, found the end"),
         ("float32[3", "Expected ']' at character 10"),
         ("float32[N,,3]", "at character 11 of the signature, found ','"),
@@ -63,7 +69,10 @@ def test_every_dtype_is_known(dtype: str) -> None:
         ("float32[3] int64[3]", "Expected ',' or '->' or the end at character 12"),
         ("float32[3] ->", "Expected a dtype at character 14"),
         ("float32[3] -> int8[] -> int8[]", "at character 22"),
+        ("sequence[3]", "Expected '(' at character 9"),
+        ("map(int8,int)[]", "Expected a dtype at character 10"),
         ("float32[\ud800]", "at character 9"),
+        ("optional(" * 111, "Expected a dtype at character 1000"),
         ("float32[9" * 200, "has 1800 characters; 1000 are read"),
     ],
 )
@@ -102,6 +111,9 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         ("-> float32[10]", "int8[1] -> float32[n]", True),
         ("float32[]", "float32[]", True),
         ("float32[0]", "float32[1]", False),
+        ("float32[...]", "float32[1,2]", True),
+        ("float32[1,2]", "float32[...]", True),
+        ("float32[...]", "int8[...]", False),
     ],
 )
 def test_match(question: str, model: str, *, answer: bool) -> None:
@@ -122,7 +134,12 @@ def test_a_model_is_found_by_its_own_signature(signature: Signature) -> None:
 
 def test_facts_of_a_graph_become_a_signature() -> None:
     facts = {
-        "inputs": [{"name": "x", "dtype": "float32", "shape": ["N", 3, "past + 1", None, -1]}],
-        "outputs": [{"name": "y", "dtype": "sequence", "shape": []}],
+        "inputs": [
+            {"name": "x", "dtype": "float32", "shape": ["N", 3, "past  + 1", "a[0]", None, -1]},
+            {"name": "y", "dtype": "int64", "shape": ["..."]},
+        ],
+        "outputs": [{"name": "z", "dtype": "sequence(float32)", "shape": []}],
     }
-    assert str(signatures.of_facts(facts)) == "float32[N,3,?,?,?] -> sequence[]"
+    text = "float32[N,3,past + 1,?,?,?], int64[...] -> sequence(float32)[]"
+    assert str(signatures.of_facts(facts)) == text
+    assert asked(text) == signatures.of_facts(facts)
