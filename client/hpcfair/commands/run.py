@@ -106,7 +106,7 @@ def _read(path: Path) -> Any:
             return loaded
         with loaded:
             arrays = {name: loaded[name] for name in loaded.files}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise BadInput(f"{path} is not a .npy or .npz file: {error}.") from error
     inputs = {
         name.removeprefix(_INPUTS): array

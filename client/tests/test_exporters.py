@@ -1,0 +1,133 @@
+"""What becomes of models of other libraries."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from hpcfair.errors import BadInput, MissingPackage, UnsafePath
+from hpcfair.exporters import registry
+from hpcfair.exporters.registry import Exporter, export
+from hpcfair.runtimes import registry as runtimes
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    return folder
+
+
+def heavy_onnx(folder: Path, location: str) -> Path:
+    """A network whose weights lie in a file of their own."""
+    weight = onnx.numpy_helper.from_array(np.ones((8, 8), np.float32), "w")
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "heavy",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 8])],
+        [weight],
+    )
+    path = folder / "heavy.onnx"
+    onnx.save(
+        helper.make_model(graph),
+        path,
+        save_as_external_data=True,
+        location="weights.bin",
+        size_threshold=0,
+    )
+    model = onnx.load(path, load_external_data=False)
+    model.graph.initializer[0].external_data[0].value = location
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def test_an_onnx_file_brings_its_external_data_and_card(tmp_path: Path, scratch: Path) -> None:
+    path = heavy_onnx(tmp_path, "weights.bin")
+    (tmp_path / "README.md").write_text("# Heavy\n")
+    (tmp_path / "unrelated.txt").write_text("x")
+
+    files = export(path, None, scratch)
+
+    assert sorted(files) == ["README.md", "heavy.onnx", "weights.bin"]
+
+
+def test_external_data_outside_the_folder_is_refused(tmp_path: Path, scratch: Path) -> None:
+    path = heavy_onnx(tmp_path, "../secret.bin")
+
+    with pytest.raises(UnsafePath):
+        export(path, None, scratch)
+
+
+def test_a_file_that_is_not_onnx_is_left_to_the_hub_to_judge(tmp_path: Path, scratch: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(b"this is not ONNX")
+
+    assert export(str(path), None, scratch) == {"model.onnx": path}
+
+
+def test_a_model_proto_is_written_as_it_is(tiny: bytes, scratch: Path) -> None:
+    proto = onnx.load_from_string(tiny)
+
+    files = export(proto, None, scratch)
+
+    assert files["model.onnx"].read_bytes() == proto.SerializeToString()
+
+
+def fitted(estimator: Any) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 4)).astype(np.float32)
+    y = (x.sum(axis=1) > 0).astype(np.int64)
+    return estimator.fit(x, y), x, y
+
+
+def test_a_scikit_learn_classifier_agrees_with_itself(scratch: Path) -> None:
+    pytest.importorskip("skl2onnx")
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  optional
+    from sklearn.pipeline import make_pipeline  # noqa: PLC0415
+    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
+
+    model, x, _ = fitted(make_pipeline(StandardScaler(), LogisticRegression()))
+
+    path = export(model, (x,), scratch)["model.onnx"]
+
+    runtime = runtimes.open("onnxruntime", path, {})
+    outputs = runtime.run({runtime.inputs[0].name: x})
+    scores, labels = outputs.values()
+    np.testing.assert_allclose(scores, model.predict_proba(x), atol=1e-5)
+    np.testing.assert_array_equal(labels, model.predict(x))
+
+
+def test_a_scikit_learn_regressor_is_exported(scratch: Path) -> None:
+    pytest.importorskip("skl2onnx")
+    from sklearn.linear_model import LinearRegression  # noqa: PLC0415  optional
+
+    model, x, _ = fitted(LinearRegression())
+
+    path = export(model, {"features": x}, scratch)["model.onnx"]
+
+    runtime = runtimes.open("onnxruntime", path, {})
+    (result,) = runtime.run({runtime.inputs[0].name: x}).values()
+    np.testing.assert_allclose(result[:, 0], model.predict(x), atol=1e-5)
+
+
+def test_a_scikit_learn_model_without_an_example_is_refused(scratch: Path) -> None:
+    pytest.importorskip("skl2onnx")
+    from sklearn.linear_model import LinearRegression  # noqa: PLC0415  optional
+
+    with pytest.raises(BadInput, match="example_inputs"):
+        export(fitted(LinearRegression())[0], None, scratch)
+
+
+def test_a_missing_package_is_named_with_what_installs_it(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nowhere = Exporter("hpcfair.exporters.nowhere:export", "some-package")
+    monkeypatch.setitem(registry.EXPORTERS, "decimal", nowhere)
+    from decimal import Decimal  # noqa: PLC0415
+
+    with pytest.raises(MissingPackage, match="pip install some-package"):
+        export(Decimal(1), None, scratch)
