@@ -126,8 +126,7 @@ class SimulatedDevice:
         if fault in {"memory", "build-hang"}:
             outcome, detail = _ENDS[fault]
             return BuildResult(outcome, detail=detail)
-        out = self.root / str(len(self.built))
-        out.mkdir()
+        out = Path(mkdtemp(dir=self.root))
         try:
             result = self.backends[backend].build(self.workload, self.target, options, out)
         except InvalidCandidate as error:

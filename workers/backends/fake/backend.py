@@ -51,7 +51,7 @@ class FakeSession:
             case "wrong":
                 return {name: np.add(array, 1) for name, array in results.items()}
             case "nan":
-                return {name: np.full_like(array, np.nan) for name, array in results.items()}
+                return {name: _poisoned(array) for name, array in results.items()}
         return results
 
     def close(self) -> None:
@@ -135,6 +135,10 @@ class FaultyBackend(FakeBackend):
 
     def default(self, workload: Workload, target: TargetSpec) -> Options:
         return {**super().default(workload, target), "fault": "none"}
+
+
+def _poisoned(array: Array) -> Array:
+    return np.full_like(array, np.nan) if array.dtype.kind == "f" else array
 
 
 def _fail_building(options: Options) -> None:
