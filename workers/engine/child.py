@@ -113,7 +113,7 @@ class Child:
         message = wire.encode({"function": function, "arguments": arguments})
         answer = self._exchange(message, self._limits.wall_s)
         if "failure" in answer:
-            raise _failure(answer["failure"])
+            raise self._failure(answer["failure"])
         if "result" not in answer:
             raise self._ended(CandidateFailed("crash", "answered nonsense", "protocol"))
         return answer["result"]
@@ -154,9 +154,20 @@ class Child:
         status = _kill(process, grace_s=0.0 if failure else 5.0)
         printed = self._tail.decode(errors="replace").strip()
         failure = failure or _died(status, printed)
-        # Where on this machine it ran is nobody's business, and differs on every run.
-        printed = printed.replace(str(self._workspace), "<workspace>")
-        return CandidateFailed(failure.outcome, f"{failure}\n{printed}".strip(), failure.cause)
+        detail = self._placeless(f"{failure}\n{printed}".strip())
+        return CandidateFailed(failure.outcome, detail, failure.cause)
+
+    def _failure(self, described: Any) -> CandidateFailed:
+        """The failure a living child reports; it may lie, so only known words count."""
+        if not isinstance(described, dict) or described.get("outcome") not in _FAILURES:
+            return CandidateFailed("crash", "reported a failure that makes no sense", "protocol")
+        outcome = cast("Outcome", described["outcome"])
+        detail = self._placeless(str(described.get("detail")))
+        return CandidateFailed(outcome, detail, str(described.get("cause")))
+
+    def _placeless(self, text: str) -> str:
+        """Where on this machine it ran is nobody's business, and differs on every run."""
+        return text.replace(str(self._workspace), "<workspace>")
 
     def _allow_cpu(self, pid: int) -> None:
         """Let the child burn processor time for one more call."""
@@ -253,14 +264,6 @@ def _died(status: int, printed: str) -> CandidateFailed:
         case signal.SIGTERM | signal.SIGINT | signal.SIGHUP:
             return CandidateFailed("infrastructure", f"stopped from outside by {name}", "signal")
     return CandidateFailed("crash", f"crashed with {name}", "signal")
-
-
-def _failure(described: Any) -> CandidateFailed:
-    """The failure a living child reports; it may lie, so only known words count."""
-    if not isinstance(described, dict) or described.get("outcome") not in _FAILURES:
-        return CandidateFailed("crash", "reported a failure that makes no sense", "protocol")
-    outcome = cast("Outcome", described["outcome"])
-    return CandidateFailed(outcome, str(described.get("detail")), str(described.get("cause")))
 
 
 def _cpu_seconds(pid: int) -> float:

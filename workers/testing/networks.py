@@ -15,11 +15,8 @@ from workers.engine.ports import Array
 from workers.engine.types import TensorSpec, Workload, sha256_of
 
 _IR_VERSION = 8
-_DTYPES = {
-    TensorProto.FLOAT: "float32",
-    TensorProto.FLOAT16: "float16",
-    TensorProto.INT64: "int64",
-}
+_Tensor = tuple[str, Sequence[int | str]]
+_DTYPES: dict[int, str] = {TensorProto.FLOAT: "float32", TensorProto.INT64: "int64"}
 
 
 class _Weights:
@@ -57,6 +54,7 @@ def mlp(seed: int = 0) -> onnx.ModelProto:
 def residual_cnn(seed: int = 0, opset: int = 17) -> onnx.ModelProto:
     """``float32[N,3,16,16] -> float32[N,10]``: convolutions, batch normalisation, a shortcut."""
     weights = _Weights(seed)
+    head = weights.random("head", 16, 10, fan_in=16)
     nodes = [
         *_convolution(weights, "stem", "x", 3, 16),
         helper.make_node("MaxPool", ["stem"], ["pooled"], kernel_shape=[2, 2], strides=[2, 2]),
@@ -65,16 +63,10 @@ def residual_cnn(seed: int = 0, opset: int = 17) -> onnx.ModelProto:
         helper.make_node("Relu", ["joined"], ["active"]),
         helper.make_node("GlobalAveragePool", ["active"], ["means"]),
         helper.make_node("Flatten", ["means"], ["flat"]),
-        helper.make_node(
-            "Gemm", ["flat", weights.random("head", 16, 10, fan_in=16)], ["scores"], beta=0.0
-        )
-        if opset >= 11
-        else helper.make_node(
-            "MatMul", ["flat", weights.random("head", 16, 10, fan_in=16)], ["scores"]
-        ),
+        helper.make_node("MatMul", ["flat", head], ["scores"]),
     ]
-    inputs, outputs = [("x", ["N", 3, 16, 16])], [("scores", ["N", 10])]
-    return _model(nodes, weights, inputs, outputs, opset=opset)
+    inputs: list[_Tensor] = [("x", ["N", 3, 16, 16])]
+    return _model(nodes, weights, inputs, [("scores", ["N", 10])], opset=opset)
 
 
 def transformer(seed: int = 0) -> onnx.ModelProto:
@@ -157,8 +149,8 @@ def _convolution(
 def _model(
     nodes: Sequence[onnx.NodeProto],
     weights: _Weights,
-    inputs: Sequence[tuple[str, Sequence[int | str]]],
-    outputs: Sequence[tuple[str, Sequence[int | str]]],
+    inputs: Sequence[_Tensor],
+    outputs: Sequence[_Tensor],
     takes: int = TensorProto.FLOAT,
     *,
     opset: int = 17,

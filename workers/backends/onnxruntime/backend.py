@@ -1,0 +1,119 @@
+"""Builds for ONNX Runtime on the CPU."""
+
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from hpcfair import machine
+from hpcfair.errors import HpcfairError, MissingPackage
+from hpcfair.runtimes import registry
+from workers.backends.onnxruntime.space import DEFAULT, reference_of, space_of
+from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.ports import Session
+from workers.engine.space import Space
+from workers.engine.types import BuildResult, Options, TargetSpec, Tolerance, Workload
+
+_PACKAGES = ("onnxruntime", "onnx")
+_TOLERANCES: dict[str, Tolerance] = {
+    "float32": "exact",
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "int8-dynamic": "int8",
+    "int8-static": "int8",
+}
+_PASSED_ON = ("graph_optimization", "threads", "execution", "spinning")
+
+
+class OnnxRuntimeBackend:
+    """ONNX Runtime's own knobs; a :class:`~workers.engine.ports.Backend`."""
+
+    name = "onnxruntime"
+
+    def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  every target has a CPU
+        """See :meth:`workers.engine.ports.Backend.probe`."""
+        try:
+            return {package: metadata.version(package) for package in _PACKAGES}
+        except metadata.PackageNotFoundError as error:
+            raise BackendUnavailable(
+                f"Backend onnxruntime needs the package {error.name}: pip install {error.name}"
+            ) from error
+
+    def space(self, workload: Workload, target: TargetSpec) -> Space:
+        """See :func:`workers.backends.onnxruntime.space.space_of`."""
+        return space_of(workload, target)
+
+    def default(self, workload: Workload, target: TargetSpec) -> Options:  # noqa: ARG002
+        """``InferenceSession(path)`` on the original file."""
+        return dict(DEFAULT)
+
+    def reference(self, workload: Workload, target: TargetSpec) -> Options:
+        """See :func:`workers.backends.onnxruntime.space.reference_of`."""
+        return reference_of(workload, target)
+
+    def build(
+        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+    ) -> BuildResult:
+        """See :meth:`workers.engine.ports.Backend.build`."""
+        if not self.space(workload, target).contains(options):
+            raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
+        if options["default"]:
+            precision = "float32"
+            runtime_options: Options = dict(DEFAULT)
+        else:
+            precision = str(options["precision"])
+            # Lower precisions are only worth it with every fusion of their kernels.
+            runtime_options = {"graph_optimization": "all"}
+            runtime_options |= {name: options[name] for name in _PASSED_ON if name in options}
+            if precision == "bfloat16":
+                runtime_options["bf16_gemm"] = True
+        try:
+            entry_point, provenance = _make(precision, workload, target, options, out)
+        except (InvalidCandidate, MemoryError, OSError):
+            raise
+        # The tools raise whatever they stumble over.
+        except Exception as error:
+            raise InvalidCandidate(f"{precision}: {type(error).__name__}: {error}") from error
+        return BuildResult(
+            outcome="measured",
+            directory=out,
+            entry_point=entry_point,
+            runtime=self.name,
+            runtime_options=runtime_options,
+            tolerance=_TOLERANCES[precision],
+            toolchain=self.probe(target),
+            provenance=provenance,
+        )
+
+    def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
+        """See :meth:`workers.engine.ports.Backend.load`."""
+        if build.directory is None:
+            raise InvalidCandidate(f"nothing was built: {build.detail}")
+        try:
+            return registry.open(
+                build.runtime, build.directory / build.entry_point, build.runtime_options
+            )
+        except MissingPackage as error:
+            raise BackendUnavailable(str(error)) from error
+        except HpcfairError as error:
+            raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
+
+
+def _make(
+    precision: str, workload: Workload, target: TargetSpec, options: Options, out: Path
+) -> tuple[str, dict[str, Any]]:
+    """Write the artefact; returns its entry point and its provenance."""
+    from workers.backends.onnxruntime import files, optimize, quantize  # noqa: PLC0415  heavy
+
+    path = out / "model.onnx"
+    match precision:
+        case "int8-dynamic":
+            return path.name, quantize.quantize_dynamic(workload, target, options, path)
+        case "int8-static":
+            return path.name, quantize.quantize_static(workload, target, options, path)
+        case "float16":
+            return path.name, quantize.to_float16(workload, path)
+    artefact = options.get("artefact", "onnx")
+    if artefact == "onnx":
+        return files.copy_model(workload.model_path, out), {}
+    features = list(machine.describe().features)
+    return optimize.save_optimized(workload.model_path, out, str(artefact)), {"features": features}

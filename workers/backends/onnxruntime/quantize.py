@@ -1,0 +1,191 @@
+"""Lowers a network's precision with ONNX Runtime's own tools.
+
+Runs in the limited child process of a build, on a stranger's network: whatever these tools raise
+is the candidate's failure.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import onnx
+from onnxruntime import quantization
+from onnxruntime.quantization.shape_inference import quant_pre_process
+
+from workers.backends.onnxruntime.files import MOST_BYTES, size_bytes
+from workers.backends.onnxruntime.space import BETWEEN, HEAVY
+from workers.engine.errors import InvalidCandidate
+from workers.engine.ports import Array
+from workers.engine.samples import make_test_set, random_inputs, read_samples
+from workers.engine.types import Options, TargetSpec, Workload
+
+#: Per-channel weights exist from opset 13 on, and every tool here knows it.
+_OPSET, _IR_VERSION = 13, 8
+#: Ranges settle after few inputs, and every input costs a run without optimisations.
+_CALIBRATION_ROWS = 64
+_CALIBRATION_RUNS = 16
+_SEED = 20_260_101
+_DYNAMIC = ("Attention", "Gemm", "LSTM", "MatMul")
+_INTEGER = frozenset({"DequantizeLinear", "DynamicQuantizeLSTM", "MatMulInteger", "QAttention"})
+_VNNI = frozenset({"avx512_vnni", "avx_vnni"})
+
+
+def quantize_dynamic(
+    workload: Workload, target: TargetSpec, options: Options, out: Path
+) -> dict[str, Any]:
+    """Write ``out`` with int8 weights, ranges of activations found at run time.
+
+    Returns:
+        Provenance.
+    """
+    prepared = _prepare(workload, out.parent)
+    reduce_range = _reduces_range(target)
+    quantization.quantize_dynamic(
+        prepared,
+        out,
+        op_types_to_quantize=list(_DYNAMIC),
+        per_channel=bool(options["per_channel"]),
+        reduce_range=reduce_range,
+        weight_type=quantization.QuantType.QInt8,
+    )
+    prepared.unlink()
+    return _described(out, _INTEGER) | {"reduce_range": reduce_range}
+
+
+def quantize_static(
+    workload: Workload, target: TargetSpec, options: Options, out: Path
+) -> dict[str, Any]:
+    """Write ``out`` with int8 weights and activations, whose ranges were found on test inputs.
+
+    Returns:
+        Provenance.
+    """
+    prepared = _prepare(workload, out.parent)
+    inputs, source = _calibration_inputs(workload)
+    reduce_range = _reduces_range(target)
+    # Means over runs keep one odd sample from widening every range; random tensors have no odd
+    # ones, and being small, few of them reach as far as real ones will.
+    averaged = source == "samples"
+    # x86-64 multiplies unsigned by signed bytes, ARM64 prefers signed by signed: see "Choosing
+    # parameters for CPU inference" in the documentation of quantize_static.
+    signed = target.architecture == "arm64"
+    kinds = quantization.QuantType
+    quantization.quantize_static(
+        prepared,
+        out,
+        _Reader(inputs),
+        quant_format=quantization.QuantFormat.QDQ,
+        op_types_to_quantize=[*HEAVY, *(BETWEEN if options.get("quantize") == "between" else ())],
+        per_channel=bool(options["per_channel"]),
+        reduce_range=reduce_range,
+        activation_type=kinds.QInt8 if signed else kinds.QUInt8,
+        weight_type=kinds.QInt8,
+        calibrate_method=quantization.CalibrationMethod.MinMax,
+        extra_options={"CalibMovingAverage": averaged, "ActivationSymmetric": signed},
+    )
+    prepared.unlink()
+    method = "min-max, mean over runs" if averaged else "min-max"
+    calibration = {"source": source, "runs": len(inputs), "method": method}
+    return _described(out, _INTEGER) | {"reduce_range": reduce_range, "calibration": calibration}
+
+
+def to_float16(workload: Workload, out: Path) -> dict[str, Any]:
+    """Write ``out`` computing in float16 inside, float32 at its inputs and outputs.
+
+    Returns:
+        Provenance.
+    """
+    # Not at the top: importing onnxruntime.transformers puts its own folder on sys.path.
+    from onnxruntime.transformers.float16 import convert_float_to_float16  # noqa: PLC0415
+
+    _refuse_large(workload)
+    model = onnx.load(workload.model_path)
+    onnx.save(convert_float_to_float16(model, keep_io_types=True), out)
+    return _described(out, frozenset({"Cast"}))
+
+
+class _Reader(quantization.CalibrationDataReader):  # type: ignore[misc]  # the package is untyped
+    """Hands calibration inputs to the quantiser one run at a time."""
+
+    def __init__(self, inputs: list[dict[str, Array]]) -> None:
+        self._inputs: Iterator[dict[str, Array]] = iter(inputs)
+
+    def get_next(self) -> dict[str, Array] | None:
+        return next(self._inputs, None)
+
+
+def _prepare(workload: Workload, folder: Path) -> Path:
+    """The network at an opset the quantiser knows, its constants folded and its shapes inferred."""
+    _refuse_large(workload)
+    # The quantiser explains its every step on the root logger.
+    logging.getLogger().setLevel(logging.ERROR)
+    upgraded, prepared = folder / "upgraded.onnx", folder / "prepared.onnx"
+    model = onnx.load(workload.model_path)
+    onnx.save(_upgrade(model), upgraded)
+    # Symbolic shapes would need sympy, and tell little more where ranges come from real runs.
+    quant_pre_process(upgraded, prepared, skip_symbolic_shape=True)
+    upgraded.unlink()
+    return prepared
+
+
+def _upgrade(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The same network at opset 13 or later, weights as constants.
+
+    Raises:
+        InvalidCandidate: an operator has no form there; names it.
+    """
+    version = next((o.version for o in model.opset_import if o.domain in {"", "ai.onnx"}), _OPSET)
+    if version < _OPSET:
+        try:
+            model = onnx.version_converter.convert_version(model, _OPSET)
+        except RuntimeError as error:
+            reason = str(error).rpartition("Assertion")[2].strip() or str(error)
+            raise InvalidCandidate(
+                f"opset {version} cannot be raised to {_OPSET}: {reason}"
+            ) from error
+    # Before IR version 4 every weight was an input too, which a caller could override.
+    weights = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in weights]
+    del model.graph.input[:]
+    model.graph.input.extend(inputs)
+    # The converter writes the newest version, which ONNX Runtime may not know yet.
+    model.ir_version = _IR_VERSION if version < _OPSET else max(model.ir_version, _IR_VERSION)
+    return model
+
+
+def _calibration_inputs(workload: Workload) -> tuple[list[dict[str, Array]], str]:
+    """Inputs of a few runs, and where they come from: ``samples`` or ``random``."""
+    path = workload.samples_path
+    if path is None:
+        seeds = range(_SEED, _SEED + _CALIBRATION_RUNS)
+        return [random_inputs(workload, seed) for seed in seeds], "random"
+    tests = make_test_set(workload, read_samples(path, _CALIBRATION_ROWS), _SEED)
+    return list(tests.cases[:_CALIBRATION_RUNS]), tests.source
+
+
+def _reduces_range(target: TargetSpec) -> bool:
+    """Without VNNI, sums of two products of full 8-bit values overflow 16 bits and saturate."""
+    return target.architecture == "x86-64" and not _VNNI & target.features
+
+
+def _refuse_large(workload: Workload) -> None:
+    size = size_bytes(workload.model_path)
+    if size > MOST_BYTES:
+        raise InvalidCandidate(
+            f"the network has {size} bytes; lowering the precision works up to {MOST_BYTES}"
+        )
+
+
+def _described(out: Path, lowered: frozenset[str]) -> dict[str, Any]:
+    """How many operators of each kind the result has, so that a reader sees what was lowered.
+
+    Raises:
+        InvalidCandidate: none of ``lowered`` is among them, so this would only repeat another
+            candidate.
+    """
+    operators = Counter(n.op_type for n in onnx.load(out, load_external_data=False).graph.node)
+    if not lowered & operators.keys():
+        raise InvalidCandidate("no operator of this network could be lowered")
+    return {"operators": dict(operators)}

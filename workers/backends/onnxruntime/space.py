@@ -1,0 +1,145 @@
+"""What ONNX Runtime can try with a network, each distinct configuration once.
+
+::
+
+    default ─ yes: as a user gets it who sets nothing
+            └ no ─ threads ─ all | half: spinning
+                 ├ execution                  (networks with branches)
+                 └ precision ─ float32: graph_optimization ─ all: artefact
+                             ├ int8-dynamic: per_channel
+                             ├ int8-static:  per_channel, quantize
+                             └ float16, bfloat16 (ARM64 processors that gain)
+"""
+
+from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
+from workers.engine.types import Options, TargetSpec, Workload
+
+DEFAULT: Options = {"default": True}
+
+_CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
+#: Operators that ONNX Runtime computes in its blocked layout NCHWc.
+_BLOCKED = frozenset({"Conv", "MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool"})
+_PRODUCTS = frozenset({"MatMul", "Gemm"})
+#: Two operators can only run side by side if some operator joins or splits what they work on.
+_BRANCHING = frozenset(
+    {"Add", "Mul", "Sub", "Div", "Concat", "Sum", "Split", "Attention", "Max", "Min", "Where"}
+)
+_QUANTISED = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"})
+
+#: Operators whose arithmetic int8 makes faster, by themselves.
+HEAVY = ("Conv", "ConvTranspose", "Gemm", "MatMul")
+#: Operators that otherwise would force a way back to float32 between two of those. Normalisation,
+#: softmax and activations other than these stay in float32: they cost little and lose much.
+BETWEEN = (
+    *("Add", "AveragePool", "Clip", "Concat", "Flatten", "GlobalAveragePool", "MaxPool", "Pad"),
+    *("Relu", "Reshape", "Resize", "Split", "Squeeze", "Transpose", "Unsqueeze"),
+)
+_ARITHMETIC_BETWEEN = frozenset({"Add", "AveragePool", "Concat", "GlobalAveragePool", "MaxPool"})
+
+
+def space_of(workload: Workload, target: TargetSpec) -> Space:
+    """Options worth trying for this network on this target."""
+    operators = frozenset(workload.operators)
+    threads = _threads(target.cores)
+    parameters: dict[str, Parameter] = {
+        "default": Flag(),
+        "threads": Conditional("default", (False,), Choice(threads)),
+        "precision": Conditional("default", (False,), Choice(_precisions(workload, target))),
+        "graph_optimization": Conditional(
+            "precision", ("float32",), Choice(_optimizations(operators))
+        ),
+        "artefact": Conditional("graph_optimization", ("all",), Choice(_artefacts(operators))),
+    }
+    # A single thread has no other to wait for.
+    if target.cores > 1:
+        parameters["spinning"] = Conditional(
+            "threads", tuple(name for name in threads if name != "one"), Flag()
+        )
+    if operators & _BRANCHING and target.cores > 1:
+        parameters["execution"] = Conditional(
+            "default", (False,), Choice(("sequential", "parallel"))
+        )
+    quantised = tuple(p for p in _precisions(workload, target) if p.startswith("int8"))
+    if quantised:
+        parameters["per_channel"] = Conditional("precision", quantised, Flag())
+    if "int8-static" in quantised and operators & _ARITHMETIC_BETWEEN:
+        parameters["quantize"] = Conditional(
+            "precision", ("int8-static",), Choice(("heavy", "between"))
+        )
+    return Space(parameters)
+
+
+def reference_of(workload: Workload, target: TargetSpec) -> Options:
+    """Every optimisation off, operators one after another."""
+    options: Options = {
+        "default": False,
+        "threads": _threads(target.cores)[0],
+        "precision": "float32",
+        "graph_optimization": "disable",
+        "spinning": False,
+        "execution": "sequential",
+    }
+    known = space_of(workload, target).parameters
+    return {name: options[name] for name in known if name in options}
+
+
+def _threads(cores: int) -> tuple[str, ...]:
+    """Thread counts that differ on this many cores."""
+    if cores == 1:
+        return ("one",)
+    return ("all", "one") if cores < 4 else ("all", "half", "one")
+
+
+def _optimizations(operators: frozenset[str]) -> tuple[str, ...]:
+    """Levels of graph optimisation that differ for this network.
+
+    Above ``extended`` come blocked layouts, for convolutions and pooling only. ``layout`` is left
+    out: what ``all`` does beyond it concerns float16 kernels.
+    """
+    if operators & _BLOCKED:
+        return ("disable", "basic", "extended", "all")
+    return ("disable", "basic", "all")
+
+
+def _artefacts(operators: frozenset[str]) -> tuple[str, ...]:
+    """Forms of the file: they run alike, and load faster from left to right.
+
+    ORT files load as they were saved, so one with blocked layouts would only fit processors with
+    the same vector length, which a target does not promise.
+    """
+    return ("onnx", "optimized") if operators & _BLOCKED else ("onnx", "optimized", "ort")
+
+
+def _precisions(workload: Workload, target: TargetSpec) -> tuple[str, ...]:
+    """Precisions that may pay here.
+
+    On x86-64, float16 and bfloat16 are not among them: ONNX Runtime's CPU kernels compute both by
+    converting to float32 and back around every operator.
+    """
+    operators = workload.operators
+    found = ["float32"]
+    if not _QUANTISED & operators.keys() and _takes_float32(workload):
+        convolutions = sum(operators.get(name, 0) for name in _CONVOLUTIONS)
+        products = sum(operators.get(name, 0) for name in _PRODUCTS)
+        # Convolutions have no fast kernel for ranges found at run time.
+        if products + operators.get("LSTM", 0) > convolutions:
+            found.append("int8-dynamic")
+        if products or convolutions:
+            found.append("int8-static")
+        if target.architecture == "arm64":
+            found += [
+                precision
+                for precision, feature in (("float16", "asimdhp"), ("bfloat16", "bf16"))
+                if feature in target.features and (products or convolutions)
+            ]
+    return tuple(found)
+
+
+def _takes_float32(workload: Workload) -> bool:
+    """Whether the network computes in float32: converters of other precisions expect it."""
+    floats = {
+        spec.dtype
+        for spec in (*workload.inputs, *workload.outputs)
+        if spec.dtype.startswith(("float", "bfloat", "double"))
+    }
+    return floats <= {"float32"}

@@ -1,0 +1,116 @@
+"""The backends the tuner can use: a table line each, imported on first use.
+
+Another package adds one by an entry point of the group ``hpcfair.backends``, named as the backend
+and pointing at its class; it cannot replace one of these.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module, metadata
+from typing import cast
+
+from workers.engine.errors import BackendUnavailable
+from workers.engine.ports import Backend
+from workers.engine.types import TargetSpec
+
+ENTRY_POINTS = "hpcfair.backends"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A backend that may or may not be installed, and what is known without importing it.
+
+    Attributes:
+        path: ``module:class`` of the :class:`~workers.engine.ports.Backend`.
+        distribution: Package that must be installed; empty if none.
+        extra: Extra of ``hpcfair-hub`` that installs it; empty if it comes with the hub.
+        architectures: Of the targets it serves; empty for all.
+        precisions: That it can lower a network to, ``float32`` included.
+        on_request: Used only if a ticket names it.
+    """
+
+    path: str
+    distribution: str = ""
+    extra: str = ""
+    architectures: frozenset[str] = frozenset()
+    precisions: tuple[str, ...] = ("float32",)
+    on_request: bool = False
+
+    @property
+    def hint(self) -> str:
+        """What to type to get it."""
+        wanted = f"hpcfair-hub[{self.extra}]" if self.extra else self.distribution
+        return f"Install it with: pip install '{wanted}'"
+
+
+BACKENDS: dict[str, Entry] = {
+    "onnxruntime": Entry(
+        "workers.backends.onnxruntime.backend:OnnxRuntimeBackend",
+        distribution="onnxruntime",
+        precisions=("float32", "float16", "bfloat16", "int8"),
+    ),
+    "fake": Entry(
+        "workers.backends.fake.backend:FakeBackend",
+        precisions=("float32", "int8"),
+        on_request=True,
+    ),
+}
+
+
+def known() -> dict[str, Entry]:
+    """All backends, those of other packages included."""
+    added = {
+        point.name: Entry(point.value, distribution=point.dist.name if point.dist else "")
+        for point in metadata.entry_points(group=ENTRY_POINTS)
+    }
+    return added | BACKENDS
+
+
+def get(name: str) -> Backend:
+    """Make a backend.
+
+    Raises:
+        BackendUnavailable: nobody knows the name, or its module cannot be imported; the message
+            says what to do.
+    """
+    entries = known()
+    if name not in entries:
+        names = ", ".join(sorted(entries))
+        raise BackendUnavailable(f"No backend is called {name!r}; known are {names}.")
+    entry = entries[name]
+    module, _, attribute = entry.path.partition(":")
+    try:
+        return cast("Backend", getattr(import_module(module), attribute)())
+    except ImportError as error:
+        raise BackendUnavailable(f"Backend {name}: {error}. {entry.hint}") from error
+
+
+def available(
+    target: TargetSpec, names: Sequence[str] | None = None
+) -> tuple[dict[str, Backend], dict[str, str]]:
+    """Backends that can serve a target from this machine.
+
+    Args:
+        names: Those to consider; ``None`` for all that are not kept for requests.
+
+    Returns:
+        Backends by name, and for each that cannot be used a sentence saying why.
+    """
+    entries = known()
+    if names is None:
+        names = [name for name, entry in entries.items() if not entry.on_request]
+    found: dict[str, Backend] = {}
+    missing: dict[str, str] = {}
+    for name in names:
+        wanted = entries[name].architectures if name in entries else frozenset()
+        if wanted and target.architecture not in wanted:
+            missing[name] = f"Backend {name} does not serve {target.architecture}."
+            continue
+        try:
+            backend = get(name)
+            backend.probe(target)
+        except BackendUnavailable as error:
+            missing[name] = str(error)
+        else:
+            found[name] = backend
+    return found, missing
