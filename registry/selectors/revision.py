@@ -11,6 +11,7 @@ from registry.selectors.blob import blob_open
 from registry.states import RefKind
 from registry.tables import File, MLModel, Ref, Revision
 from registry.validation.card import MAX_CARD_BYTES, parse
+from registry.validation.texts import unseen
 
 _SHORT_OID_RE = re.compile(r"[0-9a-f]{7,39}")
 _KIND_OF_PREFIX = {"refs/heads/": RefKind.BRANCH, "refs/tags/": RefKind.TAG}
@@ -51,8 +52,8 @@ def file_get(revision: Revision, path: str) -> File:
     Raises:
         NotFound: ``file_not_found``.
     """
-    # PostgreSQL takes no NUL, and no path holds one.
-    file = None if "\0" in path else files_of(revision).filter(path=path).first()
+    # No path holds such a character, and no database takes it.
+    file = None if unseen(path) else files_of(revision).filter(path=path).first()
     if file is None:
         raise NotFound(
             "file_not_found", f"Revision {revision.oid[:10]} has no file {path[:200]!r}."

@@ -14,7 +14,7 @@ from registry.services.card import card_of, describe
 from registry.services.revision import commit_first
 from registry.services.snapshot import entries_of
 from registry.states import Role, Visibility
-from registry.tables import MLModel, OutboxEntry
+from registry.tables import Job, MLModel, OutboxEntry
 from registry.validation.attributes import DEFAULT
 from registry.validation.names import check_name
 
@@ -93,6 +93,9 @@ def mlmodel_delete(*, actor: Actor, mlmodel: MLModel) -> None:
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     with transaction.atomic():
+        # What adds rows below a model holds one of these: it ends before, or finds nothing after.
+        list(mlmodel.refs.select_for_update().order_by("pk"))
+        list(Job.objects.select_for_update().filter(revision__mlmodel=mlmodel).order_by("pk"))
         _changed(actor, mlmodel, "mlmodel.delete", {})
         mlmodel.delete()
 

@@ -5,7 +5,6 @@ visible in one short transaction that first locks the branch: either the head is
 or the commit is stale. Nothing of it can be seen before, and all of it after.
 """
 
-import re
 from collections.abc import Sequence
 
 from django.db import IntegrityError, transaction
@@ -33,8 +32,9 @@ from registry.states import JobKind, RefKind, Role
 from registry.tables import Blob, MLModel, OutboxEntry, Ref, Revision
 from registry.validation.attributes import lfs_rule
 from registry.validation.card import Card
-from registry.validation.license import check_given, license_of
+from registry.validation.license import license_missing, license_of
 from registry.validation.names import check_ref
+from registry.validation.texts import unseen
 
 __all__ = [
     "Add",
@@ -48,7 +48,6 @@ __all__ = [
 ]
 
 _MAX_MESSAGE = 10_000
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def commit(
@@ -90,9 +89,8 @@ def commit(
         before = entries_of(head.revision)
         after = apply(actor=actor, mlmodel=mlmodel, before=before, operations=operations)
         card = card_of(after)
-        expression = license_of(card.values)
-        if require_license:
-            check_given(expression)
+        if license_of(card.values) == "" and require_license:
+            raise license_missing(card.values)
         return _append(actor, mlmodel, head, message, after, card)
 
     try:
@@ -246,7 +244,7 @@ def _check_message(message: str) -> str:
         fault = "is empty"
     elif len(message) > _MAX_MESSAGE:
         fault = f"is longer than {_MAX_MESSAGE} characters"
-    elif _UNSEEN.search(message):
+    elif unseen(message, but="\n\t"):
         fault = "holds a control character"
     if fault:
         raise Invalid("invalid_request", f"The commit message {fault}.", fields={"message": fault})

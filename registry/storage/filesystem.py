@@ -37,6 +37,7 @@ class FolderStore:
         self.root = root
         self._incoming = root / "incoming"
         self._incoming.mkdir(parents=True, exist_ok=True)
+        _flush_folder(root.parent)
         self._clear_abandoned()
 
     def put(

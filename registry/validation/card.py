@@ -20,7 +20,8 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from registry.validation.yaml_tree import forbidden_character, load, refuse
+from registry.validation.texts import unseen
+from registry.validation.yaml_tree import LINE_CHARACTERS, load, refuse
 
 MAX_CARD_BYTES = 1 << 20
 MAX_DESCRIPTION = 2000
@@ -96,8 +97,8 @@ def parse(data: bytes) -> Card:
         refuse(opened + 1, "the '---' that opens the card's values is never closed by another")
     matter = lines[opened + 1 : closed]
     for number, line in enumerate(matter, opened + 2):
-        if unseen := forbidden_character(line):
-            refuse(number, f"the character U+{ord(unseen):04X} is not taken here")
+        if found := unseen(line, but=LINE_CHARACTERS):
+            refuse(number, f"the character U+{ord(found):04X} is not taken here")
     values, key_lines = load("\n".join(matter) + "\n", first_line=opened + 2)
     if values is not None and not isinstance(values, dict):
         refuse(opened + 2, "the card's values must be 'key: value' lines")

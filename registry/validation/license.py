@@ -64,14 +64,14 @@ _HF_WITHOUT_SPDX = frozenset(
 def license_of(card: Mapping[str, Any]) -> str:
     """The SPDX expression of a card, "" where it names no license.
 
-    Several licenses in a list hold together.
+    Several licenses in a list hold together. ``other`` without ``license_name`` names none.
 
     Raises:
-        Invalid: ``license_unknown`` or, for ``other`` without a name, ``license_missing``.
+        Invalid: ``license_unknown``.
     """
     given = card.get("license")
     ids = given if isinstance(given, list) else [given]
-    parts = [_one(str(one).strip(), card) for one in ids if one is not None and str(one).strip()]
+    parts = [_one(str(one).strip(), card) for one in ids if one is not None]
     parts = [part for part in parts if part]
     if len(parts) > 1:
         parts = [str(_licensing().parse(" AND ".join(f"({part})" for part in parts)))]
@@ -81,26 +81,27 @@ def license_of(card: Mapping[str, Any]) -> str:
     return expression
 
 
-def check_given(expression: str) -> str:
-    """``expression``, unless it is empty.
-
-    Raises:
-        Invalid: ``license_missing``.
-    """
-    if not expression:
-        raise Invalid(
+def license_missing(card: Mapping[str, Any]) -> Invalid:
+    """The error ``license_missing`` for a card of which :func:`license_of` is empty."""
+    if str(card.get("license")).lower() == "other":
+        return Invalid(
             "license_missing",
-            "The card names no license, so nobody may use the model.",
-            "Put a line such as 'license: apache-2.0' between '---' lines at the top of README.md.",
-            fields={"license": "missing"},
+            "'license: other' says nothing without a name.",
+            "Add 'license_name: <name>' and, if you can, 'license_link: <address or file>'.",
+            fields={"license_name": "missing"},
         )
-    return expression
+    return Invalid(
+        "license_missing",
+        "The card names no license, so nobody may use the model.",
+        "Put a line such as 'license: apache-2.0' between '---' lines at the top of README.md.",
+        fields={"license": "missing"},
+    )
 
 
 def _one(text: str, card: Mapping[str, Any]) -> str:
     lower = text.lower()
     # The Hub's word for not knowing; absent is absent.
-    if lower == "unknown":
+    if lower in {"", "unknown"}:
         return ""
     if lower == "other":
         return _named(card)
@@ -112,16 +113,9 @@ def _one(text: str, card: Mapping[str, Any]) -> str:
 
 
 def _named(card: Mapping[str, Any]) -> str:
-    name = str(card.get("license_name") or "").strip()
+    name = str(card.get("license_name") or "")
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", name).strip("-.")
-    if not slug:
-        raise Invalid(
-            "license_missing",
-            "'license: other' says nothing without a name.",
-            "Add 'license_name: <name>' and, if you can, 'license_link: <address or file>'.",
-            fields={"license_name": "missing"},
-        )
-    return f"LicenseRef-{slug}"
+    return f"LicenseRef-{slug}" if slug else ""
 
 
 def _spdx(text: str) -> str:

@@ -1,10 +1,15 @@
-"""Short texts that people type and others read on one line."""
+"""Texts that people type."""
+
+import unicodedata
 
 from registry.errors import Invalid
 
+# Control characters, lone surrogates (which no database stores) and line separators.
+_UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
+
 
 def check_text(text: str, *, field: str, most: int, least: int = 0) -> str:
-    """``text`` if it has ``least`` to ``most`` characters, all of which can be seen.
+    """``text`` if it has ``least`` to ``most`` characters and fits on one line.
 
     Raises:
         Invalid: ``invalid_request`` with ``field`` in its fields.
@@ -14,8 +19,20 @@ def check_text(text: str, *, field: str, most: int, least: int = 0) -> str:
         fault = "is empty" if not text.strip() else f"has fewer than {least} characters"
     elif len(text) > most:
         fault = f"is longer than {most} characters"
-    elif not text.isprintable():
+    elif unseen(text):
         fault = "holds a control character"
     if fault:
         raise Invalid("invalid_request", f"{field} {fault}.", fields={field: fault})
     return text
+
+
+def unseen(text: str, *, but: str = "") -> str:
+    """The first character of ``text`` that nobody can see and no line holds, "" if there is none.
+
+    Args:
+        but: Characters to let pass, such as line breaks.
+    """
+    if text.isprintable():
+        return ""
+    found = (c for c in text if c not in but and unicodedata.category(c) in _UNSEEN)
+    return next(found, "")

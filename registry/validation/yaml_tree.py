@@ -11,17 +11,19 @@ Differs from ``yaml.safe_load`` where that would surprise:
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 import yaml
 
 from registry.errors import Invalid
+from registry.validation.texts import unseen
 
 MAX_DEPTH = 32
 MAX_VALUES = 100_000
 _MAX_DIGITS = 300
+# What may stand in a text of several lines; the separators come from word processors.
+LINE_CHARACTERS = "\t\n\r\u2028\u2029"
 
 _CORE = "tag:yaml.org,2002:"
 _RESOLVERS: list[tuple[str, str, str]] = [
@@ -147,21 +149,12 @@ class _Builder:
 
     def _text(self, node: yaml.ScalarNode) -> str:
         text: str = node.value
-        if unseen := forbidden_character(text):
-            self._refuse(node, f"the character U+{ord(unseen):04X} is not taken here")
+        if found := unseen(text, but=LINE_CHARACTERS):
+            self._refuse(node, f"the character U+{ord(found):04X} is not taken here")
         return text
 
     def _refuse(self, node: yaml.Node, why: str) -> NoReturn:
         refuse(self._first_line + node.start_mark.line, why)
-
-
-def forbidden_character(text: str) -> str:
-    """The first control character or lone surrogate of ``text``, "" if there is none."""
-    if text.isprintable():
-        return ""
-    return next(
-        (c for c in text if c not in "\t\n\r" and unicodedata.category(c) in {"Cc", "Cs"}), ""
-    )
 
 
 def _whole(text: str) -> int | str:

@@ -35,7 +35,7 @@ def full_floor(name: str, *, private: bool) -> shopfloor.Floor:
     job = made.tune()
     ticket = made.claim()
     assert ticket.job_uuid == str(job.uuid)
-    held = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
+    held: dict[str, Any] = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
     trial_add(**held, trial=shopfloor.trial())
     record = record_add(**held, document=shopfloor.document(made.revision, job=ticket.job_uuid))
     builds_publish(**held, builds=[shopfloor.build(record.id, is_baseline=True)])

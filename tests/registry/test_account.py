@@ -1,5 +1,6 @@
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -64,7 +65,7 @@ def test_a_name_is_taken_once_in_any_case(alice: User, lab: Namespace, name: str
     ],
 )
 def test_an_account_with_a_fault_is_refused_by_its_field(
-    db: None, given_columns: dict[str, str], field: str
+    db: None, given_columns: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(Invalid) as caught:
         user_create(**{"username": "alice", "password": PASSWORD} | given_columns)

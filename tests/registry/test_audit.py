@@ -1,5 +1,7 @@
 """Every write of accounts and storage leaves its line in the trail."""
 
+from typing import Any
+
 import pytest
 
 from registry.errors import RegistryError
@@ -31,7 +33,7 @@ def test_the_trail_tells_a_models_whole_life(alice: User, bob: User) -> None:
         operations=[Add("x", blob.sha256)],
         require_license=False,
     )
-    tag = {"mlmodel": net, "kind": RefKind.TAG, "name": "v1"}
+    tag: dict[str, Any] = {"mlmodel": net, "kind": RefKind.TAG, "name": "v1"}
     ref_create(actor=bob, revision=made, **tag)
     ref_delete(actor=bob, **tag)
     mlmodel_update(actor=alice, mlmodel=net, visibility="private")

@@ -10,6 +10,7 @@ from registry.errors import Conflict
 from registry.selectors.revision import files_of, history, revision_get
 from registry.services import revision as service
 from registry.services.card import card_of
+from registry.services.snapshot import Entry
 from registry.tables import AuditEntry, Job, MLModel, Revision
 from tests.factories import commit_files, make_mlmodel, make_user, member, readme, tiny_onnx
 
@@ -85,7 +86,7 @@ def test_a_commit_that_was_overtaken_builds_on_what_overtook_it(
     alice = member("alice")
     overtaking: list[Revision] = []
 
-    def overtaken(entries: dict[str, service.Entry]) -> object:
+    def overtaken(entries: dict[str, Entry]) -> object:
         # Between the reading of the head and the writing of the commit: the worst moment.
         monkeypatch.setattr(service, "card_of", card_of)
         overtaking.append(commit_files(net, {f"first{len(overtaking)}": b"1"}, actor=alice))

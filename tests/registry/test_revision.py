@@ -63,7 +63,7 @@ def test_a_folder_is_deleted_with_all_below_it(net: MLModel, alice: User) -> Non
 
 
 def test_a_file_may_become_a_folder_in_one_commit(net: MLModel, alice: User) -> None:
-    operations = [Delete("a.txt"), put("a.txt/b", b"b", alice)]
+    operations: list[Operation] = [Delete("a.txt"), put("a.txt/b", b"b", alice)]
     after = commit(actor=alice, mlmodel=net, message="-", operations=operations)
     assert "a.txt/b" in paths_of(after)
 
@@ -142,6 +142,7 @@ REFUSED: list[tuple[str, dict[str, bytes | str | None], str]] = [
     ("an unknown license", {"README.md": readme(license="freeware")}, "license_unknown"),
     ("no license", {"README.md": readme(license=None)}, "license_missing"),
     ("no card at all", {"README.md": None}, "license_missing"),
+    ("a license without name", {"README.md": readme(license="other")}, "license_missing"),
     ("a huge card", {"README.md": b"x" * (2 << 20)}, "invalid_card"),
 ]
 
@@ -199,7 +200,13 @@ def test_bytes_of_a_public_model_may_be_used_again(
 
 @pytest.mark.parametrize(
     ("source", "code"),
-    [(("gone", "main"), "file_not_found"), (("a.txt", "gone"), "revision_not_found")],
+    [
+        (("gone", "main"), "file_not_found"),
+        (("a\0", "main"), "file_not_found"),
+        (("a\ud800", "main"), "file_not_found"),
+        (("a.txt", "gone"), "revision_not_found"),
+        (("a.txt", "\ud800"), "revision_not_found"),
+    ],
 )
 def test_a_copy_of_nothing_is_refused(
     net: MLModel, alice: User, source: tuple[str, str], code: str
@@ -221,7 +228,7 @@ def test_a_commit_on_an_older_parent_is_stale_and_on_the_newest_is_not(
     commit_files(net, {"c": b"c"}, actor=alice, parent_oid=new.oid[:7].upper())
 
 
-@pytest.mark.parametrize("message", ["", " \n ", "a\0b", "x" * 10_001])
+@pytest.mark.parametrize("message", ["", " \n ", "a\0b", "a\ud800", "x" * 10_001])
 def test_a_message_must_say_something_that_can_be_read(
     net: MLModel, alice: User, message: str
 ) -> None:
@@ -245,8 +252,7 @@ def test_only_writers_commit(net: MLModel, alice: User, bob: User) -> None:
 
 def test_history_is_the_line_a_revision_grew_from(net: MLModel, alice: User) -> None:
     first = revision_get(net)
-    side = {"actor": alice, "mlmodel": net, "kind": RefKind.BRANCH, "name": "side"}
-    ref_create(**side, revision=first)
+    ref_create(actor=alice, mlmodel=net, kind=RefKind.BRANCH, name="side", revision=first)
     second = commit_files(net, {"b": b"b"}, actor=alice)
     other = commit_files(net, {"c": b"c"}, actor=alice, branch="side")
     assert list(history(net, second))[:2] == [second, first]

@@ -4,7 +4,7 @@ import pytest
 from license_expression import get_spdx_licensing
 
 from registry.errors import Invalid
-from registry.validation.license import check_given, license_of
+from registry.validation.license import license_missing, license_of
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,10 @@ def test_a_license_becomes_an_spdx_expression(given: Any, expression: str) -> No
 
 
 def test_other_needs_a_name() -> None:
-    with pytest.raises(Invalid, match="without a name") as caught:
-        license_of({"license": "other"})
-    assert caught.value.code == "license_missing"
+    assert license_of({"license": "other"}) == ""
+    missing = license_missing({"license": "Other"})
+    assert missing.code == "license_missing"
+    assert "license_name" in missing.fields
     named = {"license": "other", "license_name": "Our Own (v2)"}
     assert license_of(named) == "LicenseRef-Our-Own-v2"
 
@@ -74,12 +75,12 @@ def test_a_slip_of_the_pen_is_corrected() -> None:
     assert "Did you mean 'Apache-2.0'?" in caught.value.hint
 
 
-def test_a_missing_license_is_refused_where_one_is_required() -> None:
-    assert check_given("MIT") == "MIT"
-    with pytest.raises(Invalid) as caught:
-        check_given("")
-    assert caught.value.code == "license_missing"
-    assert "license: apache-2.0" in caught.value.hint
+@pytest.mark.parametrize("card", [{}, {"license": None}, {"license": "unknown"}])
+def test_a_missing_license_is_told_how_to_give_one(card: dict[str, Any]) -> None:
+    assert license_of(card) == ""
+    missing = license_missing(card)
+    assert missing.code == "license_missing"
+    assert "license: apache-2.0" in missing.hint
 
 
 def test_every_spdx_id_is_read_in_small_letters() -> None:

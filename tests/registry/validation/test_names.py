@@ -3,7 +3,7 @@ import subprocess
 
 import pytest
 from huggingface_hub.errors import HFValidationError
-from huggingface_hub.utils import validate_repo_id
+from huggingface_hub.utils._validators import validate_repo_id
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -88,10 +88,22 @@ def test_every_branch_name_we_take_is_one_git_takes(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"), [("", "is empty"), ("x" * 11, "longer"), ("a\nb", "control"), ("   ", "empty")]
+    ("text", "why"),
+    [
+        ("", "is empty"),
+        ("   ", "is empty"),
+        ("x" * 11, "longer"),
+        ("a\nb", "control"),
+        ("a\u2028b", "control"),
+        ("a\ud800", "control"),
+    ],
 )
 def test_a_text_that_does_not_fit_is_refused_by_its_field(text: str, why: str) -> None:
     with pytest.raises(Invalid) as caught:
         check_text(text, field="title", most=10, least=1)
     assert why in caught.value.fields["title"]
-    assert check_text("Größe 3", field="title", most=10) == "Größe 3"
+
+
+def test_a_text_in_any_script_is_taken() -> None:
+    for text in ("Größe 3", "銀河\u3000分類"):
+        assert check_text(text, field="title", most=10) == text
