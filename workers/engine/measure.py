@@ -8,7 +8,7 @@ comparison under each other's load would measure the load.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import ceil
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -42,6 +42,9 @@ CONTENDED_SHARE = 0.25
 #: a candidate as good as the bar shows this by chance has probability 0.5**3 even without the
 #: margin (sign test), and then one trial in a search is lost, not the search.
 PRUNE_ROUNDS, PRUNE_MARGIN = 3, 0.10
+
+
+Side = Literal["baseline", "candidate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,19 @@ class Rounds:
     stalls: list[float] = field(default_factory=list)
     switches: list[int] = field(default_factory=list)
     loads: list[Load] = field(default_factory=list)
+    peaks_bytes: list[int] = field(default_factory=list)
     pruned: bool = False
+
+    def add(self, process: int, timings: Sequence[tuple[Side, Timing]]) -> None:
+        """Book a round: the timings of its blocks, in order."""
+        samples: dict[Side, list[int]] = {"baseline": [], "candidate": []}
+        for side, timing in timings:
+            samples[side].extend(timing.samples_ns)
+            if timing.involuntary_switches is not None:
+                self.switches.append(timing.involuntary_switches)
+            if side == "candidate" and timing.peak_rss_bytes is not None:
+                self.peaks_bytes.append(timing.peak_rss_bytes)
+        self.blocks.append(Block(process, tuple(samples["baseline"]), tuple(samples["candidate"])))
 
     def ratio(self) -> Interval:
         """The ratio so far, contended rounds left out while enough others remain."""
@@ -107,6 +122,7 @@ class Rounds:
             verdict=said,
             quality={name: value for name, value in quality.items() if value is not None},
             protocol=rule.as_dict(),
+            peak_rss_bytes=max(self.peaks_bytes, default=None),
         )
 
 
@@ -132,14 +148,13 @@ def measure_into(
     rounds.loads.append(load())
     while not _enough(rounds, first, rule, clock.monotonic() - started):
         before, at = load(), clock.monotonic()
-        block, switches = pair.round()
+        timings = pair.round()
         share = stall_share(before, load(), clock.monotonic() - at)
         if share is not None:
             rounds.stalls.append(share)
             if share > CONTENDED_SHARE:
                 rounds.contended.append(len(rounds.blocks))
-        rounds.switches.extend(switches)
-        rounds.blocks.append(block)
+        rounds.add(process, timings)
     rounds.loads.append(load())
 
 
@@ -166,42 +181,37 @@ class _Pair:
         self, baseline: RunningSession, candidate: RunningSession, clock: Clock, process: int
     ) -> None:
         self._clock = clock
-        self._process = process
-        self._sides: dict[str, RunningSession] = {"baseline": baseline, "candidate": candidate}
+        self._sides: dict[Side, RunningSession] = {"baseline": baseline, "candidate": candidate}
+        self._order: tuple[Side, Side] = ("baseline", "candidate")
+        if process % 2:
+            self._order = ("candidate", "baseline")
         self._runs = {side: self._calibrate(side) for side in self._sides}
-        self._last = ""
+        self._last: Side | None = None
 
-    def round(self) -> tuple[Block, list[int]]:
-        """One ABBA round and the involuntary context switches of its blocks, where known."""
-        outer, inner = ("baseline", "candidate")
-        if self._process % 2:
-            outer, inner = inner, outer
-        timings = [(outer, self._block(outer, 1)), (inner, self._block(inner, 2))]
-        timings.append((outer, self._block(outer, 1)))
-        samples = {
-            side: tuple(ns for name, timing in timings if name == side for ns in timing.samples_ns)
-            for side in self._sides
-        }
-        switches = [
-            t.involuntary_switches for _, t in timings if t.involuntary_switches is not None
+    def round(self) -> list[tuple[Side, Timing]]:
+        """Timings of one ABBA round; the two inner blocks are neighbours and come as one."""
+        outer, inner = self._order
+        return [
+            (outer, self._block(outer, 1)),
+            (inner, self._block(inner, 2)),
+            (outer, self._block(outer, 1)),
         ]
-        return Block(self._process, samples["baseline"], samples["candidate"]), switches
 
-    def _block(self, side: str, blocks: int) -> Timing:
+    def _block(self, side: Side, blocks: int) -> Timing:
         if side != self._last:
             self._clock.sleep(SETTLE_S)
             self._last = side
         runs = self._runs[side]
         return self._time(side, runs * blocks, max(1, ceil(runs * WARM_SHARE)))
 
-    def _calibrate(self, side: str) -> int:
+    def _calibrate(self, side: Side) -> int:
         """Runs that fill ``BLOCK_S``; the first runs of a session allocate and are not counted."""
         self._clock.sleep(SETTLE_S)
         timing = self._time(side, _CALIBRATION_RUNS, WARMUP_RUNS - _CALIBRATION_RUNS)
         typical_s = float(np.median(timing.samples_ns)) / 1e9
         return max(1, min(MOST_RUNS // 2, ceil(BLOCK_S / max(typical_s, 1e-9))))
 
-    def _time(self, side: str, runs: int, warmup: int) -> Timing:
+    def _time(self, side: Side, runs: int, warmup: int) -> Timing:
         try:
             return self._sides[side].time(runs, warmup)
         except CandidateFailed as error:

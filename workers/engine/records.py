@@ -86,6 +86,7 @@ def bench_record(
             artifact_bytes=sum(file.size_bytes for file in files),
             peak_rss_bytes=build.peak_rss_bytes,
         ),
+        **_memory(measurement),
         "correctness": _correctness(ticket, result, headline),
         "quality": _quality(measurement),
         "search": _known(
@@ -255,6 +256,11 @@ def _quality(measurement: Measurement) -> dict[str, Any]:
     reach = _OUTLIER_IQRS * (high - low)
     outliers = np.mean((samples < low - reach) | (samples > high + reach))
     return {**measurement.quality, "outlier_share": float(outliers)}
+
+
+def _memory(measurement: Measurement) -> dict[str, Any]:
+    peak = measurement.peak_rss_bytes
+    return {} if peak is None else {"memory": {"peak_rss_bytes": peak}}
 
 
 def _known(**fields: Any) -> dict[str, Any]:

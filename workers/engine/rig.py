@@ -51,6 +51,31 @@ class Headline:
         return self.measurement.verdict == "faster"
 
 
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How much a headline may cost: the first bound reached, after a few processes.
+
+    Attributes:
+        processes: Fresh ones of each side at most.
+        half_width: Relative half-width of the ratio's interval aimed at.
+        seconds: Starting the processes included.
+    """
+
+    processes: int
+    half_width: float
+    seconds: float
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What came of a candidate so far."""
+
+    outcome: Outcome
+    detail: str
+    checked: Checked | None = None
+    measurement: Measurement | None = None
+
+
 class Rig:
     """Judges candidates of one ticket. A context manager that leaves no child behind.
 
@@ -124,81 +149,87 @@ class Rig:
         started = self._clock.monotonic()
         candidate = proposal.candidate
         build = self._device.build(candidate.backend, candidate.options)
-        outcome, detail = build.outcome, build.detail
-        checked: Checked | None = None
-        measurement: Measurement | None = None
-        if outcome == "measured":
-            try:
-                with closing(self._candidate(candidate, build)) as session:
-                    checked = check(session, self.tests, self.reference)
-                    self._require(checked, build.tolerance)
-                    rule = self._search_rule(bar(build.tolerance))
-                    rounds = Rounds()
-                    measure_into(rounds, self._baseline(), session, rule, self._clock)
-                measurement = rounds.measurement(rule)
-                outcome = "pruned" if rounds.pruned else "measured"
-            except CandidateFailed as error:
-                outcome, detail = error.outcome, str(error)
-            except WrongOutput as error:
-                outcome, detail = "wrong-output", str(error)
-            except BaselineFailed as error:
-                self.close()
-                outcome, detail = "infrastructure", f"the baseline failed: {error}"
+        found = _Findings(build.outcome, build.detail)
+        if build.outcome == "measured":
+            self._judge(candidate, build, bar(build.tolerance), found)
         return Trial(
             number=number,
             candidate=candidate,
             proposed_by=proposal.proposed_by,
-            outcome=outcome,
+            outcome=found.outcome,
             duration_s=self._clock.monotonic() - started,
             build=build,
-            deviation=checked.deviation if checked else None,
-            accuracy=checked.accuracy if checked else None,
-            measurement=measurement,
+            deviation=found.checked.deviation if found.checked else None,
+            accuracy=found.checked.accuracy if found.checked else None,
+            measurement=found.measurement,
             predicted_ratio=proposal.predicted_ratio,
-            detail=detail,
+            detail=found.detail,
         )
 
-    def headline(
-        self, trial: Trial, build: BuildResult | None, *, processes: int, wanted: float
-    ) -> Headline:
+    def headline(self, trial: Trial, build: BuildResult | None, effort: Effort) -> Headline:
         """Check a trial's candidate and measure it in fresh processes of both sides.
 
         Args:
             build: The trial's build where its files still exist; else it is built again.
-            processes: At most so many of each side.
-            wanted: Relative half-width of the ratio's interval that ends it earlier.
 
         Raises:
             CandidateFailed: it does not build or run this time.
             WrongOutput: it does not give the right outputs this time.
             RigFailed: the baseline does not run any more.
         """
-        self.close()
+        started = self._clock.monotonic()
         candidate = trial.candidate
         build = build or self._device.build(candidate.backend, candidate.options)
         if build.outcome != "measured":
             raise CandidateFailed(build.outcome, build.detail)
         seconds = self._ticket.budget.seconds_per_measurement
-        rule = Rule(wanted, seconds, rounds=HEADLINE_ROUNDS)
-        rounds = Rounds()
-        checked: Checked | None = None
-        for process in range(processes):
+        rule = Rule(effort.half_width, seconds, rounds=HEADLINE_ROUNDS)
+        rounds, checked = Rounds(), None
+        for done in range(effort.processes):
+            spent = self._clock.monotonic() - started
+            if done >= FEWEST_PROCESSES and (
+                half_width(rounds.ratio()) <= effort.half_width
+                or spent * (done + 1) / done > effort.seconds
+            ):
+                break
+            self.close()
             try:
                 with closing(self._candidate(candidate, build)) as session:
                     if checked is None:
                         checked = check(session, self.tests, self.reference)
                         self._require(checked, build.tolerance)
-                    measure_into(
-                        rounds, self._baseline(), session, rule, self._clock, process=process
-                    )
+                    baseline = self._baseline()
+                    measure_into(rounds, baseline, session, rule, self._clock, process=done)
             except BaselineFailed as error:
                 raise RigFailed(f"the baseline failed: {error}") from error
             finally:
                 self.close()
-            if process + 1 >= FEWEST_PROCESSES and half_width(rounds.ratio()) <= wanted:
-                break
-        assert checked is not None  # noqa: S101 - for the type checker: processes >= 1
+        if checked is None:
+            raise ValueError("a headline needs at least one process")
         return Headline(trial, build, rounds.measurement(rule), checked)
+
+    def _judge(
+        self, candidate: Candidate, build: BuildResult, bar: float, found: _Findings
+    ) -> None:
+        """Check and measure a build; writes to ``found`` how far it came and why not further."""
+        budget = self._ticket.budget
+        rule = Rule(budget.half_width, budget.seconds_per_measurement, hopeless_above=bar)
+        rounds = Rounds()
+        try:
+            with closing(self._candidate(candidate, build)) as session:
+                found.checked = check(session, self.tests, self.reference)
+                self._require(found.checked, build.tolerance)
+                measure_into(rounds, self._baseline(), session, rule, self._clock)
+        except CandidateFailed as error:
+            found.outcome, found.detail = error.outcome, str(error)
+        except WrongOutput as error:
+            found.outcome, found.detail = "wrong-output", str(error)
+        except BaselineFailed as error:
+            self.close()
+            found.outcome, found.detail = "infrastructure", f"the baseline failed: {error}"
+        else:
+            found.measurement = rounds.measurement(rule)
+            found.outcome = "pruned" if rounds.pruned else "measured"
 
     def _make_tests(self) -> TestSet:
         workload = self._ticket.workload
@@ -236,12 +267,6 @@ class Rig:
 
     def _require(self, checked: Checked, tolerance: Tolerance) -> None:
         require(checked, tolerance, self._baseline_checked, self.reference_accuracy)
-
-    def _search_rule(self, hopeless_above: float) -> Rule:
-        budget = self._ticket.budget
-        return Rule(
-            budget.half_width, budget.seconds_per_measurement, hopeless_above=hopeless_above
-        )
 
     def _candidate(self, candidate: Candidate, build: BuildResult) -> RunningSession:
         return self._device.open(candidate.backend, build, "candidate", self.tests.timing)

@@ -7,12 +7,13 @@ smallest of many noisy figures flatters (the winner's curse), and only that figu
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
 from workers.engine.clock import SystemClock
 from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.ledger import Ledger
 from workers.engine.ports import Backend, Clock, Device, Progress, RecordStore
-from workers.engine.rig import Headline, Rig
+from workers.engine.rig import Effort, Headline, Rig
 from workers.engine.samples import TestSet
 from workers.engine.strategies import Strategy, make_strategy
 from workers.engine.types import TOLERANCES, Budget, Candidate, Ticket, Tolerance, Trial
@@ -93,12 +94,8 @@ def tune(
 
         headlines = _headlines(rig, ledger, ticket.budget, say)
         say("headline", len(headlines), len(headlines), "measuring the baseline against itself")
-        baseline = rig.headline(
-            ledger.baseline_trial(),
-            rig.baseline_build,
-            processes=BASELINE_PROCESSES,
-            wanted=ticket.budget.half_width,
-        )
+        effort = Effort(BASELINE_PROCESSES, ticket.budget.half_width, inf)
+        baseline = rig.headline(ledger.baseline_trial(), rig.baseline_build, effort)
         return SearchResult(
             tuple(ledger.trials),
             tuple(headlines),
@@ -114,15 +111,13 @@ def _headlines(rig: Rig, ledger: Ledger, budget: Budget, say: Progress) -> list[
     finalists = ledger.finalists()
     for done, trial in enumerate(finalists):
         say("headline", done, len(finalists), _name(trial.candidate))
+        effort = Effort(
+            budget.headline_processes,
+            budget.headline_half_width,
+            budget.headline_seconds / len(finalists),
+        )
         try:
-            headlines.append(
-                rig.headline(
-                    trial,
-                    ledger.build_of(trial),
-                    processes=budget.headline_processes,
-                    wanted=budget.headline_half_width,
-                )
-            )
+            headlines.append(rig.headline(trial, ledger.build_of(trial), effort))
         except (CandidateFailed, WrongOutput) as error:
             say("headline", done, len(finalists), f"{_name(trial.candidate)} failed: {error}")
     return headlines

@@ -194,6 +194,7 @@ class Measurement:
         ratio: Over the rounds that nothing else disturbed, while enough were left alone.
         quality: Signs of trouble, as ``quality`` of ``hpcfair.bench/1``.
         protocol: ``stop_rule``, ``half_width`` and ``max_s`` it was measured under.
+        peak_rss_bytes: Of the candidate's process, where known.
     """
 
     blocks: tuple[Block, ...]
@@ -203,6 +204,7 @@ class Measurement:
     verdict: Verdict
     quality: dict[str, Any] = field(default_factory=dict)
     protocol: dict[str, Any] = field(default_factory=dict)
+    peak_rss_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +267,8 @@ class Budget:
         finalists: How many of the best of each tolerance class are measured again at the end.
         headline_processes: Fresh processes per side at most in that final measurement.
         headline_half_width: As ``half_width``, for the final measurement.
+        headline_seconds: Cap on the final measurement of all finalists together; a few processes
+            each run whatever they take.
     """
 
     seconds: float | None = 120.0
@@ -275,6 +279,7 @@ class Budget:
     finalists: int = 3
     headline_processes: int = 5
     headline_half_width: float = 0.01
+    headline_seconds: float = 120.0
 
 
 @dataclass(frozen=True, slots=True)

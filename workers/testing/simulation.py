@@ -187,7 +187,7 @@ class SimulatedSession:
             elapsed_s = base_s * float(factor) * drift
             clock.sleep(elapsed_s)
             samples.append(max(1, round(elapsed_s * 1e9)))
-        return Timing(tuple(samples[warmup:]), involuntary_switches=0)
+        return Timing(tuple(samples[warmup:]), involuntary_switches=0, peak_rss_bytes=2**20)
 
     def close(self) -> None:
         self.closed = True

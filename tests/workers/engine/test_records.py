@@ -77,6 +77,7 @@ def test_a_record_says_what_was_measured(ticket: Ticket, device: SimulatedDevice
     assert document["search"]["number"] == best.trial.number
     assert document["protocol"]["processes"] == len({b.process for b in measured.blocks})
     assert document["compile"]["wall_s"] == device.build_s
+    assert document["memory"]["peak_rss_bytes"] == 2**20
     assert document["provenance"]["fence"] == 3
     samples = [ns for block in measured.blocks for ns in block.candidate_ns]
     side = document["statistics"]["candidate"]
