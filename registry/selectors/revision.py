@@ -5,12 +5,12 @@ import re
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
 
-from registry.errors import Invalid, NotFound
+from registry.errors import NotFound
 from registry.ids import OID_RE
 from registry.selectors.blob import blob_open
 from registry.states import RefKind
 from registry.tables import File, MLModel, Ref, Revision
-from registry.validation.card import MAX_CARD_BYTES, parse
+from registry.validation.card import MAX_CARD_BYTES, body_of
 from registry.validation.texts import unseen
 
 _SHORT_OID_RE = re.compile(r"[0-9a-f]{7,39}")
@@ -80,12 +80,7 @@ def text_of(revision: Revision, path: str, *, most_bytes: int) -> str | None:
 
 def readme_of(revision: Revision) -> str:
     """The Markdown below the card's values; empty where there is none."""
-    text = text_of(revision, "README.md", most_bytes=MAX_CARD_BYTES) or ""
-    try:
-        return parse(text.encode()).body
-    except Invalid:
-        # Rules for cards may have become stricter since; a card that was taken stays readable.
-        return text
+    return body_of(text_of(revision, "README.md", most_bytes=MAX_CARD_BYTES) or "")
 
 
 def refs_of(mlmodel: MLModel) -> QuerySet[Ref]:

@@ -131,7 +131,8 @@ def texts_of(value: Any) -> list[str]:
 
 def _split(text: str) -> tuple[list[str], int | None, int | None]:
     """The lines, and the indices of those that open and close the front matter."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
     opened = next((number for number, line in enumerate(lines) if line.strip()), None)
     if opened is None or not _FENCE.fullmatch(lines[opened]):
         return lines, None, None

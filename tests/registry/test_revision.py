@@ -7,7 +7,15 @@ import pytest
 from registry.errors import Conflict, Forbidden, Invalid, NotFound, RegistryError
 from registry.selectors.account import user_of_token
 from registry.selectors.mlmodel import mlmodel_get
-from registry.selectors.revision import file_get, files_of, history, revision_get
+from registry.selectors.revision import (
+    file_get,
+    files_of,
+    history,
+    largest_file,
+    readme_of,
+    revision_get,
+    text_of,
+)
 from registry.services.revision import Add, Copy, Delete, Operation, commit, ref_create
 from registry.states import JobKind, RefKind, Scope
 from registry.tables import (
@@ -260,3 +268,19 @@ def test_history_is_the_line_a_revision_grew_from(net: MLModel, alice: User) -> 
     assert second not in history(net, other)
     newest: Any = history(net, second).filter(id__lt=second.pk).first()
     assert newest == first
+
+
+def test_texts_are_read_where_they_are_texts(net: MLModel, alice: User) -> None:
+    made = commit_files(net, {"b.bin": b"\xff" * 5000}, actor=alice)
+    assert text_of(made, "a.txt", most_bytes=1) == "a"
+    assert text_of(made, "b.bin", most_bytes=10_000) is None
+    assert text_of(made, "README.md", most_bytes=1) is None
+    assert text_of(made, "gone", most_bytes=1) is None
+    assert readme_of(made) == "# A model\n\nIt tells galaxies apart.\n"
+    largest = largest_file(made)
+    assert largest is not None
+    assert largest.path == "b.bin"
+
+
+def test_a_model_without_a_card_has_no_readme(alice: User) -> None:
+    assert readme_of(revision_get(make_mlmodel("alice/bare", actor=alice))) == ""

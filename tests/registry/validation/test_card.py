@@ -202,4 +202,5 @@ def test_the_description_is_plain_and_bounded() -> None:
 
 def test_the_body_is_found_under_a_broken_card_too() -> None:
     assert body_of("---\na: [\n---\nText\n") == "Text\n"
+    assert body_of("\ufeff---\r\na: 1\r\n---\r\nText") == "Text"
     assert body_of("Text\n") == "Text\n"
