@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from workers.engine.artifacts import ArtifactFile, artifact_files, artifact_sha256
+from workers.engine.judge import Headline
 from workers.engine.measure import WARMUP_RUNS
 from workers.engine.ratios import CONFIDENCE, METHOD
-from workers.engine.rig import Headline
 from workers.engine.tune import SearchResult
 from workers.engine.types import (
     Block,

@@ -11,9 +11,10 @@ from math import inf
 
 from workers.engine.clock import SystemClock
 from workers.engine.errors import CandidateFailed, WrongOutput
+from workers.engine.judge import Effort, Headline, attempt, headline
 from workers.engine.ledger import Ledger
 from workers.engine.ports import Backend, Clock, Device, Progress, RecordStore
-from workers.engine.rig import Effort, Headline, Rig
+from workers.engine.rig import Rig
 from workers.engine.samples import TestSet
 from workers.engine.strategies import Strategy, make_strategy
 from workers.engine.types import TOLERANCES, Budget, Candidate, Ticket, Tolerance, Trial
@@ -86,7 +87,7 @@ def tune(
                 ended = "every configuration was tried"
                 break
             say("search", ledger.charged, ticket.budget.trials, _name(proposal.candidate))
-            trial = rig.attempt(ledger.next_number, proposal, ledger.bar)
+            trial = attempt(rig, ledger.next_number, proposal, ledger.bar)
             store.add(trial)
             strategy.tell(trial)
             for build in ledger.add(trial):
@@ -95,7 +96,7 @@ def tune(
         headlines = _headlines(rig, ledger, ticket.budget, say)
         say("headline", len(headlines), len(headlines), "measuring the baseline against itself")
         effort = Effort(BASELINE_PROCESSES, ticket.budget.half_width, inf)
-        baseline = rig.headline(ledger.baseline_trial(), rig.baseline_build, effort)
+        baseline = headline(rig, ledger.baseline_trial(), rig.baseline_build, effort)
         return SearchResult(
             tuple(ledger.trials),
             tuple(headlines),
@@ -117,7 +118,7 @@ def _headlines(rig: Rig, ledger: Ledger, budget: Budget, say: Progress) -> list[
             budget.headline_seconds / len(finalists),
         )
         try:
-            headlines.append(rig.headline(trial, ledger.build_of(trial), effort))
+            headlines.append(headline(rig, trial, ledger.build_of(trial), effort))
         except (CandidateFailed, WrongOutput) as error:
             say("headline", done, len(finalists), f"{_name(trial.candidate)} failed: {error}")
     return headlines

@@ -10,10 +10,10 @@ from registry.services.blob import blob_adopt
 from registry.services.build import builds_publish
 from registry.services.record import record_add
 from registry.tickets import JobTicket
-from workers.engine.errors import LeaseLost
 from workers.engine.artifacts import artifact_files
+from workers.engine.errors import LeaseLost
+from workers.engine.judge import Headline
 from workers.engine.records import Origin, bench_record
-from workers.engine.rig import Headline
 from workers.engine.tune import SearchResult
 from workers.engine.types import Ticket
 from workers.fleet.probe import ThisMachine
