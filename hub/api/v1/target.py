@@ -22,7 +22,6 @@ from registry.services.target import target_enable
         "features": ["avx2", "avx512f", "fma"],
         "rank": 30,
         "enabled": True,
-        "devices_online": 1,
         "created_at": "2026-01-02T03:04:05Z",
     }
 )
@@ -35,7 +34,6 @@ class TargetSerializer(serializers.Serializer[Any]):
     )
     rank = serializers.IntegerField(help_text="Of several that fit, the highest counts.")
     enabled = serializers.BooleanField(help_text="Whether new models are tuned for it.")
-    devices_online = serializers.IntegerField()
     created_at = serializers.DateTimeField()
 
 

@@ -1,4 +1,7 @@
-"""A small client of the API over Django's test client: real URLs, middleware, auth, errors."""
+"""A small client of the API over Django's test client: real URLs, middleware, auth, errors.
+
+It holds every answer against the committed OpenAPI document.
+"""
 
 import io
 import json
@@ -10,6 +13,7 @@ from django.test import Client
 from registry.states import Scope
 from registry.tables import User
 from tests.factories import make_token
+from tests.hub.api.conformance import check_answer
 
 
 class Answer:
@@ -65,9 +69,12 @@ class Api:
         sent = {**self._headers, **given}
         # Django's own fake body cannot break off early, as a real one can.
         stream = {"wsgi.input": io.BytesIO(data)}
-        return Answer(
+        answer = Answer(
             self._client.generic(method, address, data, content_type, headers=sent, **stream)
         )
+        content_type = answer.headers.get("Content-Type", "")
+        check_answer(method, address, answer.status, content_type, answer.json)
+        return answer
 
     def get(self, path: str, **headers: str) -> Answer:
         return self.send("GET", path, **headers)

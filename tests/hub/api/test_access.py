@@ -1,0 +1,156 @@
+"""The access matrix: what is private is not there for strangers, at any address."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from hub.api import schema
+from registry.states import Scope
+from registry.tables import User
+from tests.hub.api.client import Answer, Api
+from tests.hub.api.scene import Scene
+
+#: Operations about one model or what hangs on it: how to address it for a scene.
+ABOUT: dict[str, Callable[[Scene], str]] = {
+    "model_get": lambda s: f"models/{s.name}",
+    "model_change": lambda s: f"models/{s.name}",
+    "model_delete": lambda s: f"models/{s.name}",
+    "commit": lambda s: f"models/{s.name}/commits",
+    "revision_list": lambda s: f"models/{s.name}/revisions",
+    "revision_get": lambda s: f"models/{s.name}/revisions/{s.revision.oid}",
+    "ref_list": lambda s: f"models/{s.name}/refs",
+    "ref_put": lambda s: f"models/{s.name}/refs/tag/v1",
+    "ref_delete": lambda s: f"models/{s.name}/refs/branch/main",
+    "model_file": lambda s: f"models/{s.name}/files/README.md",
+    "model_graph": lambda s: f"models/{s.name}/graph",
+    "model_builds": lambda s: f"models/{s.name}/builds",
+    "model_records": lambda s: f"models/{s.name}/records",
+    "model_resolve": lambda s: f"models/{s.name}/resolve",
+    "model_tune": lambda s: f"models/{s.name}/tune",
+    "build_get": lambda s: f"builds/{s.fast.uuid}",
+    "build_file": lambda s: f"builds/{s.fast.uuid}/files/model.ort",
+    "job_get": lambda s: f"jobs/{s.job.uuid}",
+    "job_cancel": lambda s: f"jobs/{s.job.uuid}/cancel",
+    "job_trials": lambda s: f"jobs/{s.job.uuid}/trials",
+    "job_events": lambda s: f"jobs/{s.job.uuid}/events",
+    "trial_get": lambda s: f"trials/{s.trial.uuid}",
+    "record_get": lambda s: f"records/{s.record.pk}",
+}
+
+#: Operations about nothing private, or about the asker; what they show is tried elsewhere.
+NOT_ABOUT = {
+    "whoami", "token_list", "token_issue", "token_revoke",
+    "organisation_create", "organisation_get", "member_list", "member_set", "member_remove",
+    "model_search", "model_create", "blob_missing", "blob_put", "blob_head",
+    "target_list", "target_get", "target_change", "device_list", "device_get",
+    "job_list", "record_list", "record_add", "record_schema",
+}  # fmt: skip
+
+#: Lists over all models, and where an item names its model.
+LISTS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "models": lambda item: item["name"],
+    "jobs": lambda item: item["model"],
+    "records": lambda item: item["identity"]["mlmodel"],
+}
+
+BODIES: dict[str, Any] = {
+    "model_change": {"visibility": "public"},
+    "commit": {"message": "x", "operations": [{"op": "delete", "path": "model.onnx"}]},
+    "ref_put": {"revision": "main"},
+    "model_resolve": {
+        "machine": {"architecture": "x86-64", "features": ["avx2"]},
+        "runtimes": {"onnxruntime": "1"},
+    },
+    "model_tune": {},
+}
+
+
+def operations() -> dict[str, str]:
+    """Operation id to method, from the API's own description."""
+    return {
+        operation["operationId"]: method.upper()
+        for methods in schema.document()["paths"].values()
+        for method, operation in methods.items()
+    }
+
+
+def test_every_operation_has_a_place_in_the_matrix() -> None:
+    assert set(operations()) == set(ABOUT) | NOT_ABOUT
+    assert not set(ABOUT) & NOT_ABOUT
+
+
+READS = [operation for operation in ABOUT if operations()[operation] == "GET"]
+#: Resolving is a question, though asked by POST.
+WRITES = [o for o in ABOUT if operations()[o] != "GET" and o != "model_resolve"]
+
+
+def ask(api: Api, operation: str, scene: Scene) -> Answer:
+    method = operations()[operation]
+    return api.send(method, ABOUT[operation](scene), BODIES.get(operation))
+
+
+def statuses(api: Api, asked: Iterable[str], scene: Scene) -> dict[str, int]:
+    return {operation: ask(api, operation, scene).status for operation in asked}
+
+
+def codes(api: Api, asked: Iterable[str], scene: Scene) -> dict[str, str]:
+    return {operation: ask(api, operation, scene).code for operation in asked}
+
+
+def test_a_stranger_cannot_tell_a_private_model_from_none(alice: User, secret_scene: Scene) -> None:
+    stranger = Api(alice, Scope.ADMIN)
+    for operation in ABOUT:
+        answer = ask(stranger, operation, secret_scene)
+        assert answer.status == 404, (operation, answer.content)
+        assert answer.code.endswith("_not_found")
+        assert not re.search(rb"galaxies|hidden|artefact", answer.content), operation
+
+
+def test_nobody_gets_nothing_of_a_private_model(anonymous: Api, secret_scene: Scene) -> None:
+    assert statuses(anonymous, ABOUT, secret_scene) == {
+        operation: 401 if operation in WRITES else 404 for operation in ABOUT
+    }
+
+
+def test_a_member_reads_all_of_a_private_model(charlie: User, secret_scene: Scene) -> None:
+    member = Api(charlie, Scope.READ)
+    assert statuses(member, READS, secret_scene) == dict.fromkeys(READS, 200)
+
+
+def test_everybody_reads_all_of_a_public_model(anonymous: Api, scene: Scene) -> None:
+    assert statuses(anonymous, READS, scene) == dict.fromkeys(READS, 200)
+    for operation in READS:
+        head = anonymous.send("HEAD", ABOUT[operation](scene))
+        assert (head.status, head.content) == (200, b""), operation
+
+
+def test_who_may_read_may_not_write(alice: User, scene: Scene) -> None:
+    found = codes(Api(alice, Scope.ADMIN), WRITES, scene)
+    assert found == dict.fromkeys(WRITES, "permission_denied")
+
+
+def test_a_reading_token_may_not_write(charlie: User, scene: Scene) -> None:
+    found = codes(Api(charlie, Scope.READ), WRITES, scene)
+    assert found == dict.fromkeys(WRITES, "scope_missing")
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_lists_hold_what_the_asker_may_see(
+    path: str, anonymous: Api, alice: User, charlie: User, scene: Scene, secret_scene: Scene
+) -> None:
+    def seen(api: Api) -> set[str]:
+        return {LISTS[path](item) for item in api.all(path, limit=10)}
+
+    assert seen(anonymous) == {"lab/galaxy-cnn"}
+    assert seen(Api(alice)) == {"lab/galaxy-cnn"}
+    assert seen(Api(charlie)) == {"lab/galaxy-cnn", "lab/secret"}
+
+
+def test_a_model_that_becomes_private_is_gone_everywhere(
+    anonymous: Api, charlie: User, scene: Scene
+) -> None:
+    assert set(statuses(anonymous, READS, scene).values()) == {200}
+    Api(charlie).patch(f"models/{scene.name}", {"visibility": "private"}).ok()
+    assert set(statuses(anonymous, READS, scene).values()) == {404}

@@ -1,0 +1,64 @@
+"""Builds and graphs over HTTP."""
+
+from pytest_django import DjangoAssertNumQueries
+
+from registry.services.build import builds_publish
+from registry.tables import MLModel
+from tests.hub.api.client import Api
+from tests.hub.api.scene import Scene
+from tests.registry import shopfloor
+
+
+def test_builds_are_listed_fastest_first(anonymous: Api, scene: Scene) -> None:
+    fast, baseline = anonymous.get("models/lab/galaxy-cnn/builds").ok()["items"]
+    assert (fast["ratio"], fast["is_best"], fast["is_baseline"]) == (0.5, True, False)
+    assert (baseline["ratio"], baseline["is_best"], baseline["is_baseline"]) == (1.0, False, True)
+    assert fast["backend"] == "onnxruntime"
+    assert fast["target"] == scene.target.slug
+    assert fast["ratio_low"] == scene.record.ratio_low
+    assert fast["record_id"] == scene.record.pk
+    assert anonymous.get(f"builds/{fast['uuid']}").ok() == fast
+
+
+def test_builds_of_one_target_only(anonymous: Api, scene: Scene) -> None:
+    path = "models/lab/galaxy-cnn/builds"
+    assert len(anonymous.get(f"{path}?target={scene.target.slug}").ok()["items"]) == 2
+    shopfloor.make_machine("arm64-generic", name="arm")
+    assert anonymous.get(f"{path}?target=arm64-generic").ok()["items"] == []
+    assert anonymous.get(f"{path}?target=nothing").code == "target_not_found"
+
+
+def test_what_a_newer_search_replaced_stays_readable(anonymous: Api, scene: Scene) -> None:
+    held = {"job_uuid": str(scene.job.uuid), "fence": scene.job.fence}
+    builds_publish(
+        **held,
+        builds=[
+            shopfloor.build(
+                scene.baseline.record_id, "all", is_baseline=True, ratio=1.0, verdict="same"
+            )
+        ],
+    )
+    (left,) = anonymous.get("models/lab/galaxy-cnn/builds").ok()["items"]
+    assert (left["is_baseline"], left["is_best"]) == (True, True)
+    old = anonymous.get(f"builds/{scene.fast.uuid}").ok()
+    assert old["withdrawn_at"]
+    assert not old["is_best"]
+
+
+def test_many_builds_cost_few_queries(
+    anonymous: Api, scene: Scene, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_max_num_queries(8):
+        anonymous.get("models/lab/galaxy-cnn/builds").ok()
+
+
+def test_a_graph_is_told(anonymous: Api, scene: Scene) -> None:
+    told = anonymous.get("models/lab/galaxy-cnn/graph").ok()
+    assert told["signature"] == "float32[N,3] -> float32[N,10]"
+    assert told["inputs"] == scene.graph.signature["inputs"]
+    assert told["facts"]["opsets"] == {"ai.onnx": 21}
+    assert told["macs"] is None
+
+
+def test_a_graph_nobody_has_read_is_not_found(anonymous: Api, galaxy: MLModel) -> None:
+    assert anonymous.get("models/lab/galaxy-cnn/graph").code == "graph_not_found"

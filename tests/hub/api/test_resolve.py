@@ -1,0 +1,113 @@
+"""What a machine is told to load."""
+
+from typing import Any
+
+import pytest
+
+from registry.services.job import job_fail
+from registry.states import FailureClass
+from registry.tables import MLModel
+from tests.factories import commit_files, tiny_onnx
+from tests.hub.api.client import Api
+from tests.hub.api.scene import Scene
+from tests.registry import shopfloor
+
+PATH = "models/lab/galaxy-cnn/resolve"
+
+
+def question(**changes: Any) -> dict[str, Any]:
+    machine = {"architecture": "x86-64", "features": ["avx2", "fma"], "cores": 8, "os": "linux"}
+    return {"machine": machine, "runtimes": {"onnxruntime": "1.31.1"}, **changes}
+
+
+def test_the_fastest_build_is_the_answer(anonymous: Api, scene: Scene) -> None:
+    answer = anonymous.post(PATH, question()).ok()
+    assert answer["build"]["uuid"] == str(scene.fast.uuid)
+    assert answer["build"]["is_best"]
+    assert answer["revision"] == scene.revision.oid
+    assert answer["record_id"] == scene.record.pk
+    assert answer["entry_point"] == "model.ort"
+    assert answer["model_file"] == "model.onnx"
+    assert answer["signature"] == scene.graph.signature
+    assert answer["files"] == answer["build"]["files"]
+    assert [build["uuid"] for build in answer["alternatives"]] == [str(scene.baseline.uuid)]
+    assert scene.target.slug in answer["reason"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"runtimes": {}},
+        {"machine": {"architecture": "arm64", "features": ["neon"]}},
+        {"machine": {"architecture": "x86-64", "features": []}},
+    ],
+    ids=["no runtime", "another architecture", "too few features"],
+)
+def test_without_a_build_that_fits_the_plain_model_is_the_answer(
+    anonymous: Api, scene: Scene, changes: dict[str, Any]
+) -> None:
+    answer = anonymous.post(PATH, question(**changes)).ok()
+    assert answer["build"] is None
+    assert answer["record_id"] is None
+    assert answer["reason"]
+    assert answer["entry_point"] == "model.onnx"
+    (file,) = answer["files"]
+    assert anonymous.get(file["url"]).content == tiny_onnx()
+
+
+def test_external_data_comes_with_the_plain_model(anonymous: Api, galaxy: MLModel) -> None:
+    revision = commit_files(galaxy, {"model.onnx.data": b"weights", "other.bin": b"other"})
+    graph = shopfloor.make_graph(revision)
+    graph.facts["external_data"] = ["model.onnx.data"]
+    graph.save()
+    answer = anonymous.post(PATH, question()).ok()
+    assert [file["path"] for file in answer["files"]] == ["model.onnx", "model.onnx.data"]
+
+
+def test_a_revision_can_be_asked_for(anonymous: Api, scene: Scene) -> None:
+    commit_files(scene.mlmodel, {"model.onnx": tiny_onnx(features=9)})
+    assert anonymous.post(PATH, question()).code == "graph_not_found"
+    before = anonymous.post(PATH, question(revision=scene.revision.oid[:8])).ok()
+    assert before["build"]["uuid"] == str(scene.fast.uuid)
+    assert anonymous.post(PATH, question(revision="x")).code == "revision_not_found"
+
+
+def test_bytes_nobody_has_inspected_are_not_handed_out_to_run(
+    anonymous: Api, galaxy: MLModel
+) -> None:
+    answer = anonymous.post(PATH, question())
+    assert (answer.status, answer.code) == (404, "graph_not_found")
+    assert "not ended" in answer.json["hint"]
+
+
+def test_a_failed_inspection_is_the_reason_given(anonymous: Api, galaxy: MLModel) -> None:
+    ticket = shopfloor.job_claim(device_name=None, kinds=list(shopfloor.JobKind), target=None)
+    assert ticket is not None
+    job_fail(
+        job_uuid=ticket.job_uuid,
+        fence=ticket.fence,
+        failure_class=FailureClass.INVALID,
+        code="onnx_truncated",
+        detail="The file ends early.",
+    )
+    answer = anonymous.post(PATH, question())
+    assert "onnx_truncated" in answer.json["hint"]
+    assert "The file ends early." in answer.json["hint"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"tolerance": "sloppy"}, "tolerance"),
+        ({"machine": {"features": []}}, "machine.architecture"),
+        ({"machine": None}, "machine"),
+        ({"runtimes": ["onnxruntime"]}, "runtimes"),
+        ({"target": "x"}, "target"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused(
+    anonymous: Api, galaxy: MLModel, changes: dict[str, Any], field: str
+) -> None:
+    answer = anonymous.post(PATH, question(**changes))
+    assert (answer.status, answer.code) == (400, "invalid_request")
+    assert list(answer.json["fields"]) == [field]
