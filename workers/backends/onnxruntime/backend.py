@@ -102,18 +102,19 @@ def _make(
     precision: str, workload: Workload, target: TargetSpec, options: Options, out: Path
 ) -> tuple[str, dict[str, Any]]:
     """Write the artefact; returns its entry point and its provenance."""
-    from workers.backends.onnxruntime import files, optimize, quantize  # noqa: PLC0415  heavy
-
     path = out / "model.onnx"
-    match precision:
-        case "int8-dynamic":
-            return path.name, quantize.quantize_dynamic(workload, target, options, path)
-        case "int8-static":
-            return path.name, quantize.quantize_static(workload, target, options, path)
-        case "float16":
-            return path.name, quantize.to_float16(workload, path)
-    artefact = options.get("artefact", "onnx")
+    artefact = str(options.get("artefact", "onnx"))
+    # Each imported where it is needed: a child lives for one build, and imports are half its life.
+    if precision in {"int8-dynamic", "int8-static", "float16"}:
+        from workers.backends.onnxruntime import quantize  # noqa: PLC0415
+
+        lower = quantize.LOWER[precision]
+        return path.name, lower(workload, target, options, path)
     if artefact == "onnx":
+        from workers.backends.onnxruntime import files  # noqa: PLC0415
+
         return files.copy_model(workload.model_path, out), {}
+    from workers.backends.onnxruntime import optimize  # noqa: PLC0415
+
     features = list(machine.describe().features)
-    return optimize.save_optimized(workload.model_path, out, str(artefact)), {"features": features}
+    return optimize.save_optimized(workload.model_path, out, artefact), {"features": features}

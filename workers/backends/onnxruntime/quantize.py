@@ -5,8 +5,9 @@ is the candidate's failure.
 """
 
 import logging
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,12 @@ def quantize_static(
     return _described(out, _INTEGER) | {"reduce_range": reduce_range, "calibration": calibration}
 
 
-def to_float16(workload: Workload, out: Path) -> dict[str, Any]:
+def to_float16(
+    workload: Workload,
+    target: TargetSpec,  # noqa: ARG001
+    options: Options,  # noqa: ARG001
+    out: Path,
+) -> dict[str, Any]:
     """Write ``out`` computing in float16 inside, float32 at its inputs and outputs.
 
     Returns:
@@ -104,6 +110,14 @@ def to_float16(workload: Workload, out: Path) -> dict[str, Any]:
     model = onnx.load(workload.model_path)
     onnx.save(convert_float_to_float16(model, keep_io_types=True), out)
     return _described(out, frozenset({"Cast"}))
+
+
+#: Precision to what makes a network of it.
+LOWER: dict[str, Callable[[Workload, TargetSpec, Options, Path], dict[str, Any]]] = {
+    "int8-dynamic": quantize_dynamic,
+    "int8-static": quantize_static,
+    "float16": to_float16,
+}
 
 
 class _Reader(quantization.CalibrationDataReader):  # type: ignore[misc]  # the package is untyped
@@ -161,7 +175,9 @@ def _calibration_inputs(workload: Workload) -> tuple[list[dict[str, Array]], str
     if path is None:
         seeds = range(_SEED, _SEED + _CALIBRATION_RUNS)
         return [random_inputs(workload, seed) for seed in seeds], "random"
-    tests = make_test_set(workload, read_samples(path, _CALIBRATION_ROWS), _SEED)
+    # The last rows: builds are checked on the first, and must not be fitted to what judges them.
+    samples = {name: a[-_CALIBRATION_ROWS:] for name, a in read_samples(path, sys.maxsize).items()}
+    tests = make_test_set(workload, samples, _SEED)
     return list(tests.cases[:_CALIBRATION_RUNS]), tests.source
 
 
