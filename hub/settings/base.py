@@ -113,6 +113,18 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20
 # the bytes. Empty: this process does.
 ACCEL_PREFIX = env.text("HPCFAIR_ACCEL", "")
 
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        name: {"level": env.text("HPCFAIR_LOG_LEVEL", "INFO")}
+        for name in ("hub", "registry", "workers")
+    },
+}
+
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "hub.api.auth.BearerAuthentication",

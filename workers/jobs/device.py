@@ -1,6 +1,7 @@
 """This machine's entry in the hub's fleet."""
 
-from registry.services.device import device_register
+from registry.selectors.device import device_get
+from registry.services.device import device_register, device_seen
 from registry.services.plan import plan_catch_up
 from registry.services.target import target_register
 from workers.fleet.probe import ThisMachine, this_machine
@@ -22,3 +23,8 @@ def register() -> ThisMachine:
     device_register(name=here.device, target=target, facts=here.spec.facts)
     plan_catch_up(target=target)
     return here
+
+
+def report(here: ThisMachine) -> None:
+    """Tell the hub that this machine is there, at work or idle."""
+    device_seen(device=device_get(here.device))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from registry.errors import Conflict, RegistryError
-from registry.services.job import job_claim, job_fail, job_succeed
+from registry.services.job import job_claim, job_fail, job_release, job_succeed
 from registry.states import FailureClass, JobKind
 from registry.tickets import JobTicket
 from workers.engine.errors import Cancelled, CandidateFailed, LeaseLost, ReferenceFailed
@@ -53,10 +53,14 @@ def perform(ticket: JobTicket, here: ThisMachine | None) -> None:
         with Lease(ticket) as lease:
             result = WORK[ticket.kind](ticket, lease, here)
         job_succeed(job_uuid=ticket.job_uuid, fence=ticket.fence, result=result)
+        logger.info("%s %s: %s", ticket.kind, ticket.mlmodel, result["summary"])
         if follow := _AFTER.get(ticket.kind):
             follow(ticket)
-    except (LeaseLost, Cancelled) as error:
+    except LeaseLost as error:
         logger.warning("%s", error)
+    except Cancelled as error:
+        logger.warning("%s", error)
+        _give_back(ticket)
     except (JobFailed, ReferenceFailed, CandidateFailed) as error:
         _fail(ticket, JobFailed.of(error))
     except RegistryError as error:
@@ -80,5 +84,13 @@ def _fail(ticket: JobTicket, failure: JobFailed) -> None:
             code=failure.code,
             detail=failure.detail,
         )
+    except Conflict as error:
+        logger.warning("%s %s: %s", ticket.kind, ticket.mlmodel, error)
+
+
+def _give_back(ticket: JobTicket) -> None:
+    """End a cancelled job now rather than when its lease runs out."""
+    try:
+        job_release(job_uuid=ticket.job_uuid, fence=ticket.fence)
     except Conflict as error:
         logger.warning("%s %s: %s", ticket.kind, ticket.mlmodel, error)
