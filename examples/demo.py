@@ -29,6 +29,9 @@ _TUNE_S = "30"
 _GIVE_UP_S = 330.0
 
 console = Console()
+if not console.is_terminal:
+    # A log has no edge to wrap at.
+    console = Console(width=160)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +180,11 @@ def loaded(client: hpcfair.Client, name: str, folder: Path) -> Row:
 def table(rows: list[Row]) -> None:
     """One line for each model's best exact build, one more where lower precision is faster."""
     shown = Table(title="Best builds for this machine, against ONNX Runtime's defaults")
-    for heading in ("model", "tolerance", "best build", "default", "build", "ratio [95 %]"):
-        shown.add_column(heading)
-    for heading in ("faster", "max deviation", "accuracy"):
-        shown.add_column(heading, justify="right")
+    shown.add_column("model", no_wrap=True)
+    shown.add_column("class", no_wrap=True)
+    shown.add_column("best build")
+    for heading in ("default", "build", "ratio [95 %]", "faster", "deviation", "accuracy"):
+        shown.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         shown.add_row(row.name, *cells(row.exact, row.baseline))
         if row.best.uuid != row.exact.uuid:
