@@ -87,14 +87,7 @@ def job_submit(
                     priority=priority,
                     requested_by=person(actor),
                 )
-                subject = f"{revision.mlmodel.full_name}@{revision.oid}"
-                audit(
-                    actor=actor,
-                    action="job.submit",
-                    subject=subject,
-                    namespace=revision.mlmodel.namespace.name,
-                    detail={"job": str(job.uuid), "kind": kind, "target": target and target.slug},
-                )
+                _audit(actor, "job.submit", job)
                 dispatch.ring(job)
                 return job
         except IntegrityError:
@@ -110,26 +103,24 @@ def job_cancel(*, actor: Actor, job: Job) -> Job:
         Unauthenticated, Forbidden: the actor may not write to the model.
         Conflict: ``already_ended``, unless it ended by being cancelled.
     """
-    mlmodel = job.revision.mlmodel
-    require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
+    require(actor, role=Role.WRITE, namespace=job.revision.mlmodel.namespace)
     rows = Job.objects.filter(pk=job.pk)
     with transaction.atomic():
-        # In this order: a job that is claimed between the two is caught by the second. One that
-        # is queued again after the first went by, by neither; locking the row rules that out.
-        rows.select_for_update().get()
+        # Locked, so that it cannot go from one state to the other between the two questions.
+        list(rows.select_for_update())
         if transition(rows, JobState.QUEUED, JobState.CANCELLED):
-            note(job, "Cancelled before it began.")
-        elif rows.filter(state=JobState.LEASED).update(cancel_requested=True):
-            note(job, "Cancellation asked for.")
-        elif not rows.filter(state=JobState.CANCELLED).exists():
+            message = "Cancelled before it began."
+        elif rows.filter(state=JobState.LEASED, cancel_requested=False).update(
+            cancel_requested=True
+        ):
+            message = "Cancellation asked for."
+        elif rows.filter(state__in=[JobState.LEASED, JobState.CANCELLED]).exists():
+            message = ""
+        else:
             raise Conflict("already_ended", f"Job {job.uuid} has already ended.")
-        audit(
-            actor=actor,
-            action="job.cancel",
-            subject=f"{mlmodel.full_name}@{job.revision.oid}",
-            namespace=mlmodel.namespace.name,
-            detail={"job": str(job.uuid)},
-        )
+        if message:
+            note(job, message)
+            _audit(actor, "job.cancel", job)
     job.refresh_from_db()
     return job
 
@@ -184,12 +175,12 @@ def job_heartbeat(*, job_uuid: str, fence: int) -> HeartbeatReply:
         Conflict: ``lease_lost``.
     """
     now = timezone.now()
-    rows = _held(job_uuid, fence)
-    if not rows.update(lease_until=_lease_end(now), heartbeat_at=now):
-        raise lease_lost(job_uuid, fence)
-    job = Job.objects.select_related("device").get(uuid=job_uuid)
-    if job.device:
-        device_seen(device=job.device)
+    with transaction.atomic():
+        if not _held(job_uuid, fence).update(lease_until=_lease_end(now), heartbeat_at=now):
+            raise lease_lost(job_uuid, fence)
+        job = Job.objects.select_related("device").get(uuid=job_uuid)
+        if job.device:
+            device_seen(device=job.device)
     return HeartbeatReply(cancel=job.cancel_requested)
 
 
@@ -276,6 +267,21 @@ def job_release(*, job_uuid: str, fence: int) -> None:
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)
         end_attempt(_held(job_uuid, fence), job, failure, charged=False)
+
+
+def _audit(actor: Actor, action: str, job: Job) -> None:
+    mlmodel = job.revision.mlmodel
+    audit(
+        actor=actor,
+        action=action,
+        subject=f"{mlmodel.full_name}@{job.revision.oid}",
+        namespace=mlmodel.namespace.name,
+        detail={
+            "job": str(job.uuid),
+            "kind": job.kind,
+            "target": job.target.slug if job.target else None,
+        },
+    )
 
 
 def _queue(kinds: list[JobKind], target: str | None) -> QuerySet[Job]:

@@ -3,9 +3,11 @@
 from datetime import timedelta
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from registry import dispatch
+from registry.selectors.target import targets_served
 from registry.services.device import device_check
 from registry.services.lease import RING_AGAIN_AFTER_S, Failure, end_attempt
 from registry.states import FailureClass, JobState
@@ -16,7 +18,7 @@ _BELLS_PER_QUEUE = 4
 
 
 def job_reap() -> int:
-    """Take expired leases away, ring again for jobs that wait unheard, check devices.
+    """Take expired leases away, check devices, ring again for jobs that wait unheard.
 
     Safe to run at any time, by several processes at once.
 
@@ -25,8 +27,8 @@ def job_reap() -> int:
     """
     expired = Job.objects.filter(state=JobState.LEASED, lease_until__lt=timezone.now())
     reaped = sum(_reap(pk) for pk in expired.order_by("lease_until").values_list("pk", flat=True))
-    _ring_again()
     device_check()
+    _ring_again()
     return reaped
 
 
@@ -47,8 +49,11 @@ def _reap(pk: int) -> bool:
 
 def _ring_again() -> None:
     now = timezone.now()
+    # Where no device is online nobody would hear: bells would only pile up in the broker.
     unheard = Job.objects.filter(
-        state=JobState.QUEUED, rung_at__lt=now - timedelta(seconds=RING_AGAIN_AFTER_S)
+        Q(target=None) | Q(target__in=targets_served()),
+        state=JobState.QUEUED,
+        rung_at__lt=now - timedelta(seconds=RING_AGAIN_AFTER_S),
     )
     for kind, target in set(unheard.values_list("kind", "target")):
         waiting = unheard.filter(kind=kind, target=target)

@@ -9,9 +9,10 @@ from registry import schemas
 from registry.errors import Conflict, Invalid, NotFound
 from registry.selectors.build import build_file_get, build_get, builds_of
 from registry.services.build import builds_publish
-from registry.services.job import job_succeed
+from registry.services.job import job_heartbeat, job_succeed
+from registry.services.mlmodel import mlmodel_delete
 from registry.services.record import record_add
-from registry.tables import AuditEntry, Build, OutboxEntry
+from registry.tables import AuditEntry, Build, Job, OutboxEntry, Record
 from registry.tickets import JobTicket
 from tests.registry import shopfloor
 from tests.registry.shopfloor import Floor
@@ -184,6 +185,16 @@ def test_a_file_whose_bytes_are_not_stored_is_refused(floor: Floor) -> None:
     with pytest.raises(Invalid) as caught:
         publish(ticket, [baseline, shopfloor.build(record.pk, "half", files=files)])
     assert caught.value.code == "blob_missing"
+
+
+def test_a_model_goes_with_its_jobs_records_and_builds(floor: Floor) -> None:
+    ticket = ticket_of(floor)
+    publish(ticket, results(floor, ticket))
+    mlmodel_delete(actor=floor.alice, mlmodel=floor.revision.mlmodel)
+    assert not any(table.objects.exists() for table in (Job, Record, Build))
+    with pytest.raises(Conflict) as caught:
+        job_heartbeat(job_uuid=ticket.job_uuid, fence=ticket.fence)
+    assert caught.value.code == "lease_lost"
 
 
 def test_builds_are_seen_by_those_who_may_read_the_model() -> None:

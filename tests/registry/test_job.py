@@ -119,6 +119,7 @@ def test_waiting_work_is_cancelled_at_once(floor: Floor) -> None:
     assert job.state == JobState.CANCELLED
     assert job.ended_at is not None
     assert job_cancel(actor=floor.alice, job=job).state == JobState.CANCELLED
+    assert AuditEntry.objects.filter(action="job.cancel").count() == 1
 
 
 def test_the_worker_hears_of_a_cancellation_and_gives_the_job_back(floor: Floor) -> None:

@@ -10,10 +10,11 @@ from registry import dispatch
 from registry.errors import Conflict
 from registry.selectors.job import events_of
 from registry.services import reaper
+from registry.services.device import device_seen
 from registry.services.job import job_cancel, job_claim, job_fail, job_heartbeat, job_submit
 from registry.services.reaper import job_reap
 from registry.states import DeviceHealth, FailureClass, JobKind, JobState
-from registry.tables import Job
+from registry.tables import Device, Job
 from tests.registry import shopfloor
 from tests.registry.shopfloor import Floor
 
@@ -131,6 +132,18 @@ def test_a_long_queue_gets_a_few_bells_for_each_kind_and_target(
     job_reap()
     assert inspection in bells
     assert [job for job in bells if job != inspection] == jobs[:4]
+
+
+def test_nobody_is_rung_for_where_no_device_listens(floor: Floor, bells: list[Job]) -> None:
+    job = floor.tune()
+    bells.clear()
+    age_bells(61)
+    Device.objects.update(last_seen_at=timezone.now() - timedelta(days=1))
+    job_reap()
+    assert bells == []
+    device_seen(device=floor.device)
+    job_reap()
+    assert bells == [job]
 
 
 def test_after_a_pause_the_next_reaping_rings(floor: Floor, bells: list[Job]) -> None:
