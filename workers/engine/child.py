@@ -14,7 +14,6 @@ class.
 import json
 import os
 import resource
-import signal
 import subprocess
 import sys
 import time
@@ -26,8 +25,8 @@ from types import TracebackType
 from typing import Any, Self, cast, get_args
 
 from workers.engine import wire
-from workers.engine.child_serve import lacks_memory
 from workers.engine.errors import CandidateFailed
+from workers.engine.process import cpu_seconds, kill, start, verdict
 from workers.engine.pump import Pump
 from workers.engine.sandbox import LEVELS
 from workers.engine.types import Limits, Outcome
@@ -36,8 +35,6 @@ _START_S = 120.0
 #: Processor time above what the wall clock allows, so that the wall clock, which explains itself
 #: better, ends a call first. This limit only holds if the worker itself hangs.
 _CPU_MARGIN_S = 60
-#: The few variables a child inherits; whatever else is set here may be a secret.
-_INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 _FAILURES = frozenset(get_args(Outcome)) - {"measured", "pruned"}
 
 
@@ -72,7 +69,7 @@ class Child:
             "readable": [str(path.resolve()) for path in readable],
         }
         try:
-            self._process = _start(self._workspace)
+            self._process = start(self._workspace)
             greeting = self._exchange([json.dumps(hello).encode() + b"\n"], _START_S)
         except (OSError, CandidateFailed) as failure:
             raise CandidateFailed(
@@ -122,7 +119,7 @@ class Child:
         """Kill the child, with any process of its group. Calling it again does nothing."""
         process, self._process = self._process, None
         if process is not None:
-            _kill(process)
+            kill(process)
 
     def _exchange(self, message: Sequence[bytes | memoryview], seconds: float) -> dict[str, Any]:
         """Send a message and receive one, within ``seconds``."""
@@ -151,9 +148,9 @@ class Child:
         """The child is dead or has to be: the failure to raise, with what it last printed."""
         process, self._process = self._process, None
         assert process is not None  # noqa: S101
-        status = _kill(process, grace_s=0.0 if failure else 5.0)
+        status, peak_bytes = kill(process, grace_s=0.0 if failure else 5.0)
         printed = self._tail.decode(errors="replace").strip()
-        failure = failure or _died(status, printed)
+        failure = failure or verdict(status, peak_bytes, printed, self._limits)
         detail = self._placeless(f"{failure}\n{printed}".strip())
         return CandidateFailed(failure.outcome, detail, failure.cause)
 
@@ -174,7 +171,7 @@ class Child:
         if sys.platform != "linux":
             return
         with suppress(OSError):
-            used = _cpu_seconds(pid)
+            used = cpu_seconds(pid)
             cores = len(os.sched_getaffinity(0))
             more = int(used + (self._limits.wall_s + _CPU_MARGIN_S) * cores)
             resource.prlimit(pid, resource.RLIMIT_CPU, (more, resource.RLIM_INFINITY))
@@ -196,77 +193,3 @@ def call(
     """
     with Child(limits, workspace, readable) as child:
         return child.call(function, **arguments)
-
-
-def _start(workspace: Path) -> subprocess.Popen[bytes]:
-    environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
-    environment |= {
-        "HOME": str(workspace),
-        "TMPDIR": str(workspace / "tmp"),
-        "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
-        # The same build twice must give the same bytes.
-        "PYTHONHASHSEED": "0",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        # NumPy only fills and compares arrays here; a pool of its own would disturb what is timed.
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-X", "faulthandler", "-m", "workers.engine.child_main"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,
-        cwd=workspace,
-        env=environment,
-        process_group=0,
-    )
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        assert pipe is not None  # noqa: S101  asked for above
-        os.set_blocking(pipe.fileno(), False)
-    return process
-
-
-def _kill(process: subprocess.Popen[bytes], grace_s: float = 0.0) -> int:
-    """Kill the process and its group, and return its exit status.
-
-    ``grace_s`` is for one that is dying already: killed too soon it would not say of what. It is
-    not reaped before its group is killed, lest the number belong to somebody else by then.
-    """
-    deadline = time.monotonic() + grace_s
-    while time.monotonic() < deadline and not _is_dead(process.pid):
-        time.sleep(0.005)
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    status = process.wait()
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        assert pipe is not None  # noqa: S101
-        pipe.close()
-    return status
-
-
-def _is_dead(pid: int) -> bool:
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
-
-
-def _died(status: int, printed: str) -> CandidateFailed:
-    """What the end of a child that hung up says."""
-    if lacks_memory(printed):
-        return CandidateFailed("crash", "ran out of memory", "memory")
-    if status >= 0:
-        return CandidateFailed("crash", f"ended itself with status {status}", "exit")
-    name = signal.Signals(-status).name
-    match -status:
-        case signal.SIGXCPU:
-            return CandidateFailed("timeout", "used up its processor time", "cpu-time")
-        case signal.SIGKILL:
-            killed = "killed by the system, most likely for lack of memory"
-            return CandidateFailed("crash", killed, "memory")
-        case signal.SIGTERM | signal.SIGINT | signal.SIGHUP:
-            return CandidateFailed("infrastructure", f"stopped from outside by {name}", "signal")
-    return CandidateFailed("crash", f"crashed with {name}", "signal")
-
-
-def _cpu_seconds(pid: int) -> float:
-    """Processor time a process has used (``proc(5)``: utime and stime, fields 14 and 15)."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

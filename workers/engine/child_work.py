@@ -116,9 +116,16 @@ def time(*, runs: int, warmup: int) -> dict[str, Any]:
 
 
 def peak_rss_bytes() -> int:
-    """Most memory this process has held at once (``getrusage(2)``: KiB, bytes on macOS)."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    """Most memory this process has held at once.
+
+    ``VmHWM`` of ``proc_pid_status(5)`` where there is one: the peak in ``getrusage(2)`` survives
+    exec, so it would start at what the worker held when it forked.
+    """
+    if sys.platform != "linux":
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak if sys.platform == "darwin" else peak * 1024
+    status = Path("/proc/self/status").read_text()
+    return next(int(v.split()[1]) for v in status.splitlines() if v.startswith("VmHWM:")) * 1024
 
 
 def workload_from(data: Mapping[str, Any]) -> Workload:

@@ -106,9 +106,10 @@ def abort() -> None:
     os.abort()
 
 
-def kill_itself(number: int) -> None:
+def kill_itself(number: int, holding: int = 0) -> None:
+    held = np.ones(holding, np.uint8)
     os.kill(os.getpid(), number)
-    time.sleep(5)
+    time.sleep(5 + held.size)
 
 
 def fill_disk_error() -> None:

@@ -1,0 +1,104 @@
+"""Starts a child process, ends it, and says what its end means."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from workers.engine.child_serve import lacks_memory
+from workers.engine.errors import CandidateFailed
+from workers.engine.types import Limits, Outcome
+
+#: The few variables a child inherits; whatever else is set here may be a secret.
+_INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+
+
+def start(workspace: Path) -> subprocess.Popen[bytes]:
+    """Start a child that works in ``workspace``; its pipes never block us.
+
+    Raises:
+        OSError: the system has no process to give.
+    """
+    environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    environment |= {
+        "HOME": str(workspace),
+        "TMPDIR": str(workspace / "tmp"),
+        "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
+        # The same build twice must give the same bytes.
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        # NumPy only fills and compares arrays here; a pool of its own would disturb what is timed.
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-X", "faulthandler", "-m", "workers.engine.child_main"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        cwd=workspace,
+        env=environment,
+        process_group=0,
+    )
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        assert pipe is not None  # noqa: S101  asked for above
+        os.set_blocking(pipe.fileno(), False)
+    return process
+
+
+def kill(process: subprocess.Popen[bytes], grace_s: float = 0.0) -> tuple[int, int]:
+    """Kill the process and its group; returns its exit status and its peak memory in bytes.
+
+    ``grace_s`` is for one that is dying already: killed too soon it would not say of what. It is
+    not reaped before its group is killed, lest the number belong to somebody else by then.
+    """
+    deadline = time.monotonic() + grace_s
+    while time.monotonic() < deadline and not _is_dead(process.pid):
+        time.sleep(0.005)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    _, status, used = os.wait4(process.pid, 0)
+    # Popen would otherwise wait for a process that is gone.
+    process.returncode = os.waitstatus_to_exitcode(status)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        assert pipe is not None  # noqa: S101
+        pipe.close()
+    return process.returncode, used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _is_dead(pid: int) -> bool:
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
+
+def verdict(status: int, peak_bytes: int, printed: str, limits: Limits) -> CandidateFailed:
+    """What the end of a child that hung up says: its exit status, memory and last words."""
+    name = signal.Signals(-status).name if status < 0 else ""
+    outcome: Outcome = "crash"
+    match -status:
+        case _ if lacks_memory(printed):
+            detail, cause = "ran out of memory", "memory"
+        case _ if status >= 0:
+            detail, cause = f"ended itself with status {status}", "exit"
+        case signal.SIGXCPU:
+            outcome, detail, cause = "timeout", "used up its processor time", "cpu-time"
+        case signal.SIGKILL if peak_bytes > limits.memory_bytes / 2:
+            detail, cause = "killed by the system for its memory", "memory"
+        case signal.SIGKILL:
+            # Its own limit would have been an error inside it: others filled the machine.
+            detail = "killed from outside, most likely because the machine ran out of memory"
+            outcome, cause = "infrastructure", "memory"
+        case signal.SIGTERM | signal.SIGINT | signal.SIGHUP:
+            detail = f"stopped from outside by {name}"
+            outcome, cause = "infrastructure", "signal"
+        case _:
+            detail, cause = f"crashed with {name}", "signal"
+    return CandidateFailed(outcome, detail, cause)
+
+
+def cpu_seconds(pid: int) -> float:
+    """Processor time a process has used (``proc(5)``: utime and stime, fields 14 and 15)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
