@@ -19,20 +19,22 @@ class Limit:
     relative_l2: float
 
 
-#: ``exact`` is float32 with sums in another order: networks stay below 1e-5 (rounding 6e-8 grows
-#: with the root of sum length and depth), while one rounding to TF32 or float16 costs 2e-4 and
-#: more, so a build that secretly computes in less cannot pass. ``fp16`` and ``bf16`` allow 20 of
-#: their roundings (4.9e-4, 3.9e-3): fifty layers walk about 7. ``int8`` only bars nonsense: what
-#: it costs in accuracy, only labelled samples can tell.
+#: ``exact`` is float32 with sums in another order: rounding of 6e-8 grows with the root of sum
+#: length and depth, and ONNX Runtime's own optimisations move SqueezeNet and DenseNet-121 by 2e-6,
+#: Inception v2 and ResNet-50 by 3e-5 (relative_l2, seeded weights). One rounding to TF32 or float16
+#: already costs 2e-4, so a build that secretly computes in less cannot pass. ``fp16`` and ``bf16``
+#: allow 20 of their roundings (4.9e-4, 3.9e-3): fifty layers walk about 7. ``int8`` only bars
+#: nonsense: what it costs in accuracy, only labelled samples can tell.
 LIMITS: dict[Tolerance, Limit] = {
-    "exact": Limit(max_relative=1e-4, relative_l2=3e-5),
+    "exact": Limit(max_relative=1e-4, relative_l2=1e-4),
     "fp16": Limit(max_relative=2e-2, relative_l2=1e-2),
     "bf16": Limit(max_relative=1e-1, relative_l2=8e-2),
     "int8": Limit(max_relative=5e-1, relative_l2=2e-1),
 }
 
-#: How much further than the runtime's own defaults an ``exact`` build may stray: a badly
-#: conditioned network turns any other order of sums into more than the limits above.
+#: How much further than the runtime's own defaults a build may stray: a badly conditioned network
+#: turns any other order of sums into more than the limits above. It does the same to roundings to
+#: half precision, so those do not slip through.
 CONDITIONING = 4.0
 
 #: Share of the reference's accuracy that a build must keep (MLPerf Inference, closed division),
