@@ -17,7 +17,7 @@ def page(view: View[P]) -> View[P]:
     """Show what the domain refuses as a page that says what to do."""
 
     @wraps(view)
-    def shown(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def shown(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
         except Unauthenticated:

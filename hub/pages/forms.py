@@ -50,7 +50,7 @@ class _ManyFiles(forms.FileField):
 
     widget = _ManyFilesInput
 
-    def clean(self, data: Any, initial: Any = None) -> list[UploadedFile]:
+    def clean(self, data: Any, initial: Any = None) -> "list[UploadedFile[bytes]]":
         given = data if isinstance(data, list | tuple) else [data]
         return [super(_ManyFiles, self).clean(file, initial) for file in given if file]
 
@@ -58,8 +58,9 @@ class _ManyFiles(forms.FileField):
 class UploadForm(forms.Form):
     """Files, card and message of one commit."""
 
-    files = _ManyFiles(
+    uploads = _ManyFiles(
         required=False,
+        label="Files",
         help_text="model.onnx, its external data, samples.npz with test tensors",
     )
     card = forms.CharField(
@@ -75,5 +76,5 @@ class UploadForm(forms.Form):
         # Browsers send CRLF from a text area.
         card = self.cleaned_data["card"].replace("\r\n", "\n")
         yield "README.md", io.BytesIO(card.encode())
-        for file in self.cleaned_data["files"]:
+        for file in self.cleaned_data["uploads"]:
             yield file.name, file.file

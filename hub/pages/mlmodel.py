@@ -11,25 +11,29 @@ from hub import files as served
 from hub.pages import forms, markdown
 from hub.pages.errors import page
 from hub.pages.paging import newest_first
-from registry.errors import NotFound, RegistryError
+from registry.errors import RegistryError
 from registry.selectors import job as job_selector
 from registry.selectors.access import may, readable_records
 from registry.selectors.account import namespaces_of
-from registry.selectors.blob import blob_open
 from registry.selectors.build import best_per_target, builds_of
 from registry.selectors.graph import graph_of
 from registry.selectors.mlmodel import mlmodel_get
-from registry.selectors.revision import file_get, files_of, refs_of, revision_get
+from registry.selectors.revision import (
+    file_get,
+    files_of,
+    readme_of,
+    refs_of,
+    revision_get,
+    text_of,
+)
 from registry.selectors.revision import history as history_of
 from registry.services.blob import blob_store
 from registry.services.mlmodel import mlmodel_create
 from registry.services.plan import plan
 from registry.services.revision import Add, commit
 from registry.states import JobKind, Role
-from registry.tables import File, MLModel, Revision
-from registry.validation.card import body_of
+from registry.tables import MLModel, Revision
 
-_README_BYTES = 2**20
 _PREVIEW_BYTES = 200_000
 _TEXT = (".md", ".txt", ".json", ".yaml", ".yml", ".toml", ".py", ".csv", ".cfg", ".gitattributes")
 
@@ -38,9 +42,8 @@ _TEXT = (".md", ".txt", ".json", ".yaml", ".yml", ".toml", ".py", ".csv", ".cfg"
 def card(request: HttpRequest, namespace: str, name: str) -> HttpResponseBase:
     """The landing page: what it is, how to load it, how fast it runs where."""
     _, revision, context = _frame(request, namespace, name, tab="card")
-    readme = _text_of(revision, "README.md", _README_BYTES)
     context |= {
-        "readme": markdown.render(body_of(readme)) if readme else "",
+        "readme": markdown.render(readme_of(revision)),
         "inspection": job_selector.latest_job(revision, JobKind.INSPECT),
         "running": job_selector.open_jobs(revision),
         "best": best_per_target(revision),
@@ -63,7 +66,7 @@ def file(
     """One file: its identity, and its content where that is text."""
     _, found, context = _frame(request, namespace, name, tab="files", rev=revision)
     row = file_get(found, path)
-    text = _text_of(found, path, _PREVIEW_BYTES) if path.endswith(_TEXT) else None
+    text = text_of(found, path, most_bytes=_PREVIEW_BYTES) if path.endswith(_TEXT) else None
     context |= {"file": row, "text": text}
     return render(request, "mlmodel/file.html", context)
 
@@ -153,7 +156,7 @@ def upload(request: HttpRequest, namespace: str, name: str) -> HttpResponseBase:
     form = forms.UploadForm(
         request.POST or None,
         request.FILES or None,
-        initial={"card": _text_of(revision, "README.md", _README_BYTES) or forms.CARD},
+        initial={"card": text_of(revision, "README.md", most_bytes=_PREVIEW_BYTES) or forms.CARD},
     )
     if request.method == "POST" and form.is_valid():
         try:
@@ -199,18 +202,3 @@ def _frame(
         "may_write": may(request.user, role=Role.WRITE, namespace=mlmodel.namespace),
     }
     return mlmodel, revision, context
-
-
-def _text_of(revision: Revision, path: str, limit: int) -> str | None:
-    """A text file's content; ``None`` if there is none, it is long, or not UTF-8."""
-    try:
-        row: File = file_get(revision, path)
-    except NotFound:
-        return None
-    if row.blob.size_bytes > limit:
-        return None
-    with blob_open(row.blob) as stream:
-        try:
-            return stream.read().decode()
-        except UnicodeDecodeError:
-            return None

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from hub.pages import account, home, job, mlmodel, record, target
+from hub.pages import account, docs, home, job, mlmodel, record, target
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -15,6 +15,7 @@ urlpatterns = [
     path("jobs/<uuid:uuid>/cancel", job.cancel, name="job-cancel"),
     path("records", record.records, name="records"),
     path("records/<str:record_id>", record.record, name="record"),
+    path("docs/errors", docs.errors, name="docs-errors"),
     path("login", account.Login.as_view(), name="login"),
     path("logout", account.Logout.as_view(), name="logout"),
     path("signup", account.signup, name="signup"),

@@ -78,7 +78,7 @@ def test_a_model_is_made_and_filled_from_the_browser(client: Client, alice: User
     assert answer["Location"] == "/alice/first/upload"
     card = readme("# First\n\nA first model for the tests.\n").replace("\n", "\r\n")
     files = [SimpleUploadedFile("model.onnx", tiny_onnx())]
-    answer = client.post("/alice/first/upload", {"card": card, "files": files, "message": "Add"})
+    answer = client.post("/alice/first/upload", {"card": card, "uploads": files, "message": "Add"})
     assert answer.status_code == 302, answer.content.decode()
     page = client.get("/alice/first").content.decode()
     assert "A first model for the tests." in page
