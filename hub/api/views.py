@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.negotiation import BaseContentNegotiation
@@ -61,9 +61,26 @@ class ApiView(APIView):
         if request.method in self.sign_in_for:
             signed_in(request)
 
+    def finalize_response(
+        self, request: Request, response: Response, *args: Any, **kwargs: Any
+    ) -> Response:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        # What says nothing else is this moment's answer to this person.
+        response.headers.setdefault("Cache-Control", "private, no-cache")
+        # Answers that are files see to HEAD themselves, and are no Response despite the type.
+        if request.method == "HEAD" and isinstance(response, Response):
+            response.add_post_render_callback(_without_body)
+        return response
+
     def body_limit(self) -> int:
         """Bytes a body may have; a larger one is refused before any of it is read."""
         return settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
+
+
+def _without_body(response: HttpResponse) -> None:
+    """Of an answer to HEAD, keep the length: servers complain about the rest."""
+    response.headers["Content-Length"] = str(len(response.content))
+    response.content = b""
 
 
 class OpenApiView(ApiView):

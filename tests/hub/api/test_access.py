@@ -105,6 +105,7 @@ def test_a_stranger_cannot_tell_a_private_model_from_none(alice: User, secret_sc
         answer = ask(stranger, operation, secret_scene)
         assert answer.status == 404, (operation, answer.content)
         assert answer.code.endswith("_not_found")
+        assert answer.headers["Cache-Control"] == "private, no-cache"
         assert not re.search(rb"galaxies|hidden|artefact", answer.content), operation
 
 
@@ -120,10 +121,11 @@ def test_a_member_reads_all_of_a_private_model(charlie: User, secret_scene: Scen
 
 
 def test_everybody_reads_all_of_a_public_model(anonymous: Api, scene: Scene) -> None:
-    assert statuses(anonymous, READS, scene) == dict.fromkeys(READS, 200)
     for operation in READS:
+        answer = ask(anonymous, operation, scene)
         head = anonymous.send("HEAD", ABOUT[operation](scene))
-        assert (head.status, head.content) == (200, b""), operation
+        assert (answer.status, head.status, head.content) == (200, 200, b""), operation
+        assert head.headers["Content-Length"] == str(len(answer.content))
 
 
 def test_who_may_read_may_not_write(alice: User, scene: Scene) -> None:

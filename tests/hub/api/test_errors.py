@@ -5,6 +5,7 @@ import logging
 import pytest
 from django.core.exceptions import RequestDataTooBig
 from django.http import Http404
+from django.test import Client
 from rest_framework import exceptions
 from rest_framework.test import APIRequestFactory
 from rest_framework.views import APIView
@@ -42,6 +43,14 @@ def test_every_code_makes_a_document(code: str) -> None:
     assert document["code"] == code
     assert document["title"] == CODES[code]
     assert str(document["type"]).endswith(f"/docs/errors#{code}")
+
+
+def test_the_type_of_every_problem_is_an_address_that_explains_it(client: Client) -> None:
+    page = client.get("/docs/errors")
+    assert page.status_code == 200
+    for code, title in CODES.items():
+        assert f'id="{code}"'.encode() in page.content
+        assert title.encode() in page.content
 
 
 @pytest.mark.parametrize(
