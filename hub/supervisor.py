@@ -74,6 +74,7 @@ class Supervisor:
         self._children: dict[str, _Child] = {}
         self._selector = selectors.DefaultSelector()
         self._ending = False
+        self._stopping = False
 
     def run(self, on_ready: Callable[[], None] | None = None) -> None:
         """Start everything, call ``on_ready``, keep everything up until SIGINT or SIGTERM.
@@ -158,18 +159,22 @@ class Supervisor:
         if not data:
             return
         *lines, child.buffer = (child.buffer + data).split(b"\n")
+        if self._stopping:
+            # What processes say when told to end frightens people for nothing.
+            return
         for line in lines:
             self._say(child.service.name, line.decode(errors="replace").rstrip())
 
     def _retire(self, child: _Child) -> None:
         self._drain(child)
-        if child.buffer:
+        if child.buffer and not self._stopping:
             self._say(child.service.name, child.buffer.decode(errors="replace"))
             child.buffer = b""
         self._selector.unregister(_output(child))
         _output(child).close()
 
     def _stop_all(self) -> None:
+        self._stopping = True
         for service in reversed(self._services):
             child = self._children.get(service.name)
             if child is None or child.restart_at is not None:
