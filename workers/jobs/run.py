@@ -8,7 +8,13 @@ from registry.errors import Conflict, RegistryError
 from registry.services.job import job_claim, job_fail, job_release, job_succeed
 from registry.states import FailureClass, JobKind
 from registry.tickets import JobTicket
-from workers.engine.errors import Cancelled, CandidateFailed, LeaseLost, ReferenceFailed
+from workers.engine.errors import (
+    Cancelled,
+    CandidateFailed,
+    LeaseLost,
+    ReferenceFailed,
+    RigFailed,
+)
 from workers.fleet.probe import ThisMachine
 from workers.jobs import inspect, tune
 from workers.jobs.errors import JobFailed
@@ -63,6 +69,8 @@ def perform(ticket: JobTicket, here: ThisMachine | None) -> None:
         _give_back(ticket)
     except (JobFailed, ReferenceFailed, CandidateFailed) as error:
         _fail(ticket, JobFailed.of(error))
+    except RigFailed as error:
+        _fail(ticket, JobFailed("infrastructure", "internal_error", str(error)))
     except RegistryError as error:
         if isinstance(error, Conflict):
             logger.warning("%s %s: %s", ticket.kind, ticket.mlmodel, error)
