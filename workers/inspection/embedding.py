@@ -65,10 +65,12 @@ def embedding(flow: Flow, found: Anatomy, spent: Cost, signature: Mapping[str, A
         spent: What it weighs and computes.
         signature: Its tensor signature.
     """
-    steps = list(flow.steps())
+    fixed = flow.fixed()
+    # What depends on constants only is computed once, when a runtime loads the model.
+    steps = [step for step in flow.steps() if not fixed.issuperset(filter(None, step.outputs))]
     blocks = {
         "operators": _operators(steps),
-        "arithmetic": _arithmetic(flow, steps),
+        "arithmetic": _arithmetic(flow, steps, fixed),
         "organs": _organs(steps, found),
         "kernels": _kernels(found),
         "size": _size(steps, spent, signature),
@@ -86,9 +88,8 @@ def _operators(steps: list[Step]) -> list[float]:
     return [math.sqrt(_share(counts[family], len(steps))) for family in (*FAMILIES, "other")]
 
 
-def _arithmetic(flow: Flow, steps: list[Step]) -> list[float]:
+def _arithmetic(flow: Flow, steps: list[Step], fixed: set[int]) -> list[float]:
     spent: Counter[str] = Counter()
-    fixed = flow.fixed()
     for step in steps:
         kind = _kind(flow, step, fixed)
         if kind:

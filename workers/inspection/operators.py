@@ -41,16 +41,12 @@ def check_operators(model: onnx.ModelProto, shown: str) -> None:
         InspectionError: ``operator_unsupported`` (unknown operator, domain or version), or
             ``onnx_invalid`` (a name that is none).
     """
-    versions = {opset.domain: opset.version for opset in model.opset_import}
-    for domain, version in versions.items():
-        _check_version(domain, version, shown)
+    versions: dict[str, int] = {}
+    for importer in (model, *model.functions):
+        for opset in importer.opset_import:
+            _check_version(opset.domain, opset.version, shown)
+            versions.setdefault(opset.domain, opset.version)
     local = {(function.domain, function.name) for function in model.functions}
-    for function in model.functions:
-        versions |= {
-            opset.domain: opset.version
-            for opset in function.opset_import
-            if opset.domain not in versions
-        }
     kinds = {(node.domain, node.op_type) for node in all_nodes(model)}
     for domain, op_type in sorted(kinds - local):
         _check_operator(domain, op_type, versions, shown)
@@ -63,6 +59,8 @@ def histogram(flow: Flow) -> dict[str, int]:
 
 
 def _check_version(domain: str, version: int, shown: str) -> None:
+    if version < 1:
+        raise invalid(shown, f"it imports version {version} of the operator set {domain!r}.")
     newest = STANDARD.get(domain)
     if newest is not None and version > newest:
         raise InspectionError(

@@ -5,7 +5,9 @@ samples. Only headers are understood here. Data are read through once in small p
 truncation and flipped bits by the archive's checksums and needs no memory.
 """
 
+import ast
 import math
+import re
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -22,6 +24,9 @@ MAX_ARRAYS = 1024
 #: Uncompressed; what a build is checked on is far less.
 MAX_BYTES = 4 * 2**30
 _PIECE = 2**20
+_MAX_HEADER = 10_000
+#: Element types as the format spells them: booleans, numbers, text, and raw bytes (bfloat16).
+_KIND = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|c8|c16|[SUV][1-9][0-9]{0,3})")
 _HINT = "Write it with numpy.savez, with numeric arrays inputs/<tensor>, outputs/<tensor>, labels."
 
 
@@ -98,20 +103,37 @@ def _headers(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
 
 
 def _read_array(stream: IO[bytes], name: str) -> tuple[str, tuple[int, ...]]:
-    version = np.lib.format.read_magic(stream)
-    read_header = (
-        np.lib.format.read_array_header_1_0
-        if version == (1, 0)
-        else np.lib.format.read_array_header_2_0
-    )
-    shape, _, dtype = read_header(stream)
-    if dtype.hasobject:
-        raise ValueError(f"{name!r} holds Python objects, which are never unpickled here")
+    dtype, shape = _read_header(stream, name)
     # Read on to the end: the archive checks its checksum only there.
     held = sum(len(piece) for piece in iter(lambda: stream.read(_PIECE), b""))
     if held != math.prod(shape) * dtype.itemsize:
         raise ValueError(f"{name!r} has another size than its header says")
-    return dtype.name, tuple(shape)
+    return dtype.name, shape
+
+
+def _read_header(stream: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """Element type and shape from the header of the NPY format, versions 1 to 3.
+
+    Not NumPy's reader: what that raises on a malformed header depends on the malformation.
+    """
+    start = stream.read(8)
+    width = 2 if start[6:7] == b"\x01" else 4
+    length = int.from_bytes(stream.read(width), "little")
+    if start[:6] != b"\x93NUMPY" or length > _MAX_HEADER:
+        raise ValueError(f"{name!r} is not a NumPy array")
+    text = stream.read(length).decode("latin1")
+    try:
+        header = ast.literal_eval(text.strip())
+        kind, shape = header["descr"], header["shape"]
+        numeric = isinstance(kind, str) and _KIND.fullmatch(kind) is not None
+        counted = isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape)
+        if numeric and counted:
+            return np.dtype(kind), shape
+    except (SyntaxError, ValueError, TypeError, KeyError, MemoryError, RecursionError) as error:
+        raise ValueError(f"{name!r} has a malformed header") from error
+    if kind == "|O":
+        raise ValueError(f"{name!r} holds Python objects, which are never unpickled here")
+    raise ValueError(f"{name!r} is no plain array of numbers or text")
 
 
 def _misfits(

@@ -1,0 +1,40 @@
+"""A folder to publish into, and a short way to inspect it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import onnx
+import pytest
+
+from registry.tickets import GraphFacts
+from workers.inspection.errors import InspectionError
+from workers.inspection.inspect import read_graph
+
+Read = Callable[..., GraphFacts]
+Refusal = Callable[[onnx.ModelProto | bytes], InspectionError]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Facts of a model, written to a file first."""
+
+    def facts(model: onnx.ModelProto, warnings: list[str] | None = None) -> GraphFacts:
+        (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+        return read_graph(tmp_path, "model.onnx", warnings if warnings is not None else [])
+
+    return facts
+
+
+@pytest.fixture
+def refusal(tmp_path: Path) -> Refusal:
+    """The error that a model, or the bytes of one, is refused with."""
+
+    def error(model: Any) -> InspectionError:
+        data = model if isinstance(model, bytes) else model.SerializeToString()
+        (tmp_path / "model.onnx").write_bytes(data)
+        with pytest.raises(InspectionError) as caught:
+            read_graph(tmp_path, "model.onnx", [])
+        return caught.value
+
+    return error
