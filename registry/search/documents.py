@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db.models import F, QuerySet
 
 from registry.errors import RegistryError
+from registry.search import fit
 from registry.search import signature as signatures
 from registry.search.parser import fold
 from registry.search.schema import spellings, term
@@ -112,7 +113,7 @@ def _graph_terms(graph: Graph | None) -> Iterator[str]:
     if graph:
         yield term("structure", graph.graph_hash)
         yield term("has", "structure")
-        yield from signatures.terms(signatures.of_facts(graph.signature))
+        yield from fit.terms(signatures.of_facts(graph.signature))
 
 
 class _Facts:

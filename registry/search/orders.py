@@ -15,7 +15,8 @@ likeness   same architecture class first, then  class, cosine, graph hash, name:
            then name
 relevance  BM25 over weighted fields            its rank: scores move with every change of the
                                                 index, so models indexed between two pages may
-                                                shift the second by a few ranks
+                                                shift the second by a few ranks; models of
+                                                equal score stand in no particular order
 ========== ==================================== ==============================================
 """
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from tantivy import Occur
 from tantivy import Query as Wanted
 
-from registry.search import signature as signatures
+from registry.search import fit
 from registry.search.parser import MANY, Query
 from registry.search.schema import PREFIX_FIELDS, SCHEMA, TEXT_FIELDS, term, words
 
@@ -34,7 +34,7 @@ def matching(query: Query, readers: Sequence[str], *, without: str = "") -> Want
         held = [term(key, value) for value in values]
         must.extend(_any_of([one]) for one in held) if key in MANY else must.append(_any_of(held))
     for signature in query.signatures:
-        must.extend(_any_of(clause) for clause in signatures.clauses(signature))
+        must.extend(_any_of(clause) for clause in fit.clauses(signature))
     if query.similar_to:
         must.append(_any_of([term("has", "structure")]))
     texts = [_word(word) for text in query.words for word in words(text)]

@@ -13,12 +13,6 @@
 White space is free. Example: ``float32[N,3,64,64], int64[N] -> float32[N,10]``. Digits are a fixed
 dimension, everything else (``N``, ``past + 1``, ``?``) is a dynamic one; ``[]`` is a scalar,
 ``[...]`` of unknown rank.
-
-A signature is *asked* by a person and *had* by a model. Both are compared tensor by tensor in
-order: as many tensors, the same dtype, the same rank unless one is unknown, and no pair of
-dimensions that are two different integers. A side that the question leaves empty constrains
-nothing. The index answers the same question from terms alone: :func:`clauses` of the question
-against :func:`terms` of the model.
 """
 
 import difflib
@@ -93,78 +87,19 @@ def parse(text: str) -> Signature:
 
 
 def of_facts(facts: Mapping[str, Any]) -> Signature:
-    """The signature in ``Graph.signature``. Names the grammar cannot spell become ``"?"``."""
+    """The signature in ``Graph.signature``.
+
+    Names the grammar cannot spell become ``"?"``; what is missing is unknown, never an error: an
+    odd model must not keep the others from being indexed.
+    """
 
     def tensors(side: str) -> tuple[Tensor, ...]:
         return tuple(
-            Tensor(str(tensor["dtype"]), _dims(tensor["shape"])) for tensor in facts.get(side, [])
+            Tensor(str(tensor.get("dtype", "unknown")), _dims(tensor.get("shape", UNKNOWN_RANK)))
+            for tensor in facts.get(side, [])
         )
 
     return Signature(tensors("inputs"), tensors("outputs"))
-
-
-def match(asked: Signature, had: Signature) -> bool:
-    """Whether a model with signature ``had`` is what ``asked`` looks for."""
-    return _side_matches(asked.inputs, had.inputs) and _side_matches(asked.outputs, had.outputs)
-
-
-def terms(had: Signature) -> set[str]:
-    """What the index stores of a model.
-
-    ``float32[N,3]`` is ``in=1 in0=float32 in0=float32/2 in0.0=* in0.1=3 out=0``, and
-    ``float32[...]`` is ``in=1 in0=float32 in0=float32/* out=0``.
-    """
-    found = set()
-    for side, tensors in (("in", had.inputs), ("out", had.outputs)):
-        found.add(f"{side}={len(tensors)}")
-        for position, tensor in enumerate(tensors):
-            name = f"{side}{position}"
-            found |= {f"{name}={tensor.dtype}", f"{name}={tensor.dtype}/{_rank(tensor)}"}
-            for axis, dim in enumerate(tensor.dims):
-                found.add(f"{name}.{axis}={dim if isinstance(dim, int) else '*'}")
-    return found
-
-
-def clauses(asked: Signature) -> list[tuple[str, ...]]:
-    """What the index is asked: a model matches if it has, of each clause, at least one term."""
-    found: list[tuple[str, ...]] = []
-    for side, tensors in (("in", asked.inputs), ("out", asked.outputs)):
-        if tensors:
-            found.append((f"{side}={len(tensors)}",))
-        for position, tensor in enumerate(tensors):
-            name = f"{side}{position}"
-            if tensor.dims == UNKNOWN_RANK:
-                found.append((f"{name}={tensor.dtype}",))
-                continue
-            unknown = f"{name}={tensor.dtype}/*"
-            found.append((f"{name}={tensor.dtype}/{_rank(tensor)}", unknown))
-            found.extend(
-                (f"{name}.{axis}={dim}", f"{name}.{axis}=*", unknown)
-                for axis, dim in enumerate(tensor.dims)
-                if isinstance(dim, int)
-            )
-    return found
-
-
-def _side_matches(asked: Sequence[Tensor], had: Sequence[Tensor]) -> bool:
-    if not asked:
-        return True
-    return len(asked) == len(had) and all(map(_tensor_matches, asked, had))
-
-
-def _tensor_matches(asked: Tensor, had: Tensor) -> bool:
-    if asked.dtype != had.dtype:
-        return False
-    if UNKNOWN_RANK in (asked.dims, had.dims):
-        return True
-    return len(asked.dims) == len(had.dims) and not any(
-        isinstance(wanted, int) and isinstance(given, int) and wanted != given
-        for wanted, given in zip(asked.dims, had.dims, strict=True)
-    )
-
-
-def _rank(tensor: Tensor) -> int | str:
-    return "*" if tensor.dims == UNKNOWN_RANK else len(tensor.dims)
 
 
 def _dims(shape: Sequence[Any]) -> tuple[int | str, ...]:

@@ -31,8 +31,9 @@ from registry.tables import MLModel
 MAX_LIMIT = 100
 #: Values a facet lists, the most frequent first.
 FACET_VALUES = 50
-# Distinct values counted in one segment of the index; beyond, the rarest may be undercounted.
-_COUNTED_VALUES = 10_000
+# Distinct values counted for a facet; of more, the rarest are left out. DANGER: tantivy refuses
+# an answer of more than 65,000 counts, over all facets together.
+_COUNTED_VALUES = 5_000
 
 Values: TypeAlias = str | Iterable[str] | None
 Facets: TypeAlias = dict[str, list[tuple[str, int]]]

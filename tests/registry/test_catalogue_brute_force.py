@@ -12,6 +12,7 @@ from django.contrib.auth.models import AnonymousUser
 
 from registry.search import index
 from registry.search import signature as signatures
+from registry.search.fit import fits
 from registry.search.schema import FACETS
 from registry.selectors.catalogue import FACET_VALUES, catalogue_search
 from registry.states import RefKind, Visibility
@@ -216,8 +217,7 @@ def answer(facts: list[Fact], asked: dict[str, Any], sees: set[str], without: st
             if len(wanted & set(held)) < enough:
                 return False
         if "signature" in asked and not (
-            fact.signature
-            and signatures.match(signatures.parse(asked["signature"]), fact.signature)
+            fact.signature and fits(signatures.parse(asked["signature"]), fact.signature)
         ):
             return False
         return set(asked["query"].split()) <= fact.words

@@ -1,17 +1,13 @@
 """Rows for tests of the search, many at a time and straight into the tables."""
 
 import hashlib
-import io
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from registry.states import NamespaceKind, RecordKind, RefKind, Role, Visibility
-from registry.storage import blob_store
+from registry.states import NamespaceKind, RecordKind, RefKind, Role
 from registry.tables import (
-    Blob,
     Build,
-    File,
     Graph,
     Membership,
     MLModel,
@@ -20,7 +16,6 @@ from registry.tables import (
     Record,
     Ref,
     Revision,
-    Tag,
     Target,
     User,
 )
@@ -53,27 +48,18 @@ def namespace(name: str) -> Namespace:
 def mlmodel(
     full_name: str,
     *,
-    private: bool = False,
-    tags: Sequence[str] = (),
-    readme: str = "",
     age_s: float = 0,
     **columns: Any,
 ) -> MLModel:
-    """An MLModel with one revision on main, announced to the index."""
+    """An MLModel with one empty revision on main, announced to the index; quickly made."""
     owner, _, name = full_name.partition("/")
     row = MLModel.objects.create(
         namespace=namespace(owner),
         name=name,
-        visibility=Visibility.PRIVATE if private else Visibility.PUBLIC,
         updated_at=LONG_AGO - timedelta(seconds=age_s),
         **columns,
     )
-    Tag.objects.bulk_create(Tag(mlmodel=row, value=tag) for tag in tags)
-    revision = commit(row, full_name)
-    if readme:
-        File.objects.create(
-            revision=revision, path="README.md", blob=blob(readme), oid="0" * 40, is_lfs=False
-        )
+    commit(row, full_name)
     announce(row)
     return row
 
@@ -88,16 +74,6 @@ def commit(row: MLModel, seed: str) -> Revision:
         mlmodel=row, kind=RefKind.BRANCH, name="main", defaults={"revision": revision}
     )
     return revision
-
-
-def blob(text: str) -> Blob:
-    """Bytes, stored."""
-    stored = blob_store().put(io.BytesIO(text.encode()))
-    row, _ = Blob.objects.get_or_create(
-        sha256=stored.sha256,
-        defaults={"size_bytes": stored.size_bytes, "git_oid": stored.git_oid},
-    )
-    return row
 
 
 def graph(

@@ -84,6 +84,17 @@ def test_what_was_rolled_back_is_given_up_in_the_end(monkeypatch: pytest.MonkeyP
     assert read_all(cursor)[1].gaps == ()
 
 
+@pytest.mark.django_db
+def test_a_gap_is_not_given_up_before_it_was_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry(1)
+    entry(5)
+    _, cursor = read_all(BEGIN)
+    monkeypatch.setattr(outbox, "GAP_LIFETIME_S", -1)
+    for number in (2, 3, 4):
+        entry(number)
+    assert read_all(cursor, limit=2)[0] == [2, 3, 4]
+
+
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
 def test_a_slow_transaction_is_overtaken_and_still_found() -> None:

@@ -1,10 +1,12 @@
 """How text becomes words."""
 
 import pytest
-from hypothesis import given
+import tantivy
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from registry.search.schema import spellings, words
+from registry.ids import NAME_PATTERN
+from registry.search.schema import ANALYSER, SCHEMA, between, spellings, words
 
 
 @pytest.mark.parametrize(
@@ -42,3 +44,28 @@ def test_other_spellings_are_words_of_their_own(name: str) -> None:
     found = spellings(name).split()
     assert not set(found) & set(words(name))
     assert len(found) == len(set(found))
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.lists(
+        st.from_regex(f"{NAME_PATTERN}/{NAME_PATTERN}", fullmatch=True).map(str.lower),
+        min_size=1,
+        max_size=4,
+        unique=True,
+    )
+)
+@example(["to/to", "and/or", "0/1", "a-b/c.d_e--f"])
+def test_any_name_bounds_a_list_of_names(names: list[str]) -> None:
+    index = tantivy.Index(SCHEMA)
+    index.register_tokenizer("words", ANALYSER)
+    writer = index.writer(15_000_000, 1)
+    for name in names:
+        writer.add_document(tantivy.Document.from_dict({"by_name": name}, SCHEMA))
+    writer.commit()
+    index.reload()
+    for bound in names:
+        wanted = between("by_name", bound, "*")
+        order = {"order_by_field": "by_name", "order": tantivy.Order.Asc}
+        found = [name for name, _ in index.searcher().search(wanted, 10, **order).hits]
+        assert found == sorted(name for name in names if name > bound)

@@ -1,4 +1,4 @@
-"""Tensor signatures: reading, writing, matching, and the index's way to match."""
+"""Tensor signatures: reading and writing."""
 
 import pytest
 from hypothesis import assume, given
@@ -6,19 +6,8 @@ from hypothesis import strategies as st
 
 from registry.errors import Invalid
 from registry.search import signature as signatures
-from registry.search.signature import DTYPES, UNKNOWN_RANK, Signature, Tensor, match
-
-dims = st.one_of(
-    st.integers(0, 4), st.just("?"), st.from_regex(r"[0-9*]?[A-Za-z_.]*[A-Za-z_]", fullmatch=True)
-)
-shapes = st.one_of(st.just(UNKNOWN_RANK), st.lists(dims, max_size=3).map(tuple))
-tensors = st.builds(
-    Tensor,
-    st.sampled_from(["float32", "int64", "map(int64,float32)", "sequence(string)", "bfloat16"]),
-    shapes,
-)
-sides = st.lists(tensors, max_size=3).map(tuple)
-any_signatures = st.builds(Signature, sides, sides)
+from registry.search.signature import DTYPES, UNKNOWN_RANK, Signature, Tensor
+from tests.registry.search.invented import any_signatures
 
 
 def asked(text: str) -> Signature:
@@ -96,42 +85,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     assert code_of(text) in {"", "invalid_signature"}
 
 
-@pytest.mark.parametrize(
-    ("question", "model", "answer"),
-    [
-        ("float32[N,3]", "float32[8,3] -> int64[8]", True),
-        ("float32[?,3]", "float32[batch,3]", True),
-        ("float32[8,3]", "float32[batch,3]", True),
-        ("float32[8,3]", "float32[?,4]", False),
-        ("float32[8,3]", "float32[8,3,1]", False),
-        ("float32[8,3]", "float64[8,3]", False),
-        ("float32[8,3]", "float32[8,3], float32[8,3]", False),
-        ("int64[], float32[2]", "float32[2], int64[]", False),
-        ("float32[2] -> float32[10]", "float32[2] -> float32[11]", False),
-        ("-> float32[10]", "int8[1] -> float32[n]", True),
-        ("float32[]", "float32[]", True),
-        ("float32[0]", "float32[1]", False),
-        ("float32[...]", "float32[1,2]", True),
-        ("float32[1,2]", "float32[...]", True),
-        ("float32[...]", "int8[...]", False),
-    ],
-)
-def test_match(question: str, model: str, *, answer: bool) -> None:
-    assert match(asked(question), asked(model)) is answer
-
-
-@given(any_signatures, any_signatures)
-def test_the_index_answers_as_match_does(question: Signature, model: Signature) -> None:
-    held = signatures.terms(model)
-    answer = all(held.intersection(clause) for clause in signatures.clauses(question))
-    assert answer is match(question, model)
-
-
-@given(any_signatures)
-def test_a_model_is_found_by_its_own_signature(signature: Signature) -> None:
-    assert match(signature, signature)
-
-
 def test_facts_of_a_graph_become_a_signature() -> None:
     facts = {
         "inputs": [
@@ -143,3 +96,4 @@ def test_facts_of_a_graph_become_a_signature() -> None:
     text = "float32[N,3,past + 1,?,?,?], int64[...] -> sequence(float32)[]"
     assert str(signatures.of_facts(facts)) == text
     assert asked(text) == signatures.of_facts(facts)
+    assert str(signatures.of_facts({"inputs": [{"name": "x"}]})) == "unknown[...]"
