@@ -1,0 +1,62 @@
+"""People with the real client, and a worker that does what waits."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections
+
+from hpcfair.client import Client
+from hpcfair.config import Config
+from registry.states import JobKind, Scope
+from registry.tables import User
+from tests.factories import make_token
+from workers.jobs.run import drain
+
+
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No bars, and nothing of whoever runs the tests."""
+    monkeypatch.setenv("HPCFAIR_QUIET", "1")
+    for name in ("URL", "TOKEN", "OFFLINE", "CACHE", "CONFIG"):
+        monkeypatch.delenv(f"HPCFAIR_{name}", raising=False)
+
+
+@pytest.fixture
+def client_of(live_server: Any, data_dir: Path, tmp_path: Path) -> Iterator[Callable[..., Client]]:
+    """Makes the client of a person, or of nobody, with a cache of its own."""
+    made: list[Client] = []
+
+    def make(user: User | None = None, scope: Scope = Scope.WRITE) -> Client:
+        token = make_token(user, scope) if user else None
+        config = Config(live_server.url, token, tmp_path / f"cache-{len(made)}")
+        made.append(Client(config=config))
+        return made[-1]
+
+    yield make
+    for client in made:
+        client.close()
+
+
+@pytest.fixture
+def as_alice(client_of: Callable[..., Client], alice: User) -> Client:
+    return client_of(alice)
+
+
+@pytest.fixture
+def inspector(data_dir: Path, transactional_db: None) -> Iterator[None]:
+    """Inspects what is committed while the test waits for it."""
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.wait(0.05):
+            drain([JobKind.INSPECT], here=None)
+        connections.close_all()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    yield
+    stop.set()
+    thread.join()

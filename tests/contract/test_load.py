@@ -1,0 +1,106 @@
+"""Loading from a live hub: before inspection, before tuning, without the hub."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpcfair.client import Client
+from hpcfair.errors import ModelNotFound, NotFound, RevisionNotFound
+from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
+from registry.tables import MLModel, User
+from tests.factories import tiny_onnx
+
+NAME = "alice/tiny"
+CARD = {"license": "apache-2.0"}
+X = np.arange(8, dtype=np.float32).reshape(2, 4)
+Y = np.repeat(X.sum(axis=1, keepdims=True) * 0.5, 3, axis=1)
+
+
+@pytest.fixture
+def tiny(as_alice: Client, inspector: None) -> str:
+    """A model that is inspected and not tuned; its revision."""
+    return as_alice.save(tiny_onnx(), NAME, card=CARD).oid
+
+
+def test_an_untuned_model_runs_as_it_is_and_says_so(as_alice: Client, tiny: str) -> None:
+    with pytest.warns(PlainModelWarning, match=NAME):
+        model = as_alice.load(NAME)
+
+    np.testing.assert_allclose(model(X), Y)
+    assert model.revision == tiny
+    assert str(model.signature) == "float32[N,4] -> float32[N,3]"
+    assert "the plain ONNX model" in model.explain()
+
+
+def test_the_plain_model_can_be_asked_for_in_silence(as_alice: Client, tiny: str) -> None:
+    np.testing.assert_allclose(as_alice.load(NAME, target=None)(X), Y)
+
+
+def test_a_revision_stays_what_it_was(as_alice: Client, tiny: str) -> None:
+    as_alice.save(tiny_onnx(scale=2), NAME)
+
+    np.testing.assert_allclose(as_alice.load(NAME, target=None, revision=tiny)(X), Y)
+    np.testing.assert_allclose(as_alice.load(NAME, target=None)(X), Y * 4)
+
+
+def test_offline_the_last_answer_counts(as_alice: Client, tiny: str) -> None:
+    as_alice.load(NAME, target=None)
+    config = dataclasses.replace(as_alice.config, offline=True)
+
+    with Client(config=config) as offline, pytest.warns(StaleAnswerWarning):
+        np.testing.assert_allclose(offline.load(NAME, target=None)(X), Y)
+
+
+def test_what_the_hub_has_not_inspected_it_does_not_hand_out(as_alice: Client) -> None:
+    as_alice.save(tiny_onnx(), NAME, card=CARD, wait=False)
+
+    with pytest.raises(NotFound, match="inspection") as refusal:
+        as_alice.load(NAME)
+    assert refusal.value.code == "graph_not_found"
+
+
+@pytest.mark.parametrize(
+    ("name", "revision", "kind"),
+    [("alice/nothing", None, ModelNotFound), (NAME, "v9", RevisionNotFound)],
+)
+def test_what_is_not_there_is_named(
+    as_alice: Client, tiny: str, name: str, revision: str | None, kind: type[Exception]
+) -> None:
+    with pytest.raises(kind):
+        as_alice.load(name, revision=revision)
+
+
+def test_a_private_model_is_loaded_by_its_members_alone(
+    client_of: Callable[..., Client], alice: User, charlie: User, secret: MLModel, inspector: None
+) -> None:
+    member = client_of(charlie)
+    member.save(tiny_onnx(), "lab/secret")
+
+    np.testing.assert_allclose(member.load("lab/secret", target=None)(X), Y)
+    with pytest.raises(ModelNotFound):
+        client_of(alice).load("lab/secret", target=None)
+
+
+def test_a_broken_download_goes_on_at_the_hubs_own_ranges(
+    as_alice: Client, tiny: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = tiny_onnx()
+    files = {file.path: file for file in as_alice.info(NAME).files}
+    cache, digest = as_alice.cache, files["model.onnx"].sha256
+    rest = cache.start_partial(digest)
+    rest.write_bytes(data[:100])
+    cache.leave_partial(rest)
+    asked: list[Any] = []
+    ask = as_alice.http.open
+    monkeypatch.setattr(
+        as_alice.http, "open", lambda *a, **k: asked.append(k.get("headers")) or ask(*a, **k)
+    )
+
+    model = as_alice.load(NAME, target=None)
+
+    np.testing.assert_allclose(model(X), Y)
+    assert {"Range": "bytes=100-", "If-Range": f'"{digest}"'}.items() <= asked[-1].items()
+    assert cache.blob(digest).read_bytes() == data
