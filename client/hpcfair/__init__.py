@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
     from hpcfair.errors import HpcfairError, HubError
     from hpcfair.fork import Reused
-    from hpcfair.job import Job, Jobs
+    from hpcfair.job import Job, Jobs, WaitingWarning
     from hpcfair.loaded import Loaded
     from hpcfair.record import Record
     from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
@@ -57,6 +57,7 @@ __all__ = [
     "Revision",
     "Signature",
     "StaleAnswerWarning",
+    "WaitingWarning",
     "info",
     "jobs",
     "load",
@@ -88,7 +89,7 @@ _HOME = {
     ),
     "errors": ("HpcfairError", "HubError"),
     "fork": ("Reused",),
-    "job": ("Job", "Jobs"),
+    "job": ("Job", "Jobs", "WaitingWarning"),
     "loaded": ("Loaded",),
     "record": ("Record",),
     "resolution": ("PlainModelWarning", "StaleAnswerWarning"),

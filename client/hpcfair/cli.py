@@ -24,6 +24,7 @@ from typer.core import TyperGroup
 
 from hpcfair import errors
 from hpcfair.commands import account, bench, cache, catalogue, files, jobs, run
+from hpcfair.job import WaitingWarning
 from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
 from hpcfair.transport import user_agent
 
@@ -59,7 +60,7 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():
             warnings.showwarning = _warn
-            for kind in (PlainModelWarning, StaleAnswerWarning):
+            for kind in (PlainModelWarning, StaleAnswerWarning, WaitingWarning):
                 warnings.simplefilter("always", kind)
             try:
                 return super().invoke(ctx)

@@ -169,8 +169,9 @@ class Client:
                 then builds of lower precision show their accuracy.
             how: ``card`` (front matter of README.md: ``license`` is required unless the card has
                 it; ``title``, ``task``, ``library``, ``tags``, ``description``...), ``message``,
-                ``branch``, ``visibility`` (``public`` or ``private``, for a new model), ``wait``
-                (for the inspection, on by default), ``timeout_s``.
+                ``branch`` (made from the default branch if there is none), ``visibility``
+                (``public`` or ``private``, for a new model), ``wait`` (for the inspection, on by
+                default), ``timeout_s``.
 
         Returns:
             The new revision, or the branch's if nothing changed.

@@ -63,6 +63,8 @@ def reuse(
                 Path(scratch),
                 card=lineage,
                 message=f"Fork {name} at {found.oid}",
+                # The same bytes were inspected once; there is nothing to find out.
+                wait=False,
             )
     return Reused(model, folder, name, found.oid, fork)
 

@@ -2,6 +2,7 @@
 
 import re
 import time
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, overload
 
@@ -11,11 +12,17 @@ from hpcfair.progress import Meter, working
 from hpcfair.transport import Transport, pages, quoted
 from hpcfair.types import Trial
 
+#: A job that waits for so long may wait for a worker that is not there.
+_UNHEARD_S = 30.0
 _ENDED = frozenset({"succeeded", "failed", "cancelled"})
 #: Between two looks: soon while something moves, seldom while nothing does.
 _FIRST_LOOK_S, _LAST_LOOK_S, _SLOWER = 0.3, 5.0, 1.5
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|sec|seconds?|min|minutes?|m|h|hours?)?")
 _SECONDS = {"m": 60.0, "h": 3600.0}
+
+
+class WaitingWarning(UserWarning):
+    """No worker of the hub has taken a job yet."""
 
 
 class Job:
@@ -106,16 +113,30 @@ class Job:
 
     def _watch(self, meter: Meter, timeout_s: float | None) -> None:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        pause_s = _FIRST_LOOK_S
+        pause_s, unheard_s = _FIRST_LOOK_S, 0.0
         while not self.ended:
             meter.show(self.progress.get("done") or 0, self.progress.get("total"), self._status())
             if deadline is not None and time.monotonic() + pause_s > deadline:
                 raise TimeoutError(f"{self.title} has not ended within {timeout_s:g} s: {self!r}")
             self._sleep(pause_s)
+            unheard_s = self._count_waiting(unheard_s, pause_s)
             before = (self.state, self.progress)
             self.refresh()
             moved = before != (self.state, self.progress)
             pause_s = _FIRST_LOOK_S if moved else min(_LAST_LOOK_S, pause_s * _SLOWER)
+
+    def _count_waiting(self, unheard_s: float, pause_s: float) -> float:
+        """Seconds without a worker; says so once, as nobody may be watching a progress bar."""
+        if self.state != "queued":
+            return 0.0
+        if unheard_s < _UNHEARD_S <= unheard_s + pause_s:
+            warnings.warn(
+                f"{self.title} has waited {_UNHEARD_S:.0f} s for a worker of the hub. It goes on "
+                f"without you: interrupt, and look again with `hpcfair jobs show {self.uuid}`.",
+                WaitingWarning,
+                stacklevel=4,
+            )
+        return unheard_s + pause_s
 
     def _status(self) -> str:
         if self.state == "queued":

@@ -6,12 +6,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypedDict, Unpack
 
 from hpcfair import card as cards
-from hpcfair.errors import NotFound, NothingToCommit
+from hpcfair.errors import NotFound, NothingToCommit, RevisionNotFound
 from hpcfair.exporters.registry import Examples, Files, export
 from hpcfair.job import job
-from hpcfair.mlmodel import address, ensure
+from hpcfair.mlmodel import address, ensure, info
 from hpcfair.paths import checked_name
-from hpcfair.revision import commit, revision
+from hpcfair.revision import branch_make, commit, revision
 from hpcfair.runtimes.base import Array
 from hpcfair.samples import add_samples, as_examples
 from hpcfair.transport import Transport
@@ -72,13 +72,24 @@ def publish(
     ensure(http, name, visibility=how.get("visibility", "public"))
     message = how.get("message") or f"Save {name.partition('/')[2]}"
     try:
-        saved = commit(http, name, add=digests, message=message, branch=branch)
+        saved = _commit(http, name, digests, message, branch)
     except NothingToCommit:
         return revision(http, name, branch)
     if how.get("wait", True):
         for uuid in saved.job_uuids:
             job(http, uuid).wait(how.get("timeout_s"))
     return saved
+
+
+def _commit(
+    http: Transport, name: str, digests: dict[str, str], message: str, branch: str
+) -> Revision:
+    """Commit to a branch; one that is not there yet grows out of the default branch."""
+    try:
+        return commit(http, name, add=digests, message=message, branch=branch)
+    except RevisionNotFound:
+        branch_make(http, name, branch, info(http, name).default_branch)
+        return commit(http, name, add=digests, message=message, branch=branch)
 
 
 def _current_readme(http: Transport, name: str, branch: str) -> str | None:

@@ -45,3 +45,13 @@ def commit(
     operations += [{"op": "delete", "path": path} for path in delete]
     body = {"branch": branch, "message": message, "parent": parent, "operations": operations}
     return Revision.from_json(http.post(f"{address(name)}/commits", body))
+
+
+def branch_make(http: Transport, name: str, branch: str, revision: str) -> None:
+    """Give a revision (a branch, tag or commit id) the name of a new branch.
+
+    Raises:
+        Conflict: the branch is there and stands elsewhere.
+        Invalid: that is no branch's name.
+    """
+    http.json("PUT", f"{address(name)}/refs/branch/{quoted(branch)}", body={"revision": revision})

@@ -8,7 +8,7 @@ import pytest
 
 from hpcfair.client import Client
 from hpcfair.errors import BadInput, InvalidModelFile, JobFailed
-from hpcfair.job import Job, seconds
+from hpcfair.job import Job, WaitingWarning, seconds
 from hpcfair.transport import Transport
 
 JOB: dict[str, Any] = {"uuid": "j1", "kind": "tune", "model": "lab/tiny", "target": "x86-64-avx2"}
@@ -69,6 +69,15 @@ def test_a_failure_with_a_code_from_a_newer_hub_is_a_failed_job(http: Transport)
 def test_a_cancelled_job_is_not_waited_for_in_silence(http: Transport) -> None:
     with pytest.raises(JobFailed, match="was cancelled"):
         Job(http, {**JOB, "state": "cancelled"}).wait()
+
+
+def test_a_job_no_worker_takes_is_spoken_of_once(hub: Any, http: Transport) -> None:
+    waiting = [{"state": "queued"}] * 40
+    hub.on("GET", "/api/v1/jobs/j1", states(*waiting, {"state": "succeeded"}))
+
+    with pytest.warns(WaitingWarning, match="has waited 30 s") as spoken:
+        Job(http, {**JOB, "state": "queued"}, sleep=lambda _: None).wait()
+    assert len(spoken) == 1
 
 
 def test_waiting_has_an_end_of_its_own(hub: Any, http: Transport) -> None:

@@ -145,6 +145,19 @@ def test_a_commit_says_what_was_asked_for(
     assert (commit["message"], commit["branch"]) == ("More epochs", "dev")
 
 
+def test_a_branch_that_is_not_there_grows_out_of_the_default_branch(
+    hub: Any, client: Client, tiny: bytes, answer: Callable[..., httpx.Response], sent: Any
+) -> None:
+    replies = [answer(404, "revision_not_found"), {"oid": OID, "files": [], "jobs": []}]
+    hub.on("POST", f"{MODEL}/commits", lambda _: replies.pop(0))
+    hub.on("GET", MODEL, {"name": NAME, "default_branch": "trunk"})
+    hub.on("PUT", f"{MODEL}/refs/branch/a/b", {})
+
+    assert client.save(tiny, NAME, card=CARD, branch="a/b").oid == OID
+    made = hub.calls("PUT", f"{MODEL}/refs/branch/a/b")
+    assert sent(made[0]) == {"revision": "trunk"}
+
+
 def test_a_folder_goes_whole_with_its_own_card(
     hub: Any, client: Client, tiny: bytes, tmp_path: Path
 ) -> None:
