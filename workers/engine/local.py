@@ -7,24 +7,22 @@
       2/tmp                   a session's child: may write here, and read the build it opened
 """
 
-import os
 import shutil
-import stat
 import sys
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from time import perf_counter
 from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
 
+from workers.engine.artefact import nonsense, result_of
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.ports import Array, Backend, RunningSession
 from workers.engine.sandbox import LEVELS
 from workers.engine.types import (
-    TOLERANCES,
     BuildResult,
     Limits,
     Options,
@@ -104,7 +102,7 @@ class LocalDevice:
         started = perf_counter()
         try:
             described = self._build_in_child(folder, backend, options, artefact)
-            return _result(described, artefact, self._limits)
+            return result_of(described, artefact, self._limits)
         except CandidateFailed as failure:
             shutil.rmtree(folder, ignore_errors=True)
             return BuildResult(
@@ -191,9 +189,9 @@ class LocalSession:
                 int(timed["peak_rss_bytes"]),
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise _nonsense(error) from error
+            raise nonsense(error) from error
         if len(timing.samples_ns) != runs or min(timing.samples_ns, default=1) <= 0:
-            raise _nonsense(timing)
+            raise nonsense(timing)
         return timing
 
     def close(self) -> None:
@@ -208,58 +206,7 @@ def _package_folder(backend: Backend) -> Path:
     return Path(next(iter(sys.modules[package].__path__)))
 
 
-def _result(described: Any, artefact: Path, limits: Limits) -> BuildResult:
-    """The build a child describes, believed only as far as its files bear it out.
-
-    Raises:
-        CandidateFailed: the files or the description make no sense.
-    """
-    _check_files(artefact, limits)
-    try:
-        result = BuildResult(
-            outcome="measured",
-            directory=artefact,
-            entry_point=str(PurePosixPath(described["entry_point"])),
-            runtime=str(described["runtime"]),
-            runtime_options=dict(described["runtime_options"]),
-            tolerance=described["tolerance"],
-            compile_s=float(described["compile_s"]),
-            peak_rss_bytes=int(described["peak_rss_bytes"]),
-            toolchain={str(name): str(v) for name, v in described["toolchain"].items()},
-            provenance=dict(described["provenance"]),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _nonsense(error) from error
-    if result.tolerance not in TOLERANCES:
-        raise CandidateFailed("invalid", f"the build claims the tolerance {result.tolerance!r}")
-    entry_point = artefact / result.entry_point
-    if ".." in entry_point.parts or not entry_point.is_relative_to(artefact):
-        raise CandidateFailed("invalid", f"its entry point lies outside: {result.entry_point}")
-    if not entry_point.is_file():
-        raise CandidateFailed("invalid", f"the build lacks its entry point {result.entry_point}")
-    return result
-
-
-def _check_files(artefact: Path, limits: Limits) -> None:
-    """Only folders and regular files, of a bearable size: they are read outside the sandbox."""
-    total = 0
-    for folder, folders, files in os.walk(artefact):
-        for name in (*folders, *files):
-            status = (Path(folder) / name).lstat()
-            plain = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
-            if not plain and not stat.S_ISDIR(status.st_mode):
-                raise CandidateFailed("invalid", f"the build holds {name}, which is no plain file")
-            total += status.st_size
-    if total > limits.file_bytes:
-        raise CandidateFailed("invalid", f"the build has {total} bytes, over the limit")
-
-
 def _arrays(value: Any) -> dict[str, Array]:
     if not isinstance(value, dict) or not all(isinstance(v, np.ndarray) for v in value.values()):
-        raise _nonsense(type(value).__name__)
+        raise nonsense(type(value).__name__)
     return value
-
-
-def _nonsense(what: object) -> CandidateFailed:
-    """For answers that only a child gone astray gives."""
-    return CandidateFailed("crash", f"the child answered nonsense: {what}", "protocol")

@@ -124,7 +124,8 @@ class BuildResult:
         outcome: ``measured`` stands for "built"; else the failure class.
         toolchain: Package name to version, of everything that shaped the artefact.
         provenance: How it was made, where the options do not say it all: calibration, operators
-            left alone, hardware features baked in. JSON.
+            left alone, hardware features baked in; ``"reproducible": false`` where building again
+            may give other bytes. JSON.
     """
 
     outcome: Outcome

@@ -4,7 +4,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from hpcfair import machine
 from hpcfair.errors import HpcfairError, MissingPackage
 from hpcfair.runtimes import registry
 from workers.backends.onnxruntime.space import DEFAULT, reference_of, space_of
@@ -116,5 +115,4 @@ def _make(
         return files.copy_model(workload.model_path, out), {}
     from workers.backends.onnxruntime import optimize  # noqa: PLC0415
 
-    features = list(machine.describe().features)
-    return optimize.save_optimized(workload.model_path, out, artefact), {"features": features}
+    return optimize.save_optimized(workload.model_path, out, artefact)

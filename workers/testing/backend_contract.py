@@ -1,0 +1,190 @@
+"""What every backend must do. Subclass, name the backend::
+
+    class TestMine(BackendContract):
+        backend = MyBackend
+        heavy = ("my_library",)
+
+One that reads the network joins :class:`workers.testing.compiler_contract.CompilerContract`, which
+includes this. Candidates are really built and run, in confined child processes.
+"""
+
+import json
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import ClassVar
+
+import pytest
+
+from hpcfair import machine
+from hpcfair.runtimes.registry import RUNTIMES
+from workers.engine.local import LocalDevice
+from workers.engine.numerics import check, require, run_reference
+from workers.engine.ports import Backend
+from workers.engine.samples import make_test_set
+from workers.engine.types import Limits, Options, TargetSpec, Ticket, Workload
+from workers.testing import networks
+from workers.testing.builds import assert_close, digests, python, run_as_a_user, timeless
+
+NETWORKS = {
+    "mlp": networks.mlp,
+    "residual-cnn": networks.residual_cnn,
+    "transformer": networks.transformer,
+}
+_LIMITS = Limits(wall_s=120, memory_bytes=4 * 2**30, file_bytes=2**30)
+SEED = 7
+
+
+def this_target() -> TargetSpec:
+    """The machine the tests run on."""
+    here = machine.describe()
+    target = machine.target_of(here)
+    return TargetSpec(
+        slug=target.slug,
+        architecture=here.architecture,
+        features=frozenset(target.features),
+        cores=here.cores,
+        memory_bytes=here.memory_bytes,
+    )
+
+
+class BackendContract:
+    """What holds for every backend.
+
+    Attributes:
+        backend: The class under test.
+        heavy: Top-level modules that only its child processes may import.
+        sampled: Candidates tried per network, besides default and reference.
+    """
+
+    backend: ClassVar[type[Backend]]
+    heavy: ClassVar[tuple[str, ...]] = ()
+    sampled: ClassVar[int] = 3
+
+    @pytest.fixture
+    def target(self) -> TargetSpec:
+        return this_target()
+
+    @pytest.fixture(params=sorted(NETWORKS))
+    def workload(self, request: pytest.FixtureRequest, tmp_path: Path) -> Workload:
+        return networks.write(NETWORKS[request.param](), tmp_path / "model")
+
+    @pytest.fixture
+    def small(self, tmp_path: Path) -> Workload:
+        """The cheapest network, for what does not depend on the network."""
+        return networks.write(networks.mlp(), tmp_path / "model")
+
+    def device_for(self, workload: Workload, target: TargetSpec, folder: Path) -> LocalDevice:
+        """A device for one network, working under ``folder``."""
+        scratch = folder / "scratch"
+        scratch.mkdir(exist_ok=True)
+        made = self.backend()
+        ticket = Ticket(workload, target, (made.name,), limits=_LIMITS)
+        return LocalDevice(ticket, {made.name: made}, scratch)
+
+    def candidates(self, workload: Workload, target: TargetSpec) -> list[Options]:
+        """Default, reference and a few at random."""
+        made = self.backend()
+        space, rng = made.space(workload, target), Random(SEED)  # noqa: S311
+        known = [made.default(workload, target), made.reference(workload, target)]
+        return known + [space.sample(rng) for _ in range(self.sampled)]
+
+    def test_probe_names_the_versions_it_uses(self, target: TargetSpec) -> None:
+        found = self.backend().probe(target)
+        assert found
+        assert all(isinstance(v, str) and v for v in (*found, *found.values()))
+
+    def test_default_and_reference_are_in_the_space(
+        self, workload: Workload, target: TargetSpec
+    ) -> None:
+        made = self.backend()
+        space = made.space(workload, target)
+        for options in self.candidates(workload, target):
+            assert space.contains(options), options
+            assert json.loads(json.dumps(options)) == options
+
+    def test_no_configuration_is_in_the_space_twice(
+        self, workload: Workload, target: TargetSpec
+    ) -> None:
+        every = list(self.backend().space(workload, target).enumerate())
+        assert len({json.dumps(options, sort_keys=True) for options in every}) == len(every) > 1
+
+    def test_the_space_is_known_without_the_library(self) -> None:
+        module, name = self.backend.__module__, self.backend.__qualname__
+        code = (
+            f"import sys; from {module} import {name}\n"
+            "from workers.engine.types import TargetSpec, Workload; from pathlib import Path\n"
+            "w = Workload(Path('m.onnx'), '', '', 'mlp', (), (), {'Gemm': 1}, 1, 1)\n"
+            "t = TargetSpec('arm64-generic', 'arm64', frozenset(), 4, None)\n"
+            f"b = {name}(); b.space(w, t); b.default(w, t); b.reference(w, t); b.probe(t)\n"
+            f"print([m for m in {self.heavy!r} if m in sys.modules])"
+        )
+        assert python(code).strip() == "[]"
+
+    def test_every_candidate_agrees_with_the_reference(
+        self, workload: Workload, target: TargetSpec, tmp_path: Path
+    ) -> None:
+        with self.device_for(workload, target, tmp_path) as device:
+            self._agree(workload, target, device)
+
+    def _agree(self, workload: Workload, target: TargetSpec, device: LocalDevice) -> None:
+        made = self.backend()
+        tests = make_test_set(workload, {}, SEED)
+        reference = device.build(made.name, made.reference(workload, target))
+        with closing(device.open(made.name, reference, "reference", tests.timing)) as session:
+            expected = run_reference(session, tests)
+        for options in self.candidates(workload, target):
+            build = device.build(made.name, options)
+            assert build.outcome == "measured", (options, build.detail)
+            with closing(device.open(made.name, build, "candidate", tests.timing)) as session:
+                require(check(session, tests, expected), build.tolerance, None, None)
+                timing = session.time(runs=3, warmup=1)
+            assert len(timing.samples_ns) == 3
+            device.discard(build)
+
+    def test_the_same_options_give_the_same_bytes(
+        self, small: Workload, target: TargetSpec, tmp_path: Path
+    ) -> None:
+        with self.device_for(small, target, tmp_path) as device:
+            self._repeat(small, target, device)
+
+    def _repeat(self, workload: Workload, target: TargetSpec, device: LocalDevice) -> None:
+        for options in self.candidates(workload, target):
+            first, again = (device.build(self.backend().name, options) for _ in range(2))
+            one, other = digests(first), digests(again)
+            if first.provenance.get("reproducible", True):
+                assert one == other, options
+            assert one.keys() == other.keys()
+            assert timeless(first) == timeless(again)
+            device.discard(first)
+            device.discard(again)
+
+    def test_a_build_can_be_moved(
+        self, small: Workload, target: TargetSpec, tmp_path: Path
+    ) -> None:
+        with self.device_for(small, target, tmp_path) as device:
+            self._move(small, target, device, tmp_path)
+
+    def _move(
+        self, workload: Workload, target: TargetSpec, device: LocalDevice, tmp_path: Path
+    ) -> None:
+        made = self.backend()
+        inputs = make_test_set(workload, {}, SEED).timing
+        for options in self.candidates(workload, target):
+            build = device.build(made.name, options)
+            with closing(device.open(made.name, build, "candidate", inputs)) as session:
+                expected = session.run(inputs)
+            assert build.directory is not None
+            elsewhere = tmp_path / "elsewhere"
+            build.directory.rename(elsewhere)
+            moved = replace(build, directory=elsewhere)
+            if build.runtime in RUNTIMES:
+                outputs = run_as_a_user(moved, inputs, tmp_path)
+            else:
+                with closing(device.open(made.name, moved, "candidate", inputs)) as session:
+                    outputs = session.run(inputs)
+            for name, array in expected.items():
+                assert_close(outputs[name], array)
+            elsewhere.rename(build.directory)
+            device.discard(build)

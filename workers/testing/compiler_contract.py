@@ -1,0 +1,107 @@
+"""What a backend that reads the network must do besides. Subclass as :class:`BackendContract`."""
+
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import ModelProto
+
+from workers.engine.errors import CandidateFailed
+from workers.engine.ports import Array
+from workers.engine.samples import make_test_set
+from workers.engine.types import Options, TargetSpec, Workload
+from workers.testing import networks
+from workers.testing.backend_contract import SEED, BackendContract
+from workers.testing.builds import assert_close
+
+
+class CompilerContract(BackendContract):
+    """What holds besides for a backend that reads the network."""
+
+    def attempt(
+        self, model: ModelProto | bytes, target: TargetSpec, folder: Path
+    ) -> CandidateFailed | None:
+        """How building and opening the defaults for a network fails; ``None`` if it does not."""
+        good = model if isinstance(model, ModelProto) else networks.mlp()
+        workload = networks.write(good, folder / "model")
+        if isinstance(model, bytes):
+            workload.model_path.write_bytes(model)
+        made = self.backend()
+        with self.device_for(workload, target, folder) as device:
+            build = device.build(made.name, made.default(workload, target))
+            if build.outcome != "measured":
+                return CandidateFailed(build.outcome, build.detail)
+            try:
+                device.open(made.name, build, "candidate", {}).close()
+            except CandidateFailed as failure:
+                return failure
+        return None
+
+    @pytest.mark.parametrize("domain", ["", "ai.nobody"])
+    def test_an_unknown_operator_is_named(
+        self, target: TargetSpec, tmp_path: Path, domain: str
+    ) -> None:
+        failure = self.attempt(networks.with_operator("Abracadabra", domain), target, tmp_path)
+        assert failure is not None
+        assert failure.outcome == "invalid"
+        assert "Abracadabra" in str(failure)
+
+    @pytest.mark.parametrize("damage", ["empty", "truncated", "text"])
+    def test_a_broken_file_is_an_invalid_candidate(
+        self, target: TargetSpec, tmp_path: Path, damage: str
+    ) -> None:
+        whole = networks.mlp().SerializeToString()
+        broken = {"empty": b"", "truncated": whole[: len(whole) // 2], "text": b"hello, world"}
+        failure = self.attempt(broken[damage], target, tmp_path)
+        assert failure is not None
+        assert failure.outcome == "invalid"
+        assert str(tmp_path) not in str(failure)
+
+    def test_external_data_travels_with_the_build(self, target: TargetSpec, tmp_path: Path) -> None:
+        inside = networks.write(networks.mlp(), tmp_path / "inside/model")
+        outside = networks.write(networks.mlp(), tmp_path / "outside/model", external_data="data")
+        for options in self.candidates(inside, target):
+            expected = self._outputs(inside, target, options, tmp_path / "inside")
+            outputs = self._outputs(outside, target, options, tmp_path / "outside")
+            assert_close(outputs, expected)
+
+    def _outputs(
+        self, workload: Workload, target: TargetSpec, options: Options, folder: Path
+    ) -> Array:
+        """The first output of a build whose network is gone by the time it is opened."""
+        made = self.backend()
+        inputs = make_test_set(workload, {}, SEED).timing
+        with self.device_for(workload, target, folder) as device:
+            build = device.build(made.name, options)
+            assert build.outcome == "measured", (options, build.detail)
+            hidden = workload.model_path.parent.rename(folder / "hidden")
+            with closing(device.open(made.name, build, "candidate", inputs)) as session:
+                outputs = session.run(inputs)
+            hidden.rename(workload.model_path.parent)
+        return next(iter(outputs.values()))
+
+    def test_open_dimensions_take_any_size(self, target: TargetSpec, tmp_path: Path) -> None:
+        workload = networks.write(networks.transformer(), tmp_path / "model")
+        made = self.backend()
+        with self.device_for(workload, target, tmp_path) as device:
+            build = device.build(made.name, made.default(workload, target))
+            with closing(device.open(made.name, build, "candidate", {})) as session:
+                for rows, length in ((1, 1), (3, 7), (2, 64)):
+                    ids = np.ones((rows, length), np.int64)
+                    assert session.run({"ids": ids})["scores"].shape == (rows, 10)
+
+    def test_an_empty_batch_works_or_fails_in_its_class(
+        self, target: TargetSpec, tmp_path: Path
+    ) -> None:
+        workload = networks.write(networks.mlp(), tmp_path / "model")
+        made = self.backend()
+        with self.device_for(workload, target, tmp_path) as device:
+            build = device.build(made.name, made.default(workload, target))
+            with closing(device.open(made.name, build, "candidate", {})) as session:
+                try:
+                    shape = session.run({"x": np.zeros((0, 8), np.float32)})["scores"].shape
+                except CandidateFailed as failure:
+                    shape = (0, 10) if failure.outcome in {"invalid", "crash"} else ()
+            assert shape == (0, 10)
+            assert device.build(made.name, made.default(workload, target)).outcome == "measured"
