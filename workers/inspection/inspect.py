@@ -9,13 +9,11 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import onnx
 
-from registry.tickets import GraphFacts
 from workers.inspection.anatomy import dissect
 from workers.inspection.architecture import architecture_class
 from workers.inspection.cost import cost
@@ -33,6 +31,7 @@ from workers.inspection.skeleton import OnnxFailure, inlined, strip, with_shapes
 
 #: Repositories publish variants of one network; nobody tunes more of them than this.
 MAX_GRAPHS = 32
+Facts = dict[str, Any]
 _PREFERRED = ("model.onnx", "onnx/model.onnx")
 #: onnx's checker refuses an output without a shape; ONNX Runtime does not mind, nor do we.
 _TOLERATED = "Field 'shape' of 'type' is required but missing"
@@ -58,8 +57,9 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
         path: The one ONNX file to look at, relative to ``folder``; all by default.
 
     Returns:
-        ``{"graphs": [GraphFacts as a dict], "primary": path, "samples": {...} | None,
-        "warnings": [text]}``. A file that is not the primary one and cannot be read is a warning.
+        ``{"graphs": [facts], "primary": path, "samples": {...} | None, "warnings": [text]}``, with
+        facts as :func:`read_graph` returns them. A file that is not the primary one and cannot be
+        read is a warning.
 
     Raises:
         InspectionError: the primary file or the samples cannot be used; or there is no file.
@@ -81,11 +81,11 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
             warnings.append(f"{error.code}: {error.detail}")
     samples = None
     if os.path.lexists(folder / SAMPLES):
-        described = read_samples(folder / SAMPLES, facts[0].signature)
+        described = read_samples(folder / SAMPLES, facts[0]["signature"])
         warnings += [f"{SAMPLES} does not fit {primary}: {p}" for p in described.problems]
         samples = described.as_dict()
     return {
-        "graphs": [asdict(one) for one in facts],
+        "graphs": facts,
         "primary": primary,
         "samples": samples,
         "warnings": warnings,
@@ -119,8 +119,12 @@ def _size(path: Path) -> int:
         return 0
 
 
-def read_graph(folder: Path, shown: str, warnings: list[str]) -> GraphFacts:
+def read_graph(folder: Path, shown: str, warnings: list[str]) -> Facts:
     """Facts of the one ONNX file ``shown``; what it is odd in goes to ``warnings``.
+
+    Returns:
+        The fields of ``registry.tickets.GraphFacts``, which is not imported: the confined child
+        that runs this can read the shop floor's code and nothing of the hub's.
 
     Raises:
         InspectionError: it cannot be read, or not be trusted, or not be run.
@@ -152,9 +156,7 @@ def _check_graph(path: Path, shown: str, warnings: list[str]) -> None:
         raise invalid(shown, message) from error
 
 
-def _facts(
-    model: onnx.ModelProto, shown: str, external: list[str], warnings: list[str]
-) -> GraphFacts:
+def _facts(model: onnx.ModelProto, shown: str, external: list[str], warnings: list[str]) -> Facts:
     flat, salt = inlined(model), ""
     if flat is None:
         warnings.append(f"{shown} has functions that could not be looked into.")
@@ -164,21 +166,21 @@ def _facts(
     if not flow.main.steps:
         warnings.append(f"{shown} computes nothing.")
     found, spent = dissect(flow), cost(flow)
-    return GraphFacts(
-        path=shown,
-        graph_hash=graph_hash(flow, described["inputs"], salt),
-        architecture_class=architecture_class(found),
-        parameters=spent.parameters,
-        macs=spent.macs,
-        signature=described,
-        operators=histogram(flow),
-        embedding=embedding(flow, found, spent, described),
-        opsets={opset.domain or "ai.onnx": opset.version for opset in model.opset_import},
-        ir_version=model.ir_version,
-        producer=_producer(model),
-        external_data=external,
-        weight_bytes=spent.weight_bytes,
-    )
+    return {
+        "path": shown,
+        "graph_hash": graph_hash(flow, described["inputs"], salt),
+        "architecture_class": architecture_class(found),
+        "parameters": spent.parameters,
+        "macs": spent.macs,
+        "signature": described,
+        "operators": histogram(flow),
+        "embedding": embedding(flow, found, spent, described),
+        "opsets": {opset.domain or "ai.onnx": opset.version for opset in model.opset_import},
+        "ir_version": model.ir_version,
+        "producer": _producer(model),
+        "external_data": external,
+        "weight_bytes": spent.weight_bytes,
+    }
 
 
 def _producer(model: onnx.ModelProto) -> str:

@@ -11,6 +11,12 @@ from registry.tickets import GraphFacts
 from workers.inspection.errors import InspectionError
 from workers.inspection.inspect import read_graph
 
+
+def facts_of(folder: Path, name: str, warnings: list[str] | None = None) -> GraphFacts:
+    """Facts of a file, by name."""
+    return GraphFacts(**read_graph(folder, name, warnings if warnings is not None else []))
+
+
 Read = Callable[..., GraphFacts]
 Refusal = Callable[[onnx.ModelProto | bytes], InspectionError]
 
@@ -21,7 +27,7 @@ def read(tmp_path: Path) -> Read:
 
     def facts(model: onnx.ModelProto, warnings: list[str] | None = None) -> GraphFacts:
         (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
-        return read_graph(tmp_path, "model.onnx", warnings if warnings is not None else [])
+        return facts_of(tmp_path, "model.onnx", warnings)
 
     return facts
 

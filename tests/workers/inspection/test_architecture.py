@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.states import ArchitectureClass as Stored
-from tests.workers.inspection.conftest import Read
+from tests.workers.inspection.conftest import Read, facts_of
 from tests.workers.inspection.networks import NETWORKS, Net
 from workers.inspection.anatomy import Anatomy, Convolution
 from workers.inspection.architecture import ArchitectureClass, architecture_class
-from workers.inspection.inspect import read_graph
 
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
@@ -54,7 +53,7 @@ def test_every_class_is_recognised(read: Read, name: str) -> None:
     ],
 )
 def test_published_architectures_are_recognised(name: str, expected: str) -> None:
-    assert read_graph(LIGHT, f"{name}.onnx", []).architecture_class == expected
+    assert facts_of(LIGHT, f"{name}.onnx").architecture_class == expected
 
 
 def test_names_decide_nothing(read: Read) -> None:

@@ -8,9 +8,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from tests.workers.inspection.conftest import Read
+from tests.workers.inspection.conftest import Read, facts_of
 from tests.workers.inspection.networks import Net, lstm, mlp
-from workers.inspection.inspect import read_graph
 
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
@@ -27,7 +26,7 @@ LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
     ],
 )
 def test_published_architectures_cost_what_is_published(name: str, macs: int) -> None:
-    assert read_graph(LIGHT, f"{name}.onnx", []).macs == macs
+    assert facts_of(LIGHT, f"{name}.onnx").macs == macs
 
 
 def test_parameters_are_weights_and_not_sizes(read: Read) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import onnx
 import pytest
 
+from tests.workers.inspection.conftest import facts_of
 from tests.workers.inspection.networks import NETWORKS, bert, vgg
-from workers.inspection.inspect import read_graph
 
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
@@ -25,9 +25,9 @@ def vectors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[float]]:
     found = {}
     for name, make in makers.items():
         (folder / f"{name}.onnx").write_bytes(make().SerializeToString())
-        found[name] = read_graph(folder, f"{name}.onnx", []).embedding
+        found[name] = facts_of(folder, f"{name}.onnx").embedding
     for name in ("resnet50", "vgg19", "inception_v1", "squeezenet"):
-        found[f"real_{name}"] = read_graph(LIGHT, f"light_{name}.onnx", []).embedding
+        found[f"real_{name}"] = facts_of(LIGHT, f"light_{name}.onnx").embedding
     return found
 
 
@@ -68,5 +68,5 @@ def test_a_convolutional_network_is_far_from_a_transformer(
 
 
 def test_an_embedding_is_the_same_every_time(vectors: dict[str, list[float]]) -> None:
-    again = read_graph(LIGHT, "light_resnet50.onnx", []).embedding
+    again = facts_of(LIGHT, "light_resnet50.onnx").embedding
     assert again == vectors["real_resnet50"]

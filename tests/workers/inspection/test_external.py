@@ -8,9 +8,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.workers.inspection.conftest import facts_of
 from tests.workers.inspection.networks import mlp, resnet18
 from workers.inspection.errors import InspectionError
-from workers.inspection.inspect import read_folder, read_graph
+from workers.inspection.inspect import read_folder
 
 SIZE = 4 * 64 * 64
 
@@ -36,7 +37,7 @@ def _refused(folder: Path, model: onnx.ModelProto, name: str = "model.onnx") -> 
     (folder / name).parent.mkdir(exist_ok=True)
     (folder / name).write_bytes(model.SerializeToString())
     with pytest.raises(InspectionError) as caught:
-        read_graph(folder, name, [])
+        facts_of(folder, name)
     return caught.value
 
 
@@ -56,14 +57,14 @@ def test_external_weights_are_counted_and_named(folder: Path) -> None:
     (folder / "sub" / "data" / "w.bin").write_bytes(bytes(SIZE + 16))
     model = _model("data/w.bin", offset=16, length=SIZE)
     (folder / "sub" / "m.onnx").write_bytes(model.SerializeToString())
-    facts = read_graph(folder, "sub/m.onnx", [])
+    facts = facts_of(folder, "sub/m.onnx")
     assert facts.external_data == ["sub/data/w.bin"]
     assert (facts.parameters, facts.weight_bytes, facts.macs) == (64 * 64, SIZE, 64 * 64)
 
 
 def test_weights_without_a_declared_length_are_read_by_their_shape(folder: Path) -> None:
     (folder / "model.onnx").write_bytes(_model().SerializeToString())
-    assert read_graph(folder, "model.onnx", []).external_data == ["weights.bin"]
+    assert facts_of(folder, "model.onnx").external_data == ["weights.bin"]
 
 
 @pytest.mark.parametrize(
@@ -182,16 +183,16 @@ def test_a_model_of_three_gigabytes_is_read_without_its_weights(folder: Path) ->
     with (folder / "weights.bin").open("wb") as stream:
         stream.truncate(3 * 2**30)  # sparse: reading it would take the memory, not the disk
     (folder / "model.onnx").write_bytes(model.SerializeToString())
-    facts = read_graph(folder, "model.onnx", [])
+    facts = facts_of(folder, "model.onnx")
     assert facts.weight_bytes == 3 * 2**30
     assert facts.macs == 64 * rows
 
 
 def test_unknown_keys_beside_the_range_are_ignored(folder: Path) -> None:
     (folder / "model.onnx").write_bytes(_model(checksum="abc").SerializeToString())
-    assert read_graph(folder, "model.onnx", []).parameters == 64 * 64
+    assert facts_of(folder, "model.onnx").parameters == 64 * 64
 
 
 def test_a_plain_model_has_no_external_data(folder: Path) -> None:
     (folder / "model.onnx").write_bytes(mlp().SerializeToString())
-    assert read_graph(folder, "model.onnx", []).external_data == []
+    assert facts_of(folder, "model.onnx").external_data == []
