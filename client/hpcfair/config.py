@@ -6,6 +6,7 @@
 ``HPCFAIR_CACHE``    folder of the cache
 ``HPCFAIR_CONFIG``   folder of ``config.json``, written by ``hpcfair login``
 ``HPCFAIR_OFFLINE``  ``1``: never ask the hub, use what the cache holds
+``HPCFAIR_QUIET``    ``1``: no progress bars
 ===================  ==============================================================
 
 ``config.json`` is ``{"url": <default hub>, "tokens": {<hub>: <token>}}``, readable by its owner

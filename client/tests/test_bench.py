@@ -1,6 +1,7 @@
 """Repeating a measurement: same plan, fresh processes, an honest comparison."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from types import TracebackType
@@ -171,6 +172,19 @@ def test_a_side_that_cannot_open_its_file_says_why(tmp_path: Path) -> None:
 
     with pytest.raises(RuntimeFailed, match="cannot open model"):
         Side("onnxruntime", tmp_path / "model.onnx", {}, tmp_path / "inputs.npz")
+
+
+def test_a_side_is_out_of_reach_of_ctrl_c_and_ends_with_its_context(
+    tmp_path: Path, tiny: bytes
+) -> None:
+    (tmp_path / "model.onnx").write_bytes(tiny)
+    np.savez(tmp_path / "inputs.npz", x=np.ones((1, 4), np.float32))
+
+    with Side("onnxruntime", tmp_path / "model.onnx", {}, tmp_path / "inputs.npz") as side:
+        assert len(side.time(3, 1)) == 3
+        assert os.getsid(side._process.pid) != os.getsid(0)
+
+    assert side._process.poll() is not None
 
 
 def test_a_side_that_dies_is_a_failure_with_its_status(

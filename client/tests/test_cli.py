@@ -218,6 +218,13 @@ def test_a_token_the_hub_does_not_take_is_not_kept(
     assert not config_file().exists()
 
 
+def test_login_without_a_token_is_refused(hub: Any, run: Callable[..., Result]) -> None:
+    result = run("login", "https://hub.test", input="\n")
+
+    assert result.exit_code == 2
+    assert hub.asked == []
+
+
 def test_the_stale_answer_warning_is_a_line_not_a_python_warning(
     hub: Any, run: Callable[..., Result], resolution: dict[str, Any]
 ) -> None:

@@ -30,6 +30,8 @@ class Side:
             stdout=subprocess.PIPE,
             text=True,
             encoding="utf-8",
+            # Ctrl-C is for us: we end the child, it has nothing to say about it.
+            start_new_session=True,
         )
         try:
             self._ask(

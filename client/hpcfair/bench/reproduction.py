@@ -130,8 +130,8 @@ def _build_of(http: Transport, original: Record) -> Build:
     build = next((one for one in found if one.record_id == original.id), None)
     if build is None:
         raise BadInput(
-            "The hub has no build of this record to download: it is of a search trial, or of a "
-            "build that newer results replaced.",
+            "The hub has no build of this record to download: its candidate was not faster, or the "
+            "build was replaced by newer results.",
             f"`hpcfair info {original.mlmodel}` shows the builds there are.",
         )
     if original.document["target"]["architecture"] != machine.describe().architecture:

@@ -10,6 +10,7 @@ from hpcfair.client import Client
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_pairs, say
 from hpcfair.config import Config, forget_token, keep_token
+from hpcfair.errors import BadInput
 
 
 def login(
@@ -27,6 +28,8 @@ def login(
         say(f"Make a token in your settings on {config.url}.")
         secret = typer.prompt("Token", hide_input=True, err=True)
     secret = (secret or sys.stdin.readline()).strip()
+    if not secret:
+        raise BadInput("No token was given.", f"Make one in your settings on {config.url}.")
     with Client(config.url, secret) as client:
         account = client.whoami()
     path = keep_token(config.url, secret)

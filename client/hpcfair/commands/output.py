@@ -28,7 +28,10 @@ def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         for row in rows:
             typer.echo("\t".join(_cell(value) for value in row))
         return
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        # Ids that do not fit are folded: half of one is of no use.
+        table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
     Console().print(table, markup=False)
