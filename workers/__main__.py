@@ -8,6 +8,7 @@ import argparse
 import os
 import socket
 import warnings
+from pathlib import Path
 from typing import Any
 
 # Celery waits for running tasks on SIGTERM. Ours may run for minutes and lose nothing by being
@@ -32,6 +33,7 @@ def main() -> None:
     parser.add_argument("--log-level", default="WARNING")
     arguments = parser.parse_args()
     if arguments.role == "beat":
+        Path(app.conf.beat_schedule_filename).parent.mkdir(parents=True, exist_ok=True)
         app.start(["--quiet", "beat", "--loglevel", arguments.log_level, "--pidfile", ""])
         return
     queue = _join_fleet() if arguments.role == "target" else "hub"

@@ -80,6 +80,7 @@ def port(environment: dict[str, str]) -> Iterator[int]:
         running.append(subprocess.Popen(argv, env=environment, cwd=ROOT))
     until(lambda: answer(listening, "/readyz") == 200)
     yield listening
+    assert not any(process.poll() for process in running), "a service died"
     for process in running:
         process.terminate()
     for process in running:

@@ -39,6 +39,7 @@ def start(settings: Any, tmp_path: Path) -> Iterator[Start]:
         "HPCFAIR_DATA": str(settings.DATA_DIR),
         "HPCFAIR_LEASE_SECONDS": "4",
         "HPCFAIR_REAP_SECONDS": "1",
+        "HPCFAIR_TUNE_SECONDS": "15",
         "DJANGO_SETTINGS_MODULE": "hub.settings.production",
     }
     running = [subprocess.Popen(broker.command(sock), stdout=subprocess.DEVNULL)]
