@@ -116,8 +116,10 @@ def write(model: onnx.ModelProto, folder: Path, *, external_data: str = "") -> W
     Args:
         external_data: Name of a file beside it for the weights; empty to keep them inside.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / "model.onnx"
+    # ONNX makes no folders.
+    (folder / external_data).parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     workload = _workload(model, path)
     onnx.save(
         model,
