@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from autograd import grad
 from autograd.extend import defvjp, primitive
+from threadpoolctl import threadpool_limits
 
 # autograd's arrays are its own boxes while a gradient is taken: typed loosely on purpose.
 Floats = Any
@@ -103,6 +104,21 @@ def train(
     The rate follows half a cosine from ``rate`` to zero; :data:`WEIGHT_DECAY` times the weights is
     added to the gradient.
     """
+    # Matrices this small gain nothing from threads, and lose minutes where cores are shared.
+    with threadpool_limits(1):
+        return _adam(network, parameters, images, labels, rng, epochs, batch, rate)
+
+
+def _adam(
+    network: Network,
+    parameters: Parameters,
+    images: Floats,
+    labels: npt.NDArray[np.int64],
+    rng: np.random.Generator,
+    epochs: int,
+    batch: int,
+    rate: float,
+) -> Parameters:
     slope = grad(lambda p, x, y: cross_entropy(network(p, x), y))
     first = [np.zeros_like(p) for p in parameters]
     second = [np.zeros_like(p) for p in parameters]

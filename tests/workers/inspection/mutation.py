@@ -120,7 +120,7 @@ def _value(field: FieldDescriptor, random_: random.Random, root: Message) -> Any
     if field.type == FieldDescriptor.TYPE_STRING:
         # Names that exist make connections that should not.
         names = [m.name for m in _messages(root) if "name" in m.DESCRIPTOR.fields_by_name]
-        return random_.choice((*_TEXTS, random_.choice(names)))
+        return random_.choice((*_TEXTS, random_.choice(names or _TEXTS)))
     value = random_.choice(_INTEGERS)
     if field.type in _NARROW or field.cpp_type == FieldDescriptor.CPPTYPE_INT32:
         value = (value + 2**31) % 2**32 - 2**31

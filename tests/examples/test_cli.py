@@ -1,0 +1,40 @@
+"""``python -m examples.models``."""
+
+from pathlib import Path
+
+import pytest
+
+from examples.models import __main__ as command
+from examples.models.catalogue import MAKERS
+
+
+def _run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+    monkeypatch.setattr("sys.argv", ["examples", *arguments])
+    command.main()
+
+
+def test_the_list_names_every_example(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _run(monkeypatch, "--list")
+    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
+    assert listed == list(MAKERS)
+    assert {"digits", "digits_mlp", "squeezenet", "resnet50"} <= set(listed)
+
+
+def test_an_example_is_written_where_it_was_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _run(monkeypatch, "digits_mlp", str(tmp_path / "a" / "b"))
+    names = {path.name for path in (tmp_path / "a" / "b").iterdir()}
+    assert names == {"model.onnx", "README.md", "samples.npz"}
+    assert "model.onnx" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [["nothing", "out"], ["digits"], []])
+def test_a_wrong_call_says_how_it_is_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        _run(monkeypatch, *arguments)
+    assert "usage:" in capsys.readouterr().err
