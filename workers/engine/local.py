@@ -17,9 +17,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from workers.engine.artefact import nonsense, result_of
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
+from workers.engine.handover import nonsense, result_of
 from workers.engine.ports import Array, Backend, RunningSession
 from workers.engine.sandbox import LEVELS
 from workers.engine.types import (
