@@ -6,6 +6,7 @@ hub.E002 The data folder cannot be written.
 hub.E003 HPCFAIR_URL is not an http or https address.
 hub.E004 DATABASE_URL names a database the hub does not run on.
 hub.E005 REDIS_URL is not a Redis address.
+hub.E007 HPCFAIR_ACCEL is no location of nginx.
 hub.W006 HPCFAIR_HOSTS lacks the host of HPCFAIR_URL: its own links would be refused.
 ======== ==================================================================
 """
@@ -83,6 +84,13 @@ def _addresses() -> Iterator[CheckMessage]:
             f"REDIS_URL begins with {broker!r}.",
             hint="Use redis://host:6379/0, rediss://..., or redis+socket:///path.",
             id="hub.E005",
+        )
+    accel = settings.ACCEL_PREFIX
+    if accel and not (accel.startswith("/") and accel.endswith("/")):
+        yield Error(
+            f"HPCFAIR_ACCEL {accel!r} is no location of nginx.",
+            hint="Write it with a slash at both ends, as in nginx: /_blobs/.",
+            id="hub.E007",
         )
 
 

@@ -61,6 +61,11 @@ def test_another_broker_is_e005(settings: Any, url: str) -> None:
     assert ids(settings, REDIS_URL=url) == ["hub.E005"]
 
 
+def test_a_location_nginx_would_not_find_is_e007(settings: Any) -> None:
+    assert ids(settings, ACCEL_PREFIX="/_blobs") == ["hub.E007"]
+    assert ids(settings, ACCEL_PREFIX="/_blobs/") == []
+
+
 def test_a_host_that_would_refuse_its_own_links_is_w006(settings: Any) -> None:
     hosts = ["localhost"]
     assert ids(settings, HUB_URL="https://hub.example.org", ALLOWED_HOSTS=hosts) == ["hub.W006"]

@@ -174,14 +174,9 @@ class TokensView(ApiView):
         A token can do what you can, cut down to its scope and, if it names one, its namespace.
         """
         user, asked = signed_in(request), body_of(request, TokenIssueSerializer)
-        namespace = asked["namespace"] and namespace_get(user, asked["namespace"])
-        token, secret = token_issue(
-            actor=user,
-            name=asked["name"],
-            scope=Scope(asked["scope"]),
-            namespace=namespace or None,
-            expires_at=asked["expires_at"],
-        )
+        if asked["namespace"] is not None:
+            asked["namespace"] = namespace_get(user, asked["namespace"])
+        token, secret = token_issue(actor=user, **{**asked, "scope": Scope(asked["scope"])})
         answer = {**TokenSerializer(token).data, "secret": secret}
         return Response(answer, status=201, headers={"Cache-Control": "no-store"})
 

@@ -23,7 +23,6 @@ from registry.services.mlmodel import mlmodel_create, mlmodel_delete, mlmodel_up
 from registry.states import ArchitectureClass, JobKind, JobState, Visibility
 from registry.tables import MLModel, Revision
 
-FACETS = ("task", "license", "library", "tag", "architecture_class", "namespace", "target")
 SORTS = ("relevance", "updated", "downloads", "name")
 REVISION_OID = "3f786850e387550fdab836ed7e6dc881de23001b"
 
