@@ -15,7 +15,7 @@ from registry import schemas
 from registry.services.device import device_register
 from registry.services.job import job_claim, job_submit
 from registry.services.target import target_register
-from registry.states import JobKind, NamespaceKind, Role, Visibility
+from registry.states import JobKind, NamespaceKind, RefKind, Role, Visibility
 from registry.tables import (
     Blob,
     Device,
@@ -25,6 +25,7 @@ from registry.tables import (
     Membership,
     MLModel,
     Namespace,
+    Ref,
     Revision,
     Target,
     User,
@@ -131,6 +132,7 @@ def make_revision(name: str, *, private: bool = False) -> Revision:
         created_at=timezone.now(),
         card={"license": "apache-2.0"},
     )
+    Ref.objects.create(mlmodel=mlmodel, kind=RefKind.BRANCH, name="main", revision=revision)
     blob = make_blob(b"weights of " + name.encode())
     File.objects.create(
         revision=revision, path="model.onnx", blob=blob, oid=blob.git_oid, is_lfs=True

@@ -1,0 +1,137 @@
+"""Tune jobs through the real engine: child processes, ONNX Runtime, records, builds."""
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from registry.selectors.build import best_build
+from registry.services.job import job_cancel, job_submit
+from registry.services.target import target_enable
+from registry.states import JobKind, JobState, TrialOutcome, Verdict
+from registry.tables import Build, Job, MLModel, Record, Revision, Target, Trial, User
+from tests.factories import make_mlmodel, readme, tiny_onnx
+from workers.jobs import run
+from workers.jobs.device import register
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+
+@pytest.fixture(autouse=True)
+def short_searches(settings: Any) -> None:
+    settings.TUNE_BUDGET_S = 8
+
+
+def publish(alice: User, model: bytes, **files: bytes) -> Revision:
+    """Publish and inspect; the newest revision."""
+    content: dict[str, bytes | str] = {"README.md": readme(), "model.onnx": model, **files}
+    mlmodel = make_mlmodel("alice/net", actor=alice, files=content)
+    run.drain([JobKind.INSPECT], here=None)
+    return MLModel.objects.get(pk=mlmodel.pk).refs.get(name="main").revision
+
+
+def test_a_search_ends_in_builds_with_records_that_a_machine_can_load(alice: User) -> None:
+    here = register()
+    revision = publish(alice, tiny_onnx())
+    assert run.drain([JobKind.TUNE], here=here) == 1
+    job = Job.objects.get(kind=JobKind.TUNE)
+    assert job.state == JobState.SUCCEEDED, job.failure_detail
+    assert job.result["summary"]
+    baseline = Build.objects.get(is_baseline=True)
+    assert (baseline.ratio, baseline.verdict) == (1.0, Verdict.SAME)
+    for build in Build.objects.all():
+        assert build.is_baseline or build.verdict == Verdict.FASTER
+        assert build.record.document["identity"]["config_sha256"] == build.config_sha256
+    assert Record.objects.count() >= Build.objects.count()
+    assert Trial.objects.filter(outcome=TrialOutcome.MEASURED).exists()
+    choice = best_build(
+        revision,
+        architecture=here.spec.architecture,
+        features=here.spec.features,
+        runtimes={"onnxruntime": "1"},
+        tolerance="exact",
+    )
+    assert choice.build is not None
+
+
+def test_a_second_search_starts_from_what_the_first_found(alice: User) -> None:
+    here = register()
+    revision = publish(alice, tiny_onnx())
+    run.drain([JobKind.TUNE], here=here)
+    first = Job.objects.get(kind=JobKind.TUNE)
+    job_submit(actor=None, kind=JobKind.TUNE, revision=revision, target=first.target)
+    run.drain([JobKind.TUNE], here=here)
+    second = Job.objects.filter(kind=JobKind.TUNE).latest("id")
+    assert second.state == JobState.SUCCEEDED, second.failure_detail
+    assert second.trials.filter(proposed_by="history").exists()
+    assert Build.objects.filter(withdrawn_at=None, is_baseline=True).count() == 1
+
+
+def test_a_network_that_does_not_run_fails_with_the_reason_and_the_worker_lives(
+    alice: User,
+) -> None:
+    here = register()
+    # Valid on paper; the Reshape cannot be done at run time.
+    graph = helper.make_graph(
+        [helper.make_node("Reshape", ["x", "shape"], ["y"])],
+        "broken",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [onnx.numpy_helper.from_array(np.array([7, 13], np.int64), "shape")],
+    )
+    network = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    publish(alice, network.SerializeToString())
+    run.drain([JobKind.TUNE], here=here)
+    job = Job.objects.get(kind=JobKind.TUNE)
+    assert job.state == JobState.FAILED
+    assert "Reshape" in job.failure_detail
+    assert not Build.objects.exists()
+
+
+def test_a_cancelled_search_stops_and_publishes_nothing(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = register()
+    publish(alice, tiny_onnx())
+    job = Job.objects.get(kind=JobKind.TUNE)
+    kept = run.Lease.progress
+
+    def cancel_in_the_middle(lease: Any, phase: str, *rest: Any) -> None:
+        if phase == "search":
+            job_cancel(actor=None, job=Job.objects.get(pk=job.pk))
+            lease._renew()
+        kept(lease, phase, *rest)
+
+    monkeypatch.setattr(run.Lease, "progress", cancel_in_the_middle)
+    run.drain([JobKind.TUNE], here=here)
+    job.refresh_from_db()
+    assert job.state == JobState.CANCELLED
+    assert not Build.objects.exists()
+
+
+def test_a_backend_that_is_not_there_fails_the_job_with_a_hint(alice: User) -> None:
+    here = register()
+    revision = publish(alice, tiny_onnx())
+    Job.objects.filter(kind=JobKind.TUNE).delete()
+    target = Target.objects.get(slug=here.spec.slug)
+    job_submit(
+        actor=None,
+        kind=JobKind.TUNE,
+        revision=revision,
+        target=target,
+        parameters={"backends": ["nonesuch"]},
+    )
+    run.drain([JobKind.TUNE], here=here)
+    job = Job.objects.get(kind=JobKind.TUNE)
+    assert (job.state, job.failure_code) == (JobState.FAILED, "no_backend")
+    assert "onnxruntime" in job.failure_detail
+
+
+def test_work_for_a_target_that_is_off_waits(alice: User) -> None:
+    here = register()
+    publish(alice, tiny_onnx())
+    target_enable(actor=None, slug=here.spec.slug, enabled=False)
+    assert run.drain([JobKind.TUNE], here=here) == 0
+    assert Job.objects.get(kind=JobKind.TUNE).state == JobState.QUEUED
