@@ -27,7 +27,7 @@ from workers.inspection.safety import check
 from workers.inspection.samples import NAME as SAMPLES
 from workers.inspection.samples import read_samples
 from workers.inspection.signature import signature
-from workers.inspection.skeleton import OnnxFailure, inlined, strip, with_shapes
+from workers.inspection.skeleton import OnnxFailure, inlined, skeleton, with_shapes
 
 #: Repositories publish variants of one network; nobody tunes more of them than this.
 MAX_GRAPHS = 32
@@ -133,15 +133,19 @@ def read_graph(folder: Path, shown: str, warnings: list[str]) -> Facts:
     if ".." in parts or shown.startswith("/"):
         raise InspectionError("no_model_file", f"{printable(shown)!r} is outside the files.")
     path = folder.joinpath(*parts)
+    model, external = _read_safely(path, shown)
+    # Only now, when the weights are freed, is there room for the checker's own copy of them.
+    _check_graph(path, shown, warnings)
+    inside = [file.relative_to(folder).as_posix() for file in external]
+    return _facts(model, shown, inside, warnings)
+
+
+def _read_safely(path: Path, shown: str) -> tuple[onnx.ModelProto, list[Path]]:
+    """The model without its weights, found harmless, and the files they lie in."""
     model = read_model(path, shown)
     external = check(model, path, shown)
     check_operators(model, shown)
-    external_paths = list(
-        dict.fromkeys(found.path.relative_to(folder).as_posix() for found in external)
-    )
-    strip(model, external)
-    _check_graph(path, shown, warnings)
-    return _facts(model, shown, external_paths, warnings)
+    return skeleton(model, external), list(dict.fromkeys(found.path for found in external))
 
 
 def _check_graph(path: Path, shown: str, warnings: list[str]) -> None:

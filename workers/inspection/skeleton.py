@@ -41,8 +41,12 @@ OnnxFailure = (
 )
 
 
-def strip(model: onnx.ModelProto, external: Sequence[ExternalBytes]) -> None:
-    """Take the weights out of ``model``, and its small external tensors in."""
+def skeleton(model: onnx.ModelProto, external: Sequence[ExternalBytes]) -> onnx.ModelProto:
+    """``model`` without its weights, but with its small external tensors.
+
+    Takes the weights out of ``model`` itself, so as never to hold them twice. They are freed when
+    the caller lets go of ``model`` and ``external``: a message gives back memory only as a whole.
+    """
     for found in external:
         tensor = found.tensor
         tensor.ClearField("external_data")
@@ -53,6 +57,8 @@ def strip(model: onnx.ModelProto, external: Sequence[ExternalBytes]) -> None:
             for name in _DATA_FIELDS:
                 tensor.ClearField(name)
             tensor.raw_data = b""
+    small: onnx.ModelProto = onnx.ModelProto.FromString(model.SerializeToString())
+    return small
 
 
 def inlined(model: onnx.ModelProto) -> onnx.ModelProto | None:

@@ -14,15 +14,13 @@ from tests.workers.inspection.rewriting import OTHER, SAME, Rewrite, copy_of
 from workers.inspection.identity import graph_hash
 from workers.inspection.numbering import build
 from workers.inspection.signature import signature
-from workers.inspection.skeleton import inlined, strip
+from workers.inspection.skeleton import inlined, skeleton
 
 MODELS = {name: make() for name, make in NETWORKS.items()}
 
 
 def hash_of(model: onnx.ModelProto) -> str:
-    skeleton = copy_of(model)
-    strip(skeleton, [])
-    flat = inlined(skeleton)
+    flat = inlined(skeleton(copy_of(model), []))
     assert flat is not None
     return graph_hash(build(flat), signature(flat)["inputs"])
 
