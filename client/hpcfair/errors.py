@@ -239,6 +239,7 @@ CODES: dict[str, type[HubError]] = {
             "lease_lost",
             "already_ended",
             "record_exists",
+            "last_admin",
         ),
         Conflict,
     ),
@@ -285,7 +286,7 @@ CODES: dict[str, type[HubError]] = {
         JobFailed,
     ),
     "body_too_large": TooLarge,
-    **dict.fromkeys(("rate_limited", "storage_full", "internal_error"), Unavailable),
+    **dict.fromkeys(("rate_limited", "storage_full", "index_busy", "internal_error"), Unavailable),
 }
 
 _BY_STATUS: dict[int, type[HubError]] = {

@@ -14,7 +14,7 @@ from hpcfair.paths import safe_join
 from hpcfair.record import Record, record
 from hpcfair.resolution import PlainModelWarning, Resolution, Tolerance, resolve
 from hpcfair.runtimes import registry
-from hpcfair.runtimes.base import Array, Runtime
+from hpcfair.runtimes.base import Runtime
 from hpcfair.signature import Signature
 from hpcfair.transport import Transport
 from hpcfair.types import Build
@@ -52,7 +52,8 @@ class Loaded:
         self._read_record = read_record
         self._turn = threading.Lock()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Array | dict[str, Array]:
+    # A union would make every typed caller narrow what the signature has told already.
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run once.
 
         Inputs are given in the signature's order, by name, or as one mapping by name.

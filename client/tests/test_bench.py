@@ -135,7 +135,8 @@ def test_random_inputs_have_the_shape_and_type_of_the_records() -> None:
 
 def test_inputs_measured_on_samples_come_from_the_samples(tmp_path: Path) -> None:
     rows = np.arange(12, dtype=np.float32).reshape(3, 4)
-    np.savez(tmp_path / "samples.npz", **{"inputs/x": rows})
+    samples: dict[str, Any] = {"inputs/x": rows}
+    np.savez(tmp_path / "samples.npz", **samples)
     spec = {"name": "x", "dtype": "float32", "distribution": "samples"}
 
     batch = timing_inputs([{**spec, "shape": [1, 4]}], tmp_path / "samples.npz")
@@ -154,8 +155,11 @@ def test_deviation_is_the_worst_over_all_outputs() -> None:
 
     assert found["max_absolute"] == pytest.approx(0.1)
     assert found["max_relative"] == pytest.approx(0.05)
-    assert within("int8", found)
-    assert not within("exact", found)
+    exact = dict.fromkeys(found, 0.0)
+    assert within("int8", found, exact)
+    assert not within("exact", found, exact)
+    # A network whose defaults stray as far is badly conditioned, the build is not to blame.
+    assert within("exact", found, found)
 
 
 @pytest.mark.parametrize(

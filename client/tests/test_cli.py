@@ -105,7 +105,8 @@ def test_run_reads_arrays_and_writes_outputs(
 def test_run_takes_a_samples_file(
     run: Callable[..., Result], resolution: dict[str, Any], tmp_path: Path
 ) -> None:
-    np.savez(tmp_path / "samples.npz", **{"inputs/x": X, "labels": np.zeros(2)})
+    samples: dict[str, Any] = {"inputs/x": X, "labels": np.zeros(2)}
+    np.savez(tmp_path / "samples.npz", **samples)
 
     result = run("run", "lab/tiny", tmp_path / "samples.npz", "-o", tmp_path / "y.npy", "--json")
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from hpcfair import _linux, machine
 
 XEON = """processor\t: 0

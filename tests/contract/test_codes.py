@@ -29,12 +29,16 @@ def test_client_and_workers_allow_the_same_deviation() -> None:
     }
 
     assert allowed == outputs.LIMITS
+    assert outputs.CONDITIONING == numerics.CONDITIONING
 
 
-def test_client_and_workers_draw_the_same_interval_and_verdict() -> None:
+@pytest.mark.parametrize("processes", [1, 2, 3, 8])
+def test_client_and_workers_draw_the_same_interval(processes: int) -> None:
     rng = np.random.default_rng(3)
     samples = rng.normal(1e6, 3e4, size=(12, 2, 30)).astype(int)
-    pairs = [(n % 3, tuple(map(int, a)), tuple(map(int, b))) for n, (a, b) in enumerate(samples)]
+    pairs = [
+        (n % processes, tuple(map(int, a)), tuple(map(int, b))) for n, (a, b) in enumerate(samples)
+    ]
 
     ours = ratio.ratio_interval([ratio.Block(*pair) for pair in pairs])
     engine = ratios.ratio_interval([Block(*pair) for pair in pairs])

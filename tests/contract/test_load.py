@@ -95,9 +95,12 @@ def test_a_broken_download_goes_on_at_the_hubs_own_ranges(
     cache.leave_partial(rest)
     asked: list[Any] = []
     ask = as_alice.http.open
-    monkeypatch.setattr(
-        as_alice.http, "open", lambda *a, **k: asked.append(k.get("headers")) or ask(*a, **k)
-    )
+
+    def listen(*args: Any, **more: Any) -> Any:
+        asked.append(more.get("headers"))
+        return ask(*args, **more)
+
+    monkeypatch.setattr(as_alice.http, "open", listen)
 
     model = as_alice.load(NAME, target=None)
 

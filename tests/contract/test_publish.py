@@ -10,6 +10,7 @@ import onnx
 import pytest
 
 from hpcfair.card import parse
+from hpcfair.catalogue import Filters
 from hpcfair.client import Client
 from hpcfair.errors import (
     Invalid,
@@ -51,13 +52,14 @@ def test_a_saved_model_is_inspected_found_and_described(as_alice: Client, inspec
     assert model.inspection is not None
     assert model.inspection["state"] == "succeeded"
     assert {file.path for file in model.files} >= {"model.onnx", "README.md", "samples.npz"}
-    for query, filters in (
+    searches: tuple[tuple[str, Filters], ...] = (
         ("galaxies", {}),
         ("", {"task": "image-classification"}),
         ("", {"license": "apache-2.0"}),
         ("", {"signature": "float32[N,4] -> float32[N,3]"}),
         ("tag:astronomy", {}),
-    ):
+    )
+    for query, filters in searches:
         hits = as_alice.search(query, **filters)
         assert [hit.name for hit in hits] == [NAME], (query, filters)
     assert hits.total == 1

@@ -8,7 +8,7 @@ from importlib import metadata
 from typing import Any
 
 from hpcfair import machine
-from hpcfair.bench.outputs import within
+from hpcfair.bench.outputs import Checked
 from hpcfair.bench.ratio import CONFIDENCE, METHOD, Block, Interval, statistics, verdict
 from hpcfair.bench.rounds import Plan
 from hpcfair.record import Record, record_id
@@ -22,13 +22,13 @@ def reproduction_document(
     plan: Plan,
     blocks: Sequence[Block],
     ratio: Interval,
-    found: Mapping[str, float],
+    checked: Checked,
     load_before: float | None,
 ) -> dict[str, Any]:
     """The document of schema ``hpcfair.bench/1`` for what was measured here.
 
     Args:
-        found: Deviation from the reference, on the timing input.
+        checked: What the outputs on the timing input were found to be.
         load_before: Load average before the first round, where the system tells.
     """
     old = original.document
@@ -54,10 +54,10 @@ def reproduction_document(
             "verdict": said,
         },
         "correctness": {
-            **found,
+            **checked.deviation,
             "reference": "onnxruntime, graph_optimization=disable",
             "tolerance": old["config"]["tolerance"],
-            "passed": within(old["config"]["tolerance"], found),
+            "passed": checked.passed,
             "samples": 1,
         },
         "quality": _known(

@@ -1,6 +1,5 @@
 """Repeating a record: the same files, the same protocol, this machine."""
 
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -11,7 +10,7 @@ import numpy as np
 from hpcfair import machine
 from hpcfair.bench.document import load_average, reproduction_document
 from hpcfair.bench.inputs import timing_inputs
-from hpcfair.bench.outputs import deviation
+from hpcfair.bench.outputs import check
 from hpcfair.bench.process import Side
 from hpcfair.bench.ratio import Interval, ratio_interval
 from hpcfair.bench.rounds import Plan, measure
@@ -24,6 +23,7 @@ from hpcfair.paths import safe_join
 from hpcfair.progress import working
 from hpcfair.record import Record, record
 from hpcfair.resolution import resolve
+from hpcfair.runtimes.base import Array
 from hpcfair.samples import NAME as SAMPLES
 from hpcfair.snapshot import snapshot
 from hpcfair.transport import Transport
@@ -107,22 +107,27 @@ class _Files:
     def open(self, options: dict[str, Any]) -> Side:
         return Side(self.runtime, self.path, options, self.inputs)
 
+    def outputs(self, options: dict[str, Any]) -> dict[str, Array]:
+        with self.open(options) as side:
+            return side.outputs(self.inputs.with_name("outputs.npz"))
+
 
 def _measure(
     original: Record, plan: Plan, candidate: _Files, options: dict[str, Any], baseline: _Files
 ) -> dict[str, Any]:
-    with ExitStack() as sides:
-        reference = sides.enter_context(baseline.open(_REFERENCE))
-        checked = sides.enter_context(candidate.open(options))
-        scratch = baseline.inputs.with_name("outputs.npz")
-        found = deviation(reference.outputs(scratch), checked.outputs(scratch))
+    checked = check(
+        original.document["config"]["tolerance"],
+        baseline.outputs(_REFERENCE),
+        baseline.outputs(_BASELINE),
+        candidate.outputs(options),
+    )
     before = load_average()
     with working(f"Measuring {original.mlmodel}") as meter:
         blocks = measure(
             plan, lambda: baseline.open(_BASELINE), lambda: candidate.open(options), meter
         )
     ratio = ratio_interval(blocks)
-    return reproduction_document(original, plan, blocks, ratio, found, before)
+    return reproduction_document(original, plan, blocks, ratio, checked, before)
 
 
 def _build_of(http: Transport, original: Record) -> Build:
