@@ -112,8 +112,7 @@ def _examine(flow: Flow, step: Step, fixed: set[int], found: Anatomy) -> None:
 
 
 def _convolution(flow: Flow, step: Step) -> Convolution:
-    position = CONVOLUTIONS[step.op]
-    weight = flow.shape(step.inputs[position]) if position < len(step.inputs) else None
+    weight = flow.shape(step.input(CONVOLUTIONS[step.op]))
     shape = tuple(size or 1 for size in weight or ())
     group = step.number("group", 1)
     if step.op == "CausalConvWithState":
@@ -134,8 +133,7 @@ def _convolution(flow: Flow, step: Step) -> Convolution:
 
 def _weight(step: Step, fixed: set[int]) -> int | None:
     """The factor of a product that is the same in every run."""
-    position = PRODUCTS[step.op]
-    candidates = [step.inputs[i] for i in (position, 0) if i < len(step.inputs)]
+    candidates = (step.input(PRODUCTS[step.op]), step.input(0))
     return next((v for v in candidates if v is not None and v in fixed), None)
 
 

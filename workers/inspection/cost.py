@@ -73,8 +73,7 @@ def _inner_macs(flow: Flow, step: Step) -> int:
 def _rounds(flow: Flow, step: Step) -> int:
     """How often ``Loop`` or ``Scan`` runs its body."""
     if step.op == "Loop":
-        bound = flow.values(step.inputs[0])
-        condition = step.inputs[1] if len(step.inputs) > 1 else None
+        bound, condition = flow.values(step.input(0)), step.input(1)
         # With a condition that may turn false, the bound is not what is run.
         stays_true = condition is None or condition in flow.constants
         if bound is not None and bound.size == 1 and stays_true:

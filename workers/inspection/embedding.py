@@ -112,7 +112,7 @@ def _kind(flow: Flow, step: Step, fixed: set[int]) -> str:
         return "mixing"
     if step.op not in CONVOLUTIONS:
         return ""
-    weight = flow.shape(step.inputs[CONVOLUTIONS[step.op]]) or ()
+    weight = flow.shape(step.input(CONVOLUTIONS[step.op])) or ()
     if step.number("group", 1) > 1:
         return "depthwise" if weight[1:2] == (1,) else "grouped"
     return "pointwise" if all(size == 1 for size in weight[2:]) else "dense"

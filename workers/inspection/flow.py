@@ -49,6 +49,10 @@ class Step:
     bodies: dict[str, "Body"] = field(default_factory=dict)
     captured: tuple[int, ...] = ()
 
+    def input(self, index: int) -> int | None:
+        """The input at ``index``; ``None`` if left out: nobody checks contributed operators."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
     def number(self, name: str, default: int) -> int:
         """The integer attribute ``name``."""
         found = self.attributes.get(name)

@@ -155,7 +155,7 @@ def attention(flow: Flow, step: Step) -> int:
     heads folded into it, ``[batch, length, heads * depth]``; ``kv`` includes the past.
     """
     query, key, value = (sizes(flow, step, i) for i in range(3))
-    cached = len(step.inputs) > 4 and step.inputs[4] is not None
+    cached = step.input(4) is not None
     cache = sizes(flow, step, 4) if cached else (0, 0, 0, 0)
     if not len(query) == len(key) == len(value) or len(cache) != 4:
         raise Open
@@ -176,7 +176,7 @@ def packed_attention(flow: Flow, step: Step) -> int:
     ``batch * length * |W| + 2 * batch * length^2 * projected / 3``. A past is open.
     """
     data, weight = sizes(flow, step, 0), sizes(flow, step, 1)
-    if len(data) != 3 or len(weight) != 2 or (len(step.inputs) > 4 and step.inputs[4] is not None):
+    if len(data) != 3 or len(weight) != 2 or step.input(4) is not None:
         raise Open
     batch, length, _ = data
     return batch * length * math.prod(weight) + 2 * batch * length * length * weight[1] // 3

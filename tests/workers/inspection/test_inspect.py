@@ -249,3 +249,15 @@ def test_inspection_works_inside_a_confined_child(tmp_path: Path) -> None:
     assert found["graphs"] == [asdict(GraphFacts(**graph)) for graph in found["graphs"]]
     assert found["graphs"][0]["architecture_class"] == "residual-cnn"
     assert found == inspect(str(files))
+
+
+@pytest.mark.parametrize(
+    "op_type", ["NhwcFusedConv", "QLinearConv", "QGemm", "FusedMatMul", "Attention"]
+)
+def test_contributed_operators_without_their_inputs_are_described(read: Read, op_type: str) -> None:
+    model = mlp()
+    model.graph.node.append(helper.make_node(op_type, [], ["z"], domain="com.microsoft"))
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    facts = read(model)
+    assert facts.operators[f"com.microsoft::{op_type}"] == 1
+    assert facts.macs is None
