@@ -57,7 +57,7 @@ def test_every_option_opens(tmp_path: Path, level: str, execution: str, threads:
     [
         (np.zeros((1, 3)), "expected float32[N,3], got float64[1, 3]; convert with x.astype"),
         (np.zeros((1, 4), np.float32), "dimension 1 must be 3"),
-        (np.zeros(3, np.float32), "1 dimensions"),
+        (np.zeros(3, np.float32), "2 dimensions are needed"),
         ([[1.0, 2.0, 3.0]], "list; make it an array"),
         (np.zeros((1, 3), ">f4"), "foreign byte order"),
     ],

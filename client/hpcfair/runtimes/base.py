@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -71,24 +72,23 @@ def check_inputs(given: Mapping[str, Array], expected: Sequence[Tensor]) -> None
     Raises:
         BadInput: names what is missing, unknown or does not fit, with all that was expected.
     """
-    missing = [tensor.name for tensor in expected if tensor.name not in given]
-    if missing or len(given) > len(expected):
-        unknown = sorted(set(given).difference(tensor.name for tensor in expected))
-        raise BadInput(
-            "; ".join(
-                text
-                for text, names in (
-                    (f"input missing: {', '.join(missing)}", missing),
-                    (f"no such input: {', '.join(unknown)}", unknown),
-                )
-                if names
-            ),
-            f"The inputs are {_signature(expected)}.",
-        )
+    if len(given) != len(expected) or any(tensor.name not in given for tensor in expected):
+        raise _wrong_names(given, expected)
     for tensor in expected:
         problem = _misfit(given[tensor.name], tensor)
         if problem:
             raise BadInput(f"input {tensor.name}: expected {tensor}, got {problem}")
+
+
+def _wrong_names(given: Mapping[str, Array], expected: Sequence[Tensor]) -> BadInput:
+    names = [tensor.name for tensor in expected]
+    missing = ", ".join(name for name in names if name not in given)
+    unknown = ", ".join(sorted(set(given).difference(names)))
+    problems = (
+        f"input missing: {missing}" if missing else "",
+        f"no such input: {unknown}" if unknown else "",
+    )
+    return BadInput("; ".join(filter(None, problems)), f"The inputs are {_signature(expected)}.")
 
 
 def _signature(tensors: Sequence[Tensor]) -> str:
@@ -96,27 +96,38 @@ def _signature(tensors: Sequence[Tensor]) -> str:
 
 
 def _misfit(array: object, tensor: Tensor) -> str | None:
-    """What the array is, if that is not what the tensor wants."""
+    """What the array is, if that is not what the tensor wants.
+
+    Runs before every inference, so the usual case comes first and asks little.
+    """
     if not isinstance(array, np.ndarray):
         return f"{type(array).__name__}; make it an array with numpy.asarray(x, {tensor.dtype!r})"
-    have = f"{array.dtype}{list(array.shape)}"
-    if problem := _wrong_type(array, tensor.dtype):
-        return f"{have}{problem}"
-    if array.ndim != len(tensor.shape):
-        return f"{array.ndim} dimensions: {have}"
-    for axis, (size, wanted) in enumerate(zip(array.shape, tensor.shape, strict=True)):
-        if isinstance(wanted, int) and size != wanted:
-            return f"{have}; dimension {axis} must be {wanted}"
-    return None
+    fits = array.dtype == _numpy_dtype(tensor.dtype) or (
+        tensor.dtype == "string" and (array.dtype.kind == "U" or _all_text(array))
+    )
+    if fits and len(array.shape) == len(tensor.shape):
+        wrong = [
+            axis
+            for axis, wanted in enumerate(tensor.shape)
+            if array.shape[axis] != wanted and isinstance(wanted, int)
+        ]
+        if not wrong:
+            return None
+        hint = f"; dimension {wrong[0]} must be {tensor.shape[wrong[0]]}"
+    elif fits:
+        hint = f"; {len(tensor.shape)} dimensions are needed"
+    elif tensor.dtype == "string":
+        hint = "; give an array of str"
+    else:
+        foreign = "" if array.dtype.isnative else " in foreign byte order"
+        hint = f"{foreign}; convert with x.astype({tensor.dtype!r})"
+    return f"{array.dtype}{list(array.shape)}{hint}"
 
 
-def _wrong_type(array: Array, dtype: str) -> str | None:
-    if dtype == "string":
-        return None if array.dtype.kind == "U" or _all_text(array) else "; give an array of str"
-    if array.dtype.name == dtype and array.dtype.isnative:
-        return None
-    foreign = "" if array.dtype.isnative else " in foreign byte order"
-    return f"{foreign}; convert with x.astype({dtype!r})"
+@cache
+def _numpy_dtype(name: str) -> np.dtype[Any] | None:
+    """The native type of that name; ``None`` for text, which has many."""
+    return None if name == "string" else np.dtype(name)
 
 
 def _all_text(array: Array) -> bool:
