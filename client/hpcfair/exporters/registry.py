@@ -40,7 +40,7 @@ class Exporter:
 #: Top package of an object's class, or of one it derives from, to what exports it.
 EXPORTERS: dict[str, Exporter] = {
     "pathlib": Exporter("hpcfair.exporters.files:export_path"),
-    "onnx": Exporter("hpcfair.exporters.onnx_proto:export"),
+    "onnx": Exporter("hpcfair.exporters.onnx_proto:export", "onnx"),
     "sklearn": Exporter("hpcfair.exporters.scikit_learn:export", "skl2onnx"),
 }
 
