@@ -22,6 +22,7 @@ def test_the_list_names_every_example(
     assert {"digits", "digits_mlp", "squeezenet", "resnet50"} <= set(listed)
 
 
+@pytest.mark.slow
 def test_an_example_is_written_where_it_was_asked_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

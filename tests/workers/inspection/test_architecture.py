@@ -118,7 +118,7 @@ def test_a_segmenter_with_one_output_scale_is_no_detector(read: Read) -> None:
 COUNTS = st.integers(0, 60)
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 @given(COUNTS, COUNTS, COUNTS, COUNTS, st.integers(0, 3), st.sets(st.integers(0, 7), max_size=4))
 def test_every_anatomy_has_one_class(
     convolutions: int, products: int, skips: int, depthwise: int, rare: int, scales: set[int]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.workers.inspection.conftest import Refusal
@@ -115,6 +115,7 @@ def test_a_file_above_two_gibibytes_is_told_to_use_external_data(tmp_path: Path)
     assert "external data" in caught.value.hint
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200), st.booleans())
 def test_any_bytes_are_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory,

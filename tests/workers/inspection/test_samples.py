@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workers.inspection.errors import InspectionError
@@ -131,6 +131,7 @@ def test_a_size_the_header_lies_about_is_refused(tmp_path: Path) -> None:
     assert "another size" in _refused(path).detail
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_any_member_is_described_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: bytes
@@ -147,6 +148,7 @@ def test_any_member_is_described_or_refused(
     assert code == "samples_unreadable"
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="(){}[],:'\"LO-1059.abf<|é \n", max_size=80))
 def test_any_header_is_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, header: str
