@@ -33,6 +33,4 @@ class Record(models.Model):
     created_at = models.DateTimeField(db_index=True)
 
     class Meta:
-        indexes = [
-            models.Index(fields=["revision", "target", "-created_at"], name="record_newest")
-        ]
+        indexes = [models.Index(fields=["revision", "target", "-created_at"], name="record_newest")]
