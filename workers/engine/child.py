@@ -60,13 +60,14 @@ class Child:
         self._limits = limits
         self._tail = bytearray()
         self._workspace = workspace.resolve(strict=True)
+        self._readable = [path.resolve() for path in readable]
         (self._workspace / "tmp").mkdir(exist_ok=True)
         self._process: subprocess.Popen[bytes] | None = None
         hello = {
             "worker_pid": os.getpid(),
             "limits": asdict(limits),
             "workspace": str(self._workspace),
-            "readable": [str(path.resolve()) for path in readable],
+            "readable": list(map(str, self._readable)),
         }
         try:
             self._process = start(self._workspace)
@@ -164,7 +165,9 @@ class Child:
 
     def _placeless(self, text: str) -> str:
         """Where on this machine it ran is nobody's business, and differs on every run."""
-        return text.replace(str(self._workspace), "<workspace>")
+        for path in (self._workspace, *self._readable):
+            text = text.replace(str(path), f"<{path.name}>")
+        return text
 
     def _allow_cpu(self, pid: int) -> None:
         """Let the child burn processor time for one more call."""

@@ -78,8 +78,9 @@ def confine(policy: Policy) -> str:
     if threads != 1:
         raise RuntimeError(f"confine() needs a process with one thread, this one has {threads}")
     with suppress(OSError):
-        # When memory runs out, this process is the one to go.
-        Path("/proc/self/oom_score_adj").write_text("1000")
+        # When memory runs out, this process goes before hub and worker, yet after one that holds
+        # most of it (proc_pid_oom_score_adj(5): thousandths of all memory).
+        Path("/proc/self/oom_score_adj").write_text("300")
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "no_new_privs refused")

@@ -97,6 +97,7 @@ def test_threads_are_offered_where_their_number_differs(
     assert bool(values(cnn, target, "spinning")) == (cores > 1)
     assert bool(values(cnn, target, "execution")) == (cores > 1)
     space = space_of(cnn, target)
+    assert not any("execution" in o for o in space.enumerate() if o.get("threads") == "one")
     assert space.contains(BACKEND.reference(cnn, target))
 
 

@@ -3,8 +3,7 @@
 ::
 
     default ─ yes: as a user gets it who sets nothing
-            └ no ─ threads ─ all | half: spinning
-                 ├ execution                  (networks with branches)
+            └ no ─ threads ─ all | half: spinning, execution (networks with branches)
                  └ precision ─ float32: graph_optimization ─ all: artefact
                              ├ int8-dynamic: per_channel
                              ├ int8-static:  per_channel, quantize
@@ -50,15 +49,13 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
         ),
         "artefact": Conditional("graph_optimization", ("all",), Choice(_artefacts(operators))),
     }
-    # A single thread has no other to wait for.
-    if target.cores > 1:
-        parameters["spinning"] = Conditional(
-            "threads", tuple(name for name in threads if name != "one"), Flag()
-        )
-    if operators & _BRANCHING and target.cores > 1:
-        parameters["execution"] = Conditional(
-            "default", (False,), Choice(("sequential", "parallel"))
-        )
+    # A single thread has no other to wait for, or to share branches with.
+    several = tuple(name for name in threads if name != "one")
+    if several:
+        parameters["spinning"] = Conditional("threads", several, Flag())
+        if operators & _BRANCHING:
+            parallel = Choice(("sequential", "parallel"))
+            parameters["execution"] = Conditional("threads", several, parallel)
     quantised = tuple(p for p in _precisions(workload, target) if p.startswith("int8"))
     if quantised:
         parameters["per_channel"] = Conditional("precision", quantised, Flag())
