@@ -114,8 +114,9 @@ def _budget(ticket: JobTicket) -> Budget:
     return Budget(
         seconds=seconds,
         trials=ticket.parameters.get("trials"),
-        # A short search tries a dozen candidates rather than measuring four to perfection.
-        seconds_per_measurement=min(4.0, max(1.0, seconds / 30)),
+        # A short search tries a dozen candidates rather than measuring four to perfection; six
+        # rounds, which a verdict needs, take about two seconds.
+        seconds_per_measurement=min(4.0, max(2.0, seconds / 30)),
         finalists=2,
         headline_processes=3 if seconds < _LONG_SEARCH_S else 5,
         headline_seconds=max(10.0, seconds / 2),
