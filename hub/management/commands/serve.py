@@ -67,6 +67,9 @@ class Command(BaseCommand):
         self._say("hub", "Ctrl-C ends everything")
 
     def _say(self, name: str, line: str) -> None:
+        if "overcommit_memory" in line:
+            # Advice for servers that save to disk; the broker keeps nothing.
+            return
         label = f"{name:<9} |"
         if self.stdout.isatty():
             label = f"\x1b[{_COLOURS[name]}m{label}\x1b[0m"
