@@ -152,7 +152,7 @@ class Child:
         status, peak_bytes = kill(process, grace_s=0.0 if failure else 5.0)
         printed = self._tail.decode(errors="replace").strip()
         failure = failure or verdict(status, peak_bytes, printed, self._limits)
-        detail = self._placeless(f"{failure}\n{printed}".strip())
+        detail = self._presentable(f"{failure}\n{printed}".strip())
         return CandidateFailed(failure.outcome, detail, failure.cause)
 
     def _failure(self, described: Any) -> CandidateFailed:
@@ -160,14 +160,18 @@ class Child:
         if not isinstance(described, dict) or described.get("outcome") not in _FAILURES:
             return CandidateFailed("crash", "reported a failure that makes no sense", "protocol")
         outcome = cast("Outcome", described["outcome"])
-        detail = self._placeless(str(described.get("detail")))
+        detail = self._presentable(str(described.get("detail")))
         return CandidateFailed(outcome, detail, str(described.get("cause")))
 
-    def _placeless(self, text: str) -> str:
-        """Where on this machine it ran is nobody's business, and differs on every run."""
+    def _presentable(self, text: str) -> str:
+        """A child's words as others may keep them.
+
+        Where on this machine it ran is nobody's business, and differs on every run; NUL and lone
+        surrogates fit into no database.
+        """
         for path in (self._workspace, *self._readable):
             text = text.replace(str(path), f"<{path.name}>")
-        return text
+        return text.encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
 
     def _allow_cpu(self, pid: int) -> None:
         """Let the child burn processor time for one more call."""

@@ -1,12 +1,18 @@
 """Takes over what a child has built on a stranger's bytes: nothing is taken on trust."""
 
 import os
+import shutil
 import stat
+import subprocess
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from workers.engine.errors import CandidateFailed
-from workers.engine.types import TOLERANCES, BuildResult, Limits
+from workers.engine.types import TOLERANCES, BuildResult, Limits, canonical_json
+
+#: No compiler writes more, and whoever reads a build need not fear more.
+_MOST_FILES, _MOST_LEVELS, _LONGEST_DESCRIPTION = 10_000, 16, 2**20
 
 
 def result_of(described: Any, artefact: Path, limits: Limits) -> BuildResult:
@@ -21,6 +27,9 @@ def result_of(described: Any, artefact: Path, limits: Limits) -> BuildResult:
     """
     _check_files(artefact, limits)
     try:
+        # Has no NaN, no lone surrogate and no bottom that cannot be reached.
+        if len(canonical_json(described)) > _LONGEST_DESCRIPTION:
+            raise nonsense("too much of it")
         result = BuildResult(
             outcome="measured",
             directory=artefact,
@@ -33,30 +42,61 @@ def result_of(described: Any, artefact: Path, limits: Limits) -> BuildResult:
             toolchain={str(name): str(v) for name, v in described["toolchain"].items()},
             provenance=dict(described["provenance"]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise nonsense(error) from error
+    _check_result(result, artefact)
+    return result
+
+
+def _check_result(result: BuildResult, artefact: Path) -> None:
     if result.tolerance not in TOLERANCES:
         raise CandidateFailed("invalid", f"the build claims the tolerance {result.tolerance!r}")
+    if not all(isinstance(v, str | int | float | bool) for v in result.runtime_options.values()):
+        raise nonsense("runtime options that are no plain values")
     entry_point = artefact / result.entry_point
     if ".." in entry_point.parts or not entry_point.is_relative_to(artefact):
         raise CandidateFailed("invalid", f"its entry point lies outside: {result.entry_point}")
     if not entry_point.is_file():
         raise CandidateFailed("invalid", f"the build lacks its entry point {result.entry_point}")
-    return result
 
 
 def _check_files(artefact: Path, limits: Limits) -> None:
-    """Only folders and regular files, of a bearable size: they are read outside the sandbox."""
-    total = 0
-    for folder, folders, files in os.walk(artefact):
-        for name in (*folders, *files):
-            status = (Path(folder) / name).lstat()
-            plain = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
-            if not plain and not stat.S_ISDIR(status.st_mode):
-                raise CandidateFailed("invalid", f"the build holds {name}, which is no plain file")
-            total += status.st_size
-    if total > limits.file_bytes:
-        raise CandidateFailed("invalid", f"the build has {total} bytes, over the limit")
+    """Only folders and regular files, of bearable names, depth and size.
+
+    They are read outside the sandbox from now on.
+    """
+    total, count, waiting = 0, 0, [(artefact, 1)]
+    while waiting:
+        folder, level = waiting.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                count += 1
+                status = _check_file(entry)
+                total += status.st_size
+                if stat.S_ISDIR(status.st_mode):
+                    waiting.append((Path(entry.path), level + 1))
+                if level > _MOST_LEVELS or count > _MOST_FILES or total > limits.file_bytes:
+                    raise CandidateFailed("invalid", "the build is over the limit of its files")
+
+
+def _check_file(entry: os.DirEntry[str]) -> os.stat_result:
+    status = entry.stat(follow_symlinks=False)
+    plain = stat.S_ISREG(status.st_mode) and status.st_nlink == 1
+    if not plain and not stat.S_ISDIR(status.st_mode):
+        raise CandidateFailed("invalid", f"the build holds {entry.name!r}, which is no plain file")
+    if not entry.name.isprintable():
+        raise CandidateFailed("invalid", f"the build holds a file called {entry.name!r}")
+    return status
+
+
+def remove(folder: Path) -> None:
+    """Delete a folder that a child may have filled with spite; what cannot be deleted stays."""
+    with suppress(OSError):
+        try:
+            shutil.rmtree(folder)
+        except RecursionError:
+            # Folders nested deeper than Python's stack; rm walks them without one.
+            subprocess.run(["rm", "-rf", "--", str(folder)], check=False)
 
 
 def nonsense(what: object) -> CandidateFailed:

@@ -7,7 +7,6 @@
       2/tmp                   a session's child: may write here, and read the build it opened
 """
 
-import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
-from workers.engine.handover import nonsense, result_of
+from workers.engine.handover import nonsense, remove, result_of
 from workers.engine.ports import Array, Backend, RunningSession
 from workers.engine.sandbox import LEVELS
 from workers.engine.types import (
@@ -79,7 +78,7 @@ class LocalDevice:
         for session in self._sessions:
             session.close()
         for number in range(1, self._folders + 1):
-            shutil.rmtree(self._scratch / str(number), ignore_errors=True)
+            remove(self._scratch / str(number))
 
     def samples(self, rows: int) -> dict[str, Array]:
         """See :meth:`workers.engine.ports.Device.samples`."""
@@ -91,7 +90,7 @@ class LocalDevice:
             with self._child(folder, path) as child:
                 found = child.call(f"{_WORK}:samples", path=path, rows=rows)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
         return _arrays(found)
 
     def build(self, backend: str, options: Options) -> BuildResult:
@@ -104,7 +103,7 @@ class LocalDevice:
             described = self._build_in_child(folder, backend, options, artefact)
             return result_of(described, artefact, self._limits)
         except CandidateFailed as failure:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
             return BuildResult(
                 outcome=failure.outcome,
                 compile_s=perf_counter() - started,
@@ -114,7 +113,7 @@ class LocalDevice:
     def discard(self, build: BuildResult) -> None:
         """See :meth:`workers.engine.ports.Device.discard`."""
         if build.directory is not None and build.directory.is_relative_to(self._scratch):
-            shutil.rmtree(build.directory.parent, ignore_errors=True)
+            remove(build.directory.parent)
 
     def open(
         self,
@@ -190,14 +189,14 @@ class LocalSession:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise nonsense(error) from error
-        if len(timing.samples_ns) != runs or min(timing.samples_ns, default=1) <= 0:
-            raise nonsense(timing)
+        if len(timing.samples_ns) != runs or not all(0 < n < 2**63 for n in timing.samples_ns):
+            raise nonsense("times that cannot be")
         return timing
 
     def close(self) -> None:
         """See :meth:`workers.engine.ports.RunningSession.close`."""
         self._child.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove(self._folder)
 
 
 def _package_folder(backend: Backend) -> Path:

@@ -1,43 +1,67 @@
 """Backends that hand over what a device must not take."""
 
 import os
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from workers.backends.fake.backend import FakeBackend
 from workers.engine.types import BuildResult, Options, TargetSpec, Workload
 
+#: What to change in an honest build's description.
+WORDS: dict[str, dict[str, Any]] = {
+    "no entry point": {"entry_point": "missing.json"},
+    "outside": {"entry_point": "../../kernel.json"},
+    "absolute": {"entry_point": "/etc/passwd"},
+    "tolerance": {"tolerance": "perfect"},
+    "options": {"runtime_options": 7},
+    "nested value": {"runtime_options": {"threads": [1]}},
+    "not a number": {"provenance": {"value": float("nan")}},
+    "surrogate": {"runtime": "\ud800"},
+    "long": {"provenance": {"story": "x" * 2**21}},
+}
+
+
+def _huge(out: Path) -> None:
+    for name in ("huge", "huger"):
+        with (out / name).open("wb") as file:
+            file.truncate(12 * 2**20)
+
+
+def _deep(out: Path) -> None:
+    os.chdir(out)
+    for _ in range(3000):
+        os.mkdir("d")  # noqa: PTH102
+        os.chdir("d")
+
+
+def _many(out: Path) -> None:
+    for number in range(10_001):
+        (out / str(number)).touch()
+
+
+#: What to do to an honest build's folder.
+DEEDS: dict[str, Callable[[Path], object]] = {
+    "pipe": lambda out: os.mkfifo(out / "pipe"),
+    "hard link": lambda out: (out / "twin").hardlink_to(out / "kernel.json"),
+    "name": lambda out: (out / "line\nbreak").touch(),
+    "huge": _huge,
+    "deep": _deep,
+    "many": _many,
+}
+
 
 class OddBackend(FakeBackend):
-    """Builds as the fake one does, then spoils the artefact in the way ``kernel`` names."""
+    """Builds as the fake one does, then spoils the build in the way ``kernel`` names."""
 
     name = "odd"
 
     def build(
         self, workload: Workload, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
-        good = super().build(workload, target, self.default(workload, target), out)
-        spoilt: dict[str, Any] = {
-            name: getattr(good, name)
-            for name in ("directory", "entry_point", "runtime", "runtime_options", "tolerance")
-        }
-        match options["kernel"]:
-            case "pipe":
-                os.mkfifo(out / "pipe")
-            case "hard link":
-                (out / "twin").hardlink_to(out / "kernel.json")
-            case "no entry point":
-                spoilt["entry_point"] = "missing.json"
-            case "outside":
-                spoilt["entry_point"] = "../../kernel.json"
-            case "absolute":
-                spoilt["entry_point"] = "/etc/passwd"
-            case "tolerance":
-                spoilt["tolerance"] = "perfect"
-            case "options":
-                spoilt["runtime_options"] = 7
-            case "huge":
-                for name in ("huge", "huger"):
-                    with (out / name).open("wb") as file:
-                        file.truncate(12 * 2**20)
-        return BuildResult(outcome="measured", **spoilt)
+        oddity = str(options["kernel"])
+        build = super().build(workload, target, self.default(workload, target), out)
+        if oddity in DEEDS:
+            DEEDS[oddity](out)
+        return replace(build, **WORDS.get(oddity, {}))

@@ -165,6 +165,12 @@ def test_a_failure_does_not_tell_where_on_this_machine_it_ran(child: Child, tmp_
     assert str(tmp_path) not in str(failure)
 
 
+def test_a_failure_can_be_kept_in_any_database(child: Child) -> None:
+    said = str(failure_of(child, "refuse", reason="a\0b\ud800c"))
+    assert "\0" not in said
+    assert said.encode().decode() == said
+
+
 def test_a_closed_child_takes_no_calls(child: Child) -> None:
     number = child.call(f"{FUNCTIONS}:pid")
     child.close()

@@ -130,6 +130,13 @@ def test_a_session_that_breaks_is_a_failure_of_its_class(
         ("tolerance", "claims the tolerance"),
         ("options", "nonsense"),
         ("huge", "over the limit"),
+        ("many", "over the limit"),
+        ("deep", "over the limit"),
+        ("name", "a file called"),
+        ("nested value", "nonsense"),
+        ("not a number", "nonsense"),
+        ("surrogate", "nonsense"),
+        ("long", "nonsense"),
     ],
 )
 def test_an_artefact_that_cannot_be_trusted_is_refused(
@@ -140,6 +147,7 @@ def test_an_artefact_that_cannot_be_trusted_is_refused(
         assert build.outcome in {"invalid", "crash"}
         assert said in build.detail
         assert build.directory is None
+        assert list((tmp_path / "scratch").iterdir()) == []
 
 
 def test_closing_the_device_ends_sessions_and_deletes_builds(
