@@ -10,6 +10,7 @@ from django.conf import settings
 
 from registry.selectors.blob import blob_path_of
 from registry.tickets import FileTicket
+from workers.engine.handover import remove
 
 
 @contextmanager
@@ -24,7 +25,7 @@ def workspace(name: str) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove(folder)
 
 
 def fetch(files: Iterable[FileTicket], folder: Path) -> None:
@@ -42,7 +43,7 @@ def fetch(files: Iterable[FileTicket], folder: Path) -> None:
 
 def sweep() -> None:
     """Remove what killed workers of this machine left; call when none is running."""
-    shutil.rmtree(_root(), ignore_errors=True)
+    remove(_root())
 
 
 def _root() -> Path:
