@@ -26,8 +26,9 @@ from workers.inspection.reading import read_model
 from workers.inspection.safety import check
 from workers.inspection.samples import NAME as SAMPLES
 from workers.inspection.samples import read_samples
+from workers.inspection.shapes import with_shapes
 from workers.inspection.signature import signature
-from workers.inspection.skeleton import OnnxFailure, inlined, skeleton, with_shapes
+from workers.inspection.skeleton import OnnxFailure, inlined, skeleton
 
 #: Repositories publish variants of one network; nobody tunes more of them than this.
 MAX_GRAPHS = 32

@@ -3,6 +3,7 @@
 * Every tensor has as many bytes as its shape needs, so nobody allocates by a stranger's word.
 * External data lies where it may (:mod:`workers.inspection.external`).
 * Names are text without control characters, since they go into pages, logs and a database.
+* A ``Split`` has as many outputs as it says, because onnx makes room for them by its word.
 * Functions do not call themselves and do not expand to more nodes than anyone would write.
 """
 
@@ -48,6 +49,7 @@ def check(model: onnx.ModelProto, path: Path, shown: str) -> list[ExternalBytes]
     """
     _check_names(model, shown)
     _check_functions(model, shown)
+    _check_splits(model, shown)
     external: list[ExternalBytes] = []
     for tensor in tensors_of(model):
         elements = _check_shape(tensor, shown)
@@ -85,6 +87,16 @@ def _names(model: onnx.ModelProto) -> Iterator[object]:
         yield from (function.name, function.domain, function.overload)
         yield from (*function.input, *function.output, *function.attribute)
         yield from (opset.domain for opset in function.opset_import)
+
+
+def _check_splits(model: onnx.ModelProto, shown: str) -> None:
+    for node in all_nodes(model):
+        for attribute in node.attribute:
+            if attribute.name == "num_outputs" and attribute.i > len(node.output):
+                raise invalid(
+                    shown,
+                    f"a {node.op_type} claims {attribute.i:,} outputs, not {len(node.output)}.",
+                )
 
 
 def _check_functions(model: onnx.ModelProto, shown: str) -> None:

@@ -15,7 +15,7 @@ import onnx
 from onnx import TypeProto, ValueInfoProto
 
 from workers.inspection.dtypes import name_of
-from workers.inspection.skeleton import with_shapes
+from workers.inspection.shapes import with_shapes
 
 UNKNOWN_RANK = "..."
 

@@ -76,46 +76,6 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto | None:
     return None if flat.functions else flat
 
 
-def with_shapes(model: onnx.ModelProto, *, dynamic: int | None) -> onnx.ModelProto:
-    """``model`` with every shape that ONNX's own inference can tell.
-
-    Args:
-        dynamic: Size to put in place of every open dimension of the inputs; ``None`` leaves them
-            open. Elsewhere a dimension of the same name gets that size too, and any other open one
-            is left to inference; declared integers stand, since of operators that are not ONNX's
-            own nothing else is known.
-
-    Only shapes are propagated, never values of tensors above a few elements, so nothing grows with
-    the sizes a file claims.
-    """
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    if dynamic is not None:
-        _close(copy.graph, dynamic)
-    for propagate in (True, False):
-        try:
-            inferred: onnx.ModelProto = shape_inference.infer_shapes(copy, data_prop=propagate)
-        except OnnxFailure:
-            continue
-        return inferred
-    return copy
-
-
-def _close(graph: onnx.GraphProto, size: int) -> None:
-    """Give open dimensions of ``graph`` the given size, where that is what they would have."""
-    given = [dim for value in graph.input for dim in value.type.tensor_type.shape.dim]
-    names = {dim.dim_param for dim in given if dim.dim_param}
-    for dim in given:
-        if dim.WhichOneof("value") != "dim_value" or dim.dim_value < 0:
-            dim.dim_value = size
-    for value in (*graph.value_info, *graph.output):
-        for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_param in names:
-                dim.dim_value = size
-            elif dim.WhichOneof("value") != "dim_value" or dim.dim_value < 0:
-                dim.Clear()
-
-
 def _held_bytes(tensor: onnx.TensorProto, name: str) -> int:
     """About how many bytes the field ``name`` of ``tensor`` takes."""
     value = getattr(tensor, name)
