@@ -21,7 +21,7 @@ def _parsed(graph: str) -> onnx.ModelProto:
 @pytest.mark.parametrize(
     "graph",
     [
-        f"(float[20,10,5] x, int64[2] a, int64[{HUGE}] b) => (float[p,q,r] y) {{ y = Slice(x, a, b) }}",
+        f"(float[9,9] x, int64[2] a, int64[{HUGE}] b) => (float[p,q] y) {{ y = Slice(x, a, b) }}",
         f"(int64[{HUGE}] x, int64[2] i) => (int64[p] y) {{ y = Gather(x, i) }}",
         f"(int64[{HUGE}] x) => (int64[p] y) {{ y = Add(x, x) }}",
         f"(int64[{HUGE}] x, int64[2] i) => (int64[p] y) {{ y = Concat <axis = 0> (x, i) }}",
