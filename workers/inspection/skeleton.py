@@ -13,7 +13,7 @@ from onnx import inliner, shape_inference
 
 from workers.inspection.dtypes import STRUCTURAL
 from workers.inspection.external import ExternalBytes
-from workers.inspection.walk import tensors_of
+from workers.inspection.walk import sparse_tensors_of, tensors_of
 
 #: Largest tensor kept: 128 sizes, more than any rank; weights of so few elements cost nothing.
 KEEP_BYTES = 1024
@@ -59,6 +59,31 @@ def skeleton(model: onnx.ModelProto, external: Sequence[ExternalBytes]) -> onnx.
             tensor.raw_data = b""
     small: onnx.ModelProto = onnx.ModelProto.FromString(model.SerializeToString())
     return small
+
+
+def checkable(model: onnx.ModelProto) -> tuple[onnx.ModelProto, bool]:
+    """A copy of a skeleton that onnx's checker takes, and whether ranks had to be made up for it.
+
+    Tensors that lost their bytes get no elements, since the checker compares the two. It also
+    insists that inputs and outputs have a rank; ONNX Runtime does not mind, nor do we.
+    """
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    for tensor in tensors_of(copy):
+        if tensor.HasField("raw_data") and not tensor.raw_data:
+            tensor.dims[:] = [0]
+    for sparse in sparse_tensors_of(copy):
+        if [0] in (sparse.values.dims, sparse.indices.dims):
+            sparse.values.dims[:] = sparse.indices.dims[:] = [0]
+            for name in _DATA_FIELDS:
+                sparse.values.ClearField(name)
+                sparse.indices.ClearField(name)
+    made_up = False
+    for value in (*copy.graph.input, *copy.graph.output):
+        if value.type.WhichOneof("value") == "tensor_type":
+            made_up |= not value.type.tensor_type.HasField("shape")
+            value.type.tensor_type.shape.SetInParent()
+    return copy, made_up
 
 
 def inlined(model: onnx.ModelProto) -> onnx.ModelProto | None:

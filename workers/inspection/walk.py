@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import onnx
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+from onnx import AttributeProto, GraphProto, NodeProto, SparseTensorProto, TensorProto
 
 
 def nodes_of(roots: list[GraphProto] | list[NodeProto]) -> Iterator[NodeProto]:
@@ -51,24 +51,27 @@ def tensors_of(model: onnx.ModelProto) -> Iterator[TensorProto]:
     """Every tensor of the model: initializers, attributes, and the parts of sparse ones."""
     for graph in graphs_of(model):
         yield from graph.initializer
-        for sparse in graph.sparse_initializer:
-            yield sparse.values
-            yield sparse.indices
+    for attribute in _attributes_of(model):
+        if attribute.HasField("t"):
+            yield attribute.t
+        yield from attribute.tensors
+    for sparse in sparse_tensors_of(model):
+        yield sparse.values
+        yield sparse.indices
+
+
+def sparse_tensors_of(model: onnx.ModelProto) -> Iterator[SparseTensorProto]:
+    """Every sparse tensor of the model."""
+    for graph in graphs_of(model):
+        yield from graph.sparse_initializer
+    for attribute in _attributes_of(model):
+        if attribute.HasField("sparse_tensor"):
+            yield attribute.sparse_tensor
+        yield from attribute.sparse_tensors
+
+
+def _attributes_of(model: onnx.ModelProto) -> Iterator[AttributeProto]:
     for node in all_nodes(model):
-        for attribute in node.attribute:
-            yield from _tensors_in(attribute)
+        yield from node.attribute
     for function in model.functions:
-        for attribute in function.attribute_proto:
-            yield from _tensors_in(attribute)
-
-
-def _tensors_in(attribute: AttributeProto) -> Iterator[TensorProto]:
-    if attribute.HasField("t"):
-        yield attribute.t
-    yield from attribute.tensors
-    sparse = list(attribute.sparse_tensors)
-    if attribute.HasField("sparse_tensor"):
-        sparse.append(attribute.sparse_tensor)
-    for tensor in sparse:
-        yield tensor.values
-        yield tensor.indices
+        yield from function.attribute_proto

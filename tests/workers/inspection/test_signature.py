@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.workers.inspection.conftest import Read
+from tests.workers.inspection.conftest import Read, Refusal
 from tests.workers.inspection.networks import Net, bert, ssd
 
 
@@ -62,7 +62,7 @@ def test_an_output_without_a_shape_is_a_warning_not_an_error(read: Read) -> None
     model.graph.output[0].type.tensor_type.ClearField("shape")
     warnings: list[str] = []
     assert read(model, warnings).signature["outputs"][0]["shape"] == ["N", 2]
-    assert "shape of every output" in warnings[0]
+    assert "rank of every input and output" in warnings[0]
 
 
 def test_types_are_spelled_as_numpy_spells_them(read: Read) -> None:
@@ -129,3 +129,26 @@ def test_a_sparse_weight_is_no_input_and_counts_what_it_stores(read: Read) -> No
     facts = read(onnx.helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
     assert [tensor["name"] for tensor in facts.signature["inputs"]] == ["x"]
     assert facts.parameters == 3
+
+
+def test_a_large_sparse_weight_is_read_without_its_bytes(read: Read) -> None:
+    values = numpy_helper.from_array(np.ones(3000, np.float32), "w")
+    indices = numpy_helper.from_array(np.arange(3000, dtype=np.int64), "i")
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 100])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 100])],
+        sparse_initializer=[helper.make_sparse_tensor(values, indices, [100, 100])],
+    )
+    facts = read(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
+    assert (facts.parameters, facts.weight_bytes) == (3000, 12000)
+
+
+def test_a_missing_rank_hides_no_other_fault(refusal: Refusal) -> None:
+    model = Net()
+    model.op("Relu", "x")
+    proto = model.model(["t1"], ("N", 3))
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    proto.graph.node[0].input[0] = "nowhere"
+    assert refusal(proto).code == "onnx_invalid"
