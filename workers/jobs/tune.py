@@ -23,8 +23,6 @@ _SAMPLES = "samples.npz"
 # Builds of large networks on slow machines take minutes; a candidate that takes longer is not
 # worth its time in any search we plan.
 _CANDIDATE_WALL_S = 300.0
-# A search that takes this long can afford finals of as many processes as a headline should have.
-_LONG_SEARCH_S = 60.0
 
 
 def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:
@@ -118,6 +116,5 @@ def _budget(ticket: JobTicket) -> Budget:
         # rounds, which a verdict needs, take about two seconds.
         seconds_per_measurement=min(4.0, max(2.0, seconds / 30)),
         finalists=2,
-        headline_processes=3 if seconds < _LONG_SEARCH_S else 5,
-        headline_seconds=max(10.0, seconds / 2),
+        headline_seconds=max(20.0, seconds),
     )
