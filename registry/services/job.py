@@ -51,6 +51,7 @@ from registry.validation.document import check_json, printable
 from registry.validation.search import check_search
 
 _OPEN = (JobState.QUEUED, JobState.LEASED)
+_SUBMIT_TRIES = 20
 
 
 def job_submit(
@@ -75,7 +76,7 @@ def job_submit(
     require(actor, role=Role.WRITE, namespace=revision.mlmodel.namespace)
     _check_submission(kind, revision, target, parameters or {})
     identity = {"kind": kind, "revision": revision, "target": target}
-    while True:
+    for tries_left in reversed(range(_SUBMIT_TRIES)):
         existing = Job.objects.filter(**identity, state__in=_OPEN).first()
         if existing:
             return existing
@@ -92,8 +93,10 @@ def job_submit(
                 return job
         except IntegrityError:
             # Somebody asked for the same in this moment; theirs is the answer, unless it has
-            # already ended again.
-            continue
+            # already ended again. Or the revision is gone, and no try will help.
+            if not tries_left:
+                raise
+    raise AssertionError("the loop above returns or raises")
 
 
 def job_cancel(*, actor: Actor, job: Job) -> Job:
