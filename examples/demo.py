@@ -194,7 +194,8 @@ def table(rows: list[Row]) -> None:
 
 def cells(build: hpcfair.Build, baseline: hpcfair.Build) -> tuple[str, ...]:
     """A build's line."""
-    options = " ".join(f"{key}={value}" for key, value in build.candidate["options"].items())
+    chosen = {key: value for key, value in build.candidate["options"].items() if key != "default"}
+    options = " ".join(f"{key}={value}" for key, value in chosen.items())
     low = build.ratio if build.ratio_low is None else build.ratio_low
     high = build.ratio if build.ratio_high is None else build.ratio_high
     accuracy = "" if build.accuracy is None else f"{build.accuracy:.1%}"

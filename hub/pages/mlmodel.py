@@ -31,8 +31,8 @@ from registry.services.blob import blob_store
 from registry.services.mlmodel import mlmodel_create
 from registry.services.plan import plan
 from registry.services.revision import Add, commit
-from registry.states import JobKind, Role
-from registry.tables import MLModel, Revision
+from registry.states import JobKind, Role, ToleranceClass
+from registry.tables import Build, MLModel, Revision
 
 _PREVIEW_BYTES = 200_000
 _TEXT = (".md", ".txt", ".json", ".yaml", ".yml", ".toml", ".py", ".csv", ".cfg", ".gitattributes")
@@ -46,7 +46,7 @@ def card(request: HttpRequest, namespace: str, name: str) -> HttpResponseBase:
         "readme": markdown.render(readme_of(revision)),
         "inspection": job_selector.latest_job(revision, JobKind.INSPECT),
         "running": job_selector.open_jobs(revision),
-        "best": best_per_target(revision),
+        "fastest": _fastest(revision),
     }
     return render(request, "mlmodel/card.html", context)
 
@@ -180,6 +180,13 @@ def _publish(request: HttpRequest, mlmodel: MLModel, form: forms.UploadForm) -> 
         message=form.cleaned_data["message"] or "Upload from the browser",
         operations=operations,
     )
+
+
+def _fastest(revision: Revision) -> list[Build]:
+    """For each target the best exact build, and the best of all where lower precision wins."""
+    builds = best_per_target(revision) + best_per_target(revision, tolerance=ToleranceClass.INT8)
+    unique = {build.pk: build for build in builds}.values()
+    return sorted(unique, key=lambda build: (build.target.slug, -build.ratio))
 
 
 def _frame(

@@ -55,9 +55,11 @@ def tensors(specs: list[dict[str, Any]] | None) -> str:
 
 @register.filter
 def options(candidate: dict[str, Any]) -> str:
-    """A candidate's options -> ``threads=all, precision=int8-static``."""
-    chosen = candidate.get("options", {})
-    return ", ".join(f"{name}={value}" for name, value in sorted(chosen.items())) or "defaults"
+    """A candidate's options -> ``precision=int8-static, threads=all``."""
+    chosen = dict(candidate.get("options", {}))
+    if chosen.pop("default", False):
+        return "nothing set"
+    return ", ".join(f"{name}={value}" for name, value in sorted(chosen.items())) or "nothing set"
 
 
 @register.filter

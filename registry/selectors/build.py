@@ -140,12 +140,12 @@ def best_builds(graphs: Collection[int]) -> set[int]:
     return best
 
 
-def best_per_target(revision: Revision) -> list[Build]:
-    """The best float32-exact build for each target, by target."""
-    exact = builds_of(revision).filter(tolerance=ToleranceClass.EXACT)
+def best_per_target(revision: Revision, *, tolerance: str = ToleranceClass.EXACT) -> list[Build]:
+    """The best build within ``tolerance`` for each target, by target."""
     by_target: dict[str, list[Build]] = {}
-    for build in exact:
-        by_target.setdefault(build.target.slug, []).append(build)
+    for build in builds_of(revision):
+        if tolerance in _accepting(build.tolerance):
+            by_target.setdefault(build.target.slug, []).append(build)
     return [best for builds in by_target.values() if (best := best_of(builds))]
 
 
