@@ -21,6 +21,7 @@ from django.conf import settings
 
 from workers.app import app
 from workers.jobs.device import register, report
+from workers.jobs.workspace import sweep
 
 # In a container everything runs as root. What Celery fears there is pickles; we take JSON only.
 warnings.filterwarnings("ignore", category=SecurityWarning)
@@ -36,6 +37,7 @@ def main() -> None:
         Path(app.conf.beat_schedule_filename).parent.mkdir(parents=True, exist_ok=True)
         app.start(["--quiet", "beat", "--loglevel", arguments.log_level, "--pidfile", ""])
         return
+    sweep()
     queue = _join_fleet() if arguments.role == "target" else "hub"
     app.worker_main(
         [

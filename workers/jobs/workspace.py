@@ -1,9 +1,10 @@
 """A private folder for one job: inputs copied in, everything removed afterwards."""
 
+import fcntl
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from django.conf import settings
@@ -12,20 +13,25 @@ from registry.selectors.blob import blob_path_of
 from registry.tickets import FileTicket
 from workers.engine.handover import remove
 
+_LOCK = ".lock"
+
 
 @contextmanager
 def workspace(name: str) -> Iterator[Path]:
-    """An empty folder under the data folder, gone when the block ends.
+    """A folder of the job's own under the data folder, gone when the block ends.
 
-    A killed worker leaves its folder behind; the next one sweeps it (:func:`sweep`).
+    A killed worker leaves its folder behind, but not the lock on it: the next :func:`sweep` takes
+    the lock and the folder away.
     """
     root = _root()
     root.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=root))
-    try:
-        yield folder
-    finally:
-        remove(folder)
+    with (folder / _LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            yield folder
+        finally:
+            remove(folder)
 
 
 def fetch(files: Iterable[FileTicket], folder: Path) -> None:
@@ -42,8 +48,15 @@ def fetch(files: Iterable[FileTicket], folder: Path) -> None:
 
 
 def sweep() -> None:
-    """Remove what killed workers of this machine left; call when none is running."""
-    remove(_root())
+    """Remove what killed workers left. Safe beside workers at work: theirs are locked."""
+    root = _root()
+    if not root.is_dir():
+        return
+    for folder in root.iterdir():
+        # A folder without a lock is being made in this moment.
+        with suppress(FileNotFoundError, BlockingIOError), (folder / _LOCK).open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove(folder)
 
 
 def _root() -> Path:
