@@ -46,14 +46,6 @@ def speedup(ratio: float | None) -> str:
 
 
 @register.filter
-def tensors(specs: list[dict[str, Any]] | None) -> str:
-    """Inputs or outputs of a signature -> ``float32[N,3,224,224]``."""
-    return ", ".join(
-        f"{spec['dtype']}[{','.join(str(size) for size in spec['shape'])}]" for spec in specs or []
-    )
-
-
-@register.filter
 def options(candidate: dict[str, Any]) -> str:
     """A candidate's options -> ``precision=int8-static, threads=all``."""
     chosen = dict(candidate.get("options", {}))

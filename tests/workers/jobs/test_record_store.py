@@ -1,5 +1,7 @@
 """The engine's trials as rows, and back."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,9 +19,11 @@ from workers.engine.types import (
     Deviation,
     Interval,
     Measurement,
+    Prior,
     Trial,
 )
 from workers.jobs.record_store import RegistryStore
+from workers.testing.store_contract import StoreContract
 
 pytestmark = pytest.mark.django_db
 
@@ -108,3 +112,21 @@ def test_nothing_is_claimed_for_another_target() -> None:
     shopfloor.floor().tune()
     _, device = shopfloor.make_machine("arm64-generic", name="other")
     assert job_claim(device_name=device.name, kinds=[JobKind.TUNE], target="arm64-generic") is None
+
+
+class TestRegistryStore(StoreContract):
+    """The contract every store of the engine keeps."""
+
+    @pytest.fixture(autouse=True)
+    def _floor(self, db: None) -> None:  # noqa: ARG002
+        self.floor = shopfloor.floor()
+        self.floor.tune()
+        self.ticket = self.floor.claim()
+
+    def make(self, history: Sequence[Prior] = ()) -> RegistryStore:
+        if history:
+            earlier = store(shopfloor.floor("bob/earlier"))
+            for number, prior in enumerate(history):
+                found = measured(number, ratio=prior.ratio)
+                earlier.add(replace(found, candidate=prior.candidate))
+        return RegistryStore(self.ticket, KEY)
