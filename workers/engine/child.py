@@ -26,7 +26,7 @@ from typing import Any, Self, cast, get_args
 
 from workers.engine import wire
 from workers.engine.errors import CandidateFailed
-from workers.engine.process import cpu_seconds, kill, start, verdict
+from workers.engine.process import cpu_seconds, kill, peak_bytes_here, start, verdict
 from workers.engine.pump import Pump
 from workers.engine.sandbox import LEVELS
 from workers.engine.types import Limits, Outcome
@@ -63,6 +63,7 @@ class Child:
         self._readable = [path.resolve() for path in readable]
         (self._workspace / "tmp").mkdir(exist_ok=True)
         self._process: subprocess.Popen[bytes] | None = None
+        self._inherited_bytes = peak_bytes_here()
         hello = {
             "worker_pid": os.getpid(),
             "limits": asdict(limits),
@@ -150,6 +151,9 @@ class Child:
         process, self._process = self._process, None
         assert process is not None  # noqa: S101
         status, peak_bytes = kill(process, grace_s=0.0 if failure else 5.0)
+        if peak_bytes <= self._inherited_bytes:
+            # That is what the worker held when it started the child; of the child it says nothing.
+            peak_bytes = 0
         printed = self._tail.decode(errors="replace").strip()
         failure = failure or verdict(status, peak_bytes, printed, self._limits)
         detail = self._presentable(f"{failure}\n{printed}".strip())

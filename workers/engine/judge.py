@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from math import inf
 
 from workers.engine.errors import BaselineFailed, CandidateFailed, RigFailed, WrongOutput
 from workers.engine.measure import Rounds, Rule, measure_into
@@ -76,7 +77,9 @@ def attempt(rig: Rig, number: int, proposal: Proposal, bar: Callable[[Tolerance]
     build = rig.device.build(candidate.backend, candidate.options)
     found = _Findings(build.outcome, build.detail)
     if build.outcome == "measured":
-        _judge(rig, candidate, build, bar(build.tolerance), found)
+        # The baseline beside itself is no competitor: noise must not prune it.
+        hopeless_above = inf if candidate == rig.baseline else bar(build.tolerance)
+        _judge(rig, candidate, build, hopeless_above, found)
     return Trial(
         number=number,
         candidate=candidate,

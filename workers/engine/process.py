@@ -1,6 +1,7 @@
 """Starts a child process, ends it, and says what its end means."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -49,6 +50,12 @@ def start(workspace: Path) -> subprocess.Popen[bytes]:
     return process
 
 
+def peak_bytes_here() -> int:
+    """Peak memory of this process. A child it starts now will never show less: Linux counts what
+    was held before ``exec`` too (``setmax_mm_hiwater_rss``)."""
+    return _bytes(resource.getrusage(resource.RUSAGE_SELF))
+
+
 def kill(process: subprocess.Popen[bytes], grace_s: float = 0.0) -> tuple[int, int]:
     """Kill the process and its group; returns its exit status and its peak memory in bytes.
 
@@ -66,7 +73,11 @@ def kill(process: subprocess.Popen[bytes], grace_s: float = 0.0) -> tuple[int, i
     for pipe in (process.stdin, process.stdout, process.stderr):
         assert pipe is not None  # noqa: S101
         pipe.close()
-    return process.returncode, used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return process.returncode, _bytes(used)
+
+
+def _bytes(used: resource.struct_rusage) -> int:
+    return used.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def _is_dead(pid: int) -> bool:

@@ -1,11 +1,9 @@
 """Inspection: reads a revision's files in a limited child process and keeps what they say."""
 
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 
-from registry import tickets
 from registry.errors import Invalid
 from registry.selectors.mlmodel import mlmodel_get
 from registry.selectors.revision import revision_get
@@ -40,8 +38,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
             "workers.inspection.inspect:inspect",
             limits=Limits(wall_s=_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES),
             workspace=scratch,
-            # Facts are handed over as tickets, which the child must be able to import.
-            readable=[inputs, Path(tickets.__file__).parent],
+            readable=[inputs],
             folder=str(inputs),
         )
     if error := found.get("error"):

@@ -19,7 +19,7 @@ from workers.engine.types import Limits, TensorSpec
 
 TESTS = Path(__file__).parents[2]
 FUNCTIONS = "tests.workers.engine.child_functions"
-LIMITS = Limits(wall_s=60, memory_bytes=2**30, file_bytes=2**24)
+LIMITS = Limits(wall_s=60, memory_bytes=2**31, file_bytes=2**24)
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_an_exception_is_classed_and_the_child_goes_on(
         ("abort", {}, "crash", "signal", "the reason"),
         ("exit_quietly", {}, "crash", "exit", "status 0"),
         ("kill_itself", {"number": 9}, "infrastructure", "memory", "machine ran out of memory"),
-        ("kill_itself", {"number": 9, "holding": 2**29}, "crash", "memory", "for its memory"),
+        ("kill_itself", {"number": 9, "holding": 5 * 2**28}, "crash", "memory", "for its memory"),
         ("kill_itself", {"number": int(signal.SIGTERM)}, "infrastructure", "signal", "SIGTERM"),
         ("kill_itself", {"number": int(signal.SIGXCPU)}, "timeout", "cpu-time", "processor"),
     ],
