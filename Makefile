@@ -23,7 +23,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: $(VENV)/bin/python pyproject.toml client/pyproject.toml constraints.txt
-	@echo "==> installing the hub and its client (about 400 MB once)"
+	@echo "==> installing the hub and its client: some minutes, once"
 	$(PIP) --editable './client[onnxruntime]' --editable '.[demo]'
 	@touch $@
 
