@@ -8,20 +8,25 @@ for free. What sends the bytes, fastest first:
 3. this process, block by block.
 """
 
+import logging
 import re
 from pathlib import PurePosixPath
 from typing import BinaryIO
 from urllib.parse import quote
 
 from django.conf import settings
+from django.db import OperationalError
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 
 from registry.selectors.blob import blob_open, blob_path
+from registry.services.mlmodel import mlmodel_downloaded
 from registry.states import Visibility
 from registry.tables import Blob, BuildFile, File, MLModel
+
+logger = logging.getLogger(__name__)
 
 # DANGER: files come from strangers and are served from the hub's own origin. Only types that
 # cannot run script are named; everything else is a download of unknown type.
@@ -131,6 +136,15 @@ def starts_download(request: HttpRequest) -> bool:
         return False
     asked = request.headers.get("Range", "")
     return not asked or asked.startswith("bytes=0-")
+
+
+def count_download(mlmodel: MLModel) -> None:
+    """Count one fetch of a model's main file: a revision's largest, or what a build opens."""
+    try:
+        mlmodel_downloaded(mlmodel=mlmodel)
+    except OperationalError:
+        # A database too busy to count is no reason to withhold the bytes.
+        logger.warning("a download of %s was not counted", mlmodel.pk, exc_info=True)
 
 
 def requested_range(request: HttpRequest, etag: str, size: int) -> tuple[int, int] | None:

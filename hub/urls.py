@@ -3,11 +3,14 @@
 from django.urls import include, path
 
 from hub import health
+from hub.hf import urls as hf
 
 urlpatterns = [
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
+    path("api/", include(hf.api)),
     path("api/", include("hub.api.urls")),
+    path("", include(hf.top)),
     # Last: its namespaces match almost anything.
     path("", include("hub.pages.urls")),
 ]

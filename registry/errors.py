@@ -4,7 +4,7 @@
 
     RegistryError
     ├── Unauthenticated     not_authenticated token_invalid token_expired token_revoked
-    ├── Forbidden           permission_denied scope_missing
+    ├── Forbidden           permission_denied scope_missing access_gated quota_exceeded
     ├── NotFound            <noun>_not_found
     ├── Conflict            model_exists namespace_taken ref_exists stale_parent lease_lost ...
     ├── Invalid             invalid_name invalid_path invalid_card license_missing ...
@@ -78,9 +78,17 @@ CODES: dict[str, str] = {
     "token_revoked": "Token revoked",
     "permission_denied": "Not allowed",
     "scope_missing": "Token lacks a scope",
+    "access_gated": "Access must be asked for",
+    "quota_exceeded": "Storage quota used up",
     # what is not there
     "namespace_not_found": "No such namespace",
     "model_not_found": "No such model",
+    "dataset_not_found": "No such dataset",
+    "discussion_not_found": "No such discussion",
+    "comment_not_found": "No such comment",
+    "request_not_found": "No such access request",
+    "webhook_not_found": "No such webhook",
+    "xorb_not_found": "No such xorb",
     "revision_not_found": "No such revision",
     "file_not_found": "No such file",
     "blob_not_found": "No such blob",
@@ -97,6 +105,10 @@ CODES: dict[str, str] = {
     # what got in the way
     "namespace_taken": "Name taken",
     "model_exists": "Model exists",
+    "dataset_exists": "Dataset exists",
+    "request_handled": "Access request handled already",
+    "discussion_closed": "Discussion closed",
+    "merge_conflict": "Changes conflict",
     "ref_exists": "Branch or tag exists",
     "last_admin": "Only admin",
     "stale_parent": "Branch moved on",
@@ -120,6 +132,9 @@ CODES: dict[str, str] = {
     "invalid_signature": "Invalid tensor signature",
     "invalid_ref": "Invalid branch or tag name",
     "invalid_record": "Invalid record",
+    "invalid_xorb": "Invalid xorb",
+    "invalid_shard": "Invalid shard",
+    "invalid_url": "Invalid address",
     "invalid_cursor": "Invalid page cursor",
     "invalid_target": "Invalid target",
     "method_not_allowed": "Method not allowed",

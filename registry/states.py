@@ -12,6 +12,60 @@ class Visibility(TextChoices):
     PRIVATE = "private"
 
 
+class RepositoryKind(TextChoices):
+    """What a line of revisions is of. Only models are inspected, tuned and built."""
+
+    MODEL = "model"
+    DATASET = "dataset"
+
+
+class Gate(TextChoices):
+    """Who may fetch the files of something all may see: everybody, everybody who asked, or those
+    whose request an owner accepted. The Hugging Face Hub's words."""
+
+    OPEN = "open"
+    AUTO = "auto"
+    MANUAL = "manual"
+
+
+class RequestState(TextChoices):
+    """The automaton of a request for access; an owner may change their mind."""
+
+    PENDING = "pending"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+
+
+class DiscussionState(TextChoices):
+    """The automaton of a discussion; only a pull request can be a draft or be merged.
+
+    ``draft`` -> ``open`` ; ``open`` | ``draft`` -> ``closed`` -> ``open`` ;
+    ``open`` | ``draft`` -> ``merged``, which is final.
+    """
+
+    DRAFT = "draft"
+    OPEN = "open"
+    CLOSED = "closed"
+    MERGED = "merged"
+
+
+class EventKind(TextChoices):
+    """What happened in a discussion, in the words of the Hugging Face protocol."""
+
+    COMMENT = "comment"
+    STATUS = "status-change"
+    TITLE = "title-change"
+    COMMIT = "commit"
+
+
+class DeliveryState(TextChoices):
+    """The automaton of a webhook's delivery: ``waiting`` until it is taken or given up."""
+
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+
+
 class NamespaceKind(TextChoices):
     USER = "user"
     ORGANISATION = "organisation"
@@ -34,7 +88,10 @@ class Scope(TextChoices):
 
 
 class RefKind(TextChoices):
+    """``refs/heads/<name>``, ``refs/tags/<name>`` and ``refs/pr/<number>``."""
+
     BRANCH = "branch"
+    PULL = "pull"
     TAG = "tag"
 
 

@@ -208,7 +208,9 @@ CODES: dict[str, type[HubError]] = {
     **dict.fromkeys(
         ("not_authenticated", "token_invalid", "token_expired", "token_revoked"), Unauthenticated
     ),
-    **dict.fromkeys(("permission_denied", "scope_missing"), Forbidden),
+    **dict.fromkeys(
+        ("permission_denied", "scope_missing", "access_gated", "quota_exceeded"), Forbidden
+    ),
     "model_not_found": ModelNotFound,
     "revision_not_found": RevisionNotFound,
     **dict.fromkeys(
@@ -226,6 +228,12 @@ CODES: dict[str, type[HubError]] = {
             "token_not_found",
             "user_not_found",
             "page_not_found",
+            "dataset_not_found",
+            "discussion_not_found",
+            "comment_not_found",
+            "request_not_found",
+            "webhook_not_found",
+            "xorb_not_found",
         ),
         NotFound,
     ),
@@ -240,6 +248,10 @@ CODES: dict[str, type[HubError]] = {
             "already_ended",
             "record_exists",
             "last_admin",
+            "dataset_exists",
+            "request_handled",
+            "discussion_closed",
+            "merge_conflict",
         ),
         Conflict,
     ),
@@ -265,6 +277,9 @@ CODES: dict[str, type[HubError]] = {
             "method_not_allowed",
             "unsupported_media_type",
             "not_acceptable",
+            "invalid_xorb",
+            "invalid_shard",
+            "invalid_url",
         ),
         Invalid,
     ),

@@ -1,4 +1,4 @@
-"""Refusals as ``application/problem+json`` (RFC 9457). The only place that knows HTTP statuses.
+"""Refusals as ``application/problem+json`` (RFC 9457).
 
 ::
 
@@ -22,34 +22,14 @@ from django.http import Http404, UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from registry.errors import (
-    CODES,
-    Conflict,
-    Forbidden,
-    Invalid,
-    NotFound,
-    RegistryError,
-    TooLarge,
-    Unauthenticated,
-    Unavailable,
-)
+from hub.statuses import status_of
+from registry.errors import CODES, RegistryError, TooLarge
 
 logger = logging.getLogger(__name__)
 
 CONTENT_TYPE = "application/problem+json"
 _REQUEST_ID = re.compile(r"[0-9A-Za-z-]{8,64}")
 REALM = 'Bearer realm="HPCFair"'
-
-#: What the domain can refuse.
-STATUSES: dict[type[RegistryError], int] = {
-    Unauthenticated: 401,
-    Forbidden: 403,
-    NotFound: 404,
-    Conflict: 409,
-    Invalid: 400,
-    TooLarge: 413,
-    Unavailable: 503,
-}
 
 #: What the framework can refuse: code and hint.
 FRAMEWORK: dict[type[exceptions.APIException], tuple[str, str]] = {
@@ -125,11 +105,6 @@ def body_too_large(limit: int) -> TooLarge:
         f"The body is larger than the {limit} bytes this address takes.",
         "Files go to PUT /api/v1/blobs/{sha256}, each on its own; JSON bodies stay small.",
     )
-
-
-def status_of(error: RegistryError) -> int:
-    """The HTTP status of a refusal, decided by its class."""
-    return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
 
 
 def _refusal(error: RegistryError) -> Response:

@@ -18,10 +18,13 @@ from rest_framework import serializers
 
 from hub.api import errors
 from registry.errors import CODES
+from registry.states import RefKind
 
 Shape = TypeVar("Shape", bound=type[serializers.Serializer[Any]])
 
 PROBLEM_CODES = list(CODES.items())
+#: A pull request's line is named by its number, and by the Hugging Face protocol alone.
+REF_KINDS = [(kind.value, kind.label) for kind in (RefKind.BRANCH, RefKind.TAG)]
 
 PATH_PARAMETERS = {
     "namespace": "A person's or an organisation's name; upper and lower case are the same.",

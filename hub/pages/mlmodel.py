@@ -13,7 +13,7 @@ from hub.pages.errors import page
 from hub.pages.paging import newest_first
 from registry.errors import RegistryError
 from registry.selectors import job as job_selector
-from registry.selectors.access import may, readable_records
+from registry.selectors.access import may, readable_records, require_fetch
 from registry.selectors.account import namespaces_of
 from registry.selectors.build import best_per_target, builds_of
 from registry.selectors.graph import graph_of
@@ -66,6 +66,7 @@ def file(
     """One file: its identity, and its content where that is text."""
     _, found, context = _frame(request, namespace, name, tab="files", rev=revision)
     row = file_get(found, path)
+    require_fetch(request.user, found.mlmodel)
     text = text_of(found, path, most_bytes=_PREVIEW_BYTES) if path.endswith(_TEXT) else None
     context |= {"file": row, "text": text}
     return render(request, "mlmodel/file.html", context)
@@ -77,6 +78,7 @@ def raw(
 ) -> HttpResponseBase:
     """The bytes of one file."""
     mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
+    require_fetch(request.user, mlmodel)
     row = file_get(revision_get(mlmodel, revision), path)
     return served.file_response(request, row)
 

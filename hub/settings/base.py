@@ -153,7 +153,7 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "AccessEnum": "registry.states.Scope",  # also roles, which have the same values
         "NamespaceKindEnum": "registry.states.NamespaceKind",
-        "RefKindEnum": "registry.states.RefKind",
+        "RefKindEnum": "hub.api.schema.REF_KINDS",
         "JobKindEnum": "registry.states.JobKind",
         "JobStateEnum": "registry.states.JobState",
         "ProblemCodeEnum": "hub.api.schema.PROBLEM_CODES",

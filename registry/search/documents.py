@@ -14,7 +14,7 @@ from registry.search import fit
 from registry.search import signature as signatures
 from registry.search.parser import fold
 from registry.search.schema import spellings, term
-from registry.states import RefKind, Visibility
+from registry.states import RefKind, RepositoryKind, Visibility
 from registry.storage import blob_store
 from registry.tables import Build, File, Graph, MLModel, Ref
 
@@ -57,7 +57,8 @@ def reader_hub() -> str:
 
 
 def _rows() -> QuerySet[MLModel]:
-    return MLModel.objects.select_related("namespace").prefetch_related("tags").order_by("pk")
+    rows = MLModel.objects.filter(kind=RepositoryKind.MODEL)
+    return rows.select_related("namespace").prefetch_related("tags").order_by("pk")
 
 
 def _documents(mlmodels: list[MLModel]) -> Iterator[Document]:

@@ -2,6 +2,8 @@
 
 - A public MLModel is readable by everybody, a private one by the members of its namespace; what
   hangs on it (revisions, jobs, builds, records...) is as readable as it is.
+- Files behind a gate are for members and for those whose request was accepted; that they are
+  there, and what the card says, is for everybody who may read.
 - A member may do what their :class:`registry.states.Role` says.
 - A token may do what its owner may, cut down to its scope and, where it names one, to its
   namespace. Authentication leaves it in ``user.token``; a browser's session has none.
@@ -14,8 +16,9 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model, Q, QuerySet
 
 from registry.errors import Forbidden, Unauthenticated
-from registry.states import Role, Scope, Visibility
+from registry.states import Gate, RepositoryKind, RequestState, Role, Scope, Visibility
 from registry.tables import (
+    AccessRequest,
     Build,
     Graph,
     Job,
@@ -38,7 +41,12 @@ _SCOPES = list(Scope)
 
 
 def readable_mlmodels(actor: Actor) -> QuerySet[MLModel]:
-    """The MLModels ``actor`` may read."""
+    """The MLModels ``actor`` may read; data sets are none."""
+    return readable_repositories(actor).filter(kind=RepositoryKind.MODEL)
+
+
+def readable_repositories(actor: Actor) -> QuerySet[MLModel]:
+    """The MLModels and data sets ``actor`` may read."""
     if actor is None:
         return MLModel.objects.all()
     visible = Q(visibility=Visibility.PUBLIC)
@@ -48,8 +56,35 @@ def readable_mlmodels(actor: Actor) -> QuerySet[MLModel]:
     return MLModel.objects.filter(visible)
 
 
+def fetchable_repositories(actor: Actor) -> QuerySet[MLModel]:
+    """Those readable ones whose files ``actor`` may fetch, too."""
+    readable = readable_repositories(actor)
+    if actor is None:
+        return readable
+    allowed = Q(gate=Gate.OPEN)
+    user = person(actor)
+    if user is not None:
+        allowed |= Q(namespace__in=memberships(user).values("namespace"))
+        allowed |= Q(pk__in=_accepted(user).values("mlmodel"))
+    return readable.filter(allowed)
+
+
+def require_fetch(actor: Actor, mlmodel: MLModel) -> None:
+    """Refuse unless ``actor`` may fetch the files of ``mlmodel``, which they may read.
+
+    Raises:
+        Unauthenticated, Forbidden: ``access_gated``.
+    """
+    if mlmodel.gate == Gate.OPEN or fetchable_repositories(actor).filter(pk=mlmodel.pk).exists():
+        return
+    detail = f"The files of {mlmodel.full_name} are for people whose request was accepted."
+    if person(actor) is None:
+        raise Unauthenticated("access_gated", detail, "Sign in, and ask for access on its page.")
+    raise Forbidden("access_gated", detail, "Ask for access on its page.")
+
+
 def readable_revisions(actor: Actor) -> QuerySet[Revision]:
-    """The revisions of readable MLModels."""
+    """The revisions of readable MLModels and data sets."""
     return _within(Revision.objects.all(), "mlmodel", actor)
 
 
@@ -152,6 +187,14 @@ def memberships(user: User) -> QuerySet[Membership]:
     return rows
 
 
+def _accepted(user: User) -> QuerySet[AccessRequest]:
+    """The requests of ``user`` that were accepted, as far as their token reaches."""
+    rows = AccessRequest.objects.filter(user=user, state=RequestState.ACCEPTED)
+    if user.token is not None and user.token.namespace_id is not None:
+        rows = rows.filter(mlmodel__namespace=user.token.namespace_id)
+    return rows
+
+
 def _within(rows: QuerySet[Row], path: str, actor: Actor) -> QuerySet[Row]:
     """Those of ``rows`` whose MLModel, found along ``path``, may be read."""
-    return rows if actor is None else rows.filter(**{f"{path}__in": readable_mlmodels(actor)})
+    return rows if actor is None else rows.filter(**{f"{path}__in": readable_repositories(actor)})

@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from registry.errors import NotFound
 from registry.ids import SHA256_RE
-from registry.selectors.access import Actor, person, readable_builds, readable_mlmodels
+from registry.selectors.access import Actor, fetchable_repositories, person
 from registry.storage import blob_store
 from registry.tables import Blob, BuildFile, File, Upload
 
@@ -74,22 +74,18 @@ def blob_path_of(sha256: str) -> Path:
 
 
 def _proven(actor: Actor, sha256s: list[str]) -> set[str]:
-    """Digests the actor uploaded, or can read in some revision or build."""
+    """Digests the actor uploaded, or can fetch from some revision or build."""
     user = person(actor)
     proven: set[str] = set()
     if user is not None:
         proven.update(
             Upload.objects.filter(user=user, blob__in=sha256s).values_list("blob_id", flat=True)
         )
-    readable = readable_mlmodels(actor)
-    proven.update(
-        File.objects.filter(blob__in=sha256s, revision__mlmodel__in=readable).values_list(
-            "blob_id", flat=True
-        )
+    fetchable = fetchable_repositories(actor)
+    files = File.objects.filter(blob__in=sha256s, revision__mlmodel__in=fetchable)
+    proven.update(files.values_list("blob_id", flat=True))
+    builds = BuildFile.objects.filter(
+        blob__in=sha256s, build__graph__revision__mlmodel__in=fetchable
     )
-    proven.update(
-        BuildFile.objects.filter(blob__in=sha256s, build__in=readable_builds(actor)).values_list(
-            "blob_id", flat=True
-        )
-    )
+    proven.update(builds.values_list("blob_id", flat=True))
     return proven

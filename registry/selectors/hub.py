@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from registry.selectors.access import Actor, readable_builds
-from registry.states import ToleranceClass, TrialOutcome, Verdict, Visibility
+from registry.states import RepositoryKind, ToleranceClass, TrialOutcome, Verdict, Visibility
 from registry.tables import Build, MLModel, Record, Target, Trial
 
 
@@ -22,7 +22,9 @@ class Figures:
 def figures() -> Figures:
     """Counts of public models and of all that was tried and measured."""
     return Figures(
-        mlmodels=MLModel.objects.filter(visibility=Visibility.PUBLIC).count(),
+        mlmodels=MLModel.objects.filter(
+            kind=RepositoryKind.MODEL, visibility=Visibility.PUBLIC
+        ).count(),
         targets=Target.objects.filter(enabled=True).count(),
         trials=Trial.objects.filter(outcome=TrialOutcome.MEASURED).count(),
         records=Record.objects.count(),

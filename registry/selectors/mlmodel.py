@@ -1,9 +1,14 @@
-"""Reads of MLModels."""
+"""Reads of MLModels and data sets."""
+
+from django.db.models.functions import Lower
+from django.db.models.lookups import Exact
 
 from registry.errors import NotFound
-from registry.selectors.access import Actor, readable_mlmodels
+from registry.ids import NAME_RE
+from registry.selectors.access import Actor, readable_repositories
 from registry.selectors.account import named
-from registry.tables import MLModel, Namespace
+from registry.states import RepositoryKind
+from registry.tables import FormerName, MLModel, Namespace
 
 
 def mlmodel_get(actor: Actor, full_name: str) -> MLModel:
@@ -12,17 +17,45 @@ def mlmodel_get(actor: Actor, full_name: str) -> MLModel:
     Raises:
         NotFound: ``model_not_found``; one the actor may not read gets the very same answer.
     """
+    return repository_get(actor, RepositoryKind.MODEL, full_name)
+
+
+def repository_get(actor: Actor, kind: RepositoryKind, full_name: str) -> MLModel:
+    """The MLModel or data set ``namespace/name``, in any case.
+
+    Raises:
+        NotFound: ``model_not_found`` or ``dataset_not_found``; one the actor may not read gets
+            the very same answer.
+    """
     namespace, _, name = full_name.partition("/")
     mlmodel = (
-        named(readable_mlmodels(actor), name)
+        named(readable_repositories(actor).filter(kind=kind), name)
         .filter(namespace__in=named(Namespace.objects.all(), namespace))
         .select_related("namespace")
         .first()
     )
     if mlmodel is None:
         raise NotFound(
-            "model_not_found",
-            f"There is no model {full_name[:200]!r}, or you may not read it.",
+            f"{kind.value}_not_found",
+            f"There is no {kind.value} {full_name[:200]!r}, or you may not read it.",
             "Check the name; sign in if it is private.",
         )
     return mlmodel
+
+
+def repository_moved(actor: Actor, kind: RepositoryKind, full_name: str) -> MLModel | None:
+    """What was moved away from ``namespace/name`` and may be read; ``None`` if nothing was."""
+    namespace, _, name = full_name.partition("/")
+    if not (NAME_RE.fullmatch(namespace) and NAME_RE.fullmatch(name)):
+        return None
+    former = FormerName.objects.filter(
+        Exact(Lower("namespace"), namespace.lower()),
+        Exact(Lower("name"), name.lower()),
+        kind=kind,
+    )
+    return (
+        readable_repositories(actor)
+        .filter(pk__in=former.values("mlmodel"))
+        .select_related("namespace")
+        .first()
+    )

@@ -14,7 +14,11 @@ from registry.validation.card import MAX_CARD_BYTES, body_of
 from registry.validation.texts import unseen
 
 _SHORT_OID_RE = re.compile(r"[0-9a-f]{7,39}")
-_KIND_OF_PREFIX = {"refs/heads/": RefKind.BRANCH, "refs/tags/": RefKind.TAG}
+_KIND_OF_PREFIX = {
+    "refs/heads/": RefKind.BRANCH,
+    "refs/tags/": RefKind.TAG,
+    "refs/pr/": RefKind.PULL,
+}
 
 
 def revision_get(mlmodel: MLModel, rev: str | None = None) -> Revision:
@@ -23,7 +27,8 @@ def revision_get(mlmodel: MLModel, rev: str | None = None) -> Revision:
     Args:
         mlmodel: One the asker may read.
         rev: A branch, else a tag, else a revision id or at least 7 digits of one that begin no
-            other; ``None`` for the default branch. ``refs/heads/`` and ``refs/tags/`` narrow.
+            other; ``None`` for the default branch. ``refs/heads/`` and ``refs/tags/`` narrow;
+            ``refs/pr/<number>`` is a pull request's line.
 
     Raises:
         NotFound: ``revision_not_found``.
@@ -85,17 +90,26 @@ def readme_of(revision: Revision) -> str:
 
 def refs_of(mlmodel: MLModel) -> QuerySet[Ref]:
     """Its branches, then its tags, by name, with their revisions."""
-    return mlmodel.refs.select_related("revision").order_by("kind", "name")
+    rows = mlmodel.refs.exclude(kind=RefKind.PULL)
+    return rows.select_related("revision").order_by("kind", "name")
+
+
+def pulls_of(mlmodel: MLModel) -> QuerySet[Ref]:
+    """The lines of its pull requests, with their revisions."""
+    return mlmodel.refs.filter(kind=RefKind.PULL).select_related("revision").order_by("pk")
 
 
 def branch_get(mlmodel: MLModel, name: str) -> Ref:
-    """The branch of that name, with its revision.
+    """The branch of that name, or the pull request's line ``refs/pr/<number>``, with its revision.
 
     Raises:
         NotFound: ``revision_not_found``.
     """
-    rows = mlmodel.refs.select_related("revision").filter(kind=RefKind.BRANCH)
-    ref = rows.filter(name=name).first() if name.isprintable() else None
+    kind, short = RefKind.BRANCH, name.removeprefix("refs/heads/")
+    if name.startswith("refs/pr/"):
+        kind, short = RefKind.PULL, name.removeprefix("refs/pr/")
+    rows = mlmodel.refs.select_related("revision").filter(kind=kind)
+    ref = rows.filter(name=short).first() if short.isprintable() else None
     if ref is None:
         raise NotFound(
             "revision_not_found",

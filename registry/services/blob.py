@@ -10,6 +10,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import transaction
+from django.utils import timezone
 
 from registry import storage
 from registry.selectors.access import Actor, require_scope
@@ -46,7 +47,11 @@ def blob_store(
     with transaction.atomic():
         blob, _ = Blob.objects.get_or_create(
             sha256=stored.sha256,
-            defaults={"size_bytes": stored.size_bytes, "git_oid": stored.git_oid},
+            defaults={
+                "size_bytes": stored.size_bytes,
+                "git_oid": stored.git_oid,
+                "used_at": timezone.now(),
+            },
         )
         if user is not None:
             Upload.objects.get_or_create(user=user, blob=blob)

@@ -63,7 +63,14 @@ def revision_write(
 def _add_files(revision: Revision, entries: dict[str, Entry]) -> None:
     File.objects.bulk_create(
         [
-            File(revision=revision, path=path, blob=e.blob, oid=e.oid, is_lfs=e.is_lfs)
+            File(
+                revision=revision,
+                path=path,
+                blob=e.blob,
+                oid=e.oid,
+                is_lfs=e.is_lfs,
+                changed_in_id=e.changed_in or revision.pk,
+            )
             for path, e in entries.items()
         ],
         batch_size=1000,

@@ -13,14 +13,19 @@ from registry.services.blob import blob_store_bytes
 from registry.services.card import card_of, describe
 from registry.services.revision import commit_first
 from registry.services.snapshot import entries_of
-from registry.states import Role, Visibility
+from registry.states import RepositoryKind, Role, Visibility
 from registry.tables import Job, MLModel, OutboxEntry
 from registry.validation.attributes import DEFAULT
 from registry.validation.names import check_name
 
 
 def mlmodel_create(
-    *, actor: Actor, namespace: str, name: str, visibility: Visibility | str = Visibility.PUBLIC
+    *,
+    actor: Actor,
+    namespace: str,
+    name: str,
+    visibility: Visibility | str = Visibility.PUBLIC,
+    kind: RepositoryKind = RepositoryKind.MODEL,
 ) -> MLModel:
     """Make ``namespace/name`` with a first revision that holds only ``.gitattributes``.
 
@@ -28,17 +33,18 @@ def mlmodel_create(
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
         NotFound: ``namespace_not_found``.
         Invalid: ``invalid_name`` or ``invalid_request``.
-        Conflict: ``model_exists``.
+        Conflict: ``model_exists`` or ``dataset_exists``.
     """
     owner = namespace_get(actor, namespace)
     require(actor, role=Role.WRITE, namespace=owner)
-    check_name(name)
+    check_name(name, what=kind.value)
     visibility = _check_visibility(visibility)
     # Before the transaction: it waits for the disk, and nobody should wait for it.
     attributes = blob_store_bytes(actor=None, data=DEFAULT)
     try:
         with transaction.atomic():
             mlmodel = MLModel.objects.create(
+                kind=kind,
                 namespace=owner,
                 name=name,
                 visibility=visibility,
@@ -49,7 +55,7 @@ def mlmodel_create(
             _changed(actor, mlmodel, "mlmodel.create", {"visibility": visibility.value})
     except IntegrityError:
         raise Conflict(
-            "model_exists",
+            f"{kind.value}_exists",
             f"{owner.name}/{name} exists already.",
             "Commit to it, or choose another name; case does not count.",
         ) from None

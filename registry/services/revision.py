@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from registry.errors import Conflict, Forbidden, Invalid, NotFound
-from registry.selectors.access import Actor, require
+from registry.selectors.access import Actor, require, require_scope
 from registry.selectors.revision import branch_get
 from registry.services.audit import audit
 from registry.services.card import card_of, describe
@@ -28,7 +28,7 @@ from registry.services.snapshot import (
     entries_of,
     entry_for,
 )
-from registry.states import JobKind, RefKind, Role
+from registry.states import DiscussionState, JobKind, RefKind, RepositoryKind, Role, Scope
 from registry.tables import Blob, MLModel, OutboxEntry, Ref, Revision
 from registry.validation.attributes import lfs_rule
 from registry.validation.card import Card
@@ -63,9 +63,9 @@ def commit(
     """Make the next revision of a branch.
 
     Args:
-        actor: Needs the role ``write``.
+        actor: Needs the role ``write``; the author of a pull request may add to it without.
         mlmodel: What is changed.
-        branch: An existing branch.
+        branch: An existing branch, or ``refs/pr/<number>``.
         message: What was changed and why.
         operations: All of them, or none, take effect. Bytes must have been uploaded.
         parent_oid: The revision the actor built on (7 digits or more); if the branch has moved
@@ -75,11 +75,11 @@ def commit(
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
         NotFound: ``revision_not_found`` for the branch, ``file_not_found``.
-        Conflict: ``stale_parent`` or ``nothing_to_commit``.
+        Conflict: ``stale_parent``, ``nothing_to_commit`` or ``discussion_closed``.
         Invalid: ``invalid_path``, ``duplicate_path``, ``case_collision``, ``blob_missing``,
             ``invalid_card``, ``license_missing``, ``license_unknown``, ``invalid_request``.
     """
-    require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
+    _require_line(actor, mlmodel, branch)
     message = _check_message(message)
     check_operations(operations)
 
@@ -100,7 +100,7 @@ def commit(
             raise
     # Somebody was faster and we named no parent: once more, now holding the branch.
     with transaction.atomic():
-        _lock(mlmodel, branch)
+        _lock(branch_get(mlmodel, branch))
         return attempt()
 
 
@@ -189,13 +189,13 @@ def _append(
 ) -> Revision:
     """Write the revision and move the branch, unless it has moved on since ``head`` was read."""
     with transaction.atomic():
-        if _lock(mlmodel, head.name) != head.revision_id:
+        if _lock(head) != head.revision_id:
             raise _stale(head.name)
         revision = revision_write(actor, mlmodel, head.revision, message, entries, card)
         Ref.objects.filter(pk=head.pk).update(revision=revision)
         mlmodel.updated_at = timezone.now()
         mlmodel.save(update_fields=["updated_at"])
-        if head.name == mlmodel.default_branch:
+        if head.kind == RefKind.BRANCH and head.name == mlmodel.default_branch:
             describe(mlmodel, card)
         OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
         audit(
@@ -205,21 +205,43 @@ def _append(
             namespace=mlmodel.namespace.name,
             detail={"branch": head.name, "parent": head.revision.oid},
         )
-        if any(path.lower().endswith(".onnx") for path in entries):
+        if mlmodel.kind == RepositoryKind.MODEL and _has_network(entries):
             job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
     return revision
 
 
-def _lock(mlmodel: MLModel, branch: str) -> int:
-    """Hold the branch until the transaction ends; the key of its head.
+def _has_network(entries: dict[str, Entry]) -> bool:
+    return any(path.lower().endswith(".onnx") for path in entries)
+
+
+def _require_line(actor: Actor, mlmodel: MLModel, branch: str) -> None:
+    """Who may commit: to a branch whoever may write, to an open pull request its author too."""
+    if not branch.startswith("refs/pr/"):
+        require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
+        return
+    user = require_scope(actor, Scope.WRITE)
+    number = branch_get(mlmodel, branch).name
+    pull = mlmodel.discussions.get(num=number)
+    if user is not None and pull.author_id != user.pk:
+        require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
+    if pull.state in {DiscussionState.MERGED, DiscussionState.CLOSED}:
+        raise Conflict(
+            "discussion_closed",
+            f"Pull request {number} of {mlmodel.full_name} is {pull.state}.",
+            "Open a new one.",
+        )
+
+
+def _lock(head: Ref) -> int:
+    """Hold a branch until the transaction ends; the key of its newest revision.
 
     SQLite has no row locks and needs none: its transactions here begin as the only writer.
     """
-    rows = mlmodel.refs.select_for_update().filter(kind=RefKind.BRANCH, name=branch)
-    head = rows.values_list("revision_id", flat=True).first()
-    if head is None:
-        raise _stale(branch)
-    return head
+    rows = Ref.objects.select_for_update().filter(pk=head.pk)
+    revision = rows.values_list("revision_id", flat=True).first()
+    if revision is None:
+        raise _stale(head.name)
+    return revision
 
 
 def _check_parent(head: Revision, parent_oid: str | None) -> None:

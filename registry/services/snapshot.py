@@ -43,11 +43,15 @@ Operation: TypeAlias = Add | Copy | Delete
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What lies at a path: the bytes, and the git id under which the tree lists them."""
+    """What lies at a path: the bytes, and the git id under which the tree lists them.
+
+    ``changed_in`` is the key of the revision that put it there; ``None`` for the one being made.
+    """
 
     blob: Blob
     oid: str
     is_lfs: bool
+    changed_in: int | None = None
 
 
 def check_operations(operations: Sequence[Operation]) -> None:
@@ -65,7 +69,10 @@ def check_operations(operations: Sequence[Operation]) -> None:
 
 def entries_of(revision: Revision) -> dict[str, Entry]:
     """Path to entry for all files of ``revision``."""
-    return {file.path: Entry(file.blob, file.oid, file.is_lfs) for file in files_of(revision)}
+    return {
+        file.path: Entry(file.blob, file.oid, file.is_lfs, file.changed_in_id)
+        for file in files_of(revision)
+    }
 
 
 def apply(
@@ -94,7 +101,12 @@ def apply(
     if attributes is None and ".gitattributes" in after:
         attributes = after[".gitattributes"].blob
     is_large = lfs_rule(_read_attributes(attributes))
-    return after | {path: entry_for(path, blob, is_large) for path, blob in put.items()}
+    for path, blob in put.items():
+        entry = entry_for(path, blob, is_large)
+        known = before.get(path)
+        # Putting what lies there already changes nothing.
+        after[path] = known if known is not None and known.oid == entry.oid else entry
+    return after
 
 
 def entry_for(path: str, blob: Blob, is_large: Callable[[str, int], bool]) -> Entry:

@@ -8,26 +8,34 @@ from registry.tables.audit import AuditEntry
 from registry.tables.blob import Blob
 from registry.tables.build import Build, BuildFile
 from registry.tables.device import Device
+from registry.tables.discussion import Discussion, DiscussionEvent
 from registry.tables.graph import Graph
 from registry.tables.job import Job, JobEvent
-from registry.tables.mlmodel import MLModel, Tag
+from registry.tables.mlmodel import AccessRequest, FormerName, Like, MLModel, Tag
 from registry.tables.outbox import OutboxEntry
 from registry.tables.record import Record
 from registry.tables.revision import File, Ref, Revision
 from registry.tables.target import Target
 from registry.tables.trial import Trial
 from registry.tables.upload import Upload
+from registry.tables.webhook import Webhook, WebhookDelivery
+from registry.tables.xorb import XetFile, Xorb, XorbChunk, XorbRun, XorbUpload
 
 __all__ = [
+    "AccessRequest",
     "AuditEntry",
     "Blob",
     "Build",
     "BuildFile",
     "Device",
+    "Discussion",
+    "DiscussionEvent",
     "File",
+    "FormerName",
     "Graph",
     "Job",
     "JobEvent",
+    "Like",
     "MLModel",
     "Membership",
     "Namespace",
@@ -41,4 +49,11 @@ __all__ = [
     "Trial",
     "Upload",
     "User",
+    "Webhook",
+    "WebhookDelivery",
+    "XetFile",
+    "Xorb",
+    "XorbChunk",
+    "XorbRun",
+    "XorbUpload",
 ]

@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models.functions import Lower
 
 from registry.ids import uuid_column
-from registry.states import Visibility
+from registry.states import Gate, RepositoryKind, RequestState, Visibility
 from registry.tables.account import Namespace
 
 
@@ -14,9 +14,15 @@ class MLModel(models.Model):
 
     The columns from ``title`` to ``library`` repeat what the card of the default branch's newest
     revision says, so that lists need no parsing; ``services/revision.py`` writes them.
+
+    A data set is a row of another ``kind`` (ADR 0010): the same line of revisions, about which
+    nothing can be inspected, tuned or built. Where a kind matters, "MLModel" means that of models.
     """
 
     uuid = uuid_column()
+    kind = models.CharField(
+        max_length=8, choices=RepositoryKind.choices, default=RepositoryKind.MODEL
+    )
     namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="mlmodels")
     name = models.CharField(max_length=96)
     visibility = models.CharField(
@@ -30,6 +36,13 @@ class MLModel(models.Model):
     # Time of the last commit or setting change; orders the catalogue.
     updated_at = models.DateTimeField(db_index=True)
     downloads = models.BigIntegerField(default=0)
+    likes = models.BigIntegerField(default=0)
+    gate = models.CharField(max_length=8, choices=Gate.choices, default=Gate.OPEN)
+    # Sum over the different blobs its revisions refer to; counts against the namespace's quota.
+    used_bytes = models.BigIntegerField(default=0)
+    # Part of the address of its Xet store: clients believe that what they sent to an address is
+    # still there, so whenever it may not be, the address changes.
+    xet_epoch = models.PositiveIntegerField(default=1)
 
     title = models.CharField(max_length=300, blank=True)
     description = models.TextField(blank=True)
@@ -39,7 +52,7 @@ class MLModel(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint("namespace", Lower("name"), name="mlmodel_name_unique")
+            models.UniqueConstraint("kind", "namespace", Lower("name"), name="mlmodel_name_unique")
         ]
         indexes = [models.Index(fields=["-updated_at", "-id"], name="mlmodel_newest")]
 
@@ -60,3 +73,56 @@ class Tag(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["mlmodel", "value"], name="tag_unique")]
+
+
+class FormerName(models.Model):
+    """Where an MLModel lived before it was moved; leads there until the name is taken anew."""
+
+    kind = models.CharField(max_length=8, choices=RepositoryKind.choices)
+    namespace = models.CharField(max_length=96)
+    name = models.CharField(max_length=96)
+    mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="former_names")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                "kind", Lower("namespace"), Lower("name"), name="former_name_unique"
+            )
+        ]
+
+
+class Like(models.Model):
+    """A person likes an MLModel."""
+
+    mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="liked_by")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="likes")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["mlmodel", "user"], name="like_unique")]
+
+
+class AccessRequest(models.Model):
+    """A person asks for the files behind an MLModel's gate."""
+
+    uuid = uuid_column()
+    mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="access_requests")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="access_requests"
+    )
+    state = models.CharField(
+        max_length=8, choices=RequestState.choices, default=RequestState.PENDING
+    )
+    # What the asker wrote, and why an owner said no.
+    message = models.TextField(blank=True)
+    rejection_reason = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    handled_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    handled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["mlmodel", "user"], name="access_request_unique")
+        ]

@@ -47,6 +47,8 @@ class File(models.Model):
     blob = models.ForeignKey(Blob, models.PROTECT, related_name="files")
     oid = oid_column()
     is_lfs = models.BooleanField()
+    # The revision that put this entry here: this one, or the ancestor that last changed the path.
+    changed_in = models.ForeignKey(Revision, models.RESTRICT, related_name="changes")
 
     class Meta:
         constraints = [
@@ -55,7 +57,7 @@ class File(models.Model):
 
 
 class Ref(models.Model):
-    """A branch, which moves, or a tag, which does not."""
+    """A branch or a pull request's line, which move, or a tag, which does not."""
 
     mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="refs")
     kind = models.CharField(max_length=8, choices=RefKind.choices)

@@ -1,11 +1,9 @@
 """Files of revisions and builds: what they are called, and their bytes."""
 
-import logging
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
-from django.db import OperationalError
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
@@ -15,14 +13,12 @@ from rest_framework.request import Request
 from hub.api.schema import example
 from hub.api.v1.graph import RevisionQuery
 from hub.api.views import ApiView, plain_request, query_of
-from hub.files import file_response, starts_download
+from hub.files import count_download, file_response, starts_download
+from registry.selectors.access import require_fetch
 from registry.selectors.build import build_file_get, build_get
 from registry.selectors.mlmodel import mlmodel_get
 from registry.selectors.revision import file_get, largest_file, revision_get
-from registry.services.mlmodel import mlmodel_downloaded
-from registry.tables import BuildFile, File, MLModel
-
-logger = logging.getLogger(__name__)
+from registry.tables import BuildFile, File
 
 FILE_EXAMPLE = {
     "path": "model.onnx",
@@ -82,6 +78,7 @@ class FileView(ApiView):
         revision = revision_get(mlmodel, query["revision"])
         # The row already in hand, so that nothing asks for it again.
         revision.mlmodel = mlmodel
+        require_fetch(request.user, mlmodel)
         row = file_get(revision, path)
         plain = plain_request(request)
         response = file_response(plain, row, fixed=query["revision"] == revision.oid)
@@ -97,6 +94,7 @@ class BuildFileView(ApiView):
     def get(self, request: Request, uuid: UUID, path: str) -> HttpResponseBase:
         """Fetch a file of a build; HEAD asks only for its size and digest."""
         build = build_get(request.user, str(uuid))
+        require_fetch(request.user, build.graph.revision.mlmodel)
         row = build_file_get(build, path)
         plain = plain_request(request)
         response = file_response(plain, row, fixed=True)
@@ -104,12 +102,3 @@ class BuildFileView(ApiView):
         if is_main and response.status_code < 300 and starts_download(plain):
             count_download(build.graph.revision.mlmodel)
         return response
-
-
-def count_download(mlmodel: MLModel) -> None:
-    """Count one fetch of a model's main file: a revision's largest, or what a build opens."""
-    try:
-        mlmodel_downloaded(mlmodel=mlmodel)
-    except OperationalError:
-        # A database too busy to count is no reason to withhold the bytes.
-        logger.warning("a download of %s was not counted", mlmodel.pk, exc_info=True)

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.api.auth import signed_in
-from hub.api.schema import example, page_of
+from hub.api.schema import REF_KINDS, example, page_of
 from hub.api.v1.file import FILE_EXAMPLE, FileSerializer
 from hub.api.v1.graph import RevisionQuery
 from hub.api.v1.job import JOB_EXAMPLE, JobSerializer, jobs_data
@@ -66,7 +66,7 @@ class RevisionSerializer(RevisionLineSerializer):
 
 @example({"kind": "branch", "name": "main", "revision": REVISION_EXAMPLE["oid"]})
 class RefSerializer(serializers.Serializer[Any]):
-    kind = serializers.ChoiceField(RefKind.choices)
+    kind = serializers.ChoiceField(REF_KINDS)
     name = serializers.CharField()
     revision = serializers.CharField(source="revision.oid")
 

@@ -10,6 +10,7 @@ from rest_framework import exceptions
 from rest_framework.test import APIRequestFactory
 from rest_framework.views import APIView
 
+from hub import statuses
 from hub.api import errors
 from registry.errors import CODES, Invalid, RegistryError, Unavailable
 from tests.hub.api.client import Api
@@ -23,7 +24,9 @@ def handled(error: Exception, **headers: str) -> tuple[int, dict[str, object], d
 
 
 @pytest.mark.parametrize(
-    ("kind", "status"), errors.STATUSES.items(), ids=lambda value: getattr(value, "__name__", value)
+    ("kind", "status"),
+    statuses.STATUSES.items(),
+    ids=lambda value: getattr(value, "__name__", value),
 )
 def test_every_class_has_its_status(kind: type[RegistryError], status: int) -> None:
     found, document, _ = handled(kind("internal_error", "What.", "Do.", fields={"a": "b"}))
@@ -34,7 +37,7 @@ def test_every_class_has_its_status(kind: type[RegistryError], status: int) -> N
 
 
 def test_no_class_of_refusals_lacks_a_status() -> None:
-    assert set(RegistryError.__subclasses__()) == set(errors.STATUSES)
+    assert set(RegistryError.__subclasses__()) == set(statuses.STATUSES)
 
 
 @pytest.mark.parametrize("code", CODES)

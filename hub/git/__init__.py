@@ -1,0 +1,1 @@
+"""Git's smart HTTP protocol: clone and fetch."""

@@ -1,0 +1,37 @@
+"""The real client of the Hugging Face Hub, pointed at a live hub by nothing but its address."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from huggingface_hub import HfApi
+
+from registry.states import Scope
+from registry.tables import User
+from tests.factories import make_token
+
+ApiOf = Callable[..., HfApi]
+
+
+@pytest.fixture
+def hub_url(live_server: Any, settings: Any, data_dir: Path) -> str:
+    """The address of a live hub that knows its own address and has an empty data folder."""
+    settings.HUB_URL = live_server.url
+    return str(live_server.url)
+
+
+@pytest.fixture
+def api_of(hub_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ApiOf:
+    """Makes the client of a person, or of nobody."""
+    # Whatever of these the person running the tests has set is read when the client is imported
+    # or called; nothing of theirs may take part.
+    for name in ("HF_TOKEN", "HF_ENDPOINT", "HUGGING_FACE_HUB_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hf-cache"))
+    monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "hf-token"))
+
+    def make(user: User | None = None, scope: Scope = Scope.WRITE) -> HfApi:
+        return HfApi(endpoint=hub_url, token=make_token(user, scope) if user else False)
+
+    return make
