@@ -32,7 +32,6 @@ class Migration(migrations.Migration):
             "blob",
             "used_at",
             models.DateTimeField(db_index=True, default=django.utils.timezone.now),
-            preserve_default=False,
         ),
         migrations.AddField(
             "file",

@@ -1,6 +1,7 @@
 """Bytes, named by their digest."""
 
 from django.db import models
+from django.utils import timezone
 
 from registry.ids import oid_column, sha256_column
 
@@ -19,5 +20,5 @@ class Blob(models.Model):
     size_bytes = models.BigIntegerField()
     git_oid = oid_column()
     created_at = models.DateTimeField(auto_now_add=True)
-    used_at = models.DateTimeField(db_index=True)
+    used_at = models.DateTimeField(default=timezone.now, db_index=True)
     condemned_at = models.DateTimeField(null=True, blank=True, db_index=True)
