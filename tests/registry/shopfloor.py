@@ -135,7 +135,12 @@ def make_revision(name: str, *, private: bool = False) -> Revision:
     Ref.objects.create(mlmodel=mlmodel, kind=RefKind.BRANCH, name="main", revision=revision)
     blob = make_blob(b"weights of " + name.encode())
     File.objects.create(
-        revision=revision, path="model.onnx", blob=blob, oid=blob.git_oid, is_lfs=True
+        revision=revision,
+        path="model.onnx",
+        blob=blob,
+        oid=blob.git_oid,
+        is_lfs=True,
+        changed_in=revision,
     )
     return revision
 

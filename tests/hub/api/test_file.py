@@ -3,7 +3,7 @@
 import pytest
 from django.db import OperationalError
 
-from hub.api.v1 import file as file_api
+from hub import files
 from registry.tables import MLModel
 from tests.factories import commit_files, tiny_onnx
 from tests.hub.api.client import Api
@@ -89,5 +89,5 @@ def test_a_busy_database_withholds_no_bytes(
         raise OperationalError("database is locked")
 
     commit_files(galaxy, {"weights.bin": b"w" * 5000})
-    monkeypatch.setattr(file_api, "mlmodel_downloaded", locked)
+    monkeypatch.setattr(files, "mlmodel_downloaded", locked)
     assert anonymous.get(f"{FILES}/weights.bin").content == b"w" * 5000
