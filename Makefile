@@ -47,7 +47,7 @@ test-sqlite: $(VENV)/.dev
 # What touches the database, once more; the rest cannot tell the difference.
 test-postgres: $(VENV)/.dev
 	@echo "==> the suite on PostgreSQL"
-	HPCFAIR_TEST_DATABASE=postgres $(PYTEST) tests/registry tests/hub tests/workers/jobs tests/contract $(ARGS)
+	HPCFAIR_TEST_DATABASE=postgres $(PYTEST) tests/registry tests/hub tests/workers/jobs tests/contract tests/clients $(ARGS)
 
 check: $(VENV)/.dev ## format, lint, types, import law, migrations, schema, packages
 	$(BIN)/ruff format --check .
@@ -77,4 +77,4 @@ lock: ## freeze today's newest versions into constraints.txt
 	rm -rf $(VENV).lock
 
 clean: ## remove what the targets above made; published models stay in .hpcfair
-	rm -rf $(VENV) .demo dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .demo .clients dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
