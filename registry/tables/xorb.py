@@ -11,29 +11,40 @@ from django.db import models
 
 from registry.ids import sha256_column
 from registry.tables.blob import Blob
+from registry.tables.mlmodel import MLModel
 
 
 class Xorb(models.Model):
     """A pack of chunks, named by its Xet hash (a Merkle root over BLAKE3 hashes of chunks).
 
     ``chunks`` holds one fixed-size record per chunk, see :mod:`registry.xet.chunks`; ``payload``
-    the serialised chunks as they came, while they are kept.
+    the serialised chunks as they came, while they are kept. ``used_at`` is when somebody last
+    sent it.
     """
 
     hash = sha256_column(primary_key=True)
     chunks = models.BinaryField()
+    chunk_count = models.PositiveIntegerField()
     payload = models.ForeignKey(Blob, models.SET_NULL, null=True, related_name="xorbs")
     created_at = models.DateTimeField(auto_now_add=True)
+    used_at = models.DateTimeField(db_index=True)
 
 
 class XorbUpload(models.Model):
-    """A person possessed a xorb: may name all of its chunks, as :class:`Upload` says of blobs."""
+    """A person possessed a xorb: may name all of its chunks, as :class:`Upload` says of blobs.
+
+    Their client believes that all of it is kept at the repository's Xet address. While a row
+    stands that is true; before it ceases to be, the repository's address changes.
+    """
 
     xorb = models.ForeignKey(Xorb, models.CASCADE, related_name="uploads")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="xorb_uploads")
+    mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="xorb_uploads")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["xorb", "user"], name="xorb_upload_unique")]
+        constraints = [
+            models.UniqueConstraint(fields=["xorb", "user", "mlmodel"], name="xorb_upload_unique")
+        ]
 
 
 class XorbRun(models.Model):

@@ -1,0 +1,89 @@
+"""Putting a file together out of the places that hold its chunks."""
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from registry.xet.packing import HEADER_BYTES, bad_xorb, parse_header, unpack
+
+_PIECE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """``length`` bytes from ``offset`` on of the blob ``sha256``.
+
+    Packed ones are whole chunks of a xorb's payload, the others a stretch of a file.
+    """
+
+    sha256: str
+    offset: int
+    length: int
+    packed: bool
+
+
+class Assembly:
+    """Reads like the file that ``extents`` make up, one after another; holds about 1 MiB of it."""
+
+    def __init__(self, extents: Iterable[Extent], opened: Callable[[str], BinaryIO]) -> None:
+        self._pieces = _pieces(extents, opened)
+        self._waiting = memoryview(b"")
+
+    def read(self, size: int, /) -> bytes:
+        """The next bytes, at most ``size``; none at the end.
+
+        Raises:
+            Invalid: ``invalid_xorb`` where a payload was damaged after it was verified.
+        """
+        while not self._waiting:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return b""
+            self._waiting = memoryview(piece)
+        taken, self._waiting = self._waiting[:size], self._waiting[size:]
+        return bytes(taken)
+
+    def close(self) -> None:
+        """Close what is open."""
+        self._pieces.close()
+
+
+def _pieces(
+    extents: Iterable[Extent], opened: Callable[[str], BinaryIO]
+) -> Generator[bytes, None, None]:
+    name, stream = "", None
+    with ExitStack() as stack:
+        for extent in extents:
+            # Runs of one file mostly follow one another: it is opened once.
+            if stream is None or extent.sha256 != name:
+                stack.close()
+                name, stream = extent.sha256, stack.enter_context(opened(extent.sha256))
+            stream.seek(extent.offset)
+            yield from _unpacked(stream, extent) if extent.packed else _plain(stream, extent)
+
+
+def _plain(stream: BinaryIO, extent: Extent) -> Iterator[bytes]:
+    left = extent.length
+    while left:
+        piece = stream.read(min(left, _PIECE_BYTES))
+        if not piece:
+            raise bad_xorb("its chunks were to be found in a file that is cut off")
+        left -= len(piece)
+        yield piece
+
+
+def _unpacked(stream: BinaryIO, extent: Extent) -> Iterator[bytes]:
+    rest = b""
+    for piece in _plain(stream, extent):
+        data, at = memoryview(rest + piece), 0
+        raw: list[bytes | memoryview] = []
+        while at + HEADER_BYTES <= len(data):
+            header = parse_header(data[at : at + HEADER_BYTES])
+            end = at + HEADER_BYTES + header.packed_bytes
+            if end > len(data):
+                break
+            raw.append(unpack(header, data[at + HEADER_BYTES : end]))
+            at = end
+        rest = bytes(data[at:])
+        yield b"".join(raw)
