@@ -7,10 +7,11 @@ from typing import Any, BinaryIO
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
 
-from registry.states import Visibility
+from registry.states import RepositoryKind, Visibility
 
 #: What a new card starts from.
-CARD = """---
+CARDS = {
+    RepositoryKind.MODEL: """---
 license: apache-2.0
 pipeline_tag: image-classification
 tags: []
@@ -19,11 +20,30 @@ tags: []
 # Name of the model
 
 What it does, what it was trained on, what it is good for and what not.
-"""
+""",
+    RepositoryKind.DATASET: """---
+license: cc-by-4.0
+task_categories: []
+tags: []
+---
+
+# Name of the data set
+
+What it holds, how it was gathered, what it is good for and what not.
+""",
+}
 
 
 class NewForm(forms.Form):
-    """Namespace, name, visibility."""
+    """Kind, namespace, name, visibility."""
+
+    kind = forms.TypedChoiceField(
+        label="What",
+        choices=[(RepositoryKind.MODEL, "model"), (RepositoryKind.DATASET, "data set")],
+        coerce=RepositoryKind,
+        empty_value=RepositoryKind.MODEL,
+        required=False,
+    )
 
     namespace = forms.ChoiceField(label="Owner")
     name = forms.CharField(max_length=96, help_text="Letters, digits, - . _")
@@ -61,11 +81,11 @@ class UploadForm(forms.Form):
     uploads = _ManyFiles(
         required=False,
         label="Files",
-        help_text="model.onnx, its external data, samples.npz with test tensors",
+        help_text="Of a model: model.onnx, its external data, samples.npz with test tensors",
     )
     card = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 14, "spellcheck": "false"}),
-        label="Model card (README.md)",
+        label="Card (README.md)",
         help_text="YAML between the --- lines; a license is required.",
         strip=False,
     )

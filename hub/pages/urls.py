@@ -1,12 +1,44 @@
-"""Addresses of the pages. A namespace's and a model's come last: they match almost anything."""
+"""Addresses of the pages. A namespace's come last: they match almost anything."""
 
-from django.urls import path
+from django.urls import URLPattern, path
 
-from hub.pages import account, docs, home, job, mlmodel, record, target
+from hub.pages import account, commit, dataset, docs, files, home, job, mlmodel, record, target
+from hub.pages.frame import View
+from registry.states import RepositoryKind
+
+#: View's name, what follows ``namespace/name``, and the view: of models and of data sets.
+_SHARED: list[tuple[str, str, View]] = [
+    ("card", "", mlmodel.card),
+    ("tree", "/tree/<path:place>", files.tree),
+    ("blob", "/blob/<path:place>", files.blob),
+    ("raw", "/raw/<path:place>", files.raw),
+    ("upload", "/upload", mlmodel.upload),
+    ("history", "/history", commit.history),
+    ("commit", "/commit/<str:oid>", commit.commit),
+]
+#: Of models only.
+_BUILT: list[tuple[str, str, View]] = [
+    ("builds", "/builds", mlmodel.builds),
+    ("jobs", "/jobs", mlmodel.jobs),
+    ("tune", "/tune", mlmodel.tune),
+]
+
+
+def _repository(
+    kind: RepositoryKind, prefix: str, table: list[tuple[str, str, View]]
+) -> list[URLPattern]:
+    """The addresses of one kind, named ``<kind>-<view>``."""
+    root = f"{prefix}<str:namespace>/<str:name>"
+    return [
+        path(f"{root}{tail}", view, {"kind": kind}, name=f"{kind}-{name}")
+        for name, tail, view in table
+    ]
+
 
 urlpatterns = [
     path("", home.home, name="home"),
     path("models", home.catalogue, name="catalogue"),
+    path("datasets", dataset.datasets, name="datasets"),
     path("new", mlmodel.new, name="new"),
     path("targets", target.targets, name="targets"),
     path("targets/<slug:slug>", target.target, name="target"),
@@ -22,13 +54,6 @@ urlpatterns = [
     path("settings/tokens", account.tokens, name="tokens"),
     path("settings/tokens/<uuid:uuid>/revoke", account.revoke, name="token-revoke"),
     path("<str:namespace>", account.namespace, name="namespace"),
-    path("<str:namespace>/<str:name>", mlmodel.card, name="mlmodel"),
-    path("<str:namespace>/<str:name>/tree/<str:revision>", mlmodel.files, name="files"),
-    path("<str:namespace>/<str:name>/blob/<str:revision>/<path:path>", mlmodel.file, name="file"),
-    path("<str:namespace>/<str:name>/raw/<str:revision>/<path:path>", mlmodel.raw, name="raw"),
-    path("<str:namespace>/<str:name>/builds", mlmodel.builds, name="builds"),
-    path("<str:namespace>/<str:name>/history", mlmodel.history, name="history"),
-    path("<str:namespace>/<str:name>/jobs", mlmodel.jobs, name="mlmodel-jobs"),
-    path("<str:namespace>/<str:name>/tune", mlmodel.tune, name="tune"),
-    path("<str:namespace>/<str:name>/upload", mlmodel.upload, name="upload"),
+    *_repository(RepositoryKind.DATASET, "datasets/", _SHARED),
+    *_repository(RepositoryKind.MODEL, "", _SHARED + _BUILT),
 ]

@@ -1,9 +1,11 @@
 """Figures as people read them: latencies, sizes, counts, ratios, shapes."""
 
+from datetime import datetime
 from typing import Any
 
 from django import template
 from django.utils.safestring import SafeString
+from django.utils.timesince import timesince
 
 from hub.pages import charts
 
@@ -52,6 +54,24 @@ def options(candidate: dict[str, Any]) -> str:
     if chosen.pop("default", False):
         return "nothing set"
     return ", ".join(f"{name}={value}" for name, value in sorted(chosen.items())) or "nothing set"
+
+
+@register.filter
+def subject(message: str) -> str:
+    """The first line of a commit's message."""
+    return message.partition("\n")[0]
+
+
+@register.filter
+def after_subject(message: str) -> str:
+    """What a commit's message says below its first line."""
+    return message.partition("\n")[2].strip()
+
+
+@register.filter
+def ago(when: datetime) -> str:
+    """The largest unit of the time since: ``3 days ago``."""
+    return f"{timesince(when, depth=1)} ago"
 
 
 @register.filter

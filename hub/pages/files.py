@@ -1,0 +1,64 @@
+"""The files of a revision: a folder at a time, a file at a time, and as bytes."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import render
+
+from hub import files as served
+from hub.pages.addresses import revision_and_path
+from hub.pages.frame import frame, repository_page
+from registry.selectors.access import require_fetch
+from registry.selectors.folder import folder_get
+from registry.selectors.revision import file_get, pulls_of, text_of
+from registry.tables import MLModel
+from registry.validation.texts import unseen
+
+#: Longer texts are to be downloaded, not read in a page.
+PREVIEW_BYTES = 200_000
+_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+
+
+@repository_page
+def tree(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase:
+    """One folder: its entries, and who last changed them."""
+    asked, revision, path = revision_and_path(mlmodel, place)
+    context = frame(request, mlmodel, tab="files", revision=revision, asked=asked)
+    context |= {
+        "folder": folder_get(revision, path, page=request.GET.get("page", "1")),
+        "pulls": pulls_of(mlmodel),
+        **_crumbs(path),
+    }
+    return render(request, "mlmodel/files.html", context)
+
+
+@repository_page
+def blob(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase:
+    """One file: its identity, and its content where that can be shown."""
+    asked, revision, path = revision_and_path(mlmodel, place)
+    context = frame(request, mlmodel, tab="files", revision=revision, asked=asked)
+    row = file_get(revision, path)
+    context |= {"file": row, "pulls": pulls_of(mlmodel), **_crumbs(path)}
+    if context["may_fetch"]:
+        text = text_of(revision, path, most_bytes=PREVIEW_BYTES)
+        # Short binary files may well be UTF-8, too.
+        context["text"] = None if text is None or unseen(text, but="\t\n\f\r") else text
+        context["is_image"] = path.lower().endswith(_IMAGES)
+    return render(request, "mlmodel/file.html", context)
+
+
+@repository_page
+def raw(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase:
+    """The bytes of one file."""
+    require_fetch(request.user, mlmodel)
+    _, revision, path = revision_and_path(mlmodel, place)
+    return served.file_response(request, file_get(revision, path))
+
+
+def _crumbs(path: str) -> dict[str, Any]:
+    """The folders on the way to ``path``, each with its own path."""
+    parts = path.split("/") if path else []
+    return {
+        "path": path,
+        "crumbs": [(part, "/".join(parts[: place + 1])) for place, part in enumerate(parts)],
+    }

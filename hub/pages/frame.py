@@ -1,0 +1,90 @@
+"""What every tab of a model's or a data set's page shares."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeAlias
+
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
+from django.urls import reverse
+
+from hub.pages.errors import page
+from registry.errors import NotFound
+from registry.selectors.access import fetchable_repositories, may
+from registry.selectors.graph import graph_of
+from registry.selectors.mlmodel import repository_get, repository_moved
+from registry.selectors.revision import refs_of, revision_get
+from registry.states import Gate, RepositoryKind, Role
+from registry.tables import MLModel, Revision
+
+View: TypeAlias = Callable[..., HttpResponseBase]
+
+
+def repository_page(view: View) -> View:
+    """Give ``view`` the MLModel or data set that its address names, in place of the names.
+
+    ``view(request, mlmodel, **rest)``. Who comes by the name of one that was moved is led to where
+    it is now. Refusals are shown as :func:`hub.pages.errors.page` shows them.
+    """
+
+    def found(
+        request: HttpRequest, /, kind: RepositoryKind, namespace: str, name: str, **rest: Any
+    ) -> HttpResponseBase:
+        try:
+            mlmodel = repository_get(request.user, kind, f"{namespace}/{name}")
+        except NotFound:
+            moved = repository_moved(request.user, kind, f"{namespace}/{name}")
+            if moved is None or request.method not in {"GET", "HEAD"}:
+                raise
+            return _led_on(request, kind, (namespace, name), moved)
+        return view(request, mlmodel, **rest)
+
+    return wraps(view)(page(found))
+
+
+def frame(
+    request: HttpRequest,
+    mlmodel: MLModel,
+    *,
+    tab: str,
+    revision: Revision | None = None,
+    asked: str = "",
+) -> dict[str, Any]:
+    """The context of the head and the tabs.
+
+    Args:
+        request: Its ``?revision=`` counts where no revision is given.
+        mlmodel: One the asker may read, with its namespace.
+        tab: The tab that is open.
+        revision: What the page is of.
+        asked: The name by which it was asked for.
+    """
+    asked = asked or request.GET.get("revision") or mlmodel.default_branch
+    revision = revision or revision_get(mlmodel, asked)
+    graph = graph_of(revision)
+    return {
+        "section": "datasets" if mlmodel.kind == RepositoryKind.DATASET else "models",
+        "tab": tab,
+        "mlmodel": mlmodel,
+        "revision": revision,
+        "asked": asked,
+        "refs": refs_of(mlmodel),
+        "graph": graph,
+        "may_write": may(request.user, role=Role.WRITE, namespace=mlmodel.namespace),
+        "may_fetch": may_fetch(request, mlmodel),
+    }
+
+
+def may_fetch(request: HttpRequest, mlmodel: MLModel) -> bool:
+    """Whether the files are open to the asker."""
+    if mlmodel.gate == Gate.OPEN:
+        return True
+    return fetchable_repositories(request.user).filter(pk=mlmodel.pk).exists()
+
+
+def _led_on(
+    request: HttpRequest, kind: RepositoryKind, old: tuple[str, str], moved: MLModel
+) -> HttpResponseBase:
+    # Of the address as it was sent: what is escaped in it must stay so.
+    before = reverse(f"{kind}-card", args=old)
+    after = reverse(f"{kind}-card", args=(moved.namespace.name, moved.name))
+    return HttpResponseRedirect(after + request.get_full_path()[len(before) :])
