@@ -1,5 +1,6 @@
 """Reads of MLModels and data sets."""
 
+from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django.db.models.lookups import Exact
 
@@ -46,16 +47,21 @@ def repository_get(actor: Actor, kind: RepositoryKind, full_name: str) -> MLMode
 def repository_moved(actor: Actor, kind: RepositoryKind, full_name: str) -> MLModel | None:
     """What was moved away from ``namespace/name`` and may be read; ``None`` if nothing was."""
     namespace, _, name = full_name.partition("/")
+    return (
+        readable_repositories(actor)
+        .filter(pk__in=former_names(kind, namespace, name).values("mlmodel"))
+        .select_related("namespace")
+        .first()
+    )
+
+
+def former_names(kind: RepositoryKind, namespace: str, name: str) -> QuerySet[FormerName]:
+    """The row that says where ``namespace/name`` has gone, in any case; it is one at most."""
+    # Also keeps NUL, which PostgreSQL does not take, out of the query.
     if not (NAME_RE.fullmatch(namespace) and NAME_RE.fullmatch(name)):
-        return None
-    former = FormerName.objects.filter(
+        return FormerName.objects.none()
+    return FormerName.objects.filter(
         Exact(Lower("namespace"), namespace.lower()),
         Exact(Lower("name"), name.lower()),
         kind=kind,
-    )
-    return (
-        readable_repositories(actor)
-        .filter(pk__in=former.values("mlmodel"))
-        .select_related("namespace")
-        .first()
     )

@@ -7,14 +7,15 @@ from django.utils import timezone
 from registry.errors import Conflict, Invalid
 from registry.selectors.access import Actor, person, require
 from registry.selectors.account import namespace_get
+from registry.selectors.mlmodel import former_names
 from registry.selectors.revision import branch_get
 from registry.services.audit import audit
 from registry.services.blob import blob_store_bytes
 from registry.services.card import card_of, describe
 from registry.services.revision import commit_first
 from registry.services.snapshot import entries_of
-from registry.states import RepositoryKind, Role, Visibility
-from registry.tables import Job, MLModel, OutboxEntry
+from registry.states import Gate, RepositoryKind, Role, Visibility
+from registry.tables import File, FormerName, Job, MLModel, OutboxEntry
 from registry.validation.attributes import DEFAULT
 from registry.validation.names import check_name
 
@@ -28,6 +29,8 @@ def mlmodel_create(
     kind: RepositoryKind = RepositoryKind.MODEL,
 ) -> MLModel:
     """Make ``namespace/name`` with a first revision that holds only ``.gitattributes``.
+
+    A name that something was moved away from leads to the new one from now on.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
@@ -51,14 +54,11 @@ def mlmodel_create(
                 created_by=person(actor),
                 updated_at=timezone.now(),
             )
+            former_names(kind, owner.name, name).delete()
             commit_first(actor=actor, mlmodel=mlmodel, attributes=attributes)
-            _changed(actor, mlmodel, "mlmodel.create", {"visibility": visibility.value})
+            mlmodel_changed(actor, mlmodel, "mlmodel.create", {"visibility": visibility.value})
     except IntegrityError:
-        raise Conflict(
-            f"{kind.value}_exists",
-            f"{owner.name}/{name} exists already.",
-            "Commit to it, or choose another name; case does not count.",
-        ) from None
+        raise name_taken(kind, f"{owner.name}/{name}") from None
     return mlmodel
 
 
@@ -67,9 +67,12 @@ def mlmodel_update(
     actor: Actor,
     mlmodel: MLModel,
     visibility: Visibility | str | None = None,
+    gate: Gate | str | None = None,
     default_branch: str | None = None,
 ) -> MLModel:
-    """Change who may read it, or which branch it is shown by.
+    """Change who may read it or fetch its files, or which branch it is shown by.
+
+    Requests for access that were answered stay as they were, for when the gate comes back.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
@@ -81,13 +84,48 @@ def mlmodel_update(
     with transaction.atomic():
         if visibility is not None:
             mlmodel.visibility = detail["visibility"] = _check_visibility(visibility).value
+        if gate is not None:
+            mlmodel.gate = detail["gate"] = _check_gate(gate).value
         if default_branch is not None:
             head = branch_get(mlmodel, default_branch)
             mlmodel.default_branch = detail["default_branch"] = head.name
             describe(mlmodel, card_of(entries_of(head.revision)))
         mlmodel.updated_at = timezone.now()
-        mlmodel.save(update_fields=["visibility", "default_branch", "updated_at"])
-        _changed(actor, mlmodel, "mlmodel.update", detail)
+        mlmodel.save(update_fields=["visibility", "gate", "default_branch", "updated_at"])
+        mlmodel_changed(actor, mlmodel, "mlmodel.update", detail)
+    return mlmodel
+
+
+def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -> MLModel:
+    """Give it another name, another namespace, or both; the old name leads to the new one.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`; the role
+            ``write`` is needed here and there.
+        NotFound: ``namespace_not_found``.
+        Invalid: ``invalid_name``.
+        Conflict: ``model_exists`` or ``dataset_exists``, also where it is called so already.
+    """
+    require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
+    owner = namespace_get(actor, namespace)
+    require(actor, role=Role.WRITE, namespace=owner)
+    kind = RepositoryKind(mlmodel.kind)
+    check_name(name, what=kind.value)
+    taken = name_taken(kind, f"{owner.name}/{name}")
+    try:
+        with transaction.atomic():
+            # Whoever moves it at the same time comes before or after.
+            row = MLModel.objects.select_for_update().get(pk=mlmodel.pk)
+            if (row.namespace, row.name) == (owner, name):
+                raise taken
+            mlmodel_changed(actor, row, "mlmodel.move", {"to": f"{owner.name}/{name}"})
+            mlmodel.namespace, mlmodel.name, mlmodel.updated_at = owner, name, timezone.now()
+            mlmodel.save(update_fields=["namespace", "name", "updated_at"])
+            _leave_name(row, mlmodel)
+            if row.namespace != owner:
+                mlmodel_changed(actor, mlmodel, "mlmodel.receive", {"from": row.full_name})
+    except IntegrityError:
+        raise taken from None
     return mlmodel
 
 
@@ -102,7 +140,10 @@ def mlmodel_delete(*, actor: Actor, mlmodel: MLModel) -> None:
         # What adds rows below a model holds one of these: it ends before, or finds nothing after.
         list(mlmodel.refs.select_for_update().order_by("pk"))
         list(Job.objects.select_for_update().filter(revision__mlmodel=mlmodel).order_by("pk"))
-        _changed(actor, mlmodel, "mlmodel.delete", {})
+        mlmodel_changed(actor, mlmodel, "mlmodel.delete", {})
+        # One statement. Left to the cascade, every file of every revision would be read into
+        # memory first, to see that nothing else holds on to the revision it names.
+        File.objects.filter(revision__mlmodel=mlmodel).delete()
         mlmodel.delete()
 
 
@@ -111,7 +152,8 @@ def mlmodel_downloaded(*, mlmodel: MLModel) -> None:
     MLModel.objects.filter(pk=mlmodel.pk).update(downloads=F("downloads") + 1)
 
 
-def _changed(actor: Actor, mlmodel: MLModel, action: str, detail: dict[str, str]) -> None:
+def mlmodel_changed(actor: Actor, mlmodel: MLModel, action: str, detail: dict[str, str]) -> None:
+    """Note a change for the audit and the search index, inside the transaction that makes it."""
     OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
     audit(
         actor=actor,
@@ -120,6 +162,41 @@ def _changed(actor: Actor, mlmodel: MLModel, action: str, detail: dict[str, str]
         namespace=mlmodel.namespace.name,
         detail=detail,
     )
+
+
+def name_taken(kind: RepositoryKind, full_name: str) -> Conflict:
+    """What is raised where ``full_name`` is in use; clients of other hubs know the sentence."""
+    return Conflict(
+        f"{kind.value}_exists",
+        f"A {kind.value} repository called {full_name} already exists.",
+        "Commit to it, or choose another name; case does not count.",
+    )
+
+
+def _leave_name(before: MLModel, after: MLModel) -> None:
+    """Let the name of ``before`` lead to ``after``, and forget that its new one led anywhere.
+
+    The new name must be written already: only then nobody else can leave it any more.
+    """
+    kind = RepositoryKind(after.kind)
+    former_names(kind, after.namespace.name, after.name).delete()
+    # Where only the case changes, the old spelling finds it without help.
+    if before.full_name.lower() != after.full_name.lower():
+        FormerName.objects.create(
+            kind=kind, namespace=before.namespace.name, name=before.name, mlmodel=after
+        )
+
+
+def _check_gate(gate: Gate | str) -> Gate:
+    try:
+        return Gate(gate)
+    except ValueError:
+        raise Invalid(
+            "invalid_request",
+            f"{str(gate)[:50]!r} is no gate.",
+            f"Choose one of {', '.join(Gate.values)}.",
+            fields={"gate": "unknown"},
+        ) from None
 
 
 def _check_visibility(visibility: Visibility | str) -> Visibility:

@@ -1,0 +1,194 @@
+"""Repositories made, deleted, moved and set by the real client."""
+
+from typing import Any
+
+import pytest
+from huggingface_hub import get_session
+from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
+
+from registry.states import Scope
+from registry.tables import MLModel, User
+from tests.factories import make_token
+from tests.hub.hf.conftest import ApiOf
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def status_of(error: pytest.ExceptionInfo[HfHubHTTPError]) -> int:
+    return error.value.response.status_code
+
+
+def send(hub_url: str, user: User | None, path: str, body: Any, method: str = "POST") -> Any:
+    """What no client would send."""
+    headers = {"Authorization": f"Bearer {make_token(user)}"} if user else {}
+    return get_session().request(method, f"{hub_url}/api/{path}", json=body, headers=headers)
+
+
+def test_a_model_and_a_data_set_of_one_name_are_made_side_by_side(
+    api_of: ApiOf, hub_url: str, alice: User
+) -> None:
+    api = api_of(alice)
+    model = api.create_repo("alice/Net")
+    data = api.create_repo("alice/Net", repo_type="dataset", private=True)
+    assert (model, model.repo_id, model.repo_type) == (f"{hub_url}/alice/Net", "alice/Net", "model")
+    assert (data, data.repo_type) == (f"{hub_url}/datasets/alice/Net", "dataset")
+    assert [(row.kind, row.visibility) for row in MLModel.objects.order_by("pk")] == [
+        ("model", "public"),
+        ("dataset", "private"),
+    ]
+
+
+def test_a_name_alone_is_one_of_the_persons_own(api_of: ApiOf, alice: User) -> None:
+    assert api_of(alice).create_repo("net").repo_id == "alice/net"
+    api_of(alice).delete_repo("net")
+    assert not MLModel.objects.exists()
+
+
+def test_a_name_in_use_is_a_conflict_that_may_be_accepted(api_of: ApiOf, alice: User) -> None:
+    api = api_of(alice)
+    api.create_repo("alice/Net", private=True)
+    with pytest.raises(HfHubHTTPError, match="already exists") as caught:
+        api.create_repo("ALICE/net")
+    assert status_of(caught) == 409
+    known = api.create_repo("ALICE/net", exist_ok=True)
+    assert known.repo_id == "alice/Net"
+    assert MLModel.objects.get().visibility == "private"
+
+
+def test_nobody_makes_anything_in_anothers_namespace_or_unnamed(
+    api_of: ApiOf, alice: User, bob: User, galaxy: MLModel
+) -> None:
+    for name in ("bob/net", "lab/net", "nobody/net"):
+        with pytest.raises(HfHubHTTPError) as caught:
+            api_of(alice).create_repo(name)
+        assert status_of(caught) == 403
+    with pytest.raises(HfHubHTTPError) as caught:
+        api_of(alice, Scope.READ).create_repo("alice/net")
+    assert status_of(caught) == 403
+    with pytest.raises(HfHubHTTPError) as caught:
+        api_of().create_repo("alice/net")
+    assert status_of(caught) == 401
+    # The client looks whether it exists before it gives up.
+    assert api_of(alice).create_repo("lab/galaxy-cnn", exist_ok=True).repo_id == "lab/galaxy-cnn"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"name": "net", "type": "space"},
+        {"name": "net", "type": "kernel"},
+        {"name": "net", "type": 7},
+        {"name": "net", "visibility": "protected"},
+        {"name": "net", "visibility": ["private"]},
+        {"name": "net", "organization": 7},
+        {"name": "a/b/c"},
+        {"name": "../net"},
+        {"name": ""},
+        {"name": None},
+        {"name": "n\u0000et"},
+        {},
+        [],
+        "net",
+    ],
+)
+def test_what_cannot_be_made_is_refused_with_its_reason(
+    hub_url: str, alice: User, bob: User, body: Any
+) -> None:
+    answer = send(hub_url, alice, "repos/create", body)
+    assert answer.status_code in {400, 403}, answer.text
+    assert answer.json()["error"]
+    assert not MLModel.objects.exists()
+
+
+def test_older_clients_say_private_as_a_flag(hub_url: str, alice: User) -> None:
+    body = {"name": "net", "organization": None, "type": "dataset", "private": True}
+    assert send(hub_url, alice, "repos/create", body).json()["private"] is True
+    assert send(
+        hub_url, alice, "repos/create", {"name": "alice/open", "private": False}
+    ).json() == {
+        "url": f"{hub_url}/alice/open",
+        "name": "alice/open",
+        "id": str(MLModel.objects.get(name="open").uuid),
+        "private": False,
+    }
+
+
+def test_a_repository_is_deleted_once(api_of: ApiOf, alice: User, bob: User) -> None:
+    api = api_of(alice)
+    api.create_repo("alice/net")
+    api.create_repo("alice/net", repo_type="dataset")
+    with pytest.raises(HfHubHTTPError) as caught:
+        api_of(bob).delete_repo("alice/net")
+    assert status_of(caught) == 403
+    api.delete_repo("alice/net", repo_type="dataset")
+    assert [row.kind for row in MLModel.objects.all()] == ["model"]
+    api.delete_repo("Alice/NET")
+    with pytest.raises(RepositoryNotFoundError):
+        api.delete_repo("alice/net")
+    api.delete_repo("alice/net", missing_ok=True)
+
+
+def test_a_private_one_answers_strangers_as_if_it_were_not_there(
+    api_of: ApiOf, secret: MLModel, bob: User
+) -> None:
+    for act in (
+        lambda api: api.delete_repo("lab/secret"),
+        lambda api: api.move_repo("lab/secret", "bob/secret"),
+        lambda api: api.update_repo_settings("lab/secret", private=False),
+        lambda api: api.auth_check("lab/secret"),
+        lambda api: api.auth_check("lab/secret", write=True),
+    ):
+        with pytest.raises(RepositoryNotFoundError):
+            act(api_of(bob))
+
+
+def test_settings_hide_show_and_gate(api_of: ApiOf, galaxy: MLModel, charlie: User) -> None:
+    api = api_of(charlie)
+    seen = []
+    for settings in (
+        {"private": True},
+        {"gated": "manual", "visibility": "public"},
+        {"gated": "auto"},
+        {"gated": False},
+    ):
+        api.update_repo_settings("lab/galaxy-cnn", **settings)
+        galaxy.refresh_from_db()
+        seen.append((galaxy.visibility, galaxy.gate))
+    assert seen == [
+        ("private", "open"),
+        ("public", "manual"),
+        ("public", "auto"),
+        ("public", "open"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"gated": "perhaps"}, {"gated": True}, {"gated": []}, {"visibility": "protected"}, [1]],
+)
+def test_settings_that_are_none_are_refused(
+    hub_url: str, galaxy: MLModel, charlie: User, body: Any
+) -> None:
+    answer = send(hub_url, charlie, "models/lab/galaxy-cnn/settings", body, "PUT")
+    assert answer.status_code == 400
+    galaxy.refresh_from_db()
+    assert (galaxy.visibility, galaxy.gate) == ("public", "open")
+
+
+def test_settings_are_for_writers(api_of: ApiOf, galaxy: MLModel, bob: User) -> None:
+    for api, status in ((api_of(bob), 403), (api_of(), 401)):
+        with pytest.raises(HfHubHTTPError) as caught:
+            api.update_repo_settings("lab/galaxy-cnn", gated="auto")
+        assert status_of(caught) == status
+
+
+def test_who_may_read_and_write_can_be_asked(
+    api_of: ApiOf, galaxy: MLModel, bob: User, charlie: User
+) -> None:
+    api_of(charlie).auth_check("lab/galaxy-cnn", write=True)
+    api_of(bob).auth_check("lab/galaxy-cnn")
+    api_of().auth_check("lab/galaxy-cnn")
+    for api, status in ((api_of(bob), 403), (api_of(), 401), (api_of(charlie, Scope.READ), 403)):
+        with pytest.raises(HfHubHTTPError) as caught:
+            api.auth_check("lab/galaxy-cnn", write=True)
+        assert status_of(caught) == status
