@@ -15,6 +15,7 @@ from registry.selectors.access import Actor, require, require_scope
 from registry.selectors.revision import branch_get
 from registry.services.audit import audit
 from registry.services.card import card_of, describe
+from registry.services.discussion import pull_request_committed
 from registry.services.history import revision_write
 from registry.services.job import job_submit
 from registry.services.snapshot import (
@@ -41,6 +42,7 @@ __all__ = [
     "Copy",
     "Delete",
     "Operation",
+    "append",
     "commit",
     "commit_first",
     "ref_create",
@@ -91,7 +93,7 @@ def commit(
         card = card_of(after)
         if license_of(card.values) == "" and require_license:
             raise license_missing(card.values)
-        return _append(actor, mlmodel, head, message, after, card)
+        return append(actor, mlmodel, head, message, after, card)
 
     try:
         return attempt()
@@ -179,7 +181,7 @@ def ref_delete(*, actor: Actor, mlmodel: MLModel, kind: RefKind, name: str) -> N
         ref.delete()
 
 
-def _append(
+def append(
     actor: Actor,
     mlmodel: MLModel,
     head: Ref,
@@ -187,7 +189,13 @@ def _append(
     entries: dict[str, Entry],
     card: Card,
 ) -> Revision:
-    """Write the revision and move the branch, unless it has moved on since ``head`` was read."""
+    """Write the revision and move the branch, unless it has moved on since ``head`` was read.
+
+    For services that have asked whether ``actor`` may.
+
+    Raises:
+        Conflict: ``stale_parent``, ``nothing_to_commit`` or ``discussion_closed``.
+    """
     with transaction.atomic():
         if _lock(head) != head.revision_id:
             raise _stale(head.name)
@@ -205,6 +213,8 @@ def _append(
             namespace=mlmodel.namespace.name,
             detail={"branch": head.name, "parent": head.revision.oid},
         )
+        if head.kind == RefKind.PULL:
+            pull_request_committed(actor=actor, head=head, revision=revision)
         if mlmodel.kind == RepositoryKind.MODEL and _has_network(entries):
             job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
     return revision
