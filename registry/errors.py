@@ -92,6 +92,7 @@ CODES: dict[str, str] = {
     "revision_not_found": "No such revision",
     "file_not_found": "No such file",
     "blob_not_found": "No such blob",
+    "upload_not_found": "No such upload",
     "graph_not_found": "No graph known",
     "target_not_found": "No such target",
     "device_not_found": "No such device",

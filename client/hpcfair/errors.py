@@ -218,6 +218,7 @@ CODES: dict[str, type[HubError]] = {
             "namespace_not_found",
             "file_not_found",
             "blob_not_found",
+            "upload_not_found",
             "graph_not_found",
             "target_not_found",
             "device_not_found",

@@ -106,6 +106,8 @@ TUNE_BUDGET_S = env.integer("HPCFAIR_TUNE_SECONDS", 120, low=5, high=86_400)
 CHILD_MEMORY_BYTES = env.integer("HPCFAIR_CHILD_MEMORY_MIB", 8192, low=512, high=2**20) * 2**20
 
 MAX_BLOB_BYTES = env.integer("HPCFAIR_MAX_BLOB_MIB", 51_200, low=1, high=2**24) * 2**20
+# Files that come in as parts (Git LFS) come in parts of this length.
+PART_BYTES = env.integer("HPCFAIR_PART_MIB", 64, low=5, high=4096) * 2**20
 # Bodies that are held in memory: JSON and forms. Files stream and are bound by MAX_BLOB_BYTES.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20
 

@@ -10,8 +10,8 @@ from registry.selectors.access import Actor, fetchable_repositories, person
 from registry.storage import blob_store
 from registry.tables import Blob, BuildFile, File, Upload
 
-# Databases bound the number of values in one query.
-_AT_ONCE = 500
+#: Databases bound the number of values in one query.
+AT_ONCE = 500
 
 
 def blob_missing(actor: Actor, sha256s: Iterable[str]) -> list[str]:
@@ -29,9 +29,10 @@ def blobs_usable(actor: Actor, sha256s: Collection[str]) -> dict[str, Blob]:
     """Digest to blob for those of ``sha256s`` that ``actor`` may name in a commit."""
     found: dict[str, Blob] = {}
     wanted = [sha256 for sha256 in sha256s if SHA256_RE.fullmatch(sha256)]
-    for start in range(0, len(wanted), _AT_ONCE):
-        some = wanted[start : start + _AT_ONCE]
-        blobs = Blob.objects.in_bulk(some)
+    for start in range(0, len(wanted), AT_ONCE):
+        some = wanted[start : start + AT_ONCE]
+        # What garbage collection has condemned counts as absent, though it may still be there.
+        blobs = Blob.objects.filter(condemned_at=None).in_bulk(some)
         if actor is not None:
             usable = _proven(actor, some)
             blobs = {sha256: blob for sha256, blob in blobs.items() if sha256 in usable}
@@ -62,15 +63,14 @@ def blob_path(blob: Blob) -> Path | None:
 
 
 def blob_path_of(sha256: str) -> Path:
-    """A local, read-only file holding the bytes, for a worker.
+    """A local, read-only file holding the bytes, for a worker that copies from it at once.
 
     Raises:
         NotFound: ``blob_not_found``.
     """
-    path = blob_store().path(sha256) if SHA256_RE.fullmatch(sha256) else None
-    if path is None or not path.is_file():
+    if not SHA256_RE.fullmatch(sha256):
         raise NotFound("blob_not_found", f"No bytes are stored as {sha256[:100]!r}.")
-    return path
+    return blob_store().local(sha256)
 
 
 def _proven(actor: Actor, sha256s: list[str]) -> set[str]:

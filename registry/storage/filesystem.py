@@ -2,80 +2,162 @@
 
 ::
 
-    <root>/ab/cd/abcd...      one file per blob, read-only, named by its SHA-256
-    <root>/incoming/<random>  bytes on their way; never read by anybody else
+    <root>/ab/cd/abcd...            one file per blob, read-only, named by its SHA-256
+    <root>/incoming/<random>        bytes on their way; never read by anybody else
+    <root>/incoming/<random>.parts  a large file, its parts being written at their places
 
-A blob is written to ``incoming``, flushed to the disk, renamed to its place, and the folders on
-the way are flushed as well; only then does :meth:`FolderStore.put` return. ``incoming`` lies in
-the same file system, so that the rename is atomic, and apart from the blobs, so that no listing
-ever meets half a file.
+A blob is written to ``incoming``, flushed to the disk, linked to its place, and the folders on
+the way are flushed as well; only then does :meth:`FolderStore.keep` return. ``incoming`` lies in
+the same file system, so that this is atomic, and apart from the blobs, so that no listing ever
+meets half a file.
 """
 
 import errno
-import hashlib
 import os
 import secrets
-import time
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from registry.errors import Invalid, NotFound, TooLarge, Unavailable
+from registry.errors import Unavailable
 from registry.ids import SHA256_RE
-from registry.storage.base import Readable, StoredBlob
-from registry.storage.digest import git_hasher, git_oid_of, pieces, place
+from registry.storage.base import Arrived, Leftover, PartUpload, Readable, StoredEntry
+from registry.storage.digest import place
+from registry.storage.meter import Meter, check_all_parts, no_blob
+from registry.storage.partfile import PartFile
 
-#: A file in ``incoming`` that nobody wrote to for this long belongs to a process that died.
-ABANDONED_S = 86_400.0
+_MIB = 2**20
+#: Clients number parts from 1 to 10,000, as S3 does.
+_MOST_PARTS = 10_000
 
 
 class FolderStore:
-    """A :class:`registry.storage.base.BlobStore` under ``root``, which is made where missing."""
+    """A :class:`registry.storage.base.BlobStore` under ``root``, which is made where missing.
 
-    def __init__(self, root: Path) -> None:
+    Args:
+        part_bytes: The length of a part, unless a file would have too many of them.
+    """
+
+    def __init__(self, root: Path, *, part_bytes: int = 64 * _MIB) -> None:
         self.root = root
+        self._part_bytes = part_bytes
         self._incoming = root / "incoming"
         self._incoming.mkdir(parents=True, exist_ok=True)
         _flush_folder(root.parent)
-        self._clear_abandoned()
 
-    def put(
+    @contextmanager
+    def receive(
         self,
         stream: Readable,
         *,
         sha256: str | None = None,
         size_bytes: int | None = None,
         limit_bytes: int | None = None,
-    ) -> StoredBlob:
-        """See :meth:`registry.storage.base.BlobStore.put`."""
-        if size_bytes is not None and limit_bytes is not None and size_bytes > limit_bytes:
-            raise _too_large(limit_bytes)
+    ) -> Iterator[Arrived]:
+        """See :meth:`registry.storage.base.BlobStore.receive`."""
+        meter = Meter(stream, size_bytes=size_bytes, limit_bytes=limit_bytes)
         arriving = self._incoming / secrets.token_hex(16)
-        with _full_disk_is_our_error():
-            try:
-                stored = _receive(stream, arriving, size_bytes, limit_bytes)
-                if sha256 is not None and stored.sha256 != sha256:
-                    raise Invalid(
-                        "digest_mismatch",
-                        f"The bytes have SHA-256 {stored.sha256}, not {sha256}.",
-                        "Send the file again; it changed or was damaged on its way.",
-                    )
-                self._keep(arriving, stored)
-            finally:
-                arriving.unlink(missing_ok=True)
-        return stored
+        try:
+            with full_disk_is_our_error():
+                _write(arriving, meter)
+            yield meter.arrived(arriving.name, sha256=sha256, again=lambda: arriving.open("rb"))
+        finally:
+            arriving.unlink(missing_ok=True)
+
+    def keep(self, arrived: Arrived) -> None:
+        """See :meth:`registry.storage.base.BlobStore.keep`.
+
+        What lies there already is replaced, which mends a damaged file.
+        """
+        final = self.path(arrived.sha256)
+        waiting = self._incoming / arrived.place
+        with full_disk_is_our_error():
+            final.parent.mkdir(parents=True, exist_ok=True)
+            if _same_file(final, waiting):
+                return
+            _link(waiting, final)
+            # Also where the folders were there: another process may have made them a moment ago
+            # and not have flushed yet, and our caller is about to promise that this is durable.
+            for folder in (final.parent, final.parent.parent, self.root):
+                _flush_folder(folder)
+
+    def parts_begin(self, size_bytes: int) -> PartUpload:
+        """See :meth:`registry.storage.base.BlobStore.parts_begin`."""
+        part_bytes = max(self._part_bytes, -(-size_bytes // _MOST_PARTS))
+        upload = PartUpload(secrets.token_hex(16), size_bytes, part_bytes)
+        with full_disk_is_our_error():
+            self._parts(upload).begin()
+        return upload
+
+    def part_put(self, upload: PartUpload, number: int, stream: Readable) -> str:
+        """See :meth:`registry.storage.base.BlobStore.part_put`."""
+        with full_disk_is_our_error():
+            return self._parts(upload).put(number, stream)
+
+    def part_url(self, upload: PartUpload, number: int, *, expires_s: int) -> None:  # noqa: ARG002
+        """See :meth:`registry.storage.base.BlobStore.part_url`: a folder has no addresses."""
+        return
+
+    @contextmanager
+    def parts_join(
+        self, upload: PartUpload, etags: Mapping[int, str], *, sha256: str
+    ) -> Iterator[Arrived]:
+        """See :meth:`registry.storage.base.BlobStore.parts_join`."""
+        check_all_parts(upload, set(etags))
+        whole = self._incoming / secrets.token_hex(16)
+        try:
+            with full_disk_is_our_error():
+                self._parts(upload).seal(whole)
+            with whole.open("rb") as stream:
+                meter = Meter(stream, size_bytes=upload.size_bytes, limit_bytes=None)
+                for _ in meter.pieces():
+                    pass
+            yield meter.arrived(whole.name, sha256=sha256, again=lambda: whole.open("rb"))
+        finally:
+            whole.unlink(missing_ok=True)
+
+    def parts_abort(self, upload: PartUpload) -> None:
+        """See :meth:`registry.storage.base.BlobStore.parts_abort`."""
+        self._parts(upload).path.unlink(missing_ok=True)
 
     def open(self, sha256: str) -> BinaryIO:
         """See :meth:`registry.storage.base.BlobStore.open`."""
         try:
             return self.path(sha256).open("rb")
         except FileNotFoundError:
-            raise NotFound("blob_not_found", f"No bytes are stored as {sha256}.") from None
+            raise no_blob(sha256) from None
 
     def path(self, sha256: str) -> Path:
         """The file for ``sha256``, there or not."""
         return self.root / place(sha256)
+
+    def local(self, sha256: str) -> Path:
+        """See :meth:`registry.storage.base.BlobStore.local`."""
+        path = self.path(sha256)
+        if not path.is_file():
+            raise no_blob(sha256)
+        return path
+
+    def url(
+        self,
+        sha256: str,  # noqa: ARG002
+        *,
+        expires_s: int,  # noqa: ARG002
+        content_type: str,  # noqa: ARG002
+        disposition: str,  # noqa: ARG002
+    ) -> None:
+        """See :meth:`registry.storage.base.BlobStore.url`: a folder has no addresses."""
+        return
+
+    def size(self, sha256: str) -> int | None:
+        """See :meth:`registry.storage.base.BlobStore.size`."""
+        try:
+            return self.path(sha256).stat().st_size
+        except FileNotFoundError:
+            return None
 
     def exists(self, sha256: str) -> bool:
         """See :meth:`registry.storage.base.BlobStore.exists`."""
@@ -85,64 +167,36 @@ class FolderStore:
         """See :meth:`registry.storage.base.BlobStore.delete`."""
         self.path(sha256).unlink(missing_ok=True)
 
-    def digests(self) -> Iterator[str]:
-        """See :meth:`registry.storage.base.BlobStore.digests`."""
+    def entries(self) -> Iterator[StoredEntry]:
+        """See :meth:`registry.storage.base.BlobStore.entries`."""
         for path in self.root.glob("??/??/*"):
-            if SHA256_RE.fullmatch(path.name):
-                yield path.name
+            if SHA256_RE.fullmatch(path.name) and path == self.path(path.name):
+                with suppress(FileNotFoundError):
+                    facts = path.stat()
+                    modified = datetime.fromtimestamp(facts.st_mtime, UTC)
+                    yield StoredEntry(path.name, facts.st_size, modified)
 
-    def _keep(self, arrived: Path, stored: StoredBlob) -> None:
-        final = self.path(stored.sha256)
-        # A file of another size is what a failed disk left behind: the rename mends it.
-        if not _has_size(final, stored.size_bytes):
-            final.parent.mkdir(parents=True, exist_ok=True)
-            arrived.replace(final)
-        # Also where the file was there: another process may have renamed it a moment ago and
-        # not have flushed yet, and our caller is about to promise that it is durable.
-        for folder in (final.parent, final.parent.parent, self.root):
-            _flush_folder(folder)
-
-    def _clear_abandoned(self) -> None:
-        horizon = time.time() - ABANDONED_S
+    def leftovers(self) -> Iterator[Leftover]:
+        """See :meth:`registry.storage.base.BlobStore.leftovers`."""
         for path in self._incoming.iterdir():
             with suppress(FileNotFoundError):
-                if path.stat().st_mtime < horizon:
-                    path.unlink()
+                facts = path.stat()
+                # Blocks, not length: a file whose parts are to come is mostly holes.
+                size_bytes = min(facts.st_size, facts.st_blocks * 512)
+                modified = datetime.fromtimestamp(facts.st_mtime, UTC)
+                yield Leftover(path.name, size_bytes, modified)
 
+    def discard(self, leftover: Leftover) -> None:
+        """See :meth:`registry.storage.base.BlobStore.discard`."""
+        (self._incoming / leftover.name).unlink(missing_ok=True)
 
-def _receive(
-    stream: Readable, into: Path, size_bytes: int | None, limit_bytes: int | None
-) -> StoredBlob:
-    """Write ``stream`` to the new file ``into``, durably, and say what it was."""
-    sha256, length = hashlib.sha256(), 0
-    # Git's id begins with the length: told beforehand, one pass over the bytes is enough.
-    sha1 = None if size_bytes is None else git_hasher(size_bytes)
-    most = limit_bytes if size_bytes is None else size_bytes
-    # 0o444: nothing that is handed the path may change a blob.
-    descriptor = os.open(into, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
-    with os.fdopen(descriptor, "wb") as file:
-        for piece in pieces(stream):
-            length += len(piece)
-            if most is not None and length > most:
-                break
-            sha256.update(piece)
-            if sha1 is not None:
-                sha1.update(piece)
-            file.write(piece)
-        file.flush()
-        os.fsync(file.fileno())
-    if size_bytes is not None and length != size_bytes:
-        raise _wrong_size(length, size_bytes)
-    if limit_bytes is not None and length > limit_bytes:
-        raise _too_large(limit_bytes)
-    if sha1 is not None:
-        return StoredBlob(sha256.hexdigest(), length, sha1.hexdigest())
-    with into.open("rb") as file_again:
-        return StoredBlob(sha256.hexdigest(), length, git_oid_of(file_again, length))
+    def _parts(self, upload: PartUpload) -> PartFile:
+        return PartFile(self._incoming, upload)
 
 
 @contextmanager
-def _full_disk_is_our_error() -> Iterator[None]:
+def full_disk_is_our_error() -> Iterator[None]:
+    """Turn what a full disk raises into ``Unavailable`` ``storage_full``."""
     try:
         yield
     except OSError as error:
@@ -155,9 +209,43 @@ def _full_disk_is_our_error() -> Iterator[None]:
         raise
 
 
-def _has_size(path: Path, size_bytes: int) -> bool:
+def _write(path: Path, meter: Meter) -> None:
+    """Write what ``meter`` reads to the new file ``path``, durably."""
+    # 0o444: nothing that is handed the path may change a blob.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
+    with os.fdopen(descriptor, "wb") as file:
+        for piece in meter.pieces():
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _link(source: Path, target: Path) -> None:
+    """Give the file ``source`` the second name ``target``, atomically, in place of what is there.
+
+    A second name, not a new one: should the bytes be collected before their row says that they
+    are wanted, they can be put in place again.
+    """
+    stand_in = source.with_name(secrets.token_hex(16))
     try:
-        return path.stat().st_size == size_bytes
+        try:
+            stand_in.hardlink_to(source)
+        except OSError as error:
+            if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV}:
+                raise
+            # Some file systems have no second names.
+            shutil.copyfile(source, stand_in)
+            stand_in.chmod(0o444)
+            with stand_in.open("rb") as file:
+                os.fsync(file.fileno())
+        stand_in.replace(target)
+    finally:
+        stand_in.unlink(missing_ok=True)
+
+
+def _same_file(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
     except FileNotFoundError:
         return False
 
@@ -168,20 +256,3 @@ def _flush_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _too_large(limit_bytes: int) -> TooLarge:
-    return TooLarge(
-        "body_too_large",
-        f"The hub takes files of at most {limit_bytes} bytes.",
-        "Split the file, or ask the hub's operator for a higher limit.",
-    )
-
-
-def _wrong_size(length: int, size_bytes: int) -> Invalid:
-    read = f"more than {size_bytes}" if length > size_bytes else str(length)
-    return Invalid(
-        "size_mismatch",
-        f"{read} bytes came, {size_bytes} were announced.",
-        "Send the file again; it changed or was cut off on its way.",
-    )

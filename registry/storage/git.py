@@ -11,7 +11,7 @@ Sources: git's ``Documentation/gitformat-*`` and ``object-file.c``; git-lfs ``do
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 _FILE_MODE = b"100644"
@@ -32,14 +32,25 @@ def lfs_pointer(sha256: str, size_bytes: int) -> bytes:
 
 def tree_oid(files: Mapping[str, str]) -> str:
     """The id of the root tree over ``files``: path to blob id, paths parted by ``/``."""
+    return folder_oids(files.items())[""]
+
+
+def folder_oids(files: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Path to tree id of every folder on the way to ``files``; the root's path is "".
+
+    Args:
+        files: Pairs of path and blob id.
+    """
     root = _Folder()
-    for path, oid in files.items():
+    for path, oid in files:
         *folders, name = path.split("/")
         folder = root
         for part in folders:
             folder = folder.folders.setdefault(part, _Folder())
         folder.files[name] = oid
-    return root.oid()
+    oids: dict[str, str] = {}
+    root.name_into(oids, "")
+    return oids
 
 
 def commit_oid(*, tree: str, parent: str | None, author_line: str, message: str) -> str:
@@ -63,20 +74,21 @@ class _Folder:
     files: dict[str, str] = field(default_factory=dict)
     folders: dict[str, "_Folder"] = field(default_factory=dict)
 
-    def oid(self) -> str:
+    def name_into(self, oids: dict[str, str], path: str) -> str:
+        """This folder's id, left in ``oids`` with those of all below it."""
         entries = [(name.encode(), _FILE_MODE, oid) for name, oid in self.files.items()]
         # The slash only sorts: git orders a folder as if its name ended in one.
-        entries += [
-            (name.encode() + b"/", _FOLDER_MODE, folder.oid())
-            for name, folder in self.folders.items()
-        ]
-        return _oid(
+        for name, folder in self.folders.items():
+            below = folder.name_into(oids, f"{path}/{name}" if path else name)
+            entries.append((name.encode() + b"/", _FOLDER_MODE, below))
+        oids[path] = _oid(
             "tree",
             b"".join(
                 mode + b" " + name.removesuffix(b"/") + b"\0" + bytes.fromhex(oid)
                 for name, mode, oid in sorted(entries)
             ),
         )
+        return oids[path]
 
 
 def _oid(kind: str, data: bytes) -> str:

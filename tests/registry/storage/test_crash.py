@@ -85,7 +85,7 @@ def test_killed_uploads_are_whole_or_not_there(data_dir: Path) -> None:
         for _ in range(KILLS):
             promised += kill_once(process, chance.uniform(0.0, 0.1))
     store = FolderStore(data_dir / "blobs")
-    visible = set(store.digests())
+    visible = {entry.sha256 for entry in store.entries()}
     for sha256 in visible:
         assert hashlib.sha256(store.path(sha256).read_bytes()).hexdigest() == sha256
     rows = {blob.sha256: blob.size_bytes for blob in Blob.objects.all()}
@@ -94,4 +94,4 @@ def test_killed_uploads_are_whole_or_not_there(data_dir: Path) -> None:
         assert store.path(sha256).stat().st_size == size_bytes
     # The kills must have hit: work was done, and some of it was cut off on its way.
     assert len(promised) >= KILLS
-    assert list((data_dir / "blobs" / "incoming").iterdir())
+    assert list(store.leftovers())

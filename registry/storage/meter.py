@@ -1,0 +1,126 @@
+"""Measuring bytes as they come in: digest, length, git's id, and whether they are as announced."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+from registry.errors import Invalid, NotFound, TooLarge
+from registry.storage.base import Arrived, PartUpload, Readable
+from registry.storage.digest import git_hasher, git_oid_of, pieces
+
+
+class Meter:
+    """Reads a stream once, checks its length, and says in the end what it was.
+
+    Raises:
+        TooLarge: ``body_too_large``, here already if the announced length is.
+    """
+
+    def __init__(
+        self, stream: Readable, *, size_bytes: int | None, limit_bytes: int | None
+    ) -> None:
+        if size_bytes is not None and limit_bytes is not None and size_bytes > limit_bytes:
+            raise too_large(limit_bytes)
+        self._stream = stream
+        self._announced, self._limit = size_bytes, limit_bytes
+        self._sha256, self.length = hashlib.sha256(), 0
+        # Git's id begins with the length: told beforehand, one pass over the bytes is enough.
+        self._sha1 = None if size_bytes is None else git_hasher(size_bytes)
+
+    def pieces(self) -> Iterator[bytes]:
+        """The stream's bytes; never more than one piece beyond what may come is read.
+
+        Raises:
+            Invalid: ``size_mismatch``.
+            TooLarge: ``body_too_large``.
+        """
+        for piece in pieces(self._stream):
+            self.length += len(piece)
+            self._check(self.length, whole=False)
+            self._sha256.update(piece)
+            if self._sha1 is not None:
+                self._sha1.update(piece)
+            yield piece
+        self._check(self.length, whole=True)
+
+    def arrived(self, place: str, *, sha256: str | None, again: Callable[[], BinaryIO]) -> Arrived:
+        """What came in, now waiting at ``place``.
+
+        Args:
+            sha256: The digest it must have.
+            again: Opens the bytes once more, for git's id of what came unannounced.
+
+        Raises:
+            Invalid: ``digest_mismatch``.
+        """
+        got = self._sha256.hexdigest()
+        if sha256 is not None and got != sha256:
+            raise Invalid(
+                "digest_mismatch",
+                f"The bytes have SHA-256 {got}, not {sha256[:100]}.",
+                "Send the file again; it changed or was damaged on its way.",
+            )
+        if self._sha1 is not None:
+            return Arrived(got, self.length, self._sha1.hexdigest(), place)
+        with again() as stream:
+            return Arrived(got, self.length, git_oid_of(stream, self.length), place)
+
+    def _check(self, length: int, *, whole: bool) -> None:
+        if self._limit is not None and length > self._limit:
+            raise too_large(self._limit)
+        if self._announced is not None and (
+            length > self._announced or (whole and length < self._announced)
+        ):
+            raise wrong_size(length, self._announced)
+
+
+def check_part(upload: PartUpload, number: int) -> None:
+    """Refuse a number no part of ``upload`` has. Raises ``Invalid`` ``invalid_request``."""
+    if not 1 <= number <= upload.count:
+        raise Invalid(
+            "invalid_request", f"The upload has parts 1 to {upload.count}, there is no {number}."
+        )
+
+
+def check_all_parts(upload: PartUpload, numbers: set[int]) -> None:
+    """Refuse to join unless every part was named. Raises ``Invalid`` ``invalid_request``."""
+    wanted = set(range(1, upload.count + 1))
+    if numbers != wanted:
+        raise Invalid(
+            "invalid_request",
+            f"The upload has {upload.count} parts, {len(numbers & wanted)} of them were named.",
+            "Send every part, then name each with the ETag it was answered with.",
+        )
+
+
+def no_blob(sha256: str) -> NotFound:
+    """Nothing is stored under that digest."""
+    return NotFound("blob_not_found", f"No bytes are stored as {sha256[:100]!r}.")
+
+
+def no_upload() -> NotFound:
+    """The upload was joined, aborted or collected, or never was."""
+    return NotFound(
+        "upload_not_found",
+        "There is no such upload under way.",
+        "Begin the upload of this file anew.",
+    )
+
+
+def too_large(limit_bytes: int) -> TooLarge:
+    """More bytes than this hub takes."""
+    return TooLarge(
+        "body_too_large",
+        f"The hub takes files of at most {limit_bytes} bytes.",
+        "Split the file, or ask the hub's operator for a higher limit.",
+    )
+
+
+def wrong_size(length: int, announced: int) -> Invalid:
+    """Not the bytes that were announced."""
+    read = f"more than {announced}" if length > announced else str(length)
+    return Invalid(
+        "size_mismatch",
+        f"{read} bytes came, {announced} were announced.",
+        "Send the file again; it changed or was cut off on its way.",
+    )
