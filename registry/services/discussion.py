@@ -5,24 +5,18 @@ whoever may write to its MLModel, may rename, close and reopen it. Merging is
 :mod:`registry.services.merge`.
 """
 
-from typing import Any
-
 from django.db import transaction
 from django.db.models import Max
-from django.utils import timezone
 
-from registry.errors import Conflict, Forbidden, Invalid, NotFound
-from registry.selectors.access import Actor, person, readable_repositories, require, require_scope
-from registry.selectors.discussion import comment_get
+from registry.errors import Conflict, Invalid, NotFound
+from registry.selectors.access import Actor, person
 from registry.selectors.revision import branch_get
-from registry.services.audit import audit
-from registry.states import DiscussionState, EventKind, RefKind, Role, Scope
-from registry.tables import Discussion, DiscussionEvent, MLModel, Ref, Revision, User
-from registry.validation.texts import check_text, unseen
+from registry.services.talk import check_comment, note, require_say, require_voice, tell
+from registry.states import DiscussionState, EventKind, RefKind
+from registry.tables import Discussion, DiscussionEvent, MLModel, Ref, Revision
+from registry.validation.texts import check_text
 
 MAX_TITLE = 300
-#: Characters of a comment.
-MAX_COMMENT = 65_536
 
 
 def discussion_open(
@@ -31,13 +25,13 @@ def discussion_open(
     """Start a discussion; its description is the first comment.
 
     Raises:
-        Unauthenticated, Forbidden: see :func:`require_voice`.
+        Unauthenticated, Forbidden: see :func:`registry.services.talk.require_voice`.
         NotFound: ``model_not_found`` or ``dataset_not_found``.
         Invalid: ``invalid_request``.
     """
     require_voice(actor, mlmodel)
     check_text(title, field="title", most=MAX_TITLE, least=1)
-    description = _check_comment(description, least=0)
+    description = check_comment(description, least=0)
     with transaction.atomic():
         return _open(actor, mlmodel, Discussion(title=title.strip()), description)
 
@@ -59,14 +53,14 @@ def pull_request_open(
         start: The revision of this MLModel the line begins at; ``None`` for the branch's newest.
 
     Raises:
-        Unauthenticated, Forbidden: see :func:`require_voice`.
+        Unauthenticated, Forbidden: see :func:`registry.services.talk.require_voice`.
         NotFound: ``revision_not_found`` for the branch or ``start``; ``model_not_found`` or
             ``dataset_not_found``.
         Invalid: ``invalid_request``, or ``invalid_ref`` if ``branch`` is a pull request's line.
     """
     require_voice(actor, mlmodel)
     check_text(title, field="title", most=MAX_TITLE, least=1)
-    description = _check_comment(description, least=0)
+    description = check_comment(description, least=0)
     if start is not None and start.mlmodel_id != mlmodel.pk:
         raise NotFound("revision_not_found", "That revision belongs to another model.")
     with transaction.atomic():
@@ -98,22 +92,7 @@ def pull_request_committed(*, actor: Actor, head: Ref, revision: Revision) -> No
     pull = head.mlmodel.discussions.get(num=head.name)
     require_unended(pull)
     subject = revision.message.partition("\n")[0]
-    _tell(actor, pull, EventKind.COMMIT, subject, before=revision.oid)
-
-
-def discussion_comment(*, actor: Actor, discussion: Discussion, text: str) -> DiscussionEvent:
-    """Say something.
-
-    Raises:
-        Unauthenticated, Forbidden: see :func:`require_voice`.
-        Invalid: ``invalid_request``.
-    """
-    require_voice(actor, discussion.mlmodel)
-    text = _check_comment(text)
-    with transaction.atomic():
-        comment = _tell(actor, discussion, EventKind.COMMENT, text)
-        _audit(actor, discussion, "discussion.comment", {"comment": str(comment.uuid)})
-    return comment
+    tell(actor, pull, EventKind.COMMIT, subject, before=revision.oid)
 
 
 def discussion_rename(*, actor: Actor, discussion: Discussion, title: str) -> DiscussionEvent:
@@ -123,13 +102,13 @@ def discussion_rename(*, actor: Actor, discussion: Discussion, title: str) -> Di
         Unauthenticated, Forbidden: unless the actor opened it or may write.
         Invalid: ``invalid_request``.
     """
-    _require_say(actor, discussion)
+    require_say(actor, discussion)
     check_text(title, field="title", most=MAX_TITLE, least=1)
     with transaction.atomic():
         old, discussion.title = discussion.title, title.strip()
         discussion.save(update_fields=["title"])
-        event = _tell(actor, discussion, EventKind.TITLE, discussion.title, before=old)
-        _audit(actor, discussion, "discussion.rename", {"from": old, "to": discussion.title})
+        event = tell(actor, discussion, EventKind.TITLE, discussion.title, before=old)
+        note(actor, discussion, "discussion.rename", {"from": old, "to": discussion.title})
     return event
 
 
@@ -143,8 +122,8 @@ def discussion_change(
         Conflict: ``discussion_closed`` if it was merged.
         Invalid: ``invalid_request`` for another state, or the state it is in already.
     """
-    _require_say(actor, discussion)
-    comment = _check_comment(comment, least=0)
+    require_say(actor, discussion)
+    comment = check_comment(comment, least=0)
     if state not in {DiscussionState.OPEN, DiscussionState.CLOSED}:
         raise Invalid(
             "invalid_request",
@@ -152,86 +131,24 @@ def discussion_change(
             fields={"status": "neither open nor closed"},
         )
     with transaction.atomic():
-        was = Discussion.objects.select_for_update(of=("self",)).get(pk=discussion.pk).state
+        was = Discussion.objects.select_for_update(no_key=True).get(pk=discussion.pk).state
         if was == DiscussionState.MERGED:
             raise _ended(discussion, was)
         if was == state:
             raise Invalid("invalid_request", f"It is {was} already.", fields={"status": was})
         if comment:
-            _tell(actor, discussion, EventKind.COMMENT, comment)
+            tell(actor, discussion, EventKind.COMMENT, comment)
         return state_set(actor, discussion, DiscussionState(state), was=was)
 
 
-def comment_edit(
-    *, actor: Actor, discussion: Discussion, comment_uuid: object, text: str
-) -> DiscussionEvent:
-    """Put ``text`` in place of the actor's own comment; what it said before is not kept.
-
-    Raises:
-        Unauthenticated, Forbidden: see :func:`require_voice`; ``permission_denied`` for
-            somebody else's.
-        NotFound: ``comment_not_found``, also for a hidden one.
-        Invalid: ``invalid_request``.
-    """
-    user = require_voice(actor, discussion.mlmodel)
-    comment = comment_get(discussion, comment_uuid)
-    if user is not None and comment.author_id != user.pk:
-        raise Forbidden("permission_denied", "Only who wrote a comment may edit it.")
-    text = _check_comment(text)
-    with transaction.atomic():
-        comment.text, comment.edited_at = text, timezone.now()
-        comment.save(update_fields=["text", "edited_at"])
-        _audit(actor, discussion, "comment.edit", {"comment": str(comment.uuid)})
-    return comment
-
-
-def comment_hide(*, actor: Actor, discussion: Discussion, comment_uuid: object) -> DiscussionEvent:
-    """Erase what a comment says; that there was one stays.
-
-    Raises:
-        Unauthenticated, Forbidden: unless the actor wrote it or may write to the MLModel.
-        NotFound: ``comment_not_found``.
-    """
-    user = require_voice(actor, discussion.mlmodel)
-    comment = comment_get(discussion, comment_uuid)
-    if user is not None and comment.author_id != user.pk:
-        require(actor, role=Role.WRITE, namespace=discussion.mlmodel.namespace)
-    with transaction.atomic():
-        comment.text, comment.hidden_at = "", timezone.now()
-        comment.save(update_fields=["text", "hidden_at"])
-        _audit(actor, discussion, "comment.hide", {"comment": str(comment.uuid)})
-    return comment
-
-
-def require_voice(actor: Actor, mlmodel: MLModel) -> User | None:
-    """Refuse unless ``actor`` may talk about ``mlmodel``; the person, ``None`` for the hub.
-
-    Raises:
-        Unauthenticated: ``not_authenticated``.
-        Forbidden: ``scope_missing``; ``permission_denied`` for a token of another namespace.
-        NotFound: ``model_not_found`` or ``dataset_not_found``.
-    """
-    user = require_scope(actor, Scope.WRITE)
-    if user is None:
-        return None
-    if not readable_repositories(actor).filter(pk=mlmodel.pk).exists():
-        raise NotFound(f"{mlmodel.kind}_not_found", "It is gone, or you may not read it.")
-    if user.token is not None and user.token.namespace_id not in {None, mlmodel.namespace_id}:
-        raise Forbidden(
-            "permission_denied",
-            "The token is limited to another namespace.",
-            "Use a token without a namespace, or sign in.",
-        )
-    return user
-
-
 def require_unended(pull: Discussion) -> None:
-    """Refuse a pull request that was merged or closed, as its row says now.
+    """Refuse a pull request that was merged or closed; hold it until the transaction ends.
 
     Raises:
         Conflict: ``discussion_closed``.
     """
-    state = Discussion.objects.values_list("state", flat=True).get(pk=pull.pk)
+    rows = Discussion.objects.select_for_update(no_key=True)
+    state = rows.values_list("state", flat=True).get(pk=pull.pk)
     if state in {DiscussionState.MERGED, DiscussionState.CLOSED}:
         raise _ended(pull, state)
 
@@ -239,11 +156,11 @@ def require_unended(pull: Discussion) -> None:
 def state_set(
     actor: Actor, discussion: Discussion, state: DiscussionState, *, was: str
 ) -> DiscussionEvent:
-    """Note the new state, inside the transaction of whoever holds the row."""
+    """Write the new state and ``merged_as``, inside the transaction of whoever holds the row."""
     discussion.state = state
     discussion.save(update_fields=["state", "merged_as"])
-    _audit(actor, discussion, "discussion.state", {"from": was, "to": state.value})
-    return _tell(actor, discussion, EventKind.STATUS, state.value, before=was)
+    note(actor, discussion, "discussion.state", {"from": was, "to": state.value})
+    return tell(actor, discussion, EventKind.STATUS, state.value, before=was)
 
 
 def _open(actor: Actor, mlmodel: MLModel, discussion: Discussion, description: str) -> Discussion:
@@ -257,24 +174,9 @@ def _open(actor: Actor, mlmodel: MLModel, discussion: Discussion, description: s
     discussion.author = person(actor)
     discussion.save(force_insert=True)
     if description:
-        _tell(actor, discussion, EventKind.COMMENT, description)
-    _audit(actor, discussion, "discussion.open", {"pull_request": discussion.is_pull_request})
+        tell(actor, discussion, EventKind.COMMENT, description)
+    note(actor, discussion, "discussion.open", {"pull_request": discussion.is_pull_request})
     return discussion
-
-
-def _tell(
-    actor: Actor, discussion: Discussion, kind: EventKind, text: str, *, before: str = ""
-) -> DiscussionEvent:
-    return DiscussionEvent.objects.create(
-        discussion=discussion, kind=kind, author=person(actor), text=text, before=before
-    )
-
-
-def _require_say(actor: Actor, discussion: Discussion) -> None:
-    """Refuse unless the actor opened the discussion or may write to its MLModel."""
-    user = require_voice(actor, discussion.mlmodel)
-    if user is not None and discussion.author_id != user.pk:
-        require(actor, role=Role.WRITE, namespace=discussion.mlmodel.namespace)
 
 
 def _ended(discussion: Discussion, state: str) -> Conflict:
@@ -282,29 +184,4 @@ def _ended(discussion: Discussion, state: str) -> Conflict:
         "discussion_closed",
         f"Discussion {discussion.num} of {discussion.mlmodel.full_name} is {state}.",
         "Open a new one.",
-    )
-
-
-def _check_comment(text: str, *, least: int = 1) -> str:
-    text = text.replace("\r\n", "\n").strip()
-    fault = ""
-    if len(text) < least:
-        fault = "is empty"
-    elif len(text) > MAX_COMMENT:
-        fault = f"is longer than {MAX_COMMENT} characters"
-    elif unseen(text, but="\n\t"):
-        fault = "holds a control character"
-    if fault:
-        raise Invalid("invalid_request", f"The comment {fault}.", fields={"comment": fault})
-    return text
-
-
-def _audit(actor: Actor, discussion: Discussion, action: str, detail: dict[str, Any]) -> None:
-    mlmodel = discussion.mlmodel
-    audit(
-        actor=actor,
-        action=action,
-        subject=f"{mlmodel.full_name}#{discussion.num}",
-        namespace=mlmodel.namespace.name,
-        detail=detail,
     )

@@ -6,7 +6,7 @@ file system folds into ``.git``.
 """
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from registry.errors import Invalid
 
@@ -36,27 +36,44 @@ def check_together(paths: Iterable[str]) -> None:
     """Check that files with these paths can lie in one folder on every file system.
 
     Raises:
-        Invalid: ``case_collision`` where two differ only by case or by the spelling of an accent;
-            ``invalid_path`` where one is a folder on the way to another.
+        Invalid: see :func:`clashes`.
+    """
+    for _, refusal in clashes(paths):
+        raise refusal
+
+
+def clashes(paths: Iterable[str]) -> Iterator[tuple[str, Invalid]]:
+    """Each path that cannot lie beside those before it in order, and why.
+
+    The reason is ``case_collision`` where two differ only by case or by the spelling of an
+    accent, ``invalid_path`` where one is a folder on the way to another.
     """
     spelled: dict[str, str] = {}
     names = set(paths)
-    for path in names:
+    for path in sorted(names):
         for prefix in _prefixes(path):
             known = spelled.setdefault(_folded(prefix), prefix)
             if known != prefix:
                 first, second = sorted((known, prefix))
-                raise Invalid(
-                    "case_collision",
-                    f"{first!r} and {second!r} are the same name on some file systems.",
-                    "Spell both alike, or rename one.",
+                yield (
+                    path,
+                    Invalid(
+                        "case_collision",
+                        f"{first!r} and {second!r} are the same name on some file systems.",
+                        "Spell both alike, or rename one.",
+                    ),
                 )
+                break
             if prefix != path and prefix in names:
-                raise Invalid(
-                    "invalid_path",
-                    f"{prefix!r} is a file, so {path!r} cannot lie in it.",
-                    "Rename one of them, or delete it in the same commit.",
+                yield (
+                    path,
+                    Invalid(
+                        "invalid_path",
+                        f"{prefix!r} is a file, so {path!r} cannot lie in it.",
+                        "Rename one of them, or delete it in the same commit.",
+                    ),
                 )
+                break
 
 
 def check_once(paths: Iterable[str]) -> None:
