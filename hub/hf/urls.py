@@ -6,9 +6,11 @@ handed on unescaped by WSGI: where a path follows it, :mod:`hub.hf.address` part
 
 from django.urls import URLPattern, re_path
 
-from hub.hf import account, repository
+from hub.hf import account, repository, xet
 from hub.hf.views import repository_view, wire
 
+_CAS = r"^xet/(?P<uuid>[0-9a-f-]{36})/(?P<epoch>[0-9]{1,9})/v1"
+_HASH = r"(?P<digest>[0-9a-fA-F]{64})"
 _REPO = r"(?P<kind>models|datasets)/(?P<namespace>[^/]+)/(?P<name>[^/]+)"
 
 #: Below ``/api/``.
@@ -20,7 +22,15 @@ api = [
     re_path(rf"^{_REPO}/settings$", wire(put=repository_view(repository.change))),
     re_path(rf"^{_REPO}/auth-check$", wire(get=repository_view(repository.check_read))),
     re_path(rf"^{_REPO}/auth-check/write$", wire(get=repository_view(repository.check_write))),
+    re_path(rf"^{_REPO}/xet-write-token/(?P<rev>.+)$", wire(get=repository_view(xet.write_token))),
+    re_path(rf"^{_REPO}/xet-read-token/(?P<rev>.+)$", wire(get=repository_view(xet.read_token))),
 ]
 
 #: At the top: where files, git and large file storage have their addresses.
-top: list[URLPattern] = []
+top: list[URLPattern] = [
+    re_path(rf"{_CAS}/xorbs/default/{_HASH}$", wire(post=xet.with_ticket(xet.xorb))),
+    re_path(rf"{_CAS}/shards$", wire(post=xet.with_ticket(xet.shard))),
+    re_path(rf"{_CAS}/chunks/default/{_HASH}$", wire(get=xet.with_ticket(xet.chunk))),
+    re_path(r"^xet/", wire(get=xet.absent, post=xet.absent)),
+    re_path(r"^v1/telemetry$", wire(post=xet.telemetry)),
+]

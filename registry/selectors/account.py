@@ -10,7 +10,7 @@ from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from registry.errors import Forbidden, NotFound, Unauthenticated
-from registry.ids import NAME_RE
+from registry.ids import NAME_RE, parse_uuid
 from registry.selectors.access import Actor, Row, may, memberships
 from registry.states import NamespaceKind, Role
 from registry.tables import Membership, Namespace, Token, User
@@ -35,6 +35,20 @@ def user_of_token(secret: str) -> User:
             .filter(digest=secret_digest(secret), user__is_active=True)
             .first()
         )
+    return _user_of(token)
+
+
+def user_of_token_uuid(token_uuid: object) -> User:
+    """The person a token belongs to, for whom something else than its secret stands in.
+
+    Raises:
+        Unauthenticated: ``token_invalid``, ``token_expired`` or ``token_revoked``.
+    """
+    rows = Token.objects.select_related("user", "namespace").filter(user__is_active=True)
+    return _user_of(rows.filter(uuid=parse_uuid(token_uuid)).first())
+
+
+def _user_of(token: Token | None) -> User:
     if token is None:
         raise Unauthenticated("token_invalid", "The token is not one of this hub's.", _TOKEN_HINT)
     if token.revoked_at is not None:

@@ -59,6 +59,11 @@ class XorbReader:
             raise RuntimeError("the xorb was not read to its end")
         return chunk_records(self._chunks)
 
+    @property
+    def chunk_count(self) -> int:
+        """How many chunks were read."""
+        return len(self._chunks)
+
     def sampled(self) -> list[tuple[int, bytes]]:
         """Position and hash of the chunks that clients may ask the whole hub for."""
         return [

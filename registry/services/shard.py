@@ -1,0 +1,216 @@
+"""Making files out of chunks, as clients list them in a shard.
+
+A file is put together at once, stored whole under its SHA-256 and kept (ADR 0011), so that a
+commit may name it and every download is that of an ordinary file. This can take minutes for tens
+of gigabytes, and the client waits in silence meanwhile. hf_xet reads the answer to a shard without
+a time limit since its version 1.4 (xet-core ``remote_client.rs``, ``shard_upload_http_client``),
+earlier ones wait five minutes, and proxies between cut silence off, too; all of them then send the
+same shard again, up to five times. That does no harm and is not in vain: the first request runs to
+its end though nobody listens, one for the same file waits for it, finds the file and answers.
+"""
+
+import fcntl
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from registry import storage
+from registry.errors import NotFound, TooLarge
+from registry.selectors.access import Actor, person
+from registry.selectors.xorb import Holding, holdings, shard_about, xorb_missing
+from registry.services.audit import audit
+from registry.services.blob import blob_store
+from registry.services.xorb import require_contributor, xet_address_change
+from registry.storage import Readable
+from registry.tables import Blob, MLModel, Upload, XetFile, XorbChunk, XorbRun
+from registry.xet.assembly import Assembly, Extent
+from registry.xet.hashes import MerkleTree, file_hash, range_hash, spelled
+from registry.xet.shard import ShardFile, bad_shard, read_files
+
+# A file's xorbs mostly follow one another; a list of chunks has some 40 kB.
+_XORBS_AT_HAND = 64
+# Clients cut chunks of 8 KiB and more, but for the ends of files. Without a bound, a small shard
+# could make the hub hash for days.
+_LEAST_BYTES_A_CHUNK = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Chunks ``first`` to before ``end`` of a xorb, at ``offset`` of a file."""
+
+    xorb: str
+    first: int
+    end: int
+    offset: int
+
+
+class Shelf:
+    """What the hub holds of xorbs for one person; those used last are at hand."""
+
+    def __init__(self, actor: Actor) -> None:
+        self._actor = actor
+        self._at_hand: OrderedDict[str, Holding] = OrderedDict()
+
+    def get(self, xorb_hash: str) -> Holding:
+        """Raises ``NotFound`` ``xorb_not_found``."""
+        holding = self._at_hand.pop(xorb_hash, None)
+        holding = holding or holdings(self._actor, [xorb_hash]).get(xorb_hash)
+        if holding is None:
+            raise xorb_missing(xorb_hash)
+        self._at_hand[xorb_hash] = holding
+        if len(self._at_hand) > _XORBS_AT_HAND:
+            self._at_hand.popitem(last=False)
+        return holding
+
+
+def shard_register(*, actor: Actor, mlmodel: MLModel, stream: Readable) -> bool:
+    """Make the files of a shard, which ``actor`` may then name in commits.
+
+    Every run of chunks must be of xorbs that the actor sent, or lie in blobs that they may use.
+    Files are made one by one; a refusal leaves those before it. Doing it again changes nothing.
+
+    Args:
+        mlmodel: The repository whose Xet address it was sent to.
+
+    Returns:
+        Whether any file was new.
+
+    Raises:
+        Unauthenticated, Forbidden, NotFound: see
+            :func:`registry.services.xorb.require_contributor`.
+        Invalid: ``invalid_shard``; ``digest_mismatch`` where a file is not what its SHA-256 says.
+        NotFound: ``xorb_not_found``. The repository's Xet address has then changed: the client
+            counted on what is not here, and would do so again.
+        TooLarge: ``body_too_large``.
+        Unavailable: ``storage_full``.
+    """
+    require_contributor(actor, mlmodel)
+    shelf, new = Shelf(actor), False
+    for file in read_files(stream):
+        if file.size_bytes > settings.MAX_BLOB_BYTES:
+            raise TooLarge(
+                "body_too_large", f"The hub takes files of {settings.MAX_BLOB_BYTES} bytes at most."
+            )
+        try:
+            with _one_at_a_time(file.sha256):
+                new |= _make(actor, mlmodel, file, shelf)
+        except NotFound as error:
+            if error.code in {"xorb_not_found", "blob_not_found"}:
+                xet_address_change(mlmodel=mlmodel)
+            raise
+    return new
+
+
+def shard_recall(*, actor: Actor, mlmodel: MLModel, chunk: bytes) -> bytes | None:
+    """The shard that tells a client what it may dedup against, if it has this chunk.
+
+    See :func:`registry.selectors.xorb.shard_about`. What it tells stays for a while.
+
+    Raises:
+        Unauthenticated, Forbidden, NotFound: see
+            :func:`registry.services.xorb.require_contributor`.
+    """
+    require_contributor(actor, mlmodel)
+    now = timezone.now()
+    answer = shard_about(actor, mlmodel, chunk, now=now)
+    if answer is None:
+        return None
+    shard, blobs = answer
+    Blob.objects.filter(pk__in=blobs[:500]).update(used_at=now)
+    return shard
+
+
+def _make(actor: Actor, mlmodel: MLModel, file: ShardFile, shelf: Shelf) -> bool:
+    placed = _placed(file, shelf)
+    row = XetFile.objects.filter(hash=spelled(file.digest), blob__condemned_at=None).first()
+    # The same chunks, which the actor may use: so it is the same file.
+    known = row is not None and row.blob_id == file.sha256
+    if not known:
+        with closing(Assembly(_extents(placed, shelf), storage.blob_store().open)) as assembly:
+            blob_store(actor=actor, stream=assembly, sha256=file.sha256, size_bytes=file.size_bytes)
+    with transaction.atomic():
+        _note(actor, file, placed, shelf)
+        audit(
+            actor=actor,
+            action="shard.register",
+            subject=file.sha256,
+            namespace=mlmodel.namespace.name,
+            detail={"size_bytes": file.size_bytes, "new": not known},
+        )
+    return not known
+
+
+def _placed(file: ShardFile, shelf: Shelf) -> list[Placed]:
+    """Where the file's chunks come from, after all that the client says of them was checked."""
+    tree, placed, offset, count = MerkleTree(), [], 0, 0
+    most = 64 + file.size_bytes // _LEAST_BYTES_A_CHUNK
+    for run in file.runs():
+        holding = shelf.get(spelled(run.xorb))
+        chunks = holding.chunks
+        count += run.end - run.first
+        if run.end > len(chunks) or chunks.raw_bytes(run.first, run.end) != run.raw_bytes:
+            raise bad_shard(f"A run of chunks is not as in the xorb {holding.hash}.")
+        if count > most:
+            raise bad_shard("A file has chunks smaller than any client makes.")
+        if not holding.usable[run.first : run.end].all():
+            raise xorb_missing(holding.hash)
+        hashes = chunks.hashes(run.first, run.end)
+        if range_hash(hashes) != run.proof:
+            raise bad_shard("A proof of knowing chunks is wrong.")
+        for number, length in enumerate(chunks.lengths(run.first, run.end)):
+            tree.add(hashes[32 * number : 32 * number + 32], length)
+        placed.append(Placed(holding.hash, run.first, run.end, offset))
+        offset += run.raw_bytes
+    if file_hash(tree.root()) != file.digest:
+        raise bad_shard("A file has another hash than its chunks make.")
+    return placed
+
+
+def _extents(placed: list[Placed], shelf: Shelf) -> Iterator[Extent]:
+    for run in placed:
+        yield from shelf.get(run.xorb).extents(run.first, run.end)
+
+
+def _note(actor: Actor, file: ShardFile, placed: list[Placed], shelf: Shelf) -> None:
+    """Remember the file by its chunks, so that the next one need not send them."""
+    user = person(actor)
+    if user is not None:
+        Upload.objects.get_or_create(user=user, blob_id=file.sha256)
+    Blob.objects.filter(pk=file.sha256).update(used_at=timezone.now())
+    XetFile.objects.get_or_create(hash=spelled(file.digest), defaults={"blob_id": file.sha256})
+    XorbRun.objects.bulk_create(
+        [
+            XorbRun(
+                xorb_id=run.xorb,
+                first=run.first,
+                end=run.end,
+                blob_id=file.sha256,
+                offset=run.offset,
+            )
+            for run in placed
+        ],
+        ignore_conflicts=True,
+        batch_size=500,
+    )
+    for run in placed[:1]:
+        # Clients ask for a file's first chunk, whatever its hash.
+        chunk = shelf.get(run.xorb).chunks.hashes(run.first, run.first + 1)
+        XorbChunk.objects.get_or_create(
+            hash=spelled(chunk), xorb_id=run.xorb, defaults={"position": run.first}
+        )
+
+
+@contextmanager
+def _one_at_a_time(sha256: str) -> Iterator[None]:
+    """Wait until nobody else on this machine makes the file; the kernel ends a dead one's turn."""
+    folder = settings.DATA_DIR / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    # Few files, shared by digests that begin alike: none is ever deleted under somebody's hands.
+    with (folder / f"file-{sha256[:3]}").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
