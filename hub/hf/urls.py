@@ -6,12 +6,14 @@ handed on unescaped by WSGI: where a path follows it, :mod:`hub.hf.address` part
 
 from django.urls import URLPattern, re_path
 
-from hub.hf import account, repository, xet
+from hub.hf import account, discussion, repository, xet
 from hub.hf.views import repository_view, wire
 
 _CAS = r"^xet/(?P<uuid>[0-9a-f-]{36})/(?P<epoch>[0-9]{1,9})/v1"
 _HASH = r"(?P<digest>[0-9a-fA-F]{64})"
 _REPO = r"(?P<kind>models|datasets)/(?P<namespace>[^/]+)/(?P<name>[^/]+)"
+_TALK = rf"^{_REPO}/discussions/(?P<num>[0-9]{{1,10}})"
+_COMMENT = rf"{_TALK}/comment/(?P<comment_id>[0-9a-f-]{{1,40}})"
 
 #: Below ``/api/``.
 api = [
@@ -22,6 +24,17 @@ api = [
     re_path(rf"^{_REPO}/settings$", wire(put=repository_view(repository.change))),
     re_path(rf"^{_REPO}/auth-check$", wire(get=repository_view(repository.check_read))),
     re_path(rf"^{_REPO}/auth-check/write$", wire(get=repository_view(repository.check_write))),
+    re_path(
+        rf"^{_REPO}/discussions$",
+        wire(get=repository_view(discussion.listing), post=repository_view(discussion.create)),
+    ),
+    re_path(rf"{_TALK}$", wire(get=repository_view(discussion.details))),
+    re_path(rf"{_TALK}/comment$", wire(post=repository_view(discussion.comment))),
+    re_path(rf"{_TALK}/title$", wire(post=repository_view(discussion.title))),
+    re_path(rf"{_TALK}/status$", wire(post=repository_view(discussion.status))),
+    re_path(rf"{_TALK}/merge$", wire(post=repository_view(discussion.merge))),
+    re_path(rf"{_COMMENT}/edit$", wire(post=repository_view(discussion.edit))),
+    re_path(rf"{_COMMENT}/hide$", wire(post=repository_view(discussion.hide))),
     re_path(rf"^{_REPO}/xet-write-token/(?P<rev>.+)$", wire(get=repository_view(xet.write_token))),
     re_path(rf"^{_REPO}/xet-read-token/(?P<rev>.+)$", wire(get=repository_view(xet.read_token))),
 ]
