@@ -214,8 +214,9 @@ def append(
             detail={"branch": head.name, "parent": head.revision.oid},
         )
         if head.kind == RefKind.PULL:
+            # What anybody proposes is inspected once somebody who may write has merged it.
             pull_request_committed(actor=actor, head=head, revision=revision)
-        if mlmodel.kind == RepositoryKind.MODEL and _has_network(entries):
+        elif mlmodel.kind == RepositoryKind.MODEL and _has_network(entries):
             job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
     return revision
 
