@@ -1,7 +1,7 @@
 """Bytes of a blob over HTTP: whole or one range, revalidated by digest, sent by the kernel.
 
 The ETag of a file is its SHA-256, so a client can verify what it got and a cache can revalidate
-for free. What sends the bytes, fastest first:
+for free; or what another protocol calls the same bytes. What sends the bytes, fastest first:
 
 1. nginx, told by ``X-Accel-Redirect``, where HPCFAIR_ACCEL names its internal location;
 2. ``sendfile(2)``, where the WSGI server offers ``wsgi.file_wrapper`` and the store has a file;
@@ -23,7 +23,7 @@ from django.utils.http import content_disposition_header
 
 from registry.selectors.blob import blob_open, blob_path
 from registry.services.mlmodel import mlmodel_downloaded
-from registry.states import Visibility
+from registry.states import Gate, Visibility
 from registry.tables import Blob, BuildFile, File, MLModel
 
 logger = logging.getLogger(__name__)
@@ -89,42 +89,46 @@ def file_response(
 
 
 def caching(mlmodel: MLModel, *, fixed: bool) -> str:
-    """``Cache-Control`` of what hangs on ``mlmodel``: shared caches never keep what is private."""
-    scope = "public" if mlmodel.visibility == Visibility.PUBLIC else "private"
+    """``Cache-Control`` of what hangs on ``mlmodel``: shared caches keep only what is for all."""
+    open_to_all = mlmodel.visibility == Visibility.PUBLIC and mlmodel.gate == Gate.OPEN
+    scope = "public" if open_to_all else "private"
     return f"{scope}, max-age=31536000, immutable" if fixed else f"{scope}, no-cache"
 
 
 def serve_blob(
-    request: HttpRequest, blob: Blob, *, path: str, cache_control: str
+    request: HttpRequest, blob: Blob, *, path: str, cache_control: str, etag: str = ""
 ) -> HttpResponseBase:
     """Answer GET or HEAD for ``blob``, known to its reader as ``path``.
 
     Understands If-None-Match, If-Match, Range (one range; a list of ranges gets the whole) and
     If-Range. 416 answers carry ``Content-Range: bytes */size`` and no body.
+
+    Args:
+        etag: What the reader's protocol names these bytes by; by default their SHA-256.
     """
-    etag = f'"{blob.sha256}"'
+    etag = f'"{etag or blob.sha256}"'
     early = get_conditional_response(request, etag=etag)
     if early is not None:
-        return _with_headers(early, blob, path, cache_control)
+        return _with_headers(early, etag, path, cache_control)
     if settings.ACCEL_PREFIX and (file := blob_path(blob)) is not None:
         # nginx answers Range and HEAD itself.
         relative = file.relative_to(settings.DATA_DIR / "blobs")
         response: HttpResponseBase = HttpResponse()
         response.headers["X-Accel-Redirect"] = settings.ACCEL_PREFIX + quote(str(relative))
-        return _with_headers(response, blob, path, cache_control)
+        return _with_headers(response, etag, path, cache_control)
     try:
         wanted = requested_range(request, etag, blob.size_bytes)
     except RangeNotSatisfiable:
         response = HttpResponse(status=416)
         response.headers["Content-Range"] = f"bytes */{blob.size_bytes}"
-        return _with_headers(response, blob, path, cache_control)
+        return _with_headers(response, etag, path, cache_control)
     first, last = wanted or (0, blob.size_bytes - 1)
     response = _body(request, blob, first, last - first + 1)
     if wanted:
         response.status_code = 206
         response.headers["Content-Range"] = f"bytes {first}-{last}/{blob.size_bytes}"
     response.headers["Content-Length"] = str(last - first + 1)
-    return _with_headers(response, blob, path, cache_control)
+    return _with_headers(response, etag, path, cache_control)
 
 
 def starts_download(request: HttpRequest) -> bool:
@@ -179,11 +183,11 @@ def _body(request: HttpRequest, blob: Blob, first: int, length: int) -> HttpResp
 
 
 def _with_headers(
-    response: HttpResponseBase, blob: Blob, path: str, cache_control: str
+    response: HttpResponseBase, etag: str, path: str, cache_control: str
 ) -> HttpResponseBase:
     name = PurePosixPath(path).name
     known = _SAFE_TYPES.get(PurePosixPath(path).suffix.lower())
-    response.headers["ETag"] = f'"{blob.sha256}"'
+    response.headers["ETag"] = etag
     response.headers["Accept-Ranges"] = "bytes"
     response.headers["Cache-Control"] = cache_control
     response.headers["Content-Type"] = known or "application/octet-stream"

@@ -6,14 +6,21 @@ handed on unescaped by WSGI: where a path follows it, :mod:`hub.hf.address` part
 
 from django.urls import URLPattern, re_path
 
-from hub.hf import account, discussion, repository, xet
+from hub.hf import account, discussion, gate, info, like, repository, resolve, tree, xet
 from hub.hf.views import repository_view, wire
 
 _CAS = r"^xet/(?P<uuid>[0-9a-f-]{36})/(?P<epoch>[0-9]{1,9})/v1"
 _HASH = r"(?P<digest>[0-9a-fA-F]{64})"
-_REPO = r"(?P<kind>models|datasets)/(?P<namespace>[^/]+)/(?P<name>[^/]+)"
+_NAME = r"(?P<name>[^/]+)"
+_ID = r"(?P<namespace>[^/]+)/(?P<name>[^/]+)"
+_REPO = rf"(?P<kind>models|datasets)/{_ID}"
+# What addresses at the top say by ``/datasets`` or by nothing.
+_MODEL = {"kind": "models"}
+_DATASET = {"kind": "datasets"}
 _TALK = rf"^{_REPO}/discussions/(?P<num>[0-9]{{1,10}})"
 _COMMENT = rf"{_TALK}/comment/(?P<comment_id>[0-9a-f-]{{1,40}})"
+
+_REV = r"(?P<rest>[^/].*)"
 
 #: Below ``/api/``.
 api = [
@@ -21,9 +28,33 @@ api = [
     re_path(r"^repos/create$", wire(post=repository.create)),
     re_path(r"^repos/delete$", wire(delete=repository.remove)),
     re_path(r"^repos/move$", wire(post=repository.move)),
+    re_path(r"^settings/repositories$", wire(get=account.repositories)),
+    re_path(rf"^users/{_NAME}/overview$", wire(get=account.overview)),
+    re_path(rf"^users/{_NAME}/likes$", wire(get=like.likes)),
+    re_path(rf"^users/{_NAME}/follow(?:ers|ing)$", wire(get=account.follows)),
+    re_path(rf"^organizations/{_NAME}/overview$", wire(get=account.organisation_overview)),
+    re_path(rf"^organizations/{_NAME}/members$", wire(get=account.organisation_members)),
+    re_path(rf"^organizations/{_NAME}/followers$", wire(get=account.organisation_followers)),
+    re_path(rf"^organizations/{_NAME}/settings/repositories$", wire(get=account.repositories)),
+    re_path(rf"^{_REPO}$", wire(get=repository_view(info.info))),
+    re_path(rf"^{_REPO}/revision/{_REV}$", wire(get=repository_view(info.info))),
+    re_path(rf"^{_REPO}/tree/{_REV}$", wire(get=repository_view(tree.tree))),
+    re_path(rf"^{_REPO}/treesize/{_REV}$", wire(get=repository_view(tree.tree_size))),
+    re_path(rf"^{_REPO}/paths-info/{_REV}$", wire(post=repository_view(tree.paths_info))),
     re_path(rf"^{_REPO}/settings$", wire(put=repository_view(repository.change))),
     re_path(rf"^{_REPO}/auth-check$", wire(get=repository_view(repository.check_read))),
     re_path(rf"^{_REPO}/auth-check/write$", wire(get=repository_view(repository.check_write))),
+    re_path(
+        rf"^{_REPO}/like$",
+        wire(post=repository_view(like.like), delete=repository_view(like.unlike)),
+    ),
+    re_path(rf"^{_REPO}/likers$", wire(get=repository_view(like.likers))),
+    re_path(
+        rf"^{_REPO}/user-access-request/(?P<state>pending|accepted|rejected)$",
+        wire(get=repository_view(gate.requests)),
+    ),
+    re_path(rf"^{_REPO}/user-access-request/handle$", wire(post=repository_view(gate.handle))),
+    re_path(rf"^{_REPO}/user-access-request/grant$", wire(post=repository_view(gate.grant))),
     re_path(
         rf"^{_REPO}/discussions$",
         wire(get=repository_view(discussion.listing), post=repository_view(discussion.create)),
@@ -41,6 +72,17 @@ api = [
 
 #: At the top: where files, git and large file storage have their addresses.
 top: list[URLPattern] = [
+    re_path(rf"^datasets/{_ID}/ask-access$", wire(post=repository_view(gate.ask)), _DATASET),
+    re_path(rf"^{_ID}/ask-access$", wire(post=repository_view(gate.ask)), _MODEL),
+    re_path(
+        rf"^(?P<namespace>[^/]+)/(?P<name>[^/]+)/resolve/{_REV}$",
+        wire(get=repository_view(resolve.resolve)),
+        {"kind": "models"},
+    ),
+    re_path(
+        rf"^(?P<kind>datasets)/(?P<namespace>[^/]+)/(?P<name>[^/]+)/resolve/{_REV}$",
+        wire(get=repository_view(resolve.resolve)),
+    ),
     re_path(rf"{_CAS}/xorbs/default/{_HASH}$", wire(post=xet.with_ticket(xet.xorb))),
     re_path(rf"{_CAS}/shards$", wire(post=xet.with_ticket(xet.shard))),
     re_path(rf"{_CAS}/chunks/default/{_HASH}$", wire(get=xet.with_ticket(xet.chunk))),

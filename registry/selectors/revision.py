@@ -14,6 +14,8 @@ from registry.validation.card import MAX_CARD_BYTES, body_of
 from registry.validation.texts import unseen
 
 _SHORT_OID_RE = re.compile(r"[0-9a-f]{7,39}")
+# Of a reference's name, which has at most 200 characters, after ``refs/heads/``.
+_MOST_PARTS = 102
 _KIND_OF_PREFIX = {
     "refs/heads/": RefKind.BRANCH,
     "refs/tags/": RefKind.TAG,
@@ -36,7 +38,8 @@ def revision_get(mlmodel: MLModel, rev: str | None = None) -> Revision:
     wanted = rev or mlmodel.default_branch
     revision = None
     if wanted.isprintable():
-        revision = _by_ref(mlmodel, wanted) or _by_oid(mlmodel, wanted.lower())
+        named = _by_refs(mlmodel, [wanted])
+        revision = named.get(wanted) or _by_oid(mlmodel, wanted.lower())
     if revision is None:
         raise NotFound(
             "revision_not_found",
@@ -44,6 +47,31 @@ def revision_get(mlmodel: MLModel, rev: str | None = None) -> Revision:
             "List its branches and tags to see what there is.",
         )
     return revision
+
+
+def revision_along(mlmodel: MLModel, place: str) -> tuple[str, Revision, str]:
+    """What ``<revision>/<path>`` means, where the revision's name may hold slashes, too.
+
+    Args:
+        mlmodel: One the asker may read.
+        place: As in an address. The longest beginning that is the name of a branch, a tag or a
+            pull request's line wins; else the first part names a revision by its id.
+
+    Returns:
+        The revision's name as it was given, the revision, and the path, "" if there is none.
+
+    Raises:
+        NotFound: ``revision_not_found``.
+    """
+    parts = place.split("/")
+    # No name is longer, so no more beginnings need to be looked for however long the path is.
+    lengths = range(1, min(len(parts), _MOST_PARTS) + 1)
+    beginnings = ["/".join(parts[:length]) for length in lengths]
+    named = _by_refs(mlmodel, beginnings)
+    name = max(named, key=len, default=parts[0])
+    if name not in named and parts[0] == "refs":
+        name = "/".join(parts[:3])
+    return name, named.get(name) or revision_get(mlmodel, name), place[len(name) + 1 :]
 
 
 def files_of(revision: Revision) -> QuerySet[File]:
@@ -69,6 +97,16 @@ def file_get(revision: Revision, path: str) -> File:
 def largest_file(revision: Revision) -> File | None:
     """The file most of a revision's bytes are in; of equal ones, the first by path."""
     return files_of(revision).order_by("-blob__size_bytes", "path").first()
+
+
+def is_largest(file: File) -> bool:
+    """Whether ``file`` is its revision's :func:`largest_file`, without sorting them all."""
+    others = File.objects.filter(revision=file.revision_id)
+    size = file.blob.size_bytes
+    return not (
+        others.filter(blob__size_bytes__gt=size).exists()
+        or others.filter(blob__size_bytes=size, path__lt=file.path).exists()
+    )
 
 
 def text_of(revision: Revision, path: str, *, most_bytes: int) -> str | None:
@@ -139,16 +177,28 @@ def history(mlmodel: MLModel, revision: Revision) -> QuerySet[Revision]:
     )
 
 
-def _by_ref(mlmodel: MLModel, name: str) -> Revision | None:
-    kinds = [RefKind.BRANCH, RefKind.TAG]
+def _by_refs(mlmodel: MLModel, names: list[str]) -> dict[str, Revision]:
+    """Those of ``names`` that name a branch, a tag or a pull request's line, with what they name.
+
+    Where a branch and a tag are called alike, the branch is meant.
+    """
+    asked = {name: _spelled(name) for name in names if name.isprintable()}
+    refs = mlmodel.refs.filter(name__in={short for _, short in asked.values()})
+    found = {(ref.kind, ref.name): ref.revision for ref in refs.select_related("revision")}
+    return {
+        name: found[kind, short]
+        for name, (kinds, short) in asked.items()
+        for kind in reversed(kinds)
+        if (kind, short) in found
+    }
+
+
+def _spelled(name: str) -> tuple[list[RefKind], str]:
+    """The kinds of references ``name`` may mean, the likeliest first, and their name."""
     for prefix, kind in _KIND_OF_PREFIX.items():
         if name.startswith(prefix):
-            name, kinds = name.removeprefix(prefix), [kind]
-            break
-    refs = mlmodel.refs.select_related("revision").filter(name=name, kind__in=kinds)
-    # "branch" sorts before "tag": where both are called alike, the branch is meant.
-    ref = refs.order_by("kind").first()
-    return ref.revision if ref else None
+            return [kind], name.removeprefix(prefix)
+    return [RefKind.BRANCH, RefKind.TAG], name
 
 
 def _by_oid(mlmodel: MLModel, oid: str) -> Revision | None:

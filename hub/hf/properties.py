@@ -1,0 +1,89 @@
+"""Properties of a model or a data set, by the names that clients know them by."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hub.hf.shapes import card_data, gated_of, moment
+from registry.selectors.details import Details
+from registry.selectors.tree import bytes_below
+from registry.states import RepositoryKind, Visibility
+from registry.validation.labels import loader_of
+
+_TOKENIZER_FILES = {"tokenizer.json", "tokenizer_config.json", "vocab.txt", "tokenizer.model"}
+
+
+def _after(prefix: str, of: Details) -> list[str]:
+    values = [label.value for label in of.labels]
+    return [value.removeprefix(prefix) for value in values if value.startswith(prefix)]
+
+
+def _safetensors(of: Details) -> dict[str, Any] | None:
+    counted = of.parameters
+    return {"parameters": counted, "total": sum(counted.values())} if counted else None
+
+
+def _transformers_info(of: Details) -> dict[str, str] | None:
+    """Clients take these four keys and no others."""
+    loader, task = loader_of(of.config)
+    if not loader or of.library != "transformers":
+        return None
+    shape = {"auto_model": loader, "pipeline_tag": task}
+    custom: Mapping[str, Any] = of.config.get("auto_map", {})
+    if isinstance(custom.get(loader), str):
+        shape["custom_class"] = custom[loader]
+    there = set(of.paths)
+    if there & _TOKENIZER_FILES:
+        shape["processor"] = "AutoTokenizer"
+    elif "preprocessor_config.json" in there:
+        shape["processor"] = "AutoProcessor"
+    return shape
+
+
+#: Everything that can be told; what is ``None`` is left out.
+PROPERTIES: dict[str, Callable[[Details], Any]] = {
+    "author": lambda of: of.mlmodel.namespace.name,
+    "sha": lambda of: of.revision.oid,
+    "lastModified": lambda of: moment(of.mlmodel.updated_at),
+    "createdAt": lambda of: moment(of.mlmodel.created_at),
+    "private": lambda of: of.mlmodel.visibility == Visibility.PRIVATE,
+    "gated": lambda of: gated_of(of.mlmodel),
+    "disabled": lambda _: False,
+    "downloads": lambda of: of.mlmodel.downloads,
+    "downloadsAllTime": lambda of: of.mlmodel.downloads,
+    "likes": lambda of: of.mlmodel.likes,
+    # No trend is counted here.
+    "trendingScore": lambda of: of.mlmodel.likes,
+    "tags": lambda of: [label.value for label in of.labels],
+    "pipeline_tag": lambda of: of.task or None,
+    "library_name": lambda of: of.library or None,
+    "cardData": lambda of: card_data(of.revision.card) or None,
+    "model-index": lambda of: card_data(of.revision.card).get("model-index"),
+    "baseModels": lambda of: _after("base_model:", of) or None,
+    "config": lambda of: of.config or None,
+    "transformersInfo": _transformers_info,
+    "safetensors": _safetensors,
+    "siblings": lambda of: [{"rfilename": path} for path in of.paths],
+    "spaces": lambda _: [],
+    "usedStorage": lambda of: of.mlmodel.used_bytes,
+    "description": lambda of: of.mlmodel.description or None,
+    "paperswithcode_id": lambda of: of.revision.card.get("paperswithcode_id"),
+    "mainSize": lambda of: bytes_below(of.revision, ""),
+}
+_OF_BOTH = (
+    *("author", "cardData", "createdAt", "disabled", "downloads", "downloadsAllTime", "gated"),
+    *("lastModified", "likes", "private", "resourceGroup", "sha", "siblings", "tags"),
+    *("trendingScore", "usedStorage"),
+)
+#: What may be asked for. Some of it nothing here can tell; it is then left out.
+EXPANDABLE: dict[str, tuple[str, ...]] = {
+    RepositoryKind.MODEL: (
+        *_OF_BOTH,
+        *("baseModels", "childrenModelCount", "config", "evalResults", "gguf", "inference"),
+        *("inferenceProviderMapping", "library_name", "mask_token", "model-index"),
+        *("pipeline_tag", "safetensors", "spaces", "transformersInfo", "widgetData"),
+    ),
+    RepositoryKind.DATASET: (
+        *_OF_BOTH,
+        *("citation", "description", "mainSize", "paperswithcode_id"),
+    ),
+}

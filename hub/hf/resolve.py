@@ -1,0 +1,48 @@
+"""The bytes of a file: ``/{ns}/{name}/resolve/{revision}/{path}``.
+
+Clients name what they keep by its ETag: git's id of the bytes, or the SHA-256 of a file in large
+file storage, by whose shape they know that they can verify it. They take size and ETag from the
+first answer that is no redirect within the hub, which for a store elsewhere is the redirect there;
+hence ``X-Linked-ETag`` and ``X-Linked-Size``. ``X-Repo-Commit`` also comes with "no such file":
+the client remembers for that revision that there is none.
+"""
+
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+
+from hub.credentials import actor_of
+from hub.files import caching, count_download, serve_blob, starts_download
+from hub.hf.errors import answer
+from registry.errors import NotFound
+from registry.selectors.access import require_fetch
+from registry.selectors.revision import file_get, is_largest, revision_along
+from registry.tables import File, MLModel
+
+
+def resolve(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponseBase:
+    """``GET`` and ``HEAD``."""
+    require_fetch(actor_of(request), mlmodel)
+    name, revision, path = revision_along(mlmodel, rest)
+    try:
+        file = file_get(revision, path)
+    except NotFound as missing:
+        response: HttpResponseBase = answer(request, missing)
+    else:
+        cache_control = caching(mlmodel, fixed=name == revision.oid)
+        response = _send(request, mlmodel, file, cache_control)
+    response.headers["X-Repo-Commit"] = revision.oid
+    return response
+
+
+def _send(
+    request: HttpRequest, mlmodel: MLModel, file: File, cache_control: str
+) -> HttpResponseBase:
+    etag = file.blob.sha256 if file.is_lfs else file.oid
+    response = serve_blob(
+        request, file.blob, path=file.path, cache_control=cache_control, etag=etag
+    )
+    response.headers["X-Linked-ETag"] = f'"{etag}"'
+    response.headers["X-Linked-Size"] = str(file.blob.size_bytes)
+    if response.status_code in {200, 206, 302} and starts_download(request) and is_largest(file):
+        count_download(mlmodel)
+    return response

@@ -1,0 +1,85 @@
+"""Files and folders of a revision, in pages or by their paths."""
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import parse_qs
+
+from django.http import HttpRequest, HttpResponse
+
+from hub.hf.address import next_page, revision_and_path, whole_number
+from hub.hf.errors import BadRequest
+from hub.hf.shapes import last_commit, tree_entry
+from hub.hf.views import flag_in, json_answer, json_body
+from registry.selectors.revision import revision_get
+from registry.selectors.tree import TreeEntry, bytes_below, changes_of, entries_at, tree_page
+from registry.tables import MLModel, Revision
+
+#: Entries in one answer, as the Hugging Face Hub has them; fewer where each costs more.
+_PAGE = 1000
+_EXPANDED_PAGE = 50
+_MOST_PATHS = 1000
+#: Nothing scans files here, and clients want all three.
+_UNSCANNED = {"status": "unscanned", "avScan": None, "pickleImportScan": None}
+
+
+def tree(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse:
+    """``GET .../tree/{revision}[/{folder}]``, ``?recursive=&expand=&limit=&cursor=``."""
+    revision, folder = revision_and_path(mlmodel, rest)
+    expanded = flag_in(request.GET, "expand")
+    most = _EXPANDED_PAGE if expanded else _PAGE
+    page = tree_page(
+        revision,
+        folder.strip("/"),
+        recursive=flag_in(request.GET, "recursive"),
+        after=request.GET.get("cursor", ""),
+        limit=whole_number(request, "limit", most, most=most) or most,
+    )
+    response = json_answer(_shapes(revision, page.entries, expanded=expanded))
+    return next_page(request, response, cursor=page.following) if page.following else response
+
+
+def paths_info(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse:
+    """``POST .../paths-info/{revision}``: what of ``paths`` there is."""
+    revision = revision_get(mlmodel, rest)
+    paths, expanded = _asked(request)
+    if len(paths) > _MOST_PATHS:
+        raise BadRequest(f"Ask for at most {_MOST_PATHS} paths at once.")
+    return json_answer(_shapes(revision, entries_at(revision, paths), expanded=expanded))
+
+
+def tree_size(_request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse:
+    """``GET .../treesize/{revision}[/{path}]``: bytes of all files there."""
+    revision, path = revision_and_path(mlmodel, rest)
+    path = path.strip("/")
+    return json_answer({"path": f"/{path}", "size": bytes_below(revision, path)})
+
+
+def _shapes(
+    revision: Revision, entries: Sequence[TreeEntry], *, expanded: bool
+) -> list[dict[str, Any]]:
+    shapes = [tree_entry(entry) for entry in entries]
+    if expanded:
+        changes = changes_of(revision, entries)
+        for shape in shapes:
+            if shape["path"] in changes:
+                shape["lastCommit"] = last_commit(changes[shape["path"]])
+            if shape["type"] == "file":
+                shape["securityFileStatus"] = _UNSCANNED
+    return shapes
+
+
+def _asked(request: HttpRequest) -> tuple[list[str], bool]:
+    """The paths, and whether they are to be told with their last commits."""
+    if request.content_type == "application/json":
+        given = json_body(request)
+        paths = given.get("paths", [])
+        paths = [paths] if isinstance(paths, str) else paths
+        if not (isinstance(paths, list) and all(isinstance(path, str) for path in paths)):
+            raise BadRequest("'paths' must be a list of strings.")
+        return paths, flag_in(given, "expand")
+    try:
+        # Not request.POST, which takes fewer fields than there may be paths.
+        form = parse_qs(request.body.decode("ascii"), max_num_fields=2 * _MOST_PATHS)
+    except ValueError:
+        raise BadRequest("The body must be a form with 'paths'.") from None
+    return form.get("paths", []), form.get("expand", [""])[-1].lower() in {"true", "1"}

@@ -1,0 +1,155 @@
+"""A revision's files as a tree, in pages.
+
+Paths are compared byte by byte, whatever the database's own order is: an entry comes after the
+folder it lies in, and a page goes on after the last path of the one before.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import QuerySet, Sum, Value
+from django.db.models.functions import Collate, StrIndex, Substr
+from django.db.models.lookups import Exact, GreaterThan, LessThan
+
+from registry.errors import Invalid, NotFound
+from registry.storage.git import folder_oids
+from registry.tables import File, Revision
+from registry.validation.texts import unseen
+
+# Databases bound the number of values in one query.
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """A file or, where there is no ``file``, a folder.
+
+    Attributes:
+        oid: Git's id of the tree, or of the blob: of the pointer for a file in large file storage.
+    """
+
+    path: str
+    oid: str
+    file: File | None
+
+
+@dataclass(frozen=True, slots=True)
+class TreePage:
+    """Entries in the order of their paths; there are more if ``following`` is not "".
+
+    Attributes:
+        following: Where the next page goes on.
+    """
+
+    entries: list[TreeEntry]
+    following: str
+
+
+def tree_page(
+    revision: Revision, folder: str, *, recursive: bool, after: str = "", limit: int
+) -> TreePage:
+    """What lies in ``folder``, "" for the top; with ``recursive`` also in the folders there.
+
+    Args:
+        after: ``following`` of the page before.
+
+    Raises:
+        NotFound: ``file_not_found`` if there is no such folder.
+        Invalid: ``invalid_cursor``.
+    """
+    if unseen(after):
+        raise Invalid("invalid_cursor", "No page of this list ends there.")
+    oids = _folder_oids(revision.uuid, revision.tree_oid)
+    if folder not in oids:
+        detail = f"Revision {revision.oid[:10]} has no folder {folder[:200]!r}."
+        raise NotFound("file_not_found", detail)
+    prefix = f"{folder}/" if folder else ""
+    below = (path for path in oids if path > after and path.startswith(prefix) and path != folder)
+    if not recursive:
+        below = (path for path in below if "/" not in path[len(prefix) :])
+    files = _files_below(revision, prefix, recursive=recursive)
+    if after:
+        files = files.filter(GreaterThan(_place(), after))
+    entries = [TreeEntry(path, oids[path], None) for path in below if path]
+    entries += map(_entry, files.select_related("blob").order_by(_place())[: limit + 1])
+    entries.sort(key=lambda entry: entry.path)
+    return TreePage(entries[:limit], entries[limit - 1].path if len(entries) > limit else "")
+
+
+def entries_at(revision: Revision, paths: Sequence[str]) -> list[TreeEntry]:
+    """The files and folders at ``paths``, in that order; those that are not there are left out."""
+    oids = _folder_oids(revision.uuid, revision.tree_oid)
+    wanted = list(dict.fromkeys(path.strip("/") for path in paths if not unseen(path)))
+    found: dict[str, TreeEntry] = {
+        path: TreeEntry(path, oids[path], None) for path in wanted if path and path in oids
+    }
+    for start in range(0, len(wanted), _AT_ONCE):
+        rows = revision.files.filter(path__in=wanted[start : start + _AT_ONCE])
+        found |= {row.path: _entry(row) for row in rows.select_related("blob")}
+    return [found[path] for path in wanted if path in found]
+
+
+def changes_of(revision: Revision, entries: Iterable[TreeEntry]) -> dict[str, Revision]:
+    """Path to the revision that put the file there, or last put one into the folder."""
+    changed = {entry.path: entry.file.changed_in_id if entry.file else 0 for entry in entries}
+    if 0 in changed.values():
+        rows = revision.files.values_list("path", "changed_in_id")
+        for path, number in rows.iterator(chunk_size=2000):
+            for folder in _folders_above(path):
+                if folder in changed:
+                    changed[folder] = max(changed[folder], number)
+    revisions = Revision.objects.in_bulk(set(changed.values()))
+    return {path: revisions[number] for path, number in changed.items() if number in revisions}
+
+
+def bytes_below(revision: Revision, path: str) -> int:
+    """Sum of the sizes of the files in folder ``path``, "" for the top, or of the file there.
+
+    Raises:
+        NotFound: ``file_not_found``.
+    """
+    entries = entries_at(revision, [path]) if path else []
+    if path and not entries:
+        detail = f"Revision {revision.oid[:10]} has nothing at {path[:200]!r}."
+        raise NotFound("file_not_found", detail)
+    if entries and entries[0].file:
+        return entries[0].file.blob.size_bytes
+    files = _files_below(revision, f"{path.strip('/')}/" if path else "", recursive=True)
+    return files.aggregate(size=Sum("blob__size_bytes"))["size"] or 0
+
+
+def _entry(file: File) -> TreeEntry:
+    return TreeEntry(file.path, file.oid, file)
+
+
+def _files_below(revision: Revision, prefix: str, *, recursive: bool) -> QuerySet[File]:
+    """The files whose path begins with ``prefix``, which is "" or ends in "/"."""
+    files = revision.files.all()
+    if prefix:
+        # "0" is what comes after "/".
+        within = GreaterThan(_place(), prefix), LessThan(_place(), f"{prefix[:-1]}0")
+        files = files.filter(*within)
+    if not recursive:
+        rest = Substr("path", len(prefix) + 1)
+        files = files.filter(Exact(StrIndex(rest, Value("/")), 0))
+    return files
+
+
+def _place() -> Collate:
+    """A path as what is compared byte by byte."""
+    return Collate("path", "BINARY" if connection.vendor == "sqlite" else "C")
+
+
+def _folders_above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:length]) for length in range(1, len(parts))]
+
+
+# A page of a long list needs what the page before it needed. The root's id names the content.
+@lru_cache(maxsize=16)
+def _folder_oids(revision: UUID, tree_oid: str) -> dict[str, str]:  # noqa: ARG001
+    rows = File.objects.filter(revision__uuid=revision).values_list("path", "oid")
+    return folder_oids(rows.iterator(chunk_size=2000))

@@ -1,0 +1,151 @@
+"""Labels: what lists of models and data sets are filtered by, drawn from cards and files.
+
+They are the ``tags`` of the Hugging Face protocol, spelled as its clients ask for them: a library,
+a task or a language by its bare name, the rest behind a prefix (``dataset:mnist``). What the
+card's ``tags`` say are labels, too.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from registry.states import RepositoryKind
+from registry.validation.card import texts_of
+from registry.validation.texts import unseen
+
+MAX_LABEL = 200
+MAX_LABELS = 500
+
+#: Weights of one framework, told by the names of files.
+_FORMATS = {
+    "safetensors": re.compile(r".*\.safetensors"),
+    "onnx": re.compile(r".*\.onnx"),
+    "gguf": re.compile(r".*\.gguf"),
+    "pytorch": re.compile(r"(.*/)?pytorch_model[^/]*\.bin|.*\.pth?"),
+    "tf": re.compile(r"(.*/)?tf_model\.h5"),
+    "jax": re.compile(r"(.*/)?flax_model[^/]*\.msgpack"),
+    "openvino": re.compile(r"(.*/)?openvino_model\.xml"),
+    "tflite": re.compile(r".*\.tflite"),
+    "tensorboard": re.compile(r".*tfevents.*"),
+}
+#: Files that only one library writes; the first that is there decides.
+_LIBRARY_FILES = {
+    "modules.json": "sentence-transformers",
+    "adapter_config.json": "peft",
+    "model_index.json": "diffusers",
+}
+#: How a transformers architecture ends: the class that loads it, and its task.
+_ARCHITECTURES = {
+    "ForCausalLM": ("AutoModelForCausalLM", "text-generation"),
+    "LMHeadModel": ("AutoModelForCausalLM", "text-generation"),
+    "ForConditionalGeneration": ("AutoModelForSeq2SeqLM", "text2text-generation"),
+    "ForMaskedLM": ("AutoModelForMaskedLM", "fill-mask"),
+    "ForSequenceClassification": ("AutoModelForSequenceClassification", "text-classification"),
+    "ForTokenClassification": ("AutoModelForTokenClassification", "token-classification"),
+    "ForQuestionAnswering": ("AutoModelForQuestionAnswering", "question-answering"),
+    "ForMultipleChoice": ("AutoModelForMultipleChoice", "multiple-choice"),
+    "ForImageClassification": ("AutoModelForImageClassification", "image-classification"),
+    "ForObjectDetection": ("AutoModelForObjectDetection", "object-detection"),
+    "ForSemanticSegmentation": ("AutoModelForSemanticSegmentation", "image-segmentation"),
+    "ForDepthEstimation": ("AutoModelForDepthEstimation", "depth-estimation"),
+    "ForAudioClassification": ("AutoModelForAudioClassification", "audio-classification"),
+    "ForCTC": ("AutoModelForCTC", "automatic-speech-recognition"),
+    "Model": ("AutoModel", "feature-extraction"),
+}
+#: Keys of a data set's card whose values are labels behind the key's own name.
+_DATASET_KEYS = (
+    *("task_categories", "task_ids", "language", "multilinguality", "size_categories"),
+    *("annotations_creators", "language_creators", "source_datasets"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """One of an MLModel's labels.
+
+    Attributes:
+        kind: What it tells: ``library``, ``pipeline_tag``, ``language``, ``license``,
+            ``dataset``, a key of a data set's card, or ``other``.
+    """
+
+    kind: str
+    value: str
+
+
+def labels_of(
+    kind: RepositoryKind | str,
+    card: Mapping[str, Any],
+    paths: Iterable[str],
+    config: Mapping[str, Any],
+) -> list[Label]:
+    """All labels, each value once.
+
+    Args:
+        card: The card's values.
+        paths: Of all files.
+        config: What the configuration files say, as in
+            :func:`registry.selectors.contents.config_of`.
+    """
+    names = list(paths)
+    if kind == RepositoryKind.DATASET:
+        found = [Label(key, f"{key}:{text}") for key in _DATASET_KEYS for text in _texts(card, key)]
+        found += _others(_texts(card, "tags"))
+    else:
+        found = _labels_of_model(card, names, config)
+    # As the card spells them, not as SPDX does: so clients ask.
+    found += [Label("license", f"license:{text.lower()}") for text in _texts(card, "license")]
+    fitting = {
+        label.value: label
+        for label in reversed(found)
+        if 0 < len(label.value) <= MAX_LABEL and not unseen(label.value)
+    }
+    return list(reversed(fitting.values()))[:MAX_LABELS]
+
+
+def library_of(card: Mapping[str, Any], paths: Iterable[str], config: Mapping[str, Any]) -> str:
+    """The library the files are made for: as the card says, else as the files tell, else ""."""
+    said = " ".join(_texts(card, "library_name"))
+    if said:
+        return said
+    there = set(paths)
+    by_file = next((library for name, library in _LIBRARY_FILES.items() if name in there), "")
+    return by_file or ("transformers" if loader_of(config)[0] else "")
+
+
+def task_of(card: Mapping[str, Any], config: Mapping[str, Any]) -> str:
+    """The task: as the card says, else as the architecture tells, else ""."""
+    return " ".join(_texts(card, "pipeline_tag")) or loader_of(config)[1]
+
+
+def loader_of(config: Mapping[str, Any]) -> tuple[str, str]:
+    """The transformers class that loads the first architecture, and its task; or twice ""."""
+    architectures = config.get("architectures") or [""]
+    name = architectures[0] if config.get("model_type") else ""
+    return next((known for end, known in _ARCHITECTURES.items() if name.endswith(end)), ("", ""))
+
+
+def _labels_of_model(
+    card: Mapping[str, Any], paths: list[str], config: Mapping[str, Any]
+) -> list[Label]:
+    task = task_of(card, config)
+    formats = [
+        name for name, form in _FORMATS.items() if any(form.fullmatch(path) for path in paths)
+    ]
+    return [
+        *(Label("library", text) for text in [library_of(card, paths, config), *formats]),
+        *_others([str(config.get("model_type", ""))]),
+        Label("pipeline_tag", task),
+        *_others(_texts(card, "tags")),
+        *(Label("language", text) for text in _texts(card, "language")),
+        *(Label("dataset", f"dataset:{text}") for text in _texts(card, "datasets")),
+        *_others(f"base_model:{text}" for text in _texts(card, "base_model")),
+    ]
+
+
+def _others(values: Iterable[str]) -> list[Label]:
+    return [Label("other", value) for value in values]
+
+
+def _texts(card: Mapping[str, Any], key: str) -> list[str]:
+    return texts_of(card.get(key))
