@@ -11,13 +11,13 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
+from hub.pages.asker import signed_in
 from hub.pages.errors import page
-from registry.errors import RegistryError, Unauthenticated
+from registry.errors import RegistryError
 from registry.selectors.account import namespace_get, tokens_of
 from registry.selectors.catalogue import catalogue_search
 from registry.services.account import token_issue, token_revoke, user_create
 from registry.states import Scope
-from registry.tables import User
 
 
 class Login(views.LoginView):
@@ -102,7 +102,7 @@ def namespace(request: HttpRequest, namespace: str) -> HttpResponseBase:
 @require_http_methods(["GET", "POST"])
 def tokens(request: HttpRequest) -> HttpResponseBase:
     """A person's tokens; a new one's secret is shown once, on the answer to its request."""
-    user = _signed_in(request)
+    user = signed_in(request)
     form = TokenForm(request.POST or None)
     secret = ""
     if request.method == "POST" and form.is_valid():
@@ -121,12 +121,6 @@ def tokens(request: HttpRequest) -> HttpResponseBase:
 @require_POST
 def revoke(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
     """End a token."""
-    token_revoke(actor=_signed_in(request), token_uuid=uuid)
+    token_revoke(actor=signed_in(request), token_uuid=uuid)
     messages.success(request, "The token is revoked; nothing can use it any more.")
     return redirect("tokens")
-
-
-def _signed_in(request: HttpRequest) -> User:
-    if not isinstance(request.user, User):
-        raise Unauthenticated("not_authenticated", "Sign in first.")
-    return request.user

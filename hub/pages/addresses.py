@@ -1,4 +1,4 @@
-"""Addresses of what hangs on an MLModel or a data set: made here, and taken apart here.
+"""Addresses of what hangs on an MLModel or a data set.
 
 Names of routes are ``<kind>-<view>``; ``hub/pages/urls.py`` lays the same table for both kinds.
 """
@@ -8,9 +8,10 @@ from urllib.parse import quote, urlencode
 from django.conf import settings
 from django.urls import reverse
 
-from registry.selectors.revision import revision_get
 from registry.states import RepositoryKind
-from registry.tables import MLModel, Revision
+from registry.tables import MLModel
+
+_OF_FILES = {"tree", "blob", "raw"}
 
 
 def address(mlmodel: MLModel, view: str, *places: object) -> str:
@@ -19,11 +20,11 @@ def address(mlmodel: MLModel, view: str, *places: object) -> str:
     Args:
         mlmodel: With its namespace.
         view: As in ``hub/pages/urls.py``.
-        places: What the view wants further; revision, folders and file are joined by slashes.
+        places: What the view wants further. Of files and folders: the revision and the path.
     """
-    joined = "/".join(str(place) for place in places if place != "")
-    arguments = [mlmodel.namespace.name, mlmodel.name, *([joined] if joined else [])]
-    return reverse(f"{mlmodel.kind}-{view}", args=arguments)
+    if view in _OF_FILES:
+        places = ("/".join(str(place) for place in places if place != ""),)
+    return reverse(f"{mlmodel.kind}-{view}", args=[mlmodel.namespace.name, mlmodel.name, *places])
 
 
 def download_address(mlmodel: MLModel, rev: str, path: str) -> str:
@@ -41,32 +42,3 @@ def topic_address(mlmodel: MLModel, facet: str, value: str) -> str:
     if mlmodel.kind == RepositoryKind.DATASET:
         return f"{reverse('datasets')}?{urlencode({'q': value})}"
     return f"{reverse('catalogue')}?{urlencode({facet: value})}"
-
-
-def revision_and_path(mlmodel: MLModel, place: str) -> tuple[str, Revision, str]:
-    """What ``<revision>/<path>`` means, where a branch's name may hold slashes, too.
-
-    Returns:
-        The revision's name as given, the revision, and the path, "" if there is none. The longest
-        beginning that names a branch, a tag or a pull request's line wins.
-
-    Raises:
-        NotFound: ``revision_not_found``.
-    """
-    parts = place.strip("/").split("/")
-    beginnings = ["/".join(parts[:length]) for length in range(len(parts), 0, -1)]
-    known = _names(mlmodel, beginnings)
-    rev = next((name for name in beginnings if name in known), parts[0])
-    return rev, revision_get(mlmodel, rev), place.strip("/")[len(rev) + 1 :]
-
-
-def _names(mlmodel: MLModel, beginnings: list[str]) -> set[str]:
-    """Those of ``beginnings`` that name a line or a tag."""
-    prefixes = ("refs/heads/", "refs/tags/", "refs/pr/")
-    bare = {
-        name: next((name.removeprefix(p) for p in prefixes if name.startswith(p)), name)
-        for name in beginnings
-        if name.isprintable()
-    }
-    found = set(mlmodel.refs.filter(name__in=set(bare.values())).values_list("name", flat=True))
-    return {name for name, short in bare.items() if short in found}

@@ -3,11 +3,21 @@
 from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec
+from urllib.parse import urlencode, urlsplit
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 
-from registry.errors import CODES, Forbidden, NotFound, RegistryError, Unauthenticated
+from hub.statuses import status_of
+from registry.errors import (
+    CODES,
+    Conflict,
+    Invalid,
+    NotFound,
+    RegistryError,
+    Unauthenticated,
+)
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
@@ -21,7 +31,7 @@ def page(view: View[P]) -> View[P]:
         try:
             return view(request, *args, **kwargs)
         except Unauthenticated:
-            return redirect(f"/login?next={request.path}")
+            return redirect(f"/login?{urlencode({'next': _back_to(request)})}")
         except RegistryError as error:
             return refusal(request, error)
 
@@ -30,9 +40,25 @@ def page(view: View[P]) -> View[P]:
 
 def refusal(request: HttpRequest, error: RegistryError) -> HttpResponse:
     """One refusal as a page with its status."""
-    status = 404 if isinstance(error, NotFound) else 403 if isinstance(error, Forbidden) else 400
+    status = status_of(error)
     context = {"error": error, "heading": CODES[error.code], "status": status}
     return render(request, "error.html", context, status=status)
+
+
+def act(
+    request: HttpRequest, back: str, deed: Callable[[], object], *, done: str
+) -> HttpResponseBase:
+    """Do what a form asks for and go back to its page, which says that it is done or why not.
+
+    Only refusals the asker can mend are told there; others have a page of their own.
+    """
+    try:
+        deed()
+    except (Invalid, Conflict) as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, done)
+    return redirect(back)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
@@ -46,3 +72,11 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # no
 def broken(request: HttpRequest) -> HttpResponse:
     """For what went wrong inside: no template tags that could fail again."""
     return render(request, "500.html", status=500)
+
+
+def _back_to(request: HttpRequest) -> str:
+    """Where somebody should be after signing in: of a form, on the page that holds it."""
+    if request.method in {"GET", "HEAD"}:
+        return request.get_full_path()
+    origin = urlsplit(request.headers.get("Referer", ""))
+    return origin.path if origin.netloc == request.get_host() else "/"

@@ -6,11 +6,10 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
 from hub import files as served
-from hub.pages.addresses import revision_and_path
 from hub.pages.frame import frame, repository_page
 from registry.selectors.access import require_fetch
 from registry.selectors.folder import folder_get
-from registry.selectors.revision import file_get, pulls_of, text_of
+from registry.selectors.revision import file_get, pulls_of, revision_along, text_of
 from registry.tables import MLModel
 from registry.validation.texts import unseen
 
@@ -22,7 +21,7 @@ _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 @repository_page
 def tree(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase:
     """One folder: its entries, and who last changed them."""
-    asked, revision, path = revision_and_path(mlmodel, place)
+    asked, revision, path = revision_along(mlmodel, place.rstrip("/"))
     context = frame(request, mlmodel, tab="files", revision=revision, asked=asked)
     context |= {
         "folder": folder_get(revision, path, page=request.GET.get("page", "1")),
@@ -35,7 +34,7 @@ def tree(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase
 @repository_page
 def blob(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase:
     """One file: its identity, and its content where that can be shown."""
-    asked, revision, path = revision_and_path(mlmodel, place)
+    asked, revision, path = revision_along(mlmodel, place.rstrip("/"))
     context = frame(request, mlmodel, tab="files", revision=revision, asked=asked)
     row = file_get(revision, path)
     context |= {"file": row, "pulls": pulls_of(mlmodel), **_crumbs(path)}
@@ -51,7 +50,7 @@ def blob(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase
 def raw(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase:
     """The bytes of one file."""
     require_fetch(request.user, mlmodel)
-    _, revision, path = revision_and_path(mlmodel, place)
+    _, revision, path = revision_along(mlmodel, place.rstrip("/"))
     return served.file_response(request, file_get(revision, path))
 
 

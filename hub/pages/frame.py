@@ -5,12 +5,16 @@ from functools import wraps
 from typing import Any, TypeAlias
 
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import render
 from django.urls import reverse
 
 from hub.pages.errors import page
-from registry.errors import NotFound
+from registry.errors import Forbidden, NotFound, Unauthenticated
 from registry.selectors.access import fetchable_repositories, may
+from registry.selectors.discussion import discussions_of
+from registry.selectors.gate import request_of
 from registry.selectors.graph import graph_of
+from registry.selectors.like import is_liked
 from registry.selectors.mlmodel import repository_get, repository_moved
 from registry.selectors.revision import refs_of, revision_get
 from registry.states import Gate, RepositoryKind, Role
@@ -36,7 +40,13 @@ def repository_page(view: View) -> View:
             if moved is None or request.method not in {"GET", "HEAD"}:
                 raise
             return _led_on(request, kind, (namespace, name), moved)
-        return view(request, mlmodel, **rest)
+        try:
+            return view(request, mlmodel, **rest)
+        except (Forbidden, Unauthenticated) as error:
+            if error.code != "access_gated":
+                raise
+            context = frame(request, mlmodel, tab="files") | {"refused": error}
+            return render(request, "mlmodel/gated.html", context, status=403)
 
     return wraps(view)(page(found))
 
@@ -71,6 +81,9 @@ def frame(
         "graph": graph,
         "may_write": may(request.user, role=Role.WRITE, namespace=mlmodel.namespace),
         "may_fetch": may_fetch(request, mlmodel),
+        "is_liked": is_liked(request.user, mlmodel),
+        "own_request": request_of(request.user, mlmodel) if mlmodel.gate != Gate.OPEN else None,
+        "talks": discussions_of(mlmodel, state="open").count(),
     }
 
 

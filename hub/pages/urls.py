@@ -2,7 +2,24 @@
 
 from django.urls import URLPattern, path
 
-from hub.pages import account, commit, dataset, docs, files, home, job, mlmodel, record, target
+from hub.pages import (
+    account,
+    commit,
+    dataset,
+    discussion,
+    docs,
+    files,
+    gate,
+    home,
+    job,
+    like,
+    lines,
+    mlmodel,
+    record,
+    settings,
+    talk,
+    target,
+)
 from hub.pages.frame import View
 from registry.states import RepositoryKind
 
@@ -13,8 +30,27 @@ _SHARED: list[tuple[str, str, View]] = [
     ("blob", "/blob/<path:place>", files.blob),
     ("raw", "/raw/<path:place>", files.raw),
     ("upload", "/upload", mlmodel.upload),
+    ("like", "/like", like.like),
+    ("ask", "/ask", gate.ask),
     ("history", "/history", commit.history),
     ("commit", "/commit/<str:oid>", commit.commit),
+    ("discussions", "/discussions", discussion.discussions),
+    ("discussion-new", "/discussions/new", discussion.new),
+    ("discussion", "/discussions/<int:num>", discussion.discussion),
+    ("discussion-changes", "/discussions/<int:num>/changes", discussion.changes),
+    ("discussion-comment", "/discussions/<int:num>/comment", talk.comment),
+    ("discussion-rename", "/discussions/<int:num>/rename", talk.rename),
+    ("discussion-change", "/discussions/<int:num>/change", talk.change),
+    ("comment-edit", "/discussions/<int:num>/comments/<uuid:uuid>/edit", talk.edit),
+    ("comment-hide", "/discussions/<int:num>/comments/<uuid:uuid>/hide", talk.hide),
+    ("discussion-merge", "/discussions/<int:num>/merge", talk.merge),
+    ("settings", "/settings", settings.settings),
+    ("move", "/settings/move", settings.move),
+    ("delete", "/settings/delete", settings.delete),
+    ("line-create", "/settings/lines", lines.create),
+    ("line-delete", "/settings/lines/delete", lines.delete),
+    ("grant", "/settings/access", gate.grant),
+    ("answer", "/settings/access/<uuid:uuid>", gate.answer),
 ]
 #: Of models only.
 _BUILT: list[tuple[str, str, View]] = [

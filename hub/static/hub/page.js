@@ -1,0 +1,29 @@
+// What is nicer with JavaScript and works without: copying code, closing menus.
+(() => {
+  const copyable = navigator.clipboard ? document.querySelectorAll(".copy") : [];
+  for (const box of copyable) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Copy";
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(box.querySelector("code").textContent);
+      button.textContent = "Copied";
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    });
+    box.append(button);
+  }
+
+  const close = (menu) => { menu.open = false; };
+  document.addEventListener("click", (event) => {
+    for (const menu of document.querySelectorAll(".menu[open]")) {
+      if (!menu.contains(event.target)) close(menu);
+    }
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    for (const menu of document.querySelectorAll(".menu[open]")) {
+      close(menu);
+      menu.querySelector("summary").focus();
+    }
+  });
+})();
