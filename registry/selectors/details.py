@@ -6,7 +6,7 @@ from typing import Any
 from registry.selectors.contents import config_of, parameters_of, telling_blobs
 from registry.selectors.revision import files_of
 from registry.tables import Blob, File, MLModel, Revision
-from registry.validation.labels import Label, labels_of, library_of, task_of
+from registry.validation.labels import Label, labels_of
 
 
 class Details:
@@ -64,13 +64,16 @@ class Details:
     @cached_property
     def task(self) -> str:
         """As the card says, else as the files tell; "" where unknown."""
-        return task_of(self.revision.card, self.config)
+        return self._first("pipeline_tag")
 
     @cached_property
     def library(self) -> str:
         """As the card says, else as the files tell; "" where unknown."""
-        return library_of(self.revision.card, self.paths, self.config)
+        return self._first("library")
 
     @cached_property
     def _telling(self) -> dict[str, Blob]:
         return telling_blobs(self.revision)
+
+    def _first(self, kind: str) -> str:
+        return next((label.value for label in self.labels if label.kind == kind), "")

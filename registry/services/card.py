@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 
 from registry.selectors.blob import blob_open
+from registry.selectors.contents import CONFIG_PATHS, config_of
 from registry.services.snapshot import Entry
-from registry.tables import MLModel, Tag
+from registry.tables import Label, MLModel, Tag
 from registry.validation.card import Card, check_size, parse
+from registry.validation.labels import labels_of
 from registry.validation.license import license_of
 
 README = "README.md"
@@ -25,8 +27,8 @@ def card_of(entries: Mapping[str, Entry]) -> Card:
         return parse(stream.read())
 
 
-def describe(mlmodel: MLModel, card: Card) -> None:
-    """Repeat ``card`` in the columns lists are made from; inside the caller's transaction."""
+def describe(mlmodel: MLModel, card: Card, entries: Mapping[str, Entry]) -> None:
+    """Repeat what ``card`` and the files say where lists are made; in the caller's transaction."""
     mlmodel.title = card.title
     mlmodel.description = card.description
     mlmodel.license = license_of(card.values)
@@ -36,4 +38,17 @@ def describe(mlmodel: MLModel, card: Card) -> None:
     mlmodel.tags.exclude(value__in=card.tags).delete()
     Tag.objects.bulk_create(
         [Tag(mlmodel=mlmodel, value=value) for value in card.tags], ignore_conflicts=True
+    )
+    _label(mlmodel, card, entries)
+
+
+def _label(mlmodel: MLModel, card: Card, entries: Mapping[str, Entry]) -> None:
+    configs = {path: entries[path].blob for path in CONFIG_PATHS if path in entries}
+    labels = labels_of(mlmodel.kind, card.values, entries, config_of(configs))
+    wanted = [(label.kind, label.value) for label in labels]
+    if wanted == list(mlmodel.labels.order_by("pk").values_list("kind", "value")):
+        return
+    mlmodel.labels.all().delete()
+    Label.objects.bulk_create(
+        [Label(mlmodel=mlmodel, kind=kind, value=value) for kind, value in wanted]
     )

@@ -89,7 +89,8 @@ def mlmodel_update(
         if default_branch is not None:
             head = branch_get(mlmodel, default_branch)
             mlmodel.default_branch = detail["default_branch"] = head.name
-            describe(mlmodel, card_of(entries_of(head.revision)))
+            entries = entries_of(head.revision)
+            describe(mlmodel, card_of(entries), entries)
         mlmodel.updated_at = timezone.now()
         mlmodel.save(update_fields=["visibility", "gate", "default_branch", "updated_at"])
         mlmodel_changed(actor, mlmodel, "mlmodel.update", detail)

@@ -11,7 +11,7 @@ from registry.tables.device import Device
 from registry.tables.discussion import Discussion, DiscussionEvent
 from registry.tables.graph import Graph
 from registry.tables.job import Job, JobEvent
-from registry.tables.mlmodel import AccessRequest, FormerName, Like, MLModel, Tag
+from registry.tables.mlmodel import AccessRequest, FormerName, Label, Like, MLModel, Tag
 from registry.tables.outbox import OutboxEntry
 from registry.tables.record import Record
 from registry.tables.revision import File, Ref, Revision
@@ -35,6 +35,7 @@ __all__ = [
     "Graph",
     "Job",
     "JobEvent",
+    "Label",
     "Like",
     "MLModel",
     "Membership",

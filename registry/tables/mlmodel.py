@@ -54,7 +54,12 @@ class MLModel(models.Model):
         constraints = [
             models.UniqueConstraint("kind", "namespace", Lower("name"), name="mlmodel_name_unique")
         ]
-        indexes = [models.Index(fields=["-updated_at", "-id"], name="mlmodel_newest")]
+        indexes = [
+            models.Index(fields=["-updated_at", "-id"], name="mlmodel_newest"),
+            models.Index(fields=["kind", "-updated_at", "-id"], name="mlmodel_kind_newest"),
+            models.Index(fields=["kind", "-likes", "-id"], name="mlmodel_kind_liked"),
+            models.Index(fields=["kind", "-downloads", "-id"], name="mlmodel_kind_fetched"),
+        ]
 
     def __str__(self) -> str:
         return self.full_name
@@ -73,6 +78,22 @@ class Tag(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["mlmodel", "value"], name="tag_unique")]
+
+
+class Label(models.Model):
+    """What lists are filtered by: see :mod:`registry.validation.labels`.
+
+    Like the columns that repeat the card, these repeat what the default branch's newest revision
+    says, in the order of their keys.
+    """
+
+    mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="labels")
+    kind = models.CharField(max_length=32)
+    value = models.CharField(max_length=200)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["mlmodel", "value"], name="label_unique")]
+        indexes = [models.Index(fields=["value", "mlmodel"], name="label_by_value")]
 
 
 class FormerName(models.Model):

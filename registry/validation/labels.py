@@ -65,7 +65,7 @@ class Label:
     """One of an MLModel's labels.
 
     Attributes:
-        kind: What it tells: ``library``, ``pipeline_tag``, ``language``, ``license``,
+        kind: What it tells: ``library``, ``format``, ``pipeline_tag``, ``language``, ``license``,
             ``dataset``, a key of a data set's card, or ``other``.
     """
 
@@ -95,12 +95,11 @@ def labels_of(
         found = _labels_of_model(card, names, config)
     # As the card spells them, not as SPDX does: so clients ask.
     found += [Label("license", f"license:{text.lower()}") for text in _texts(card, "license")]
-    fitting = {
-        label.value: label
-        for label in reversed(found)
-        if 0 < len(label.value) <= MAX_LABEL and not unseen(label.value)
-    }
-    return list(reversed(fitting.values()))[:MAX_LABELS]
+    fitting: dict[str, Label] = {}
+    for label in found:
+        if 0 < len(label.value) <= MAX_LABEL and not unseen(label.value):
+            fitting.setdefault(label.value, label)
+    return list(fitting.values())[:MAX_LABELS]
 
 
 def library_of(card: Mapping[str, Any], paths: Iterable[str], config: Mapping[str, Any]) -> str:
@@ -128,16 +127,16 @@ def loader_of(config: Mapping[str, Any]) -> tuple[str, str]:
 def _labels_of_model(
     card: Mapping[str, Any], paths: list[str], config: Mapping[str, Any]
 ) -> list[Label]:
-    task = task_of(card, config)
     formats = [
         name for name, form in _FORMATS.items() if any(form.fullmatch(path) for path in paths)
     ]
     return [
-        *(Label("library", text) for text in [library_of(card, paths, config), *formats]),
+        Label("library", library_of(card, paths, config)),
+        *(Label("format", name) for name in formats),
         *_others([str(config.get("model_type", ""))]),
-        Label("pipeline_tag", task),
-        *_others(_texts(card, "tags")),
+        Label("pipeline_tag", task_of(card, config)),
         *(Label("language", text) for text in _texts(card, "language")),
+        *_others(_texts(card, "tags")),
         *(Label("dataset", f"dataset:{text}") for text in _texts(card, "datasets")),
         *_others(f"base_model:{text}" for text in _texts(card, "base_model")),
     ]
