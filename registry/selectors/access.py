@@ -77,10 +77,17 @@ def require_fetch(actor: Actor, mlmodel: MLModel) -> None:
     """
     if mlmodel.gate == Gate.OPEN or fetchable_repositories(actor).filter(pk=mlmodel.pk).exists():
         return
-    detail = f"The files of {mlmodel.full_name} are for people whose request was accepted."
-    if person(actor) is None:
-        raise Unauthenticated("access_gated", detail, "Sign in, and ask for access on its page.")
-    raise Forbidden("access_gated", detail, "Ask for access on its page.")
+    user = person(actor)
+    if user is None:
+        hint = "Sign in, and ask for access on its page."
+        raise Unauthenticated("access_gated", _gated(mlmodel), hint)
+    asked = AccessRequest.objects.filter(mlmodel=mlmodel, user=user).first()
+    if asked is None:
+        raise Forbidden("access_gated", _gated(mlmodel), "Ask for access on its page.")
+    hint = asked.rejection_reason
+    if asked.state == RequestState.ACCEPTED:
+        hint = "Use a token that is not limited to another namespace."
+    raise Forbidden("access_gated", f"{_gated(mlmodel)} Yours is {asked.state}.", hint)
 
 
 def readable_revisions(actor: Actor) -> QuerySet[Revision]:
@@ -166,6 +173,22 @@ def require_scope(actor: Actor, scope: Scope) -> User | None:
     return user
 
 
+def require_person(actor: User, scope: Scope, namespace: Namespace) -> None:
+    """Refuse unless ``actor`` may do what any person may about something in ``namespace``.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`require_scope`; ``permission_denied`` for a token
+            that is limited to another namespace.
+    """
+    require_scope(actor, scope)
+    if actor.token is not None and actor.token.namespace_id not in {None, namespace.pk}:
+        raise Forbidden(
+            "permission_denied",
+            "The token is limited to another namespace.",
+            "Use a token without a namespace, or sign in.",
+        )
+
+
 def person(actor: Actor) -> User | None:
     """The signed-in, active user among actors; ``None`` for anonymous ones."""
     return actor if isinstance(actor, User) and actor.is_active else None
@@ -185,6 +208,10 @@ def memberships(user: User) -> QuerySet[Membership]:
     if user.token is not None and user.token.namespace_id is not None:
         rows = rows.filter(namespace=user.token.namespace_id)
     return rows
+
+
+def _gated(mlmodel: MLModel) -> str:
+    return f"The files of {mlmodel.full_name} are for people whose request was accepted."
 
 
 def _accepted(user: User) -> QuerySet[AccessRequest]:

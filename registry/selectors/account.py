@@ -92,6 +92,15 @@ def namespaces_of(user: User) -> QuerySet[Membership]:
     return memberships(user).select_related("namespace").order_by("id")
 
 
+def organisations_of(actor: Actor, user: User) -> list[Namespace]:
+    """The organisations ``user`` belongs to, as far as ``actor`` is a member, too.
+
+    Who belongs to an organisation is for its members to know.
+    """
+    rows = user.namespaces.filter(kind=NamespaceKind.ORGANISATION).order_by("name")
+    return [row for row in rows if may(actor, role=Role.READ, namespace=row)]
+
+
 def members_of(actor: Actor, namespace: Namespace) -> QuerySet[Membership]:
     """Who belongs to ``namespace``, for its members to see.
 

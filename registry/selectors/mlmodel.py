@@ -1,14 +1,14 @@
 """Reads of MLModels and data sets."""
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Lower
 from django.db.models.lookups import Exact
 
 from registry.errors import NotFound
 from registry.ids import NAME_RE
-from registry.selectors.access import Actor, readable_repositories
+from registry.selectors.access import Actor, readable_repositories, require
 from registry.selectors.account import named
-from registry.states import RepositoryKind
+from registry.states import RepositoryKind, Role
 from registry.tables import FormerName, MLModel, Namespace
 
 
@@ -65,3 +65,20 @@ def former_names(kind: RepositoryKind, namespace: str, name: str) -> QuerySet[Fo
         Exact(Lower("name"), name.lower()),
         kind=kind,
     )
+
+
+def repositories_of(actor: Actor, namespace: Namespace) -> tuple[QuerySet[MLModel], int]:
+    """What lies in ``namespace``, for its members, and the bytes all of it takes.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+    """
+    require(actor, role=Role.READ, namespace=namespace)
+    rows = namespace.mlmodels.select_related("namespace").order_by("-pk")
+    return rows, rows.aggregate(total=Sum("used_bytes"))["total"] or 0
+
+
+def counts_of(actor: Actor, namespace: Namespace) -> dict[str, int]:
+    """Kind to how many of it ``actor`` may read in ``namespace``."""
+    rows = readable_repositories(actor).filter(namespace=namespace)
+    return dict(rows.values_list("kind").annotate(Count("pk")))

@@ -3,25 +3,15 @@
 from typing import Any
 
 import pytest
-from huggingface_hub import get_session
 from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
 
 from registry.states import Scope
 from registry.tables import MLModel, User
-from tests.factories import make_token
+from tests.factories import make_mlmodel
 from tests.hub.hf.conftest import ApiOf
+from tests.hub.hf.wire import send, status_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-def status_of(error: pytest.ExceptionInfo[HfHubHTTPError]) -> int:
-    return error.value.response.status_code
-
-
-def send(hub_url: str, user: User | None, path: str, body: Any, method: str = "POST") -> Any:
-    """What no client would send."""
-    headers = {"Authorization": f"Bearer {make_token(user)}"} if user else {}
-    return get_session().request(method, f"{hub_url}/api/{path}", json=body, headers=headers)
 
 
 def test_a_model_and_a_data_set_of_one_name_are_made_side_by_side(
@@ -56,7 +46,12 @@ def test_a_name_in_use_is_a_conflict_that_may_be_accepted(api_of: ApiOf, alice: 
 
 
 def test_nobody_makes_anything_in_anothers_namespace_or_unnamed(
-    api_of: ApiOf, alice: User, bob: User, galaxy: MLModel
+    api_of: ApiOf,
+    hub_url: str,
+    alice: User,
+    bob: User,
+    galaxy: MLModel,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("bob/net", "lab/net", "nobody/net"):
         with pytest.raises(HfHubHTTPError) as caught:
@@ -68,7 +63,8 @@ def test_nobody_makes_anything_in_anothers_namespace_or_unnamed(
     with pytest.raises(HfHubHTTPError) as caught:
         api_of().create_repo("alice/net")
     assert status_of(caught) == 401
-    # The client looks whether it exists before it gives up.
+    # The client looks whether it exists before it gives up; then it forgets its own endpoint.
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", hub_url)
     assert api_of(alice).create_repo("lab/galaxy-cnn", exist_ok=True).repo_id == "lab/galaxy-cnn"
 
 
@@ -94,7 +90,7 @@ def test_nobody_makes_anything_in_anothers_namespace_or_unnamed(
 def test_what_cannot_be_made_is_refused_with_its_reason(
     hub_url: str, alice: User, bob: User, body: Any
 ) -> None:
-    answer = send(hub_url, alice, "repos/create", body)
+    answer = send(hub_url, alice, "api/repos/create", body)
     assert answer.status_code in {400, 403}, answer.text
     assert answer.json()["error"]
     assert not MLModel.objects.exists()
@@ -102,9 +98,9 @@ def test_what_cannot_be_made_is_refused_with_its_reason(
 
 def test_older_clients_say_private_as_a_flag(hub_url: str, alice: User) -> None:
     body = {"name": "net", "organization": None, "type": "dataset", "private": True}
-    assert send(hub_url, alice, "repos/create", body).json()["private"] is True
+    assert send(hub_url, alice, "api/repos/create", body).json()["private"] is True
     assert send(
-        hub_url, alice, "repos/create", {"name": "alice/open", "private": False}
+        hub_url, alice, "api/repos/create", {"name": "alice/open", "private": False}
     ).json() == {
         "url": f"{hub_url}/alice/open",
         "name": "alice/open",
@@ -169,7 +165,7 @@ def test_settings_hide_show_and_gate(api_of: ApiOf, galaxy: MLModel, charlie: Us
 def test_settings_that_are_none_are_refused(
     hub_url: str, galaxy: MLModel, charlie: User, body: Any
 ) -> None:
-    answer = send(hub_url, charlie, "models/lab/galaxy-cnn/settings", body, "PUT")
+    answer = send(hub_url, charlie, "api/models/lab/galaxy-cnn/settings", body, "PUT")
     assert answer.status_code == 400
     galaxy.refresh_from_db()
     assert (galaxy.visibility, galaxy.gate) == ("public", "open")
@@ -191,4 +187,27 @@ def test_who_may_read_and_write_can_be_asked(
     for api, status in ((api_of(bob), 403), (api_of(), 401), (api_of(charlie, Scope.READ), 403)):
         with pytest.raises(HfHubHTTPError) as caught:
             api.auth_check("lab/galaxy-cnn", write=True)
+        assert status_of(caught) == status
+
+
+def test_what_takes_how_much_is_listed_for_members(
+    api_of: ApiOf, galaxy: MLModel, secret: MLModel, charlie: User, bob: User
+) -> None:
+    MLModel.objects.filter(pk=galaxy.pk).update(used_bytes=300)
+    MLModel.objects.filter(pk=secret.pk).update(used_bytes=100)
+    make_mlmodel("charlie/own", actor=charlie)
+    rows = list(api_of(charlie).list_user_repos("lab"))
+    shown = [(r.id, r.type, r.visibility, r.storage, r.storage_percent) for r in rows]
+    assert shown == [
+        ("lab/secret", "model", "private", 100, 25.0),
+        ("lab/galaxy-cnn", "model", "public", 300, 75.0),
+    ]
+    assert [row.id for row in api_of(charlie).list_user_repos()] == ["charlie/own"]
+    for api, name, status in (
+        (api_of(bob), "lab", 403),
+        (api_of(bob), "nobody", 404),
+        (api_of(), None, 401),
+    ):
+        with pytest.raises(HfHubHTTPError) as caught:
+            list(api.list_user_repos(name))
         assert status_of(caught) == status

@@ -1,0 +1,79 @@
+"""Requests for the files behind a gate.
+
+Who asked is named by username only: owners need no mail addresses to decide.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+from hub.credentials import actor_of, signed_in
+from hub.hf.errors import BadRequest, refuse
+from hub.hf.paging import page_answer
+from hub.hf.views import json_answer, json_body, text_in, time_text
+from registry.errors import Conflict
+from registry.selectors.account import user_get
+from registry.selectors.gate import request_get, requests_of
+from registry.services.gate import access_grant, access_handle, access_request
+from registry.states import RequestState
+from registry.tables import AccessRequest, MLModel
+
+
+def ask(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
+    """``POST /{id}/ask-access``: a form or JSON whose ``message`` goes to the owners."""
+    is_json = (request.content_type or "") == "application/json"
+    fields: Mapping[str, Any] = json_body(request) if is_json else request.POST.dict()
+    asked = access_request(
+        actor=signed_in(request), mlmodel=mlmodel, message=text_in(fields, "message", "")
+    )
+    return json_answer({"requestId": str(asked.uuid), "status": asked.state})
+
+
+def requests(request: HttpRequest, mlmodel: MLModel, state: str) -> HttpResponse:
+    """``GET /api/models/{id}/user-access-request/{pending,accepted,rejected}``."""
+    rows = requests_of(actor_of(request), mlmodel, RequestState(state))
+    return page_answer(request, rows, _described)
+
+
+def handle(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
+    """``POST .../user-access-request/handle``; cancelling is going back to ``pending``."""
+    actor, body = signed_in(request), json_body(request)
+    try:
+        state = RequestState(text_in(body, "status"))
+    except ValueError:
+        raise BadRequest(f"'status' must be one of {', '.join(RequestState.values)}.") from None
+    asked = (
+        request_get(actor, mlmodel, uuid=text_in(body, "requestId"))
+        if body.get("user") is None
+        else request_get(actor, mlmodel, user=user_get(text_in(body, "user")))
+    )
+    reason = text_in(body, "rejectionReason", "")
+    try:
+        handled = access_handle(actor=actor, request=asked, state=state, reason=reason)
+    except Conflict as conflict:
+        # To clients, what is in that list already is not to be found where it could leave.
+        return refuse(404, str(conflict))
+    return json_answer(_described(handled))
+
+
+def grant(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
+    """``POST .../user-access-request/grant``."""
+    actor, body = signed_in(request), json_body(request)
+    user = user_get(text_in(body, "user"))
+    return json_answer(_described(access_grant(actor=actor, mlmodel=mlmodel, user=user)))
+
+
+def _described(asked: AccessRequest) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "requestId": str(asked.uuid),
+        "user": {
+            "user": asked.user.username,
+            "fullname": asked.user.full_name or asked.user.username,
+        },
+        "status": asked.state,
+        "timestamp": time_text(asked.created_at),
+    }
+    if asked.message:
+        described["fields"] = {"message": asked.message}
+    return described

@@ -1,0 +1,43 @@
+"""Likes."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+from hub.credentials import actor_of, signed_in
+from hub.hf.account import person_brief
+from hub.hf.paging import page_answer
+from hub.hf.views import json_answer, time_text
+from registry.selectors.account import user_get
+from registry.selectors.like import likers_of, likes_of
+from registry.services.like import like_add, like_remove
+from registry.tables import Like, MLModel
+
+
+def like(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
+    """``POST /api/models/{id}/like``."""
+    like_add(actor=signed_in(request), mlmodel=mlmodel)
+    return json_answer({})
+
+
+def unlike(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
+    """``DELETE /api/models/{id}/like``; what was not liked stays so."""
+    like_remove(actor=signed_in(request), mlmodel=mlmodel)
+    return json_answer({})
+
+
+def likers(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
+    """``GET /api/models/{id}/likers``."""
+    return page_answer(request, likers_of(mlmodel), lambda row: person_brief(row.user))
+
+
+def likes(request: HttpRequest, name: str) -> HttpResponse:
+    """``GET /api/users/{name}/likes``."""
+    return page_answer(request, likes_of(actor_of(request), user_get(name)), _described)
+
+
+def _described(row: Like) -> dict[str, Any]:
+    return {
+        "createdAt": time_text(row.created_at),
+        "repo": {"name": row.mlmodel.full_name, "type": row.mlmodel.kind},
+    }
