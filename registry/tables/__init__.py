@@ -18,7 +18,7 @@ from registry.tables.revision import File, Ref, Revision
 from registry.tables.target import Target
 from registry.tables.trial import Trial
 from registry.tables.upload import Upload
-from registry.tables.webhook import Webhook, WebhookDelivery
+from registry.tables.webhook import Webhook, WebhookDelivery, WebhookWatch
 from registry.tables.xorb import XetFile, Xorb, XorbChunk, XorbRun, XorbUpload
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "User",
     "Webhook",
     "WebhookDelivery",
+    "WebhookWatch",
     "XetFile",
     "Xorb",
     "XorbChunk",
