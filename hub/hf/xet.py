@@ -114,14 +114,14 @@ def chunk(request: HttpRequest, user: User, mlmodel: MLModel, digest: str) -> Ht
     """``GET v1/chunks/default/{hash}``: a shard to dedup against; 404 if there is none."""
     found = shard_recall(actor=user, mlmodel=mlmodel, chunk=parsed(digest) or b"")
     if found is None:
-        return refuse(404, "No such chunk is known.")
+        return _unlogged(refuse(404, "No such chunk is known."))
     return HttpResponse(found, content_type="application/octet-stream")
 
 
 def absent(request: HttpRequest) -> HttpResponse:
     """What the protocol has and this hub has not: clients take 404 for an older server."""
     _drain(request)
-    return refuse(404, "This hub does not offer that part of Xet.")
+    return _unlogged(refuse(404, "This hub does not offer that part of Xet."))
 
 
 def telemetry(request: HttpRequest) -> HttpResponse:
@@ -146,6 +146,12 @@ def _admit(request: HttpRequest, uuid: str, epoch: int) -> tuple[User, MLModel]:
     if mlmodel is None:
         raise NotFound("model_not_found", "The repository is gone, or you may not read it.")
     return user, mlmodel
+
+
+def _unlogged(response: HttpResponse) -> HttpResponse:
+    # Every upload meets several of these; Django would warn the operator of each.
+    response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
+    return response
 
 
 def _drain(request: HttpRequest) -> None:

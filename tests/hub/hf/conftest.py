@@ -10,6 +10,7 @@ from huggingface_hub import HfApi
 from registry.states import Scope
 from registry.tables import User
 from tests.factories import make_token
+from tests.hub.hf.xet_uploads import ClientOf, XetClient
 
 ApiOf = Callable[..., HfApi]
 
@@ -33,5 +34,15 @@ def api_of(hub_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Api
 
     def make(user: User | None = None, scope: Scope = Scope.WRITE) -> HfApi:
         return HfApi(endpoint=hub_url, token=make_token(user, scope) if user else False)
+
+    return make
+
+
+@pytest.fixture
+def xet_client_of(hub_url: str, tmp_path: Path) -> ClientOf:
+    """Makes a bare Xet client of a person, whose cache is empty unless ``home`` is a used one."""
+
+    def make(user: User, home: str = "home", scope: Scope = Scope.WRITE) -> XetClient:
+        return XetClient(hub_url, tmp_path / home, make_token(user, scope))
 
     return make

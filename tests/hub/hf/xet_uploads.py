@@ -4,10 +4,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+import httpx
+
+from registry.selectors.blob import blob_open, blobs_usable
+from registry.tables import User, Xorb
 
 # As huggingface_hub's _commit_api.py does it. Prints a line per file.
 _SCRIPT = """
@@ -38,6 +43,14 @@ class XetClient:
     home: Path
     token: str
 
+    def ticket(self, repository: str, rev: str = "main", **query: str) -> dict[str, Any]:
+        """What the client is told: ``casUrl``, ``accessToken`` and ``exp``."""
+        url = f"{self.hub_url}/api/{repository}/xet-write-token/{rev}"
+        headers = {"Authorization": f"Bearer {self.token}"}
+        answer = httpx.get(url, params=query, headers=headers).raise_for_status()
+        told: dict[str, Any] = answer.json()
+        return told
+
     def start(
         self, repository: str, paths: Sequence[Path], *, query: str = "", **environment: str
     ) -> "subprocess.Popen[str]":
@@ -67,3 +80,17 @@ class XetClient:
             _, err = process.communicate(timeout=60)
         assert process.returncode != 0
         return err
+
+
+ClientOf: TypeAlias = Callable[..., XetClient]
+
+
+def content_of(user: User, sha256: str) -> bytes:
+    """The bytes, which ``user`` may name in a commit."""
+    with blob_open(blobs_usable(user, [sha256])[sha256]) as stream:
+        return stream.read()
+
+
+def packed_bytes() -> int:
+    """The length of all payloads that are kept: what was sent and was new."""
+    return sum(Xorb.objects.exclude(payload=None).values_list("payload__size_bytes", flat=True))
