@@ -27,8 +27,15 @@ _HF_CODES = {
 }
 #: Where the protocol's status is not the one of the refusal's class.
 _HF_STATUSES = {"stale_parent": 412, "invalid_path": 422}
-#: Clients compare this text.
-_BAD_TOKEN = "Invalid credentials in Authorization header"  # noqa: S105
+#: Where clients, or the people who use them, know the Hub's own words.
+_HF_MESSAGES = {
+    "stale_parent": "The branch was updated since you opened this page. Please refresh and try "
+    "again.",
+    **dict.fromkeys(
+        ("token_invalid", "token_expired", "token_revoked"),
+        "Invalid credentials in Authorization header",
+    ),
+}
 
 
 class BadRequest(Exception):
@@ -78,9 +85,7 @@ def name_request(request: HttpRequest, response: HttpResponseBase) -> None:
 
 
 def _refusal(error: RegistryError) -> HttpResponse:
-    message = str(error)
-    if error.code in {"token_invalid", "token_expired", "token_revoked"}:
-        message = _BAD_TOKEN
+    message = _HF_MESSAGES.get(error.code, str(error))
     status = _HF_STATUSES.get(error.code, status_of(error))
     code = _HF_CODES.get(error.code, "EntryNotFound" if isinstance(error, NotFound) else "")
     return refuse(status, message, code=code)

@@ -14,6 +14,7 @@ from registry.errors import Conflict, Forbidden, Invalid, NotFound
 from registry.selectors.access import Actor, require, require_scope
 from registry.selectors.revision import branch_get
 from registry.services.audit import audit
+from registry.services.blob import blobs_hold
 from registry.services.card import card_of, describe
 from registry.services.discussion import pull_request_committed
 from registry.services.history import revision_write
@@ -47,9 +48,10 @@ __all__ = [
     "commit_first",
     "ref_create",
     "ref_delete",
+    "require_line",
 ]
 
-_MAX_MESSAGE = 10_000
+_MAX_MESSAGE = 65_536
 
 
 def commit(
@@ -61,6 +63,7 @@ def commit(
     operations: Sequence[Operation],
     parent_oid: str | None = None,
     require_license: bool = True,
+    unchanged_ok: bool = False,
 ) -> Revision:
     """Make the next revision of a branch.
 
@@ -73,15 +76,18 @@ def commit(
         parent_oid: The revision the actor built on (7 digits or more); if the branch has moved
             on, the commit is refused. ``None``: build on whatever the head is.
         require_license: Whether the resulting card must name a license.
+        unchanged_ok: Answer with the branch's head where nothing would change, so that a client
+            may send a commit again whose answer it did not get; otherwise refuse.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
         NotFound: ``revision_not_found`` for the branch, ``file_not_found``.
         Conflict: ``stale_parent``, ``nothing_to_commit`` or ``discussion_closed``.
         Invalid: ``invalid_path``, ``duplicate_path``, ``case_collision``, ``blob_missing``,
-            ``invalid_card``, ``license_missing``, ``license_unknown``, ``invalid_request``.
+            ``size_mismatch``, ``invalid_card``, ``license_missing``, ``license_unknown``,
+            ``invalid_request``.
     """
-    _require_line(actor, mlmodel, branch)
+    require_line(actor, mlmodel, branch)
     message = _check_message(message)
     check_operations(operations)
 
@@ -93,7 +99,12 @@ def commit(
         card = card_of(after)
         if license_of(card.values) == "" and require_license:
             raise license_missing(card.values)
-        return append(actor, mlmodel, head, message, after, card)
+        try:
+            return append(actor, mlmodel, head, message, after, card)
+        except Conflict as conflict:
+            if conflict.code == "nothing_to_commit" and unchanged_ok:
+                return head.revision
+            raise
 
     try:
         return attempt()
@@ -195,16 +206,18 @@ def append(
 
     Raises:
         Conflict: ``stale_parent``, ``nothing_to_commit`` or ``discussion_closed``.
+        Invalid: ``blob_missing`` where bytes were collected since the entries were made.
     """
     with transaction.atomic():
         if _lock(head) != head.revision_id:
             raise _stale(head.name)
+        blobs_hold({entry.blob.pk for entry in entries.values() if entry.changed_in is None})
         revision = revision_write(actor, mlmodel, head.revision, message, entries, card)
         Ref.objects.filter(pk=head.pk).update(revision=revision)
         mlmodel.updated_at = timezone.now()
         mlmodel.save(update_fields=["updated_at"])
         if head.kind == RefKind.BRANCH and head.name == mlmodel.default_branch:
-            describe(mlmodel, card)
+            describe(mlmodel, card, entries)
         OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
         audit(
             actor=actor,
@@ -225,8 +238,16 @@ def _has_network(entries: dict[str, Entry]) -> bool:
     return any(path.lower().endswith(".onnx") for path in entries)
 
 
-def _require_line(actor: Actor, mlmodel: MLModel, branch: str) -> None:
-    """Who may commit: to a branch whoever may write, to an open pull request its author too."""
+def require_line(actor: Actor, mlmodel: MLModel, branch: str) -> None:
+    """Refuse unless ``actor`` may commit to ``branch``.
+
+    To a branch may whoever may write; to an open pull request's line, its author too.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+        NotFound: ``revision_not_found`` for a pull request's line.
+        Conflict: ``discussion_closed``.
+    """
     if not branch.startswith("refs/pr/"):
         require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
         return

@@ -11,6 +11,7 @@ Sources: git's ``Documentation/gitformat-*`` and ``object-file.c``; git-lfs ``do
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -28,6 +29,28 @@ def lfs_pointer(sha256: str, size_bytes: int) -> bytes:
     return (
         f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {size_bytes}\n"
     ).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class LfsPointer:
+    """What a pointer's text says."""
+
+    sha256: str
+    size_bytes: int
+
+
+#: Lengths of the texts :func:`pointer_of` understands.
+POINTER_BYTES = range(120, 161)
+_POINTER = re.compile(
+    rb"version https://git-lfs\.github\.com/spec/v1\r?\n"
+    rb"oid sha256:([0-9a-f]{64})\r?\nsize ([0-9]{1,18})(?:\r?\n)?"
+)
+
+
+def pointer_of(data: bytes) -> LfsPointer | None:
+    """What ``data`` points at, if it is the text :func:`lfs_pointer` gives, line ends aside."""
+    match = _POINTER.fullmatch(data)
+    return LfsPointer(match[1].decode(), int(match[2])) if match else None
 
 
 def tree_oid(files: Mapping[str, str]) -> str:

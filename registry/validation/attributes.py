@@ -1,13 +1,14 @@
 """Which paths ``.gitattributes`` puts into large file storage (LFS).
 
-The pattern language is that of git's ``gitattributes`` manual page: a pattern without a slash
-matches a name in any folder, one with a slash the whole path; ``**`` stands for any number of
-folders; the last line that says something about ``filter`` decides. Macros are not expanded.
+The language is that of git's ``gitattributes`` manual page, with the patterns of
+:mod:`registry.validation.wildcards`; the last line that says something about ``filter`` decides.
+Macros are not expanded.
 """
 
 import re
 from collections.abc import Callable
-from fnmatch import fnmatchcase
+
+from registry.validation.wildcards import matches, parts_of
 
 #: Greater files are large wherever they lie and whatever they are called.
 LARGE_BYTES = 10_000_000
@@ -38,7 +39,7 @@ def lfs_rule(attributes: bytes) -> Callable[[str, int], bool]:
             continue
         said = [word for word in match["attributes"].split() if _FILTER.fullmatch(word)]
         if said:
-            lines.append((_segments(match["pattern"]), said[-1] == "filter=lfs"))
+            lines.append((_pattern(match["pattern"]), said[-1] == "filter=lfs"))
     lines.reverse()
 
     def is_large(path: str, size_bytes: int) -> bool:
@@ -47,8 +48,8 @@ def lfs_rule(attributes: bytes) -> Callable[[str, int], bool]:
             return False
         if size_bytes > LARGE_BYTES:
             return True
-        segments = path.split("/")
-        return next((large for pattern, large in lines if _matches(pattern, segments)), False)
+        parts = path.split("/")
+        return next((large for pattern, large in lines if matches(pattern, parts)), False)
 
     return is_large
 
@@ -56,37 +57,7 @@ def lfs_rule(attributes: bytes) -> Callable[[str, int], bool]:
 _FILTER = re.compile(r"[-!]?filter(?:=\S*)?")
 
 
-def _segments(pattern: str) -> list[str]:
-    """The pattern's parts; one that matches in any folder begins with ``**``."""
-    if pattern.startswith('"'):
-        pattern = re.sub(r"\\(.)", r"\1", pattern[1:-1])
-    anchored = "/" in pattern
-    segments = pattern.removeprefix("/").split("/")
-    segments = segments if anchored else ["**", *segments]
-    # Repeated "**" match nothing more and would cost time.
-    return [
-        _fnmatch(segment)
-        for before, segment in zip(["", *segments], segments, strict=False)
-        if not before == segment == "**"
-    ]
-
-
-def _fnmatch(segment: str) -> str:
-    """Git's wildcard in Python's spelling: ``[^a]`` is ``[!a]``, ``\\*`` is ``[*]``."""
-    return re.sub(r"\\(.)", r"[\1]", segment.replace("[^", "[!"))
-
-
-def _matches(pattern: list[str], segments: list[str]) -> bool:
-    # reached: how many segments the pattern so far can have consumed. Unlike backtracking, this
-    # takes no longer for a malicious pattern.
-    reached = {0}
-    for position, part in enumerate(pattern):
-        if part == "**":
-            last = position == len(pattern) - 1
-            # In last place "**" wants something inside the folder.
-            reached = {n for start in reached for n in range(start + last, len(segments) + 1)}
-        else:
-            reached = {
-                n + 1 for n in reached if n < len(segments) and fnmatchcase(segments[n], part)
-            }
-    return len(segments) in reached
+def _pattern(spelled: str) -> list[str]:
+    if spelled.startswith('"'):
+        spelled = re.sub(r"\\(.)", r"\1", spelled[1:-1])
+    return parts_of(spelled)

@@ -36,3 +36,14 @@ def unseen(text: str, *, but: str = "") -> str:
         return ""
     found = (c for c in text if c not in but and unicodedata.category(c) in _UNSEEN)
     return next(found, "")
+
+
+def message_of(title: str, body: str) -> str:
+    """A commit's message out of the two parts clients send it in."""
+    return f"{title.strip()}\n\n{body.strip()}".strip()
+
+
+def title_and_body(message: str) -> tuple[str, str]:
+    """A commit's message in two parts: its first line, and what follows."""
+    title, _, body = message.strip().partition("\n")
+    return title.rstrip(), body.strip()

@@ -1,6 +1,6 @@
 """Snapshots of a model's files, and the names given to them."""
 
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 from drf_spectacular.utils import extend_schema
@@ -89,7 +89,7 @@ class OperationSerializer(Strict):
         """The operation; every field it has is needed, and no other is taken."""
         given = {name: value for name, value in attrs.items() if name != "op"}
         kind = OPERATIONS[attrs["op"]]
-        needed = {field.name for field in fields(kind)}
+        needed = {field.name for field in fields(kind) if field.default is MISSING}
         wrong = {
             **{name: ["This field is required."] for name in needed - given.keys()},
             **{name: ["No such field here."] for name in given.keys() - needed},

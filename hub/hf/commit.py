@@ -1,0 +1,117 @@
+"""Commits: ``POST /api/{kind}/{ns}/{name}/commit/{revision}``, see :mod:`hub.hf.ndjson`.
+
+A commit that would change nothing is answered with the branch's head and makes none: clients send
+a commit again when they did not get its answer.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+from hub.credentials import signed_in
+from hub.hf.errors import BadRequest
+from hub.hf.ndjson import Line, lines_of
+from hub.hf.preupload import size_in
+from hub.hf.views import absolute, flag_in, json_answer, text_in, web_path
+from registry.services.blob import blob_store
+from registry.services.proposal import propose
+from registry.services.revision import Add, Copy, Delete, Operation, commit, require_line
+from registry.services.talk import require_voice
+from registry.tables import Discussion, MLModel, Revision, User
+from registry.validation.texts import message_of
+
+
+def create(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
+    """Make a revision of a branch or, with ``create_pr``, of a new pull request's line."""
+    actor, proposed = signed_in(request), flag_in(request.GET, "create_pr")
+    # Before any byte is kept; the services ask again.
+    if proposed:
+        require_voice(actor, mlmodel)
+    else:
+        require_line(actor, mlmodel, rev)
+    lines = lines_of(request)
+    header = _header(next(lines, None))
+    summary, description = text_in(header, "summary"), text_in(header, "description", "")
+    parent = text_in(header, "parentCommit", "") or None
+    operations = _operations(actor, rev, lines)
+    if not proposed:
+        revision = commit(
+            actor=actor,
+            mlmodel=mlmodel,
+            branch=rev,
+            message=message_of(summary, description),
+            operations=operations,
+            parent_oid=parent,
+            require_license=False,
+            unchanged_ok=True,
+        )
+        return json_answer(_made(mlmodel, revision))
+    pull, revision = propose(
+        actor=actor,
+        mlmodel=mlmodel,
+        base=rev,
+        title=summary,
+        description=description,
+        operations=operations,
+        parent_oid=parent,
+    )
+    return json_answer(_made(mlmodel, revision, pull))
+
+
+def _made(mlmodel: MLModel, revision: Revision, pull: Discussion | None = None) -> dict[str, Any]:
+    address = absolute(web_path(mlmodel))
+    made = {
+        "success": True,
+        "commitOid": revision.oid,
+        "commitUrl": f"{address}/commit/{revision.oid}",
+        "hookOutput": "",
+    }
+    if pull is not None:
+        made["pullRequestUrl"] = f"{address}/discussions/{pull.num}"
+    return made
+
+
+def _header(line: Line | None) -> dict[str, Any]:
+    if line is None or line.key != "header":
+        raise BadRequest("The first line must be the header.")
+    return line.value
+
+
+def _operations(actor: User, rev: str, lines: Iterator[Line]) -> list[Operation]:
+    """What the lines after the header ask for; the content of files is kept as it comes.
+
+    Of two lines that put something at the same path the later counts: clients warn of it and
+    send both.
+    """
+    put: dict[str, Operation] = {}
+    deleted: dict[str, Operation] = {}
+    for line in lines:
+        path = text_in(line.value, "path")
+        match line.key:
+            case "file":
+                put[path] = _file(actor, path, line)
+            case "lfsFile":
+                put[path] = _large_file(path, line.value)
+            case "copyFile":
+                source = text_in(line.value, "srcPath")
+                put[path] = Copy(path, source, text_in(line.value, "srcRevision", rev))
+            case "deletedFile" | "deletedFolder" | "deletedEntry":
+                deleted[path] = Delete(path)
+            case _:
+                raise BadRequest(f"{line.key[:50]!r} is no operation of a commit.")
+    return [*deleted.values(), *put.values()]
+
+
+def _file(actor: User, path: str, line: Line) -> Add:
+    if line.content is None or line.value.get("encoding", "base64") != "base64":
+        raise BadRequest("A file needs its content, in base64.")
+    size_bytes = line.content.size_bytes
+    return Add(path, blob_store(actor=actor, stream=line.content, size_bytes=size_bytes).sha256)
+
+
+def _large_file(path: str, value: dict[str, Any]) -> Add:
+    if value.get("algo", "sha256") != "sha256":
+        raise BadRequest("A large file is named by its SHA-256.")
+    size_bytes = None if value.get("size") is None else size_in(value)
+    return Add(path, text_in(value, "oid"), size_bytes)
