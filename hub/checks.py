@@ -7,12 +7,14 @@ hub.E003 HPCFAIR_URL is not an http or https address.
 hub.E004 DATABASE_URL names a database the hub does not run on.
 hub.E005 REDIS_URL is not a Redis address.
 hub.E007 HPCFAIR_ACCEL is no location of nginx.
+hub.E008 HPCFAIR_BLOBS is no bucket, or boto3 is not installed.
 hub.W006 HPCFAIR_HOSTS lacks the host of HPCFAIR_URL: its own links would be refused.
 ======== ==================================================================
 """
 
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -94,5 +96,29 @@ def _addresses() -> Iterator[CheckMessage]:
         )
 
 
+def blobs(**_: Any) -> list[CheckMessage]:
+    """Bytes are kept in a folder, or in a bucket that can be named and reached by a program."""
+    if not settings.BLOBS:
+        return []
+    bucket = urlsplit(settings.BLOBS)
+    if bucket.scheme != "s3" or not bucket.netloc or bucket.query or bucket.fragment:
+        return [
+            Error(
+                f"HPCFAIR_BLOBS {settings.BLOBS!r} is no bucket.",
+                hint="Write s3://bucket/prefix, or remove it to keep blobs in a folder.",
+                id="hub.E008",
+            )
+        ]
+    if find_spec("boto3") is None:
+        return [
+            Error(
+                "HPCFAIR_BLOBS names a bucket, and boto3 is not installed.",
+                hint="Run: pip install 'hpcfair-hub[s3]'",
+                id="hub.E008",
+            )
+        ]
+    return []
+
+
 #: Registered by ``hub/apps.py``.
-CHECKS = (environment, data_folder, addresses)
+CHECKS = (environment, data_folder, addresses, blobs)

@@ -5,7 +5,8 @@ for free; or what another protocol calls the same bytes. What sends the bytes, f
 
 1. nginx, told by ``X-Accel-Redirect``, where HPCFAIR_ACCEL names its internal location;
 2. ``sendfile(2)``, where the WSGI server offers ``wsgi.file_wrapper`` and the store has a file;
-3. this process, block by block.
+3. the bucket, where the store is one and HPCFAIR_S3_REDIRECT lets clients go there;
+4. this process, block by block.
 """
 
 import logging
@@ -16,12 +17,12 @@ from urllib.parse import quote
 
 from django.conf import settings
 from django.db import OperationalError
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 
-from registry.selectors.blob import blob_open, blob_path
+from registry.selectors.blob import blob_open, blob_path, blob_url
 from registry.services.mlmodel import mlmodel_downloaded
 from registry.states import Gate, Visibility
 from registry.tables import Blob, BuildFile, File, MLModel
@@ -39,6 +40,8 @@ _SAFE_TYPES = {
     **dict.fromkeys((".txt", ".md", ".yaml", ".yml", ".csv", ".py"), "text/plain; charset=utf-8"),
     ".json": "application/json",
 }
+# Long enough to begin a download, which then goes on; short enough to be of little use to others.
+_ADDRESS_LIFETIME_S = 3600
 _RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{1,18})?|-(\d{1,18}))")
 
 
@@ -116,6 +119,12 @@ def serve_blob(
         response: HttpResponseBase = HttpResponse()
         response.headers["X-Accel-Redirect"] = settings.ACCEL_PREFIX + quote(str(relative))
         return _with_headers(response, etag, path, cache_control)
+    if settings.S3_REDIRECT and request.method == "GET":
+        address = _elsewhere(blob, path)
+        if address is not None:
+            # Ranges and what was asked besides go along; the bucket answers them.
+            response = HttpResponseRedirect(address)
+            return _with_headers(response, etag, path, "private, no-store")
     try:
         wanted = requested_range(request, etag, blob.size_bytes)
     except RangeNotSatisfiable:
@@ -182,18 +191,32 @@ def _body(request: HttpRequest, blob: Blob, first: int, length: int) -> HttpResp
     return BlobResponse(Slice(stream, length))
 
 
+def _elsewhere(blob: Blob, path: str) -> str | None:
+    """Where the store itself sends the bytes, for whoever is handed the address."""
+    content_type, disposition = _shown_as(path)
+    return blob_url(
+        blob, expires_s=_ADDRESS_LIFETIME_S, content_type=content_type, disposition=disposition
+    )
+
+
+def _shown_as(path: str) -> tuple[str, str]:
+    """Content-Type and Content-Disposition of a file."""
+    known = _SAFE_TYPES.get(PurePosixPath(path).suffix.lower())
+    disposition = content_disposition_header(
+        as_attachment=known is None, filename=PurePosixPath(path).name
+    )
+    return known or "application/octet-stream", disposition or "attachment"
+
+
 def _with_headers(
     response: HttpResponseBase, etag: str, path: str, cache_control: str
 ) -> HttpResponseBase:
-    name = PurePosixPath(path).name
-    known = _SAFE_TYPES.get(PurePosixPath(path).suffix.lower())
+    content_type, disposition = _shown_as(path)
     response.headers["ETag"] = etag
     response.headers["Accept-Ranges"] = "bytes"
     response.headers["Cache-Control"] = cache_control
-    response.headers["Content-Type"] = known or "application/octet-stream"
-    response.headers["Content-Disposition"] = (
-        content_disposition_header(as_attachment=known is None, filename=name) or "attachment"
-    )
+    response.headers["Content-Type"] = content_type
+    response.headers["Content-Disposition"] = disposition
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
     return response

@@ -10,6 +10,8 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from registry.storage import blob_store
+
 _TIMEOUT_S = 2.0
 
 
@@ -43,6 +45,8 @@ def _storage() -> None:
     with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:
         file.write(b"ready?")
         file.flush()
+    # Of a folder this asks nothing much; a bucket may be out of reach.
+    blob_store().exists("0" * 64)
 
 
 def _broker() -> None:

@@ -9,7 +9,7 @@
     ├── Conflict            model_exists namespace_taken ref_exists stale_parent lease_lost ...
     ├── Invalid             invalid_name invalid_path invalid_card license_missing ...
     ├── TooLarge            body_too_large
-    └── Unavailable         storage_full index_busy
+    └── Unavailable         storage_full storage_unavailable index_busy
 
 A subclass decides the HTTP status (``hub/api/errors.py``), the code decides what a program does,
 the detail tells a person what happened and the hint what to do about it.
@@ -159,6 +159,7 @@ CODES: dict[str, str] = {
     "body_too_large": "Body too large",
     "rate_limited": "Too many requests",
     "storage_full": "Storage full",
+    "storage_unavailable": "Storage out of reach",
     "index_busy": "Search index being built",
     "internal_error": "Internal error",
 }

@@ -302,7 +302,7 @@ CODES: dict[str, type[HubError]] = {
         JobFailed,
     ),
     "body_too_large": TooLarge,
-    **dict.fromkeys(("rate_limited", "storage_full", "index_busy", "internal_error"), Unavailable),
+    **dict.fromkeys(("rate_limited", "storage_full", "storage_unavailable", "index_busy", "internal_error"), Unavailable),
 }
 
 _BY_STATUS: dict[int, type[HubError]] = {

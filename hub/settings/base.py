@@ -105,6 +105,20 @@ JOB_REAP_EVERY_S = env.integer("HPCFAIR_REAP_SECONDS", 10, low=1, high=600)
 TUNE_BUDGET_S = env.integer("HPCFAIR_TUNE_SECONDS", 120, low=5, high=86_400)
 CHILD_MEMORY_BYTES = env.integer("HPCFAIR_CHILD_MEMORY_MIB", 8192, low=512, high=2**20) * 2**20
 
+# Where bytes are kept: empty for the folder DATA_DIR/blobs, or s3://bucket/prefix.
+BLOBS = env.text("HPCFAIR_BLOBS", "")
+# Empty key and secret: boto3 looks where it always does (AWS_*, profiles, instance roles).
+S3_ENDPOINT = env.text("HPCFAIR_S3_ENDPOINT", "")
+S3_REGION = env.text("HPCFAIR_S3_REGION", "us-east-1")
+S3_KEY = env.text("HPCFAIR_S3_KEY", "")
+S3_SECRET = env.text("HPCFAIR_S3_SECRET", "")
+# Whether clients fetch from and send to the bucket themselves; else the hub stands between.
+S3_REDIRECT = env.boolean("HPCFAIR_S3_REDIRECT", default=True)
+# Local copies of a bucket's blobs, for workers.
+BLOB_COPIES_BYTES = env.integer("HPCFAIR_BLOB_COPIES_GIB", 20, low=1, high=2**20) * 2**30
+
+# What a namespace may use unless `manage.py quota` says otherwise; 0: as much as there is.
+QUOTA_BYTES = env.integer("HPCFAIR_QUOTA_GIB", 0, low=0, high=2**30) * 2**30 or None
 MAX_BLOB_BYTES = env.integer("HPCFAIR_MAX_BLOB_MIB", 51_200, low=1, high=2**24) * 2**20
 # Files that come in as parts (Git LFS) come in parts of this length.
 PART_BYTES = env.integer("HPCFAIR_PART_MIB", 64, low=5, high=4096) * 2**20

@@ -62,6 +62,16 @@ def blob_path(blob: Blob) -> Path | None:
     return blob_store().path(blob.sha256)
 
 
+def blob_url(blob: Blob, *, expires_s: int, content_type: str, disposition: str) -> str | None:
+    """An address of the store itself that gives the bytes to whoever has it; ``None`` if none.
+
+    The answer there carries these values as Content-Type and Content-Disposition.
+    """
+    return blob_store().url(
+        blob.sha256, expires_s=expires_s, content_type=content_type, disposition=disposition
+    )
+
+
 def blob_path_of(sha256: str) -> Path:
     """A local, read-only file holding the bytes, for a worker that copies from it at once.
 

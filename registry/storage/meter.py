@@ -53,17 +53,23 @@ class Meter:
         Raises:
             Invalid: ``digest_mismatch``.
         """
+        if sha256 is not None:
+            self.check_digest(sha256)
         got = self._sha256.hexdigest()
-        if sha256 is not None and got != sha256:
+        if self._sha1 is not None:
+            return Arrived(got, self.length, self._sha1.hexdigest(), place)
+        with again() as stream:
+            return Arrived(got, self.length, git_oid_of(stream, self.length), place)
+
+    def check_digest(self, sha256: str) -> None:
+        """Refuse unless what was read has this SHA-256. Raises ``Invalid`` ``digest_mismatch``."""
+        got = self._sha256.hexdigest()
+        if got != sha256:
             raise Invalid(
                 "digest_mismatch",
                 f"The bytes have SHA-256 {got}, not {sha256[:100]}.",
                 "Send the file again; it changed or was damaged on its way.",
             )
-        if self._sha1 is not None:
-            return Arrived(got, self.length, self._sha1.hexdigest(), place)
-        with again() as stream:
-            return Arrived(got, self.length, git_oid_of(stream, self.length), place)
 
     def _check(self, length: int, *, whole: bool) -> None:
         if self._limit is not None and length > self._limit:

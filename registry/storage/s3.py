@@ -1,0 +1,289 @@
+"""Blobs as objects of a bucket, behind any S3 API.
+
+::
+
+    <prefix>ab/cd/abcd...      one object per blob, named by its SHA-256
+    <prefix>incoming/<random>  bytes on their way, objects or multipart uploads
+
+Bytes stream through the hub, which measures them, into ``incoming``; the server itself copies
+them to their place. Parts of large files may go to the server directly: then the whole is read
+back and measured before anything names it. Needs nothing of S3 that its many imitations lack.
+"""
+
+import io
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import urllib3
+from botocore.exceptions import ClientError
+
+from registry.errors import Invalid
+from registry.ids import SHA256_RE
+from registry.storage.base import Arrived, Leftover, PartUpload, Readable, StoredEntry
+from registry.storage.cache import LocalCopies
+from registry.storage.digest import PIECE_BYTES
+from registry.storage.meter import Meter, check_all_parts, check_part, no_blob, no_upload
+from registry.storage.s3_bucket import Bucket, S3Address
+from registry.storage.s3_streams import (
+    Exactly,
+    ObjectReader,
+    ObjectWriter,
+    code_of,
+    outage_is_our_error,
+    unavailable,
+)
+
+_MIB = 2**20
+# The protocol's limits: parts of one upload, the least length of all but the last, and the most
+# bytes that one request copies.
+_MOST_PARTS = 10_000
+_LEAST_PART = 5 * _MIB
+_MOST_COPIED = 5 * 2**30
+_ABSENT = {"404", "NoSuchKey", "NotFound"}
+
+
+class S3Store:
+    """A :class:`registry.storage.base.BlobStore` in a bucket that exists.
+
+    Args:
+        copies: Keeps the local files that workers ask for.
+        part_bytes: The length of a part of a large file.
+        held_bytes: How much of a stream is held before it is sent.
+        copied_bytes: The most the server is asked to copy by one request.
+    """
+
+    def __init__(
+        self,
+        address: S3Address,
+        copies: LocalCopies,
+        *,
+        part_bytes: int = 64 * _MIB,
+        held_bytes: int = 16 * _MIB,
+        copied_bytes: int = _MOST_COPIED,
+    ) -> None:
+        self._bucket = Bucket(address)
+        self._copies = copies
+        self._part_bytes = max(part_bytes, _LEAST_PART)
+        self._held_bytes = max(held_bytes, _LEAST_PART)
+        self._copied_bytes = copied_bytes
+
+    @contextmanager
+    def receive(
+        self,
+        stream: Readable,
+        *,
+        sha256: str | None = None,
+        size_bytes: int | None = None,
+        limit_bytes: int | None = None,
+    ) -> Iterator[Arrived]:
+        """See :meth:`registry.storage.base.BlobStore.receive`."""
+        meter = Meter(stream, size_bytes=size_bytes, limit_bytes=limit_bytes)
+        most = size_bytes or limit_bytes or 0
+        target = self._bucket.incoming(secrets.token_hex(16))
+        writer = ObjectWriter(
+            self._bucket.client, target, max(self._held_bytes, -(-most // _MOST_PARTS))
+        )
+        with self._gone_at_the_end(target):
+            try:
+                for piece in meter.pieces():
+                    with outage_is_our_error():
+                        writer.write(piece)
+                with outage_is_our_error():
+                    writer.finish()
+            except BaseException:
+                writer.abort()
+                raise
+            yield meter.arrived(
+                target["Key"],
+                sha256=sha256,
+                again=lambda: self._open(target, meter.length),
+            )
+
+    def keep(self, arrived: Arrived) -> None:
+        """See :meth:`registry.storage.base.BlobStore.keep`."""
+        if self.size(arrived.sha256) == arrived.size_bytes:
+            return
+        target = self._bucket.blob(arrived.sha256)
+        with outage_is_our_error():
+            self._bucket.copy(arrived.place, target, arrived.size_bytes, self._copied_bytes)
+
+    def parts_begin(self, size_bytes: int) -> PartUpload:
+        """See :meth:`registry.storage.base.BlobStore.parts_begin`."""
+        name = secrets.token_hex(16)
+        with outage_is_our_error():
+            begun = self._bucket.client.create_multipart_upload(**self._bucket.incoming(name))
+        part_bytes = max(self._part_bytes, -(-size_bytes // _MOST_PARTS))
+        return PartUpload(f"{name}/{begun['UploadId']}", size_bytes, part_bytes)
+
+    def part_put(self, upload: PartUpload, number: int, stream: Readable) -> str:
+        """See :meth:`registry.storage.base.BlobStore.part_put`."""
+        check_part(upload, number)
+        length = upload.length_of(number)
+        # By the address anybody could use: the client would want to read the part twice, to sign
+        # it, and the whole is measured in the end anyway.
+        with outage_is_our_error():
+            answer = urllib3.request(
+                "PUT",
+                self.part_url(upload, number, expires_s=3600),
+                body=cast("Any", Exactly(stream, length)),
+                headers={"Content-Length": str(length)},
+                retries=False,
+            )
+        if answer.status == 404:
+            raise no_upload()
+        if answer.status != 200:
+            raise unavailable(f"status {answer.status} for a part")
+        return answer.headers["ETag"].strip('"')
+
+    def part_url(self, upload: PartUpload, number: int, *, expires_s: int) -> str:
+        """See :meth:`registry.storage.base.BlobStore.part_url`."""
+        check_part(upload, number)
+        target = self._bucket.upload(upload.key) | {"PartNumber": number}
+        return self._bucket.sign("upload_part", target, expires_s)
+
+    @contextmanager
+    def parts_join(
+        self, upload: PartUpload, etags: Mapping[int, str], *, sha256: str
+    ) -> Iterator[Arrived]:
+        """See :meth:`registry.storage.base.BlobStore.parts_join`."""
+        check_all_parts(upload, set(etags))
+        named = [{"PartNumber": n, "ETag": f'"{etag}"'} for n, etag in sorted(etags.items())]
+        target = self._bucket.upload(upload.key)
+        whole = {"Bucket": target["Bucket"], "Key": target["Key"]}
+        with outage_is_our_error():
+            try:
+                self._bucket.client.complete_multipart_upload(
+                    **target, MultipartUpload={"Parts": named}
+                )
+            except ClientError as error:
+                raise _refusal(error, code_of(error)) from error
+        with self._gone_at_the_end(whole):
+            with outage_is_our_error():
+                length = self._bucket.client.head_object(**whole)["ContentLength"]
+            with self._open(whole, length) as stream:
+                meter = Meter(stream, size_bytes=upload.size_bytes, limit_bytes=None)
+                for _ in meter.pieces():
+                    pass
+            yield meter.arrived(
+                whole["Key"], sha256=sha256, again=lambda: self._open(whole, length)
+            )
+
+    def parts_abort(self, upload: PartUpload) -> None:
+        """See :meth:`registry.storage.base.BlobStore.parts_abort`."""
+        with outage_is_our_error():
+            try:
+                self._bucket.client.abort_multipart_upload(**self._bucket.upload(upload.key))
+            except ClientError as error:
+                if code_of(error) not in _ABSENT | {"NoSuchUpload"}:
+                    raise
+
+    def open(self, sha256: str) -> BinaryIO:
+        """See :meth:`registry.storage.base.BlobStore.open`."""
+        size_bytes = self.size(sha256)
+        if size_bytes is None:
+            raise no_blob(sha256)
+        return self._open(self._bucket.blob(sha256), size_bytes)
+
+    def path(self, sha256: str) -> None:  # noqa: ARG002
+        """See :meth:`registry.storage.base.BlobStore.path`: a bucket has no files."""
+        return
+
+    def local(self, sha256: str) -> Path:
+        """See :meth:`registry.storage.base.BlobStore.local`."""
+        return self._copies.get(sha256, lambda: self.open(sha256))
+
+    def url(self, sha256: str, *, expires_s: int, content_type: str, disposition: str) -> str:
+        """See :meth:`registry.storage.base.BlobStore.url`."""
+        target = self._bucket.blob(sha256) | {
+            "ResponseContentType": content_type,
+            "ResponseContentDisposition": disposition,
+        }
+        return self._bucket.sign("get_object", target, expires_s)
+
+    def size(self, sha256: str) -> int | None:
+        """See :meth:`registry.storage.base.BlobStore.size`."""
+        target = self._bucket.blob(sha256)
+        with outage_is_our_error():
+            try:
+                return int(self._bucket.client.head_object(**target)["ContentLength"])
+            except ClientError as error:
+                if code_of(error) not in _ABSENT:
+                    raise
+                return None
+
+    def exists(self, sha256: str) -> bool:
+        """See :meth:`registry.storage.base.BlobStore.exists`."""
+        return self.size(sha256) is not None
+
+    def delete(self, sha256: str) -> None:
+        """See :meth:`registry.storage.base.BlobStore.delete`."""
+        target = self._bucket.blob(sha256)
+        with outage_is_our_error():
+            self._bucket.client.delete_object(**target)
+
+    def entries(self) -> Iterator[StoredEntry]:
+        """See :meth:`registry.storage.base.BlobStore.entries`."""
+        with outage_is_our_error():
+            for found in self._bucket.objects(self._bucket.prefix):
+                sha256 = found["Key"].rpartition("/")[2]
+                if not SHA256_RE.fullmatch(sha256):
+                    continue
+                if self._bucket.blob(sha256)["Key"] == found["Key"]:
+                    yield StoredEntry(sha256, found["Size"], found["LastModified"])
+
+    def leftovers(self) -> Iterator[Leftover]:
+        """See :meth:`registry.storage.base.BlobStore.leftovers`.
+
+        A multipart upload counts from when it was begun.
+        """
+        with outage_is_our_error():
+            for found in self._bucket.objects(self._bucket.incoming_prefix):
+                name = found["Key"].removeprefix(self._bucket.incoming_prefix)
+                yield Leftover(name, found["Size"], found["LastModified"])
+            for key, found in self._bucket.uploads():
+                yield Leftover(key, self._bucket.bytes_of_upload(key), found["Initiated"])
+
+    def discard(self, leftover: Leftover) -> None:
+        """See :meth:`registry.storage.base.BlobStore.discard`."""
+        if "/" in leftover.name:
+            self.parts_abort(PartUpload(leftover.name, 0, 1))
+            return
+        with outage_is_our_error():
+            self._bucket.client.delete_object(**self._bucket.incoming(leftover.name))
+
+    def _open(self, target: dict[str, str], size_bytes: int) -> BinaryIO:
+        reader = ObjectReader(self._bucket.client, target, size_bytes)
+        return cast("BinaryIO", io.BufferedReader(reader, PIECE_BYTES))
+
+    @contextmanager
+    def _gone_at_the_end(self, target: dict[str, str]) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            with outage_is_our_error():
+                self._bucket.client.delete_object(**target)
+
+
+def store_at(
+    url: str, copies: Path, copies_bytes: int, *, part_bytes: int, **where: str
+) -> S3Store:
+    """The store at ``s3://bucket/prefix``; ``where`` as in :class:`S3Address`."""
+    bucket, _, prefix = url.removeprefix("s3://").partition("/")
+    address = S3Address(bucket, prefix, **where)
+    return S3Store(address, LocalCopies(copies, copies_bytes), part_bytes=part_bytes)
+
+
+def _refusal(error: Exception, code: str) -> Exception:
+    """What a failed join means to whoever asked for it."""
+    if code in {"NoSuchUpload", "404"}:
+        return no_upload()
+    if code in {"InvalidPart", "InvalidPartOrder", "EntityTooSmall"}:
+        return Invalid(
+            "invalid_request",
+            f"The parts do not make a whole: {code}.",
+            "Send every part, then name each with the ETag it was answered with.",
+        )
+    return error

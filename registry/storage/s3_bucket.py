@@ -1,0 +1,130 @@
+"""A corner of a bucket behind an S3 API: what its objects are called, and how they are reached."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+from botocore.config import Config
+
+from registry.storage.digest import place
+from registry.storage.meter import no_upload
+
+_KEY = re.compile(r"[0-9a-f]{32}/.+")
+
+
+@dataclass(frozen=True, slots=True)
+class S3Address:
+    """Where the bucket is. Empty key and secret: boto3 looks where it always looks."""
+
+    bucket: str
+    prefix: str = ""
+    endpoint: str = ""
+    region: str = "us-east-1"
+    key: str = ""
+    secret: str = ""
+
+
+class Bucket:
+    """The objects below the prefix of ``address``. What S3 raises passes through."""
+
+    def __init__(self, address: S3Address) -> None:
+        self.client = make_client(address)
+        self._name = address.bucket
+        self.prefix = f"{address.prefix.strip('/')}/".lstrip("/")
+        self.incoming_prefix = f"{self.prefix}incoming/"
+
+    def blob(self, sha256: str) -> dict[str, str]:
+        """The parameters that name a blob's object."""
+        return self.at(f"{self.prefix}{place(sha256)}")
+
+    def incoming(self, name: str) -> dict[str, str]:
+        """The parameters that name an object on its way in."""
+        return self.at(f"{self.incoming_prefix}{name}")
+
+    def upload(self, key: str) -> dict[str, Any]:
+        """The parameters that name a multipart upload, from its key ``<name>/<upload id>``.
+
+        Raises:
+            NotFound: ``upload_not_found`` if it is no such key: it may come back from a stranger,
+                and must not name another object.
+        """
+        if not _KEY.fullmatch(key):
+            raise no_upload()
+        name, _, upload_id = key.partition("/")
+        return self.incoming(name) | {"UploadId": upload_id}
+
+    def at(self, key: str) -> dict[str, str]:
+        """The parameters that name the object ``key``."""
+        return {"Bucket": self._name, "Key": key}
+
+    def sign(self, operation: str, target: dict[str, Any], expires_s: int) -> str:
+        """An address that does ``operation`` for whoever has it."""
+        url = self.client.generate_presigned_url(operation, Params=target, ExpiresIn=expires_s)
+        return str(url)
+
+    def objects(self, prefix: str) -> Iterator[dict[str, Any]]:
+        """The objects whose key begins so."""
+        return self._pages("list_objects_v2", "Contents", Prefix=prefix)
+
+    def uploads(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The multipart uploads under way: key and what S3 says of each."""
+        for found in self._pages("list_multipart_uploads", "Uploads", Prefix=self.incoming_prefix):
+            name = found["Key"].removeprefix(self.incoming_prefix)
+            yield f"{name}/{found['UploadId']}", found
+
+    def bytes_of_upload(self, key: str) -> int:
+        """How much of a multipart upload has come in."""
+        upload = self.upload(key)
+        parts = self._pages("list_parts", "Parts", Key=upload["Key"], UploadId=upload["UploadId"])
+        return sum(part["Size"] for part in parts)
+
+    def copy(self, source: str, target: dict[str, str], size_bytes: int, at_once: int) -> None:
+        """Have the server copy the object ``source``, at most ``at_once`` bytes by one request."""
+        origin = self.at(source)
+        if size_bytes <= at_once:
+            self.client.copy_object(**target, CopySource=origin)
+            return
+        begun = self.client.create_multipart_upload(**target)
+        upload = target | {"UploadId": begun["UploadId"]}
+        try:
+            parts = []
+            for number, first in enumerate(range(0, size_bytes, at_once), 1):
+                wanted = f"bytes={first}-{min(first + at_once, size_bytes) - 1}"
+                copied = self.client.upload_part_copy(
+                    **upload, PartNumber=number, CopySource=origin, CopySourceRange=wanted
+                )
+                parts.append({"PartNumber": number, "ETag": copied["CopyPartResult"]["ETag"]})
+            self.client.complete_multipart_upload(**upload, MultipartUpload={"Parts": parts})
+        except BaseException:
+            self.client.abort_multipart_upload(**upload)
+            raise
+
+    def _pages(self, operation: str, what: str, **asked: Any) -> Iterator[dict[str, Any]]:
+        for page in self.client.get_paginator(operation).paginate(Bucket=self._name, **asked):
+            yield from page.get(what, ())
+
+
+def make_client(address: S3Address, *, attempts: int = 4) -> Any:
+    """A boto3 client for the bucket's server."""
+    # Checksums beyond the protocol's own only where asked for: not every imitation knows them.
+    # What is sent is signed together with its SHA-256 all the same.
+    config = Config(
+        signature_version="s3v4",
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+        retries={"mode": "standard", "total_max_attempts": attempts},
+        connect_timeout=5,
+        read_timeout=60,
+        max_pool_connections=50,
+        s3={"addressing_style": "path" if address.endpoint else "auto"},
+    )
+    return boto3.session.Session().client(
+        "s3",
+        endpoint_url=address.endpoint or None,
+        region_name=address.region,
+        aws_access_key_id=address.key or None,
+        aws_secret_access_key=address.secret or None,
+        config=config,
+    )

@@ -1,0 +1,144 @@
+"""Reading and writing one object of an S3 API piece by piece."""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+from urllib3.exceptions import HTTPError
+
+from registry.errors import Unavailable
+from registry.storage.base import Readable
+from registry.storage.meter import wrong_size
+
+
+@contextmanager
+def outage_is_our_error() -> Iterator[None]:
+    """Turn what a store out of reach, or out of order, raises into ``storage_unavailable``."""
+    try:
+        yield
+    except (BotoCoreError, ClientError, HTTPError) as error:
+        raise unavailable(str(error)) from error
+
+
+def unavailable(what: str) -> Unavailable:
+    """The object store is out of reach or out of order."""
+    return Unavailable(
+        "storage_unavailable",
+        f"The hub's object store does not answer as it should: {what}.",
+        "Try again later; if it lasts, tell the hub's operator.",
+    )
+
+
+def code_of(error: ClientError) -> str:
+    """The code of an S3 error; HEAD answers have no body, so theirs is the status."""
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+class ObjectReader(io.RawIOBase):
+    """An object as a seekable stream: one request from each position that is read from on."""
+
+    def __init__(self, client: Any, target: dict[str, str], size_bytes: int) -> None:
+        self._client, self._target, self._size = client, target, size_bytes
+        self._at = 0
+        self._body: Any = None
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        wanted = max(0, base + offset)
+        if wanted != self._at:
+            self._hang_up()
+            self._at = wanted
+        return self._at
+
+    def readinto(self, into: Any) -> int:
+        view = memoryview(into).cast("B")
+        if self._at >= self._size or not view:
+            return 0
+        with outage_is_our_error():
+            if self._body is None:
+                asked = self._client.get_object(**self._target, Range=f"bytes={self._at}-")
+                self._body = asked["Body"]
+            piece = self._body.read(len(view))
+        if not piece:
+            # Ended early: a short file must not pass for a whole one.
+            raise OSError(f"the object ended after {self._at} of {self._size} bytes")
+        view[: len(piece)] = piece
+        self._at += len(piece)
+        return len(piece)
+
+    def close(self) -> None:
+        self._hang_up()
+        super().close()
+
+    def _hang_up(self) -> None:
+        if self._body is not None:
+            self._body.close()
+            self._body = None
+
+
+class ObjectWriter:
+    """Writes an object of unknown length, holding ``part_bytes`` of it at a time.
+
+    Nothing can be seen of it before :meth:`finish`; :meth:`abort` forgets it.
+    """
+
+    def __init__(self, client: Any, target: dict[str, str], part_bytes: int) -> None:
+        self._client, self._target, self._part_bytes = client, target, part_bytes
+        self._held = bytearray()
+        self._upload_id = ""
+        self._parts: list[dict[str, Any]] = []
+
+    def write(self, piece: bytes) -> None:
+        self._held += piece
+        while len(self._held) > self._part_bytes:
+            self._send(bytes(self._held[: self._part_bytes]))
+            del self._held[: self._part_bytes]
+
+    def finish(self) -> None:
+        """Make the object whole and durable."""
+        if not self._upload_id:
+            self._client.put_object(**self._target, Body=bytes(self._held))
+            return
+        self._send(bytes(self._held))
+        self._client.complete_multipart_upload(
+            **self._target, UploadId=self._upload_id, MultipartUpload={"Parts": self._parts}
+        )
+        self._upload_id = ""
+
+    def abort(self) -> None:
+        if self._upload_id:
+            self._client.abort_multipart_upload(**self._target, UploadId=self._upload_id)
+
+    def _send(self, part: bytes) -> None:
+        if not self._upload_id:
+            self._upload_id = self._client.create_multipart_upload(**self._target)["UploadId"]
+        number = len(self._parts) + 1
+        sent = self._client.upload_part(
+            **self._target, UploadId=self._upload_id, PartNumber=number, Body=part
+        )
+        self._parts.append({"PartNumber": number, "ETag": sent["ETag"]})
+
+
+class Exactly:
+    """A stream that must have ``length`` bytes. Raises ``Invalid`` ``size_mismatch``."""
+
+    def __init__(self, stream: Readable, length: int) -> None:
+        self._stream, self._length, self._came = stream, length, 0
+
+    def read(self, size: int = 2**20, /) -> bytes:
+        piece = self._stream.read(size)
+        self._came += len(piece)
+        if self._came > self._length or (not piece and self._came < self._length):
+            raise wrong_size(self._came, self._length)
+        return piece

