@@ -6,7 +6,20 @@ handed on unescaped by WSGI: where a path follows it, :mod:`hub.hf.address` part
 
 from django.urls import URLPattern, re_path
 
-from hub.hf import account, discussion, gate, info, like, repository, resolve, tree, xet
+from hub.hf import (
+    account,
+    commit,
+    discussion,
+    gate,
+    info,
+    like,
+    listing,
+    preupload,
+    repository,
+    resolve,
+    tree,
+    xet,
+)
 from hub.hf.views import repository_view, wire
 
 _CAS = r"^xet/(?P<uuid>[0-9a-f-]{36})/(?P<epoch>[0-9]{1,9})/v1"
@@ -36,12 +49,17 @@ api = [
     re_path(rf"^organizations/{_NAME}/members$", wire(get=account.organisation_members)),
     re_path(rf"^organizations/{_NAME}/followers$", wire(get=account.organisation_followers)),
     re_path(rf"^organizations/{_NAME}/settings/repositories$", wire(get=account.repositories)),
+    re_path(r"^(?P<kind>models|datasets)$", wire(get=listing.listing)),
+    re_path(r"^(?P<kind>models|datasets)-tags-by-type$", wire(get=listing.tags_by_type)),
     re_path(rf"^{_REPO}$", wire(get=repository_view(info.info))),
     re_path(rf"^{_REPO}/revision/{_REV}$", wire(get=repository_view(info.info))),
     re_path(rf"^{_REPO}/tree/{_REV}$", wire(get=repository_view(tree.tree))),
     re_path(rf"^{_REPO}/treesize/{_REV}$", wire(get=repository_view(tree.tree_size))),
     re_path(rf"^{_REPO}/paths-info/{_REV}$", wire(post=repository_view(tree.paths_info))),
+    re_path(rf"^{_REPO}/preupload/(?P<rev>.+)$", wire(post=repository_view(preupload.preupload))),
+    re_path(rf"^{_REPO}/commit/(?P<rev>.+)$", wire(post=repository_view(commit.create))),
     re_path(rf"^{_REPO}/settings$", wire(put=repository_view(repository.change))),
+    re_path(rf"^{_REPO}/duplicate$", wire(post=repository_view(repository.duplicate))),
     re_path(rf"^{_REPO}/auth-check$", wire(get=repository_view(repository.check_read))),
     re_path(rf"^{_REPO}/auth-check/write$", wire(get=repository_view(repository.check_write))),
     re_path(
