@@ -1,6 +1,6 @@
 """Repositories as a whole: made, deleted, moved, set; who may read and write them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -11,6 +11,7 @@ from hub.hf.views import absolute, flag_in, json_answer, json_body, text_in, web
 from registry.errors import Conflict, Forbidden, NotFound
 from registry.selectors.access import require, require_fetch
 from registry.selectors.mlmodel import repository_get
+from registry.services.fork import fork
 from registry.services.mlmodel import mlmodel_create, mlmodel_delete, mlmodel_move, mlmodel_update
 from registry.states import Gate, RepositoryKind, Role, Visibility
 from registry.tables import MLModel, User
@@ -23,19 +24,26 @@ def create(request: HttpRequest) -> HttpResponse:
     actor, body = signed_in(request), json_body(request)
     kind, full_name = _kind_in(body), _name_in(body, actor)
     visibility = _visibility_in(body) or Visibility.PUBLIC
-    try:
-        made = _create(actor, kind, full_name, visibility)
-    except Conflict as conflict:
-        known = repository_get(actor, kind, full_name)
-        return refuse(409, conflict.detail, url=absolute(web_path(known)))
-    return json_answer(
-        {
-            "url": absolute(web_path(made)),
-            "name": made.full_name,
-            "id": str(made.uuid),
-            "private": made.visibility == Visibility.PRIVATE,
-        }
-    )
+
+    def make(namespace: str, name: str) -> MLModel:
+        return mlmodel_create(
+            actor=actor, namespace=namespace, name=name, visibility=visibility, kind=kind
+        )
+
+    return _made(actor, kind, full_name, make)
+
+
+def duplicate(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
+    """``POST /api/models/{id}/duplicate``: all of it, by the same ids, under another name."""
+    actor, body = signed_in(request), json_body(request)
+    full_name, visibility = text_in(body, "repository"), _visibility_in(body)
+
+    def make(namespace: str, name: str) -> MLModel:
+        return fork(
+            actor=actor, source=mlmodel, namespace=namespace, name=name, visibility=visibility
+        )
+
+    return _made(actor, RepositoryKind(mlmodel.kind), full_name, make)
 
 
 def remove(request: HttpRequest) -> HttpResponse:
@@ -88,16 +96,30 @@ def check_write(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
     return json_answer({})
 
 
-def _create(actor: User, kind: RepositoryKind, full_name: str, visibility: Visibility) -> MLModel:
-    namespace, _, name = full_name.partition("/")
+def _made(
+    actor: User, kind: RepositoryKind, full_name: str, make: Callable[[str, str], MLModel]
+) -> HttpResponse:
+    """What ``make(namespace, name)`` made; where the name is in use, 409 and what uses it."""
+    namespace, slash, name = full_name.partition("/")
+    if not slash:
+        raise BadRequest("The name must be namespace/name.")
     try:
-        return mlmodel_create(
-            actor=actor, namespace=namespace, name=name, visibility=visibility, kind=kind
-        )
+        made = make(namespace, name)
+    except Conflict as conflict:
+        known = repository_get(actor, kind, full_name)
+        return refuse(409, conflict.detail, url=absolute(web_path(known)))
     except NotFound as error:
         # Clients take a 404 for a repository's or a file's; that no such namespace exists means
         # as much as that one has no right there.
         raise Forbidden("permission_denied", error.detail) from None
+    return json_answer(
+        {
+            "url": absolute(web_path(made)),
+            "name": made.full_name,
+            "id": str(made.uuid),
+            "private": made.visibility == Visibility.PRIVATE,
+        }
+    )
 
 
 def _kind_in(body: Mapping[str, Any]) -> RepositoryKind:

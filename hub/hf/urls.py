@@ -31,6 +31,7 @@ _REPO = rf"(?P<kind>models|datasets)/{_ID}"
 _MODEL = {"kind": "models"}
 _DATASET = {"kind": "datasets"}
 _TALK = rf"^{_REPO}/discussions/(?P<num>[0-9]{{1,10}})"
+_HOOK = r"^settings/webhooks/(?P<webhook_id>[0-9a-f-]{1,40})"
 _COMMENT = rf"{_TALK}/comment/(?P<comment_id>[0-9a-f-]{{1,40}})"
 
 _REV = r"(?P<rest>[^/].*)"
@@ -73,6 +74,17 @@ api = [
     ),
     re_path(rf"^{_REPO}/user-access-request/handle$", wire(post=repository_view(gate.handle))),
     re_path(rf"^{_REPO}/user-access-request/grant$", wire(post=repository_view(gate.grant))),
+    re_path(r"^settings/webhooks$", wire(get=webhook.listing, post=webhook.create)),
+    re_path(
+        rf"{_HOOK}$", wire(get=webhook.details, post=webhook.update, delete=webhook.remove)
+    ),
+    re_path(rf"{_HOOK}/enable$", wire(post=webhook.switch(enabled=True))),
+    re_path(rf"{_HOOK}/disable$", wire(post=webhook.switch(enabled=False))),
+    re_path(rf"{_HOOK}/deliveries$", wire(get=webhook.deliveries)),
+    re_path(
+        rf"{_HOOK}/deliveries/(?P<delivery_id>[0-9a-f-]{{1,40}})/replay$",
+        wire(post=webhook.replay),
+    ),
     re_path(
         rf"^{_REPO}/discussions$",
         wire(get=repository_view(discussion.listing), post=repository_view(discussion.create)),

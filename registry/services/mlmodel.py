@@ -41,7 +41,7 @@ def mlmodel_create(
     owner = namespace_get(actor, namespace)
     require(actor, role=Role.WRITE, namespace=owner)
     check_name(name, what=kind.value)
-    visibility = _check_visibility(visibility)
+    visibility = check_visibility(visibility)
     # Before the transaction: it waits for the disk, and nobody should wait for it.
     attributes = blob_store_bytes(actor=None, data=DEFAULT)
     try:
@@ -83,7 +83,7 @@ def mlmodel_update(
     detail: dict[str, str] = {}
     with transaction.atomic():
         if visibility is not None:
-            mlmodel.visibility = detail["visibility"] = _check_visibility(visibility).value
+            mlmodel.visibility = detail["visibility"] = check_visibility(visibility).value
         if gate is not None:
             mlmodel.gate = detail["gate"] = _check_gate(gate).value
         if default_branch is not None:
@@ -200,7 +200,12 @@ def _check_gate(gate: Gate | str) -> Gate:
         ) from None
 
 
-def _check_visibility(visibility: Visibility | str) -> Visibility:
+def check_visibility(visibility: Visibility | str) -> Visibility:
+    """``visibility`` as a member.
+
+    Raises:
+        Invalid: ``invalid_request``.
+    """
     try:
         return Visibility(visibility)
     except ValueError:

@@ -211,3 +211,71 @@ def test_what_takes_how_much_is_listed_for_members(
         with pytest.raises(HfHubHTTPError) as caught:
             list(api.list_user_repos(name))
         assert status_of(caught) == status
+
+
+def test_a_moved_repository_is_read_and_written_by_its_old_name(
+    api_of: ApiOf, hub_url: str, galaxy: MLModel, charlie: User, bob: User
+) -> None:
+    api = api_of(charlie)
+    api.create_repo("charlie/old", repo_type="dataset")
+    api.move_repo("lab/galaxy-cnn", "charlie/Stars")
+    api.move_repo("charlie/old", "charlie/new", repo_type="dataset")
+    api_of(bob).auth_check("lab/galaxy-cnn")
+    api.update_repo_settings("LAB/Galaxy-CNN", private=True)
+    api.auth_check("charlie/old", repo_type="dataset", write=True)
+    assert MLModel.objects.get(pk=galaxy.pk).visibility == "private"
+    with pytest.raises(RepositoryNotFoundError):
+        api_of(bob).auth_check("lab/galaxy-cnn")
+    # A data set's old name is no model's.
+    with pytest.raises(RepositoryNotFoundError):
+        api.auth_check("charlie/old")
+
+
+def test_files_of_a_moved_repository_come_by_its_old_name(
+    api_of: ApiOf, galaxy: MLModel, charlie: User, bob: User
+) -> None:
+    api_of(charlie).move_repo("lab/galaxy-cnn", "charlie/stars")
+    assert api_of(bob).hf_hub_download("lab/galaxy-cnn", "model.onnx")
+    assert api_of(bob).model_info("lab/galaxy-cnn").id == "charlie/stars"
+
+
+def test_moving_is_refused_where_it_cannot_be(
+    api_of: ApiOf, hub_url: str, galaxy: MLModel, charlie: User, bob: User
+) -> None:
+    api_of(bob).create_repo("bob/stars")
+    for mover, source, goal, status in (
+        (charlie, "lab/galaxy-cnn", "bob/galaxy", 403),
+        (bob, "lab/galaxy-cnn", "bob/galaxy", 403),
+        (charlie, "lab/galaxy-cnn", "lab/galaxy-cnn", 409),
+        (charlie, "lab/nothing", "lab/new", 404),
+    ):
+        with pytest.raises(HfHubHTTPError) as caught:
+            api_of(mover).move_repo(source, goal)
+        assert status_of(caught) == status
+    api_of(charlie).create_repo("lab/other")
+    with pytest.raises(HfHubHTTPError, match="A model repository called lab/other already exists"):
+        api_of(charlie).move_repo("lab/galaxy-cnn", "lab/other")
+    for body in ({}, {"fromRepo": "lab/galaxy-cnn", "toRepo": "x"}, {"fromRepo": 1, "toRepo": 2}):
+        assert send(hub_url, charlie, "api/repos/move", body).status_code == 400
+
+
+def test_a_repository_is_duplicated_with_its_revisions(
+    api_of: ApiOf, hub_url: str, galaxy: MLModel, bob: User
+) -> None:
+    api = api_of(bob)
+    made = api.duplicate_repo("lab/galaxy-cnn", "bob/mine", private=True)
+    assert (made, made.files_copy_pending) == (f"{hub_url}/bob/mine", False)
+    assert api.duplicate_repo("lab/galaxy-cnn").repo_id == "bob/galaxy-cnn"
+    head = galaxy.refs.get().revision.oid
+    assert api.hf_hub_download("bob/mine", "model.onnx", revision=head)
+    with pytest.raises(HfHubHTTPError) as caught:
+        api.duplicate_repo("lab/galaxy-cnn", "bob/Mine")
+    assert status_of(caught) == 409
+    again = api.duplicate_repo("lab/galaxy-cnn", "bob/Mine", exist_ok=True)
+    assert again.repo_id == "bob/mine"
+    for name, status in (("alone/mine", 403), ("lab/mine", 403), ("bob/-", 400)):
+        answer = send(hub_url, bob, "api/models/lab/galaxy-cnn/duplicate", {"repository": name})
+        assert answer.status_code == status, answer.text
+    for body in ({}, {"repository": "mine"}, {"repository": ["bob/mine"]}):
+        answer = send(hub_url, bob, "api/models/lab/galaxy-cnn/duplicate", body)
+        assert answer.status_code == 400

@@ -1,0 +1,139 @@
+"""Copies of an MLModel under another name, made of rows alone: no byte is touched."""
+
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from registry.selectors.access import Actor, person, require, require_fetch
+from registry.selectors.account import namespace_get
+from registry.selectors.mlmodel import former_names
+from registry.selectors.revision import revision_get
+from registry.services.job import job_submit
+from registry.services.mlmodel import check_visibility, mlmodel_changed, name_taken
+from registry.states import JobKind, RefKind, RepositoryKind, Role, Visibility
+from registry.tables import MLModel, Ref, Revision, Tag
+from registry.validation.names import check_name
+
+#: What a copy says of itself as its source does.
+_REPEATED = (
+    "kind",
+    "default_branch",
+    "gate",
+    "used_bytes",
+    "title",
+    "description",
+    "license",
+    "task",
+    "library",
+)
+_AT_ONCE = 500
+
+
+def fork(
+    *,
+    actor: Actor,
+    source: MLModel,
+    namespace: str,
+    name: str,
+    visibility: Visibility | str | None = None,
+) -> MLModel:
+    """Make ``namespace/name`` with the revisions, branches and tags of ``source``.
+
+    Revisions keep their ids. What people said and did about the source (discussions and the lines
+    of pull requests, likes, requests for access) stays there; what was computed for it is found
+    again by its graph. A gate is taken along, so that copying does not open it.
+
+    Args:
+        source: One the actor may read.
+        visibility: By default that of the source.
+
+    Raises:
+        Unauthenticated, Forbidden: ``access_gated`` there, and see
+            :func:`registry.selectors.access.require` here.
+        NotFound: ``namespace_not_found``.
+        Invalid: ``invalid_name`` or ``invalid_request``.
+        Conflict: ``model_exists`` or ``dataset_exists``.
+    """
+    require_fetch(actor, source)
+    owner = namespace_get(actor, namespace)
+    require(actor, role=Role.WRITE, namespace=owner)
+    kind = RepositoryKind(source.kind)
+    check_name(name, what=kind.value)
+    seen_by = check_visibility(visibility or source.visibility)
+    try:
+        with transaction.atomic():
+            # Held until the end: whoever deletes the source takes these first.
+            refs = list(source.refs.select_for_update().order_by("pk"))
+            copy = MLModel.objects.create(
+                namespace=owner,
+                name=name,
+                visibility=seen_by,
+                created_by=person(actor),
+                updated_at=timezone.now(),
+                **{column: getattr(source, column) for column in _REPEATED},
+            )
+            former_names(kind, owner.name, name).delete()
+            _copy_rows(source, copy, refs)
+            detail = {"source": source.full_name, "source_uuid": str(source.uuid)}
+            mlmodel_changed(actor, copy, "mlmodel.fork", detail)
+            _inspect(actor, copy)
+    except IntegrityError:
+        raise name_taken(kind, f"{owner.name}/{name}") from None
+    return copy
+
+
+def _copy_rows(source: MLModel, copy: MLModel, refs: list[Ref]) -> None:
+    twins = _copy_revisions(source, copy)
+    _copy_files(source, copy)
+    Ref.objects.bulk_create(
+        [
+            Ref(mlmodel=copy, kind=ref.kind, name=ref.name, revision=twins[ref.revision_id])
+            for ref in refs
+            if ref.kind != RefKind.PULL
+        ]
+    )
+    values = source.tags.values_list("value", flat=True)
+    Tag.objects.bulk_create([Tag(mlmodel=copy, value=value) for value in values])
+
+
+def _copy_revisions(source: MLModel, copy: MLModel) -> dict[int, Revision]:
+    """Key of each revision of ``source`` to its copy."""
+    originals = list(source.revisions.order_by("pk"))
+    same = ("oid", "tree_oid", "author_id", "author_line", "message", "created_at", "card")
+    made = Revision.objects.bulk_create(
+        [
+            Revision(mlmodel=copy, **{column: getattr(row, column) for column in same})
+            for row in originals
+        ],
+        batch_size=_AT_ONCE,
+    )
+    twins = {row.pk: twin for row, twin in zip(originals, made, strict=True)}
+    grown = [row for row in originals if row.parent_id is not None]
+    for row in grown:
+        twins[row.pk].parent = twins[row.parent_id or 0]
+    Revision.objects.bulk_update([twins[row.pk] for row in grown], ["parent"], batch_size=_AT_ONCE)
+    return twins
+
+
+def _copy_files(source: MLModel, copy: MLModel) -> None:
+    """Let the database write the files of all revisions: there may be millions."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO registry_file (revision_id, path, blob_id, oid, is_lfs, changed_in_id)
+            SELECT here.id, f.path, f.blob_id, f.oid, f.is_lfs, changed_here.id
+            FROM registry_file f
+            JOIN registry_revision there ON there.id = f.revision_id
+            JOIN registry_revision here ON here.oid = there.oid AND here.mlmodel_id = %s
+            JOIN registry_revision changed_there ON changed_there.id = f.changed_in_id
+            JOIN registry_revision changed_here
+                ON changed_here.oid = changed_there.oid AND changed_here.mlmodel_id = %s
+            WHERE there.mlmodel_id = %s
+            """,
+            (copy.pk, copy.pk, source.pk),
+        )
+
+
+def _inspect(actor: Actor, copy: MLModel) -> None:
+    head = revision_get(copy)
+    if copy.kind == RepositoryKind.MODEL and head.files.filter(path__iendswith=".onnx").exists():
+        job_submit(actor=actor, kind=JobKind.INSPECT, revision=head)
