@@ -15,12 +15,12 @@ from django.db import connection
 from onnx import TensorProto, helper
 
 from registry.selectors.account import user_find
-from registry.selectors.mlmodel import mlmodel_get
+from registry.selectors.mlmodel import repository_get
 from registry.services.account import token_issue, user_create
 from registry.services.blob import blob_store
 from registry.services.mlmodel import mlmodel_create
 from registry.services.revision import Add, Delete, commit
-from registry.states import Scope
+from registry.states import RepositoryKind, Scope
 from registry.tables import Blob, MLModel, Namespace, Revision, User
 
 PASSWORD = "a phrase that nobody else uses"
@@ -50,6 +50,7 @@ def make_mlmodel(
     actor: User | None = None,
     visibility: str = "public",
     files: Mapping[str, bytes | str] | None = None,
+    kind: RepositoryKind = RepositoryKind.MODEL,
 ) -> MLModel:
     """``namespace/name``; with ``files``, a second revision holds them.
 
@@ -57,11 +58,13 @@ def make_mlmodel(
         actor: Its owner; by default the hub itself, which may everything.
     """
     namespace, name = full_name.split("/")
-    mlmodel = mlmodel_create(actor=actor, namespace=namespace, name=name, visibility=visibility)
+    mlmodel = mlmodel_create(
+        actor=actor, namespace=namespace, name=name, visibility=visibility, kind=kind
+    )
     if files:
         commit_files(mlmodel, files, actor=actor)
     # Read again, as a request would: nothing rests on what the services left in the object.
-    return mlmodel_get(None, full_name)
+    return repository_get(None, kind, full_name)
 
 
 def commit_files(

@@ -8,16 +8,19 @@ from django.urls import URLPattern, re_path
 
 from hub.hf import (
     account,
+    card,
     commit,
     discussion,
     gate,
     info,
+    lfs,
     like,
     listing,
     preupload,
     repository,
     resolve,
     tree,
+    webhook,
     xet,
 )
 from hub.hf.views import repository_view, wire
@@ -30,15 +33,19 @@ _REPO = rf"(?P<kind>models|datasets)/{_ID}"
 # What addresses at the top say by ``/datasets`` or by nothing.
 _MODEL = {"kind": "models"}
 _DATASET = {"kind": "datasets"}
+_LFS = rf"{_ID}\.git/info/lfs"
+_LINK = r"(?P<signed>[A-Za-z0-9_:-]+)"
 _TALK = rf"^{_REPO}/discussions/(?P<num>[0-9]{{1,10}})"
 _HOOK = r"^settings/webhooks/(?P<webhook_id>[0-9a-f-]{1,40})"
 _COMMENT = rf"{_TALK}/comment/(?P<comment_id>[0-9a-f-]{{1,40}})"
 
 _REV = r"(?P<rest>[^/].*)"
+_LFS_BATCH = lfs.lfs_wire(post=lfs.asking_who(lfs.batch))
 
 #: Below ``/api/``.
 api = [
     re_path(r"^whoami-v2$", wire(get=account.whoami)),
+    re_path(r"^validate-yaml$", wire(post=card.validate)),
     re_path(r"^repos/create$", wire(post=repository.create)),
     re_path(r"^repos/delete$", wire(delete=repository.remove)),
     re_path(r"^repos/move$", wire(post=repository.move)),
@@ -75,9 +82,7 @@ api = [
     re_path(rf"^{_REPO}/user-access-request/handle$", wire(post=repository_view(gate.handle))),
     re_path(rf"^{_REPO}/user-access-request/grant$", wire(post=repository_view(gate.grant))),
     re_path(r"^settings/webhooks$", wire(get=webhook.listing, post=webhook.create)),
-    re_path(
-        rf"{_HOOK}$", wire(get=webhook.details, post=webhook.update, delete=webhook.remove)
-    ),
+    re_path(rf"{_HOOK}$", wire(get=webhook.details, post=webhook.update, delete=webhook.remove)),
     re_path(rf"{_HOOK}/enable$", wire(post=webhook.switch(enabled=True))),
     re_path(rf"{_HOOK}/disable$", wire(post=webhook.switch(enabled=False))),
     re_path(rf"{_HOOK}/deliveries$", wire(get=webhook.deliveries)),
@@ -98,10 +103,17 @@ api = [
     re_path(rf"{_COMMENT}/hide$", wire(post=repository_view(discussion.hide))),
     re_path(rf"^{_REPO}/xet-write-token/(?P<rev>.+)$", wire(get=repository_view(xet.write_token))),
     re_path(rf"^{_REPO}/xet-read-token/(?P<rev>.+)$", wire(get=repository_view(xet.read_token))),
+    re_path(rf"^lfs/upload/{_LINK}$", lfs.lfs_wire(put=lfs.put, post=lfs.complete)),
+    re_path(rf"^lfs/upload/{_LINK}/(?P<number>[0-9]{{1,5}})$", lfs.lfs_wire(put=lfs.put_part)),
+    re_path(rf"^lfs/upload/{_LINK}/verify$", lfs.lfs_wire(post=lfs.verify)),
+    re_path(rf"^lfs/download/{_LINK}$", lfs.lfs_wire(get=lfs.fetch)),
 ]
 
 #: At the top: where files, git and large file storage have their addresses.
 top: list[URLPattern] = [
+    re_path(rf"^datasets/{_LFS}/objects/batch$", _LFS_BATCH, _DATASET),
+    re_path(rf"^{_LFS}/objects/batch$", _LFS_BATCH, _MODEL),
+    re_path(rf"^(?:datasets/)?{_LFS}/locks", lfs.lfs_wire(get=lfs.no_locks, post=lfs.no_locks)),
     re_path(rf"^datasets/{_ID}/ask-access$", wire(post=repository_view(gate.ask)), _DATASET),
     re_path(rf"^{_ID}/ask-access$", wire(post=repository_view(gate.ask)), _MODEL),
     re_path(
