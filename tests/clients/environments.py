@@ -76,7 +76,13 @@ def _answers(url: str) -> bool:
 
 
 def run(name: str, script: str, *arguments: str, **environment: str) -> str:
-    """Run ``tests/clients/scripts/<script>.py`` in the environment ``name``.
+    """Run ``scripts/<script>.py`` in the environment ``name``: see :func:`command`."""
+    path = Path(__file__).parent / "scripts" / f"{script}.py"
+    return command(name, "python", str(path), *arguments, **environment)
+
+
+def command(name: str, program: str, *arguments: str, **environment: str) -> str:
+    """Run ``program`` of the environment ``name``.
 
     Args:
         environment: Variables for the process; nothing else that concerns clients is inherited.
@@ -88,9 +94,8 @@ def run(name: str, script: str, *arguments: str, **environment: str) -> str:
         AssertionError: it failed; the message holds what it wrote.
     """
     kept = {key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ}
-    path = Path(__file__).parent / "scripts" / f"{script}.py"
     done = subprocess.run(
-        [str(python_of(name)), str(path), *arguments],
+        [str(python_of(name).parent / program), *arguments],
         env=kept | environment,
         capture_output=True,
         text=True,
