@@ -4,11 +4,13 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
+from django.db.models import Exists, OuterRef, QuerySet
+
 from registry.errors import NotFound
 from registry.ids import SHA256_RE
 from registry.selectors.access import Actor, fetchable_repositories, person
 from registry.storage import blob_store
-from registry.tables import Blob, BuildFile, File, Upload
+from registry.tables import Blob, BuildFile, File, Upload, Xorb
 
 #: Databases bound the number of values in one query.
 AT_ONCE = 500
@@ -50,6 +52,16 @@ def blob_get(actor: Actor, sha256: str) -> Blob:
     if blob is None:
         raise NotFound("blob_not_found", f"No bytes are stored as {sha256[:100]!r}.")
     return blob
+
+
+def blobs_unreferenced() -> QuerySet[Blob]:
+    """The blobs that nothing needs. What only tells of a blob, and goes with it, is no need."""
+    this = OuterRef("pk")
+    return Blob.objects.exclude(
+        Exists(File.objects.filter(blob=this))
+        | Exists(BuildFile.objects.filter(blob=this))
+        | Exists(Xorb.objects.filter(payload=this))
+    )
 
 
 def blob_open(blob: Blob) -> BinaryIO:

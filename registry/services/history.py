@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from registry.errors import Conflict
 from registry.selectors.access import Actor, person
+from registry.services.quota import usage_grow
 from registry.services.snapshot import Entry
 from registry.storage.git import commit_oid, tree_oid
 from registry.tables import File, MLModel, Revision, User
@@ -30,6 +31,7 @@ def revision_write(
 
     Raises:
         Conflict: ``nothing_to_commit`` if ``parent`` has the very same files.
+        Forbidden: ``quota_exceeded``.
     """
     tree = tree_oid({path: entry.oid for path, entry in entries.items()})
     if parent is not None and tree == parent.tree_oid:
@@ -56,6 +58,7 @@ def revision_write(
         },
     )
     if created:
+        usage_grow(mlmodel, [e.blob for e in entries.values() if e.changed_in is None])
         _add_files(revision, entries)
     return revision
 

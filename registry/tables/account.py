@@ -30,7 +30,7 @@ class Namespace(models.Model):
     kind = models.CharField(max_length=16, choices=NamespaceKind.choices)
     title = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    # Empty: the hub's default.
+    # Empty: the hub's default; below 0: as much as there is.
     quota_bytes = models.BigIntegerField(null=True, blank=True)
     members = models.ManyToManyField(User, through="Membership", related_name="namespaces")
 
