@@ -1,4 +1,4 @@
-"""Rings the bell: tells a worker, by name, that a job waits. The only part that knows the broker.
+"""Rings the bell: tells a worker, by name, that work waits. The only part that knows the broker.
 
 A bell carries nothing that matters: the row is the queue, and the reaper rings again for what
 waits unheard. So sending never fails, never retries and never keeps the sender waiting.
@@ -22,6 +22,9 @@ TASKS: dict[JobKind, str] = {
     JobKind.TUNE: "workers.tasks.tune",
 }
 
+#: The task that sends what waits for webhooks.
+DELIVER = "workers.tasks.deliver"
+
 #: Heard later than this, a bell is dropped: by then the reaper has rung again.
 _STALE_AFTER_S = 600
 _BROKER_PATIENCE_S = 1.0
@@ -37,21 +40,28 @@ def ring(job: Job) -> None:
     kind = JobKind(job.kind)
     slug = job.target.slug if job.target else None
     uuid, queue = str(job.uuid), queue_of(kind, slug)
-    transaction.on_commit(lambda: _send(TASKS[kind], queue, uuid), robust=True)
+    transaction.on_commit(
+        lambda: _send(TASKS[kind], queue, f"job {uuid}", job_uuid=uuid), robust=True
+    )
 
 
-def _send(task: str, queue: str, job_uuid: str) -> None:
+def ring_deliveries() -> None:
+    """Once the current transaction commits, send the bell for webhooks. Never raises."""
+    transaction.on_commit(lambda: _send(DELIVER, "hub", "webhooks"), robust=True)
+
+
+def _send(task: str, queue: str, subject: str, **arguments: str) -> None:
     try:
         _app(settings.REDIS_URL).send_task(
             task,
-            kwargs={"job_uuid": job_uuid},
+            kwargs=arguments,
             queue=queue,
             expires=_STALE_AFTER_S,
             ignore_result=True,
             retry=False,
         )
     except Exception as error:  # noqa: BLE001 - whatever a broker throws, the reaper rings again
-        logger.warning("bell for job %s not rung on %s: %s", job_uuid, queue, error)
+        logger.warning("bell for %s not rung on %s: %s", subject, queue, error)
 
 
 @cache

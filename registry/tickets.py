@@ -88,3 +88,22 @@ class HeartbeatReply:
     """
 
     cancel: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryTicket:
+    """A message to a webhook.
+
+    Attributes:
+        uuid: Names the message; the same for all its attempts.
+        attempt: Counted from 1; whoever ends the attempt names it.
+        webhook: The webhook's key.
+        secret: Sent along and used to sign; may be empty.
+    """
+
+    uuid: str
+    attempt: int
+    webhook: int
+    url: str
+    secret: str
+    payload: dict[str, Any]

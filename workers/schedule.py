@@ -14,4 +14,9 @@ def beat() -> dict[str, dict[str, Any]]:
             # A bell that nobody heard in time would only ring twice.
             "options": {"expires": float(settings.JOB_REAP_EVERY_S)},
         },
+        "deliver": {
+            "task": "workers.tasks.deliver",
+            "schedule": float(settings.WEBHOOK_EVERY_S),
+            "options": {"expires": float(settings.WEBHOOK_EVERY_S)},
+        },
     }

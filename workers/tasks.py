@@ -6,7 +6,7 @@ from registry.services.reaper import job_reap
 from registry.states import JobKind
 from workers.app import app
 from workers.fleet.probe import this_machine
-from workers.jobs import run
+from workers.jobs import run, webhook
 
 
 @app.task(name="workers.tasks.inspect", ignore_result=True)
@@ -25,3 +25,9 @@ def tune(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell,
 def reap(**_: Any) -> None:
     """Requeue what lost its lease, ring again for what waits unheard."""
     job_reap()
+
+
+@app.task(name="workers.tasks.deliver", ignore_result=True)
+def deliver(**_: Any) -> None:
+    """Send what waits for webhooks."""
+    webhook.drain()

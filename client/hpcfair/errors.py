@@ -234,6 +234,7 @@ CODES: dict[str, type[HubError]] = {
             "comment_not_found",
             "request_not_found",
             "webhook_not_found",
+            "delivery_not_found",
             "xorb_not_found",
         ),
         NotFound,
@@ -253,6 +254,7 @@ CODES: dict[str, type[HubError]] = {
             "request_handled",
             "discussion_closed",
             "merge_conflict",
+            "webhook_limit",
         ),
         Conflict,
     ),
@@ -302,7 +304,10 @@ CODES: dict[str, type[HubError]] = {
         JobFailed,
     ),
     "body_too_large": TooLarge,
-    **dict.fromkeys(("rate_limited", "storage_full", "storage_unavailable", "index_busy", "internal_error"), Unavailable),
+    **dict.fromkeys(
+        ("rate_limited", "storage_full", "storage_unavailable", "index_busy", "internal_error"),
+        Unavailable,
+    ),
 }
 
 _BY_STATUS: dict[int, type[HubError]] = {

@@ -12,11 +12,13 @@ from hub.hf import (
     commit,
     discussion,
     gate,
+    history,
     info,
     lfs,
     like,
     listing,
     preupload,
+    refs,
     repository,
     resolve,
     tree,
@@ -40,6 +42,7 @@ _HOOK = r"^settings/webhooks/(?P<webhook_id>[0-9a-f-]{1,40})"
 _COMMENT = rf"{_TALK}/comment/(?P<comment_id>[0-9a-f-]{{1,40}})"
 
 _REV = r"(?P<rest>[^/].*)"
+_RESOLVE = wire(get=repository_view(resolve.resolve))
 _LFS_BATCH = lfs.lfs_wire(post=lfs.asking_who(lfs.batch))
 
 #: Below ``/api/``.
@@ -64,6 +67,16 @@ api = [
     re_path(rf"^{_REPO}/tree/{_REV}$", wire(get=repository_view(tree.tree))),
     re_path(rf"^{_REPO}/treesize/{_REV}$", wire(get=repository_view(tree.tree_size))),
     re_path(rf"^{_REPO}/paths-info/{_REV}$", wire(post=repository_view(tree.paths_info))),
+    re_path(rf"^{_REPO}/refs$", wire(get=repository_view(refs.refs))),
+    re_path(rf"^{_REPO}/commits/{_REV}$", wire(get=repository_view(history.commits))),
+    re_path(
+        rf"^{_REPO}/branch/{_REV}$",
+        wire(post=repository_view(refs.branch_create), delete=repository_view(refs.branch_delete)),
+    ),
+    re_path(
+        rf"^{_REPO}/tag/{_REV}$",
+        wire(post=repository_view(refs.tag_create), delete=repository_view(refs.tag_delete)),
+    ),
     re_path(rf"^{_REPO}/preupload/(?P<rev>.+)$", wire(post=repository_view(preupload.preupload))),
     re_path(rf"^{_REPO}/commit/(?P<rev>.+)$", wire(post=repository_view(commit.create))),
     re_path(rf"^{_REPO}/settings$", wire(put=repository_view(repository.change))),
@@ -116,15 +129,8 @@ top: list[URLPattern] = [
     re_path(rf"^(?:datasets/)?{_LFS}/locks", lfs.lfs_wire(get=lfs.no_locks, post=lfs.no_locks)),
     re_path(rf"^datasets/{_ID}/ask-access$", wire(post=repository_view(gate.ask)), _DATASET),
     re_path(rf"^{_ID}/ask-access$", wire(post=repository_view(gate.ask)), _MODEL),
-    re_path(
-        rf"^(?P<namespace>[^/]+)/(?P<name>[^/]+)/resolve/{_REV}$",
-        wire(get=repository_view(resolve.resolve)),
-        {"kind": "models"},
-    ),
-    re_path(
-        rf"^(?P<kind>datasets)/(?P<namespace>[^/]+)/(?P<name>[^/]+)/resolve/{_REV}$",
-        wire(get=repository_view(resolve.resolve)),
-    ),
+    re_path(rf"^datasets/{_ID}/resolve/{_REV}$", _RESOLVE, _DATASET),
+    re_path(rf"^{_ID}/resolve/{_REV}$", _RESOLVE, _MODEL),
     re_path(rf"{_CAS}/xorbs/default/{_HASH}$", wire(post=xet.with_ticket(xet.xorb))),
     re_path(rf"{_CAS}/shards$", wire(post=xet.with_ticket(xet.shard))),
     re_path(rf"{_CAS}/chunks/default/{_HASH}$", wire(get=xet.with_ticket(xet.chunk))),

@@ -119,6 +119,10 @@ BLOB_COPIES_BYTES = env.integer("HPCFAIR_BLOB_COPIES_GIB", 20, low=1, high=2**20
 
 # What a namespace may use unless `manage.py quota` says otherwise; 0: as much as there is.
 QUOTA_BYTES = env.integer("HPCFAIR_QUOTA_GIB", 0, low=0, high=2**30) * 2**30 or None
+WEBHOOK_EVERY_S = env.integer("HPCFAIR_WEBHOOK_SECONDS", 5, low=1, high=600)
+# Whether webhooks may call addresses of this machine and of its network.
+WEBHOOK_PRIVATE = env.boolean("HPCFAIR_WEBHOOK_PRIVATE", default=False)
+
 MAX_BLOB_BYTES = env.integer("HPCFAIR_MAX_BLOB_MIB", 51_200, low=1, high=2**24) * 2**20
 # Files that come in as parts (Git LFS) come in parts of this length.
 PART_BYTES = env.integer("HPCFAIR_PART_MIB", 64, low=5, high=4096) * 2**20

@@ -6,6 +6,7 @@ from django.utils import timezone
 from registry.errors import Forbidden
 from registry.selectors.access import Actor, require
 from registry.selectors.discussion import comment_get
+from registry.services.notice import notify_comment
 from registry.services.talk import check_comment, note, require_voice, tell
 from registry.states import EventKind, Role
 from registry.tables import Discussion, DiscussionEvent
@@ -45,6 +46,7 @@ def comment_edit(
     with transaction.atomic():
         comment.text, comment.edited_at = text, timezone.now()
         comment.save(update_fields=["text", "edited_at"])
+        notify_comment(discussion, comment, "update")
         note(actor, discussion, "comment.edit", {"comment": str(comment.uuid)})
     return comment
 
@@ -63,5 +65,6 @@ def comment_hide(*, actor: Actor, discussion: Discussion, comment_uuid: object) 
     with transaction.atomic():
         comment.text, comment.hidden_at = "", timezone.now()
         comment.save(update_fields=["text", "hidden_at"])
+        notify_comment(discussion, comment, "update")
         note(actor, discussion, "comment.hide", {"comment": str(comment.uuid)})
     return comment

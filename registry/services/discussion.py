@@ -11,6 +11,7 @@ from django.db.models import Max
 from registry.errors import Conflict, Invalid, NotFound
 from registry.selectors.access import Actor, person
 from registry.selectors.revision import branch_get
+from registry.services.notice import notify_discussion
 from registry.services.talk import check_comment, note, require_say, require_voice, tell
 from registry.states import DiscussionState, EventKind, RefKind
 from registry.tables import Discussion, DiscussionEvent, MLModel, Ref, Revision
@@ -173,6 +174,7 @@ def _open(actor: Actor, mlmodel: MLModel, discussion: Discussion, description: s
     discussion.state = discussion.state or DiscussionState.OPEN
     discussion.author = person(actor)
     discussion.save(force_insert=True)
+    notify_discussion(discussion, "create")
     if description:
         tell(actor, discussion, EventKind.COMMENT, description)
     note(actor, discussion, "discussion.open", {"pull_request": discussion.is_pull_request})

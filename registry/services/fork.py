@@ -9,6 +9,7 @@ from registry.selectors.mlmodel import former_names
 from registry.selectors.revision import revision_get
 from registry.services.job import job_submit
 from registry.services.mlmodel import check_visibility, mlmodel_changed, name_taken
+from registry.services.notice import notify_repository
 from registry.states import JobKind, RefKind, RepositoryKind, Role, Visibility
 from registry.tables import MLModel, Ref, Revision, Tag
 from registry.validation.names import check_name
@@ -75,6 +76,7 @@ def fork(
             _copy_rows(source, copy, refs)
             detail = {"source": source.full_name, "source_uuid": str(source.uuid)}
             mlmodel_changed(actor, copy, "mlmodel.fork", detail)
+            notify_repository(copy, "create")
             _inspect(actor, copy)
     except IntegrityError:
         raise name_taken(kind, f"{owner.name}/{name}") from None

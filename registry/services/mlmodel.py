@@ -12,6 +12,7 @@ from registry.selectors.revision import branch_get
 from registry.services.audit import audit
 from registry.services.blob import blob_store_bytes
 from registry.services.card import card_of, describe
+from registry.services.notice import notify_config, notify_repository
 from registry.services.revision import commit_first
 from registry.services.snapshot import entries_of
 from registry.states import Gate, RepositoryKind, Role, Visibility
@@ -57,6 +58,7 @@ def mlmodel_create(
             former_names(kind, owner.name, name).delete()
             commit_first(actor=actor, mlmodel=mlmodel, attributes=attributes)
             mlmodel_changed(actor, mlmodel, "mlmodel.create", {"visibility": visibility.value})
+            notify_repository(mlmodel, "create")
     except IntegrityError:
         raise name_taken(kind, f"{owner.name}/{name}") from None
     return mlmodel
@@ -94,6 +96,7 @@ def mlmodel_update(
         mlmodel.updated_at = timezone.now()
         mlmodel.save(update_fields=["visibility", "gate", "default_branch", "updated_at"])
         mlmodel_changed(actor, mlmodel, "mlmodel.update", detail)
+        notify_config(mlmodel)
     return mlmodel
 
 
@@ -123,6 +126,7 @@ def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -
             mlmodel.namespace, mlmodel.name, mlmodel.updated_at = owner, name, timezone.now()
             mlmodel.save(update_fields=["namespace", "name", "updated_at"])
             _leave_name(row, mlmodel)
+            notify_repository(row, "move", moved=mlmodel)
             if row.namespace != owner:
                 mlmodel_changed(actor, mlmodel, "mlmodel.receive", {"from": row.full_name})
     except IntegrityError:
@@ -141,7 +145,9 @@ def mlmodel_delete(*, actor: Actor, mlmodel: MLModel) -> None:
         # What adds rows below a model holds one of these: it ends before, or finds nothing after.
         list(mlmodel.refs.select_for_update().order_by("pk"))
         list(Job.objects.select_for_update().filter(revision__mlmodel=mlmodel).order_by("pk"))
+        list(MLModel.objects.select_for_update().filter(pk=mlmodel.pk))
         mlmodel_changed(actor, mlmodel, "mlmodel.delete", {})
+        notify_repository(mlmodel, "delete")
         # One statement. Left to the cascade, every file of every revision would be read into
         # memory first, to see that nothing else holds on to the revision it names.
         File.objects.filter(revision__mlmodel=mlmodel).delete()

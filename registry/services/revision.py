@@ -19,6 +19,7 @@ from registry.services.card import card_of, describe
 from registry.services.discussion import pull_request_committed
 from registry.services.history import revision_write
 from registry.services.job import job_submit
+from registry.services.notice import notify_ref
 from registry.services.snapshot import (
     Add,
     Copy,
@@ -159,6 +160,7 @@ def ref_create(
         with transaction.atomic():
             ref = Ref.objects.create(mlmodel=mlmodel, kind=kind, name=name, revision=revision)
             _audit_ref(actor, ref, "ref.create")
+            notify_ref(ref, old=None, new=revision.oid)
     except IntegrityError:
         raise taken from None
     return ref
@@ -189,6 +191,7 @@ def ref_delete(*, actor: Actor, mlmodel: MLModel, kind: RefKind, name: str) -> N
                 "revision_not_found", f"{mlmodel.full_name} has no {kind.value} {name[:100]!r}."
             )
         _audit_ref(actor, ref, "ref.delete")
+        notify_ref(ref, old=ref.revision.oid, new=None)
         ref.delete()
 
 
@@ -219,6 +222,7 @@ def append(
         if head.kind == RefKind.BRANCH and head.name == mlmodel.default_branch:
             describe(mlmodel, card, entries)
         OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
+        notify_ref(head, old=head.revision.oid, new=revision.oid)
         audit(
             actor=actor,
             action="revision.commit",

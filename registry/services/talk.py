@@ -5,6 +5,7 @@ from typing import Any
 from registry.errors import Forbidden, Invalid, NotFound
 from registry.selectors.access import Actor, person, readable_repositories, require, require_scope
 from registry.services.audit import audit
+from registry.services.notice import notify_comment, notify_discussion
 from registry.states import EventKind, Role, Scope
 from registry.tables import Discussion, DiscussionEvent, MLModel, User
 from registry.validation.texts import unseen
@@ -65,9 +66,14 @@ def tell(
     actor: Actor, discussion: Discussion, kind: EventKind, text: str, *, before: str = ""
 ) -> DiscussionEvent:
     """Write down what happened, inside the caller's transaction."""
-    return DiscussionEvent.objects.create(
+    event = DiscussionEvent.objects.create(
         discussion=discussion, kind=kind, author=person(actor), text=text, before=before
     )
+    if kind == EventKind.COMMENT:
+        notify_comment(discussion, event, "create")
+    elif kind in {EventKind.TITLE, EventKind.STATUS}:
+        notify_discussion(discussion, "update")
+    return event
 
 
 def note(actor: Actor, discussion: Discussion, action: str, detail: dict[str, Any]) -> None:

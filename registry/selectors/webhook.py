@@ -1,0 +1,69 @@
+"""Reads of webhooks and of what was sent to them: for their owners alone."""
+
+from django.db.models import Prefetch, Q, QuerySet
+
+from registry.errors import Forbidden, NotFound
+from registry.ids import parse_uuid
+from registry.selectors.access import memberships, readable_repositories, require_scope
+from registry.states import Scope
+from registry.tables import User, Webhook, WebhookDelivery, WebhookWatch
+
+
+def webhooks_of(actor: User) -> QuerySet[Webhook]:
+    """The actor's webhooks with what they watch, oldest first.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`require_webhooks`.
+    """
+    require_webhooks(actor)
+    # What its owner may no longer read keeps even its name to itself.
+    visible = Q(mlmodel=None) | Q(mlmodel__in=readable_repositories(actor))
+    watches = WebhookWatch.objects.filter(visible).order_by("pk")
+    shown = Prefetch("watches", watches.select_related("mlmodel__namespace", "namespace"))
+    return actor.webhooks.select_related("user").prefetch_related(shown).order_by("pk")
+
+
+def webhook_get(actor: User, webhook_uuid: object) -> Webhook:
+    """One of the actor's webhooks.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`require_webhooks`.
+        NotFound: ``webhook_not_found``, also for other people's.
+    """
+    webhook = webhooks_of(actor).filter(uuid=parse_uuid(webhook_uuid)).first()
+    if webhook is None:
+        raise NotFound("webhook_not_found", f"You have no webhook {str(webhook_uuid)[:40]!r}.")
+    return webhook
+
+
+def deliveries_of(webhook: Webhook) -> QuerySet[WebhookDelivery]:
+    """What was and is to be sent to it, newest first; kept for a month."""
+    return webhook.deliveries.order_by("-pk")
+
+
+def may_hear(delivery: WebhookDelivery) -> bool:
+    """Whether the webhook's owner may, as of now, read what the message tells about."""
+    owner = delivery.webhook.user
+    if not owner.is_active:
+        return False
+    if delivery.mlmodel_id is not None:
+        return readable_repositories(owner).filter(pk=delivery.mlmodel_id).exists()
+    if not delivery.is_private:
+        return True
+    return memberships(owner).filter(namespace=delivery.namespace_id).exists()
+
+
+def require_webhooks(actor: User) -> None:
+    """Refuse unless the actor may manage webhooks, which hear all that their owner may read.
+
+    Raises:
+        Unauthenticated: ``not_authenticated``.
+        Forbidden: ``scope_missing``; ``permission_denied`` for a token of one namespace.
+    """
+    require_scope(actor, Scope.WRITE)
+    if actor.token is not None and actor.token.namespace_id is not None:
+        raise Forbidden(
+            "permission_denied",
+            "The token is limited to one namespace, and webhooks are not.",
+            "Use a token without a namespace, or sign in.",
+        )
