@@ -6,12 +6,18 @@ it would refuse, and bodies that must be streamed.
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import wraps
 from typing import Any, TypeAlias
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseRedirect,
+    UnreadablePostError,
+)
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
@@ -23,6 +29,8 @@ from registry.states import RepositoryKind
 from registry.tables import MLModel
 
 View: TypeAlias = Callable[..., HttpResponseBase]
+
+_DRAIN_BYTES, _PIECE_BYTES = 64 << 20, 1 << 20
 
 #: The path segment of a kind: ``/api/models/...``.
 KINDS = {"models": RepositoryKind.MODEL, "datasets": RepositoryKind.DATASET}
@@ -50,11 +58,20 @@ def wire(**views: View) -> View:
             response = handler(request, *args, **kwargs)
         except Exception as error:  # noqa: BLE001 (answered, and logged if unexpected)
             response = answer(request, error)
+            _drain(request)
         response.headers.setdefault("Cache-Control", "private, no-cache")
         name_request(request, response)
         return response
 
     return view
+
+
+def _drain(request: HttpRequest) -> None:
+    """Read on for a while: a server that closes on a client in mid-sentence cuts its answer off."""
+    left = _DRAIN_BYTES
+    with suppress(UnreadablePostError):
+        while left > 0 and (piece := request.read(_PIECE_BYTES)):
+            left -= len(piece)
 
 
 def repository_view(view: View) -> View:
