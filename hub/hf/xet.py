@@ -29,6 +29,7 @@ from registry.errors import Forbidden, NotFound, RegistryError, Unauthenticated
 from registry.ids import parse_uuid
 from registry.selectors.access import readable_repositories, require
 from registry.selectors.account import user_of_token_uuid
+from registry.services.quota import quota_check
 from registry.services.shard import shard_recall, shard_register
 from registry.services.xorb import require_contributor, xorb_store
 from registry.states import Role
@@ -48,6 +49,7 @@ def write_token(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpRespons
     """``GET .../xet-write-token/{rev}[?create_pr=1]``: a ticket, in headers and as JSON.
 
     Whoever may read may propose a change, so they get one where the upload is for a pull request.
+    Where no room at all is left, that is said before anything is sent.
     """
     user = signed_in(request)
     require_contributor(user, mlmodel)
@@ -58,6 +60,7 @@ def write_token(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpRespons
         raise Unauthenticated(
             "not_authenticated", "A browser's session cannot upload.", "Send a token."
         )
+    quota_check(mlmodel.namespace, 1)
     end = int(time.time()) + _TICKET_S
     claims = [str(user.token.uuid), str(mlmodel.uuid), mlmodel.xet_epoch, end]
     ticket = signing.dumps(claims, salt=_SALT)

@@ -22,9 +22,11 @@ from django.utils import timezone
 from registry import storage
 from registry.errors import NotFound, TooLarge
 from registry.selectors.access import Actor, person
+from registry.selectors.quota import bytes_added
 from registry.selectors.xorb import Holding, holdings, shard_about, xorb_missing
 from registry.services.audit import audit
-from registry.services.blob import blob_store
+from registry.services.blob import blob_store, blob_used, blobs_hold
+from registry.services.quota import quota_check
 from registry.services.xorb import require_contributor, xet_address_change
 from registry.storage import Readable
 from registry.tables import Blob, MLModel, Upload, XetFile, XorbChunk, XorbRun
@@ -83,6 +85,7 @@ def shard_register(*, actor: Actor, mlmodel: MLModel, stream: Readable) -> bool:
     Raises:
         Unauthenticated, Forbidden, NotFound: see
             :func:`registry.services.xorb.require_contributor`.
+        Forbidden: ``quota_exceeded``.
         Invalid: ``invalid_shard``; ``digest_mismatch`` where a file is not what its SHA-256 says.
         NotFound: ``xorb_not_found``. The repository's Xet address has then changed: the client
             counted on what is not here, and would do so again.
@@ -90,8 +93,10 @@ def shard_register(*, actor: Actor, mlmodel: MLModel, stream: Readable) -> bool:
         Unavailable: ``storage_full``.
     """
     require_contributor(actor, mlmodel)
-    shelf, new = Shelf(actor), False
-    for file in read_files(stream):
+    files, shelf, new = read_files(stream), Shelf(actor), False
+    sizes = {file.sha256: file.size_bytes for file in files}
+    quota_check(mlmodel.namespace, bytes_added(mlmodel, sizes))
+    for file in files:
         if file.size_bytes > settings.MAX_BLOB_BYTES:
             raise TooLarge(
                 "body_too_large", f"The hub takes files of {settings.MAX_BLOB_BYTES} bytes at most."
@@ -116,12 +121,11 @@ def shard_recall(*, actor: Actor, mlmodel: MLModel, chunk: bytes) -> bytes | Non
             :func:`registry.services.xorb.require_contributor`.
     """
     require_contributor(actor, mlmodel)
-    now = timezone.now()
-    answer = shard_about(actor, mlmodel, chunk, now=now)
+    answer = shard_about(actor, mlmodel, chunk, now=timezone.now())
     if answer is None:
         return None
     shard, blobs = answer
-    Blob.objects.filter(pk__in=blobs[:500]).update(used_at=now)
+    blob_used(actor=actor, sha256s=blobs)
     return shard
 
 
@@ -179,6 +183,7 @@ def _extents(placed: list[Placed], shelf: Shelf) -> Iterator[Extent]:
 def _note(actor: Actor, file: ShardFile, placed: list[Placed], shelf: Shelf) -> None:
     """Remember the file by its chunks, so that the next one need not send them."""
     user = person(actor)
+    blobs_hold([file.sha256])
     if user is not None:
         Upload.objects.get_or_create(user=user, blob_id=file.sha256)
     Blob.objects.filter(pk=file.sha256).update(used_at=timezone.now())

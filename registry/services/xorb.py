@@ -11,7 +11,8 @@ from registry.errors import Invalid, NotFound
 from registry.selectors.access import Actor, readable_repositories, require_scope
 from registry.selectors.xorb import Run, covered, runs_of
 from registry.services.audit import audit
-from registry.services.blob import blob_store
+from registry.services.blob import blob_store, blobs_hold
+from registry.services.quota import quota_check
 from registry.states import Scope
 from registry.storage import Readable
 from registry.tables import Blob, MLModel, User, Xorb, XorbChunk, XorbUpload
@@ -45,6 +46,7 @@ def xorb_store(
 
     Raises:
         Unauthenticated, Forbidden, NotFound: see :func:`require_contributor`.
+        Forbidden: ``quota_exceeded``.
         Invalid: ``invalid_xorb``, ``size_mismatch``.
         Unavailable: ``storage_full``.
     """
@@ -55,6 +57,8 @@ def xorb_store(
     xorb_hash = spelled(digest)
     if size_bytes is not None and size_bytes > MAX_BYTES:
         raise Invalid("invalid_xorb", f"A xorb has at most {MAX_BYTES} bytes.")
+    # The file will have at least what of it is new.
+    quota_check(mlmodel.namespace, size_bytes or 0)
     reader = XorbReader(stream, digest)
     if _is_here(xorb_hash):
         while reader.read(_PIECE_BYTES):
@@ -135,6 +139,7 @@ def _note(
         # Should it go between the look and this, the file's registration will say so.
         Xorb.objects.filter(hash=xorb_hash).update(used_at=timezone.now())
     else:
+        blobs_hold([payload.sha256])
         # Packed lengths and the payload they are true of change in one statement.
         Xorb.objects.update_or_create(
             hash=xorb_hash,

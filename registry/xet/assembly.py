@@ -38,8 +38,8 @@ class Assembly:
         """
         while not self._waiting:
             piece = next(self._pieces, None)
-            if piece is None:
-                return b""
+            if piece is None or 0 < len(piece) <= size:
+                return piece or b""
             self._waiting = memoryview(piece)
         taken, self._waiting = self._waiting[:size], self._waiting[size:]
         return bytes(taken)

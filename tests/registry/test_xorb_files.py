@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from registry.errors import Invalid, NotFound, RegistryError, TooLarge
+from registry.errors import Forbidden, Invalid, NotFound, RegistryError, TooLarge
 from registry.selectors.blob import blobs_usable
 from registry.services.revision import Add, commit
 from registry.services.shard import shard_register
@@ -163,6 +163,19 @@ def test_a_file_larger_than_the_hub_takes_is_refused_before_it_is_made(
     xorb = send(alice, ours, [_A])
     body = shard(file_entry([_A, _A], [(xorb, 0, 1)] * 2, sha256_of([_A, _A])))
     assert isinstance(_refused("body_too_large", alice, ours, body), TooLarge)
+
+
+def test_what_the_namespace_has_no_room_for_is_refused_before_it_is_made(
+    alice: User, ours: MLModel, settings: Any
+) -> None:
+    xorb = send(alice, ours, [_A])
+    settings.QUOTA_BYTES = ours.used_bytes + len(_A)
+    body = shard(file_entry([_A, _A], [(xorb, 0, 1)] * 2, sha256_of([_A, _A])))
+    _refused("quota_exceeded", alice, ours, body)
+    register(alice, ours, [_A], [(xorb, 0, 1)])
+    settings.QUOTA_BYTES = 1
+    with pytest.raises(Forbidden):
+        send(alice, ours, [_B])
 
 
 def test_a_refused_file_leaves_those_before_it(alice: User, ours: MLModel) -> None:
