@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from huggingface_hub import HfApi
+from huggingface_hub.utils._xet import XetSessionHolder
 
 from registry.states import Scope
 from registry.tables import User
@@ -31,6 +32,8 @@ def api_of(hub_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Api
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hf-cache"))
     monkeypatch.setattr("huggingface_hub.constants.HF_TOKEN_PATH", str(tmp_path / "hf-token"))
+    monkeypatch.setenv("HF_XET_CACHE", str(tmp_path / "hf-xet"))
+    monkeypatch.setattr("huggingface_hub.utils._xet._GLOBAL_XET_HOLDER", XetSessionHolder())
 
     def make(user: User | None = None, scope: Scope = Scope.WRITE) -> HfApi:
         return HfApi(endpoint=hub_url, token=make_token(user, scope) if user else False)

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from registry.selectors.blob import blobs_usable
-from registry.tables import User, XetFile
-from tests.factories import make_mlmodel
+from registry.tables import User, XetFile, Xorb
+from tests.factories import make_mlmodel, readme
+from tests.hub.hf.conftest import ApiOf
 from tests.hub.hf.xet_uploads import ClientOf, content_of
 
 
@@ -33,3 +34,48 @@ def test_what_was_uploaded_is_an_ordinary_blob_of_the_uploader(
         assert content_of(alice, row["sha256"]) == content
         assert XetFile.objects.get(hash=row["xet"]).blob_id == row["sha256"]
     assert not blobs_usable(bob, [row["sha256"] for row in done])
+
+
+def test_a_file_that_the_hub_client_uploads_by_itself_comes_back_whole(
+    api_of: ApiOf, alice: User, tmp_path: Path
+) -> None:
+    api, content = api_of(alice), np.random.default_rng(2).bytes(2_000_000)
+    api.create_repo("alice/m")
+    (tmp_path / "model.safetensors").write_bytes(content)
+    for path in (tmp_path / "model.safetensors", content):
+        api.upload_file(path_or_fileobj=path, path_in_repo="model.safetensors", repo_id="alice/m")
+        back = api.hf_hub_download("alice/m", "model.safetensors", force_download=True)
+        assert Path(back).read_bytes() == content
+    assert XetFile.objects.count() == Xorb.objects.count() == 1
+    assert api.verify_repo_checksums("alice/m").mismatches == []
+
+
+def test_a_folder_that_the_hub_client_uploads_comes_back_whole(
+    api_of: ApiOf, alice: User, tmp_path: Path
+) -> None:
+    rng, folder = np.random.default_rng(3), tmp_path / "folder"
+    folder.mkdir()
+    for number in range(40):
+        (folder / f"part-{number}.bin").write_bytes(rng.bytes(20_000 + 1000 * number))
+    (folder / "README.md").write_text(readme())
+    (folder / "empty.bin").touch()
+    api = api_of(alice)
+    api.create_repo("alice/data", repo_type="dataset")
+    api.upload_folder(repo_id="alice/data", folder_path=folder, repo_type="dataset")
+    back = Path(api.snapshot_download("alice/data", repo_type="dataset"))
+    for path in folder.iterdir():
+        assert (back / path.name).read_bytes() == path.read_bytes()
+    assert XetFile.objects.count() == 40
+
+
+def test_a_reader_proposes_a_large_file_by_a_pull_request(
+    api_of: ApiOf, alice: User, bob: User
+) -> None:
+    content = np.random.default_rng(4).bytes(500_000)
+    api_of(alice).create_repo("alice/m")
+    api = api_of(bob)
+    commit = api.upload_file(
+        path_or_fileobj=content, path_in_repo="w.bin", repo_id="alice/m", create_pr=True
+    )
+    back = api.hf_hub_download("alice/m", "w.bin", revision=commit.pr_revision)
+    assert Path(back).read_bytes() == content
