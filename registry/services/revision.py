@@ -6,6 +6,7 @@ or the commit is stale. Nothing of it can be seen before, and all of it after.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -50,6 +51,7 @@ __all__ = [
     "ref_create",
     "ref_delete",
     "require_line",
+    "squash",
 ]
 
 _MAX_MESSAGE = 65_536
@@ -116,6 +118,29 @@ def commit(
     with transaction.atomic():
         _lock(branch_get(mlmodel, branch))
         return attempt()
+
+
+def squash(*, actor: Actor, mlmodel: MLModel, branch: str, message: str) -> Revision:
+    """Make a branch's files a first revision, so that the branch has no history.
+
+    Earlier revisions stay, with their builds and records, for whoever knows their ids.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+        NotFound: ``revision_not_found``.
+        Conflict: ``discussion_closed``.
+        Invalid: ``invalid_request`` for the message.
+    """
+    require_line(actor, mlmodel, branch)
+    message = _check_message(message)
+    with transaction.atomic():
+        _lock(branch_get(mlmodel, branch))
+        head = branch_get(mlmodel, branch)
+        entries = {
+            path: replace(entry, changed_in=None)
+            for path, entry in entries_of(head.revision).items()
+        }
+        return append(actor, mlmodel, head, message, entries, card_of(entries), as_root=True)
 
 
 def commit_first(*, actor: Actor, mlmodel: MLModel, attributes: Blob) -> Revision:
@@ -202,10 +227,15 @@ def append(
     message: str,
     entries: dict[str, Entry],
     card: Card,
+    *,
+    as_root: bool = False,
 ) -> Revision:
     """Write the revision and move the branch, unless it has moved on since ``head`` was read.
 
     For services that have asked whether ``actor`` may.
+
+    Args:
+        as_root: The revision grows from nothing, not from the branch's head.
 
     Raises:
         Conflict: ``stale_parent``, ``nothing_to_commit`` or ``discussion_closed``.
@@ -215,7 +245,8 @@ def append(
         if _lock(head) != head.revision_id:
             raise _stale(head.name)
         blobs_hold({entry.blob.pk for entry in entries.values() if entry.changed_in is None})
-        revision = revision_write(actor, mlmodel, head.revision, message, entries, card)
+        parent = None if as_root else head.revision
+        revision = revision_write(actor, mlmodel, parent, message, entries, card)
         Ref.objects.filter(pk=head.pk).update(revision=revision)
         mlmodel.updated_at = timezone.now()
         mlmodel.save(update_fields=["updated_at"])
@@ -225,7 +256,7 @@ def append(
         notify_ref(head, old=head.revision.oid, new=revision.oid)
         audit(
             actor=actor,
-            action="revision.commit",
+            action="revision.squash" if as_root else "revision.commit",
             subject=f"{mlmodel.full_name}@{revision.oid}",
             namespace=mlmodel.namespace.name,
             detail={"branch": head.name, "parent": head.revision.oid},
