@@ -14,10 +14,17 @@ from django.views.decorators.http import require_http_methods, require_POST
 from hub.pages.asker import signed_in
 from hub.pages.errors import page
 from registry.errors import RegistryError
+from registry.selectors.access import may
 from registry.selectors.account import namespace_get, tokens_of
 from registry.selectors.catalogue import catalogue_search
+from registry.selectors.dataset import datasets_matching
+from registry.selectors.gate import requests_by
+from registry.selectors.quota import usage
 from registry.services.account import token_issue, token_revoke, user_create
-from registry.states import Scope
+from registry.states import Role, Scope
+
+#: Data sets on a namespace's page; their own list has all.
+_DATASETS = 30
 
 
 class Login(views.LoginView):
@@ -94,8 +101,18 @@ def namespace(request: HttpRequest, namespace: str) -> HttpResponseBase:
             sort="updated",
             cursor=request.GET.get("cursor") or None,
         ),
+        "datasets": datasets_matching(request.user, namespace=found).order_by("-id")[:_DATASETS],
+        "usage": usage(found),
+        "is_member": may(request.user, role=Role.READ, namespace=found),
     }
     return render(request, "account/namespace.html", context)
+
+
+@page
+def access(request: HttpRequest) -> HttpResponseBase:
+    """What a person asked for behind gates."""
+    context = {"requests": requests_by(signed_in(request)), "tab": "access"}
+    return render(request, "account/access.html", context)
 
 
 @page
@@ -110,7 +127,7 @@ def tokens(request: HttpRequest) -> HttpResponseBase:
             actor=user, name=form.cleaned_data["name"], scope=Scope(form.cleaned_data["scope"])
         )
         form = TokenForm()
-    context = {"tokens": tokens_of(user), "form": form, "secret": secret}
+    context = {"tokens": tokens_of(user), "form": form, "secret": secret, "tab": "tokens"}
     answer: HttpResponse = render(request, "account/tokens.html", context)
     # The secret must not stay in a cache or come back by the back button.
     answer["Cache-Control"] = "no-store"

@@ -15,6 +15,7 @@ from registry.errors import Conflict, Invalid
 from registry.selectors.access import require
 from registry.selectors.account import namespaces_of
 from registry.selectors.gate import requests_of
+from registry.selectors.quota import usage
 from registry.selectors.revision import refs_of
 from registry.services.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
 from registry.states import Gate, RefKind, RequestState, Role, Visibility
@@ -125,6 +126,7 @@ def _shown(
         "form": form or SettingsForm(branches=_branches(mlmodel), initial=values),
         "move_form": move_form or MoveForm(namespaces=_namespaces(request), initial=named),
         "fault": fault,
+        "usage": usage(mlmodel.namespace),
         "requests": [
             (state.value, list(requests_of(request.user, mlmodel, state))) for state in RequestState
         ],

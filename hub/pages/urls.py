@@ -19,6 +19,7 @@ from hub.pages import (
     settings,
     talk,
     target,
+    webhook,
 )
 from hub.pages.frame import View
 from registry.states import RepositoryKind
@@ -89,6 +90,11 @@ urlpatterns = [
     path("signup", account.signup, name="signup"),
     path("settings/tokens", account.tokens, name="tokens"),
     path("settings/tokens/<uuid:uuid>/revoke", account.revoke, name="token-revoke"),
+    path("settings/access", account.access, name="access"),
+    path("settings/webhooks", webhook.webhooks, name="webhooks"),
+    path("settings/webhooks/<uuid:uuid>/switch", webhook.switch, name="webhook-switch"),
+    path("settings/webhooks/<uuid:uuid>/delete", webhook.delete, name="webhook-delete"),
+    path("settings/webhooks/<uuid:uuid>/<uuid:delivery>", webhook.replay, name="webhook-replay"),
     path("<str:namespace>", account.namespace, name="namespace"),
     *_repository(RepositoryKind.DATASET, "datasets/", _SHARED),
     *_repository(RepositoryKind.MODEL, "", _SHARED + _BUILT),

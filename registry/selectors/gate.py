@@ -4,7 +4,7 @@ from django.db.models import QuerySet
 
 from registry.errors import NotFound
 from registry.ids import parse_uuid
-from registry.selectors.access import Actor, person, require
+from registry.selectors.access import Actor, person, readable_repositories, require
 from registry.states import RequestState, Role
 from registry.tables import AccessRequest, MLModel, User
 
@@ -18,6 +18,12 @@ def requests_of(actor: Actor, mlmodel: MLModel, state: RequestState) -> QuerySet
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     rows = mlmodel.access_requests.filter(state=state)
     return rows.select_related("user").order_by("-pk")
+
+
+def requests_by(user: User) -> QuerySet[AccessRequest]:
+    """What ``user`` has asked for and may still read about, newest first."""
+    rows = user.access_requests.filter(mlmodel__in=readable_repositories(user))
+    return rows.select_related("mlmodel__namespace").order_by("-pk")
 
 
 def request_of(actor: Actor, mlmodel: MLModel) -> AccessRequest | None:
