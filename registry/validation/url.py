@@ -34,13 +34,11 @@ def is_public(address: str) -> bool:
     """Whether an IP address, as the system's resolver writes it, is reachable by everybody."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
-        inner = [ip.ipv4_mapped, ip.sixtofour, *(ip.teredo or ())]
-        if ip in _NAT64:
-            inner.append(ipaddress.IPv4Address(int(ip) & 0xFFFF_FFFF))
-        if any(hidden is not None and not is_public(str(hidden)) for hidden in inner):
+        if ip.ipv4_mapped is not None or ip in _NAT64:
+            return is_public(str(ipaddress.IPv4Address(int(ip) & 0xFFFF_FFFF)))
+        tunnelled = [ip.sixtofour, *(ip.teredo or ())]
+        if any(end is not None and not is_public(str(end)) for end in tunnelled):
             return False
-        if ip.ipv4_mapped is not None:
-            return True
     return ip.is_global and not ip.is_multicast and not ip.is_reserved
 
 
