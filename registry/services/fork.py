@@ -6,12 +6,14 @@ from django.utils import timezone
 from registry.selectors.access import Actor, person, require, require_fetch
 from registry.selectors.account import namespace_get
 from registry.selectors.mlmodel import former_names
+from registry.selectors.quota import bytes_of
 from registry.selectors.revision import revision_get
 from registry.services.job import job_submit
 from registry.services.mlmodel import check_visibility, mlmodel_changed, name_taken
 from registry.services.notice import notify_repository
+from registry.services.quota import quota_hold
 from registry.states import JobKind, RefKind, RepositoryKind, Role, Visibility
-from registry.tables import MLModel, Ref, Revision, Tag
+from registry.tables import Label, MLModel, Ref, Revision, Tag
 from registry.validation.names import check_name
 
 #: What a copy says of itself as its source does.
@@ -19,7 +21,6 @@ _REPEATED = (
     "kind",
     "default_branch",
     "gate",
-    "used_bytes",
     "title",
     "description",
     "license",
@@ -49,7 +50,7 @@ def fork(
 
     Raises:
         Unauthenticated, Forbidden: ``access_gated`` there, and see
-            :func:`registry.selectors.access.require` here.
+            :func:`registry.selectors.access.require` here; ``quota_exceeded``.
         NotFound: ``namespace_not_found``.
         Invalid: ``invalid_name`` or ``invalid_request``.
         Conflict: ``model_exists`` or ``dataset_exists``.
@@ -64,12 +65,15 @@ def fork(
         with transaction.atomic():
             # Held until the end: whoever deletes the source takes these first.
             refs = list(source.refs.select_for_update().order_by("pk"))
+            used_bytes = bytes_of(source)
+            quota_hold(owner, used_bytes)
             copy = MLModel.objects.create(
                 namespace=owner,
                 name=name,
                 visibility=seen_by,
                 created_by=person(actor),
                 updated_at=timezone.now(),
+                used_bytes=used_bytes,
                 **{column: getattr(source, column) for column in _REPEATED},
             )
             former_names(kind, owner.name, name).delete()
@@ -95,11 +99,14 @@ def _copy_rows(source: MLModel, copy: MLModel, refs: list[Ref]) -> None:
     )
     values = source.tags.values_list("value", flat=True)
     Tag.objects.bulk_create([Tag(mlmodel=copy, value=value) for value in values])
+    labels = source.labels.order_by("pk").values("kind", "value")
+    Label.objects.bulk_create([Label(mlmodel=copy, **label) for label in labels])
 
 
 def _copy_revisions(source: MLModel, copy: MLModel) -> dict[int, Revision]:
     """Key of each revision of ``source`` to its copy."""
-    originals = list(source.revisions.order_by("pk"))
+    # Held, too: what no name leads to may be let go at any time.
+    originals = list(source.revisions.select_for_update(no_key=True).order_by("pk"))
     same = ("oid", "tree_oid", "author_id", "author_line", "message", "created_at", "card")
     made = Revision.objects.bulk_create(
         [

@@ -13,6 +13,7 @@ from registry.services.audit import audit
 from registry.services.blob import blob_store_bytes
 from registry.services.card import card_of, describe
 from registry.services.notice import notify_config, notify_repository
+from registry.services.quota import quota_hold
 from registry.services.revision import commit_first
 from registry.services.snapshot import entries_of
 from registry.states import Gate, RepositoryKind, Role, Visibility
@@ -105,7 +106,7 @@ def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`; the role
-            ``write`` is needed here and there.
+            ``write`` is needed here and there; ``quota_exceeded`` there.
         NotFound: ``namespace_not_found``.
         Invalid: ``invalid_name``.
         Conflict: ``model_exists`` or ``dataset_exists``, also where it is called so already.
@@ -122,6 +123,8 @@ def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -
             row = MLModel.objects.select_for_update().get(pk=mlmodel.pk)
             if (row.namespace, row.name) == (owner, name):
                 raise taken
+            if row.namespace != owner:
+                quota_hold(owner, row.used_bytes)
             mlmodel_changed(actor, row, "mlmodel.move", {"to": f"{owner.name}/{name}"})
             mlmodel.namespace, mlmodel.name, mlmodel.updated_at = owner, name, timezone.now()
             mlmodel.save(update_fields=["namespace", "name", "updated_at"])

@@ -38,6 +38,17 @@ def quota_check(namespace: Namespace, added_bytes: int) -> None:
         )
 
 
+def quota_hold(namespace: Namespace, added_bytes: int) -> None:
+    """:func:`quota_check`, and nobody else's bytes come first until the transaction ends.
+
+    Raises:
+        Forbidden: ``quota_exceeded``.
+    """
+    if quota_of(namespace) is not None:
+        Namespace.objects.select_for_update().get(pk=namespace.pk)
+        quota_check(namespace, added_bytes)
+
+
 def usage_grow(mlmodel: MLModel, blobs: Iterable[Blob]) -> None:
     """Count blobs that a revision of ``mlmodel`` is about to refer to.
 
@@ -51,10 +62,8 @@ def usage_grow(mlmodel: MLModel, blobs: Iterable[Blob]) -> None:
     added = bytes_added(mlmodel, {blob.sha256: blob.size_bytes for blob in blobs})
     if added == 0:
         return
-    if quota_of(mlmodel.namespace) is not None:
-        # Two commits to different MLModels must not both take the last bytes.
-        Namespace.objects.select_for_update().get(pk=mlmodel.namespace_id)
-        quota_check(mlmodel.namespace, added)
+    # Two commits to different MLModels must not both take the last bytes.
+    quota_hold(mlmodel.namespace, added)
     MLModel.objects.filter(pk=mlmodel.pk).update(used_bytes=F("used_bytes") + added)
     mlmodel.refresh_from_db(fields=["used_bytes"])
 

@@ -10,7 +10,7 @@ from registry.services.fork import fork
 from registry.services.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
 from registry.services.revision import ref_create
 from registry.states import JobKind, RefKind, RepositoryKind
-from registry.tables import AuditEntry, Blob, File, Job, MLModel, Ref, User
+from registry.tables import AuditEntry, Blob, File, Job, MLModel, Namespace, Ref, User
 from tests.factories import commit_files, make_mlmodel
 
 _OWN = {"id", "uuid", "mlmodel_id", "parent_id", "revision_id", "changed_in_id"}
@@ -31,6 +31,7 @@ def contents(mlmodel: MLModel) -> dict[str, object]:
         "of": list(files.values_list("path", "revision__oid", "changed_in__oid")),
         "refs": set(mlmodel.refs.values_list("kind", "name", "revision__oid")),
         "tags": set(mlmodel.tags.values_list("value", flat=True)),
+        "labels": list(mlmodel.labels.order_by("pk").values_list("kind", "value")),
         "card": (mlmodel.title, mlmodel.license, mlmodel.task, mlmodel.library),
         "used_bytes": mlmodel.used_bytes,
     }
@@ -119,3 +120,21 @@ def test_a_name_in_use_is_refused_and_a_former_one_taken(galaxy: MLModel, bob: U
     fork(actor=bob, source=galaxy, namespace="bob", name="net")
     assert repository_moved(None, RepositoryKind.MODEL, "bob/net") is None
     assert Job.objects.count() == 2
+
+
+def test_what_does_not_fit_is_neither_copied_nor_received(
+    galaxy: MLModel, lab: Namespace, charlie: User, bob: User
+) -> None:
+    own = Namespace.objects.get(name="bob")
+    own.quota_bytes = galaxy.used_bytes - 1
+    own.save()
+    with pytest.raises(Forbidden) as caught:
+        fork(actor=bob, source=galaxy, namespace="bob", name="mine")
+    assert caught.value.code == "quota_exceeded"
+    with pytest.raises(Forbidden) as caught:
+        mlmodel_move(actor=None, mlmodel=galaxy, namespace="bob", name="mine")
+    assert caught.value.code == "quota_exceeded"
+    own.quota_bytes += 1
+    own.save()
+    fork(actor=bob, source=galaxy, namespace="bob", name="mine")
+    assert MLModel.objects.count() == 2

@@ -1,0 +1,52 @@
+"""The large files of a repository: which there are, and getting rid of them."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+
+from hub.credentials import signed_in
+from hub.hf.errors import BadRequest
+from hub.hf.paging import page_answer
+from hub.hf.views import flag_in, json_answer, json_body, time_text
+from registry.selectors.lfsfile import lfsfiles_of
+from registry.services.lfsfile import lfsfiles_erase, lfsfiles_remove
+from registry.tables import File, MLModel
+
+#: Clients send as many at once.
+_AT_ONCE = 1000
+
+
+def listing(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
+    """``GET /api/models/{id}/lfs-files``, for those who may delete them."""
+    return page_answer(request, lfsfiles_of(signed_in(request), mlmodel), _described)
+
+
+def batch(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
+    """``POST .../lfs-files/batch``: erase files from all revisions, or only from the newest.
+
+    ``rewriteHistory: false`` means on the Hugging Face Hub that the bytes go and the revisions
+    keep pointers to nothing. Here no revision ever lacks its files, so the past keeps both.
+    """
+    actor, deletions = signed_in(request), json_body(request).get("deletions")
+    if not isinstance(deletions, dict):
+        raise BadRequest("'deletions' must be an object.")
+    digests = deletions.get("sha")
+    if not (isinstance(digests, list) and all(isinstance(digest, str) for digest in digests)):
+        raise BadRequest("'sha' must be a list of SHA-256s.")
+    if len(digests) > _AT_ONCE:
+        raise BadRequest(f"Name at most {_AT_ONCE} files at once.")
+    act = lfsfiles_erase if flag_in(deletions, "rewriteHistory") else lfsfiles_remove
+    act(actor=actor, mlmodel=mlmodel, sha256s=set(digests))
+    return json_answer({})
+
+
+def _described(file: File) -> dict[str, Any]:
+    branch: str | None = getattr(file, "branch", None)
+    return {
+        "fileOid": file.blob_id,
+        "oid": file.blob_id,
+        "filename": file.path,
+        "size": file.blob.size_bytes,
+        "ref": f"refs/heads/{branch}" if branch else None,
+        "pushedAt": time_text(file.revision.created_at),
+    }
