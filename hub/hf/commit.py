@@ -4,8 +4,8 @@ A commit that would change nothing is answered with the branch's head and makes 
 a commit again when they did not get its answer.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 from django.http import HttpRequest, HttpResponse
 
@@ -14,12 +14,15 @@ from hub.hf.errors import BadRequest
 from hub.hf.ndjson import Line, lines_of
 from hub.hf.preupload import size_in
 from hub.hf.views import absolute, flag_in, json_answer, text_in, web_path
-from registry.services.blob import blob_store
+from registry.services.blob import blobs_store
 from registry.services.proposal import propose
 from registry.services.revision import Add, Copy, Delete, Operation, commit, require_line
 from registry.services.talk import require_voice
-from registry.tables import Discussion, MLModel, Revision, User
+from registry.storage import Readable
+from registry.tables import Discussion, MLModel, Revision
 from registry.validation.texts import message_of
+
+_Take: TypeAlias = Callable[[Readable, int], str]
 
 
 def create(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
@@ -34,7 +37,8 @@ def create(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
     header = _header(next(lines, None))
     summary, description = text_in(header, "summary"), text_in(header, "description", "")
     parent = text_in(header, "parentCommit", "") or None
-    operations = _operations(actor, rev, lines)
+    with blobs_store(actor=actor) as take:
+        operations = _operations(take, rev, lines)
     if not proposed:
         revision = commit(
             actor=actor,
@@ -78,7 +82,7 @@ def _header(line: Line | None) -> dict[str, Any]:
     return line.value
 
 
-def _operations(actor: User, rev: str, lines: Iterator[Line]) -> list[Operation]:
+def _operations(take: _Take, rev: str, lines: Iterator[Line]) -> list[Operation]:
     """What the lines after the header ask for; the content of files is kept as it comes.
 
     Of two lines that put something at the same path the later counts: clients warn of it and
@@ -90,7 +94,7 @@ def _operations(actor: User, rev: str, lines: Iterator[Line]) -> list[Operation]
         path = text_in(line.value, "path")
         match line.key:
             case "file":
-                put[path] = _file(actor, path, line)
+                put[path] = _file(take, path, line)
             case "lfsFile":
                 put[path] = _large_file(path, line.value)
             case "copyFile":
@@ -103,11 +107,10 @@ def _operations(actor: User, rev: str, lines: Iterator[Line]) -> list[Operation]
     return [*deleted.values(), *put.values()]
 
 
-def _file(actor: User, path: str, line: Line) -> Add:
+def _file(take: _Take, path: str, line: Line) -> Add:
     if line.content is None or line.value.get("encoding", "base64") != "base64":
         raise BadRequest("A file needs its content, in base64.")
-    size_bytes = line.content.size_bytes
-    return Add(path, blob_store(actor=actor, stream=line.content, size_bytes=size_bytes).sha256)
+    return Add(path, take(line.content, line.content.size_bytes))
 
 
 def _large_file(path: str, value: dict[str, Any]) -> Add:

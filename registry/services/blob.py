@@ -7,9 +7,11 @@ leaves bytes without a row, which nobody can see.
 """
 
 import io
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -26,6 +28,8 @@ from registry.tables import Blob, Upload, User
 
 #: A blob used so recently need not be noted as used again.
 _RECENTLY = timedelta(hours=1)
+#: Small files that wait to be kept together.
+_TOGETHER = 100
 
 
 def blob_store(
@@ -57,24 +61,68 @@ def blob_store(
         return blob_keep(actor, user, arrived)
 
 
+@contextmanager
+def blobs_store(*, actor: Actor) -> Iterator[Callable[[storage.Readable, int], str]]:
+    """A function of stream and length that takes in many small files: the SHA-256 of each.
+
+    They are kept together, some at a time, which spares the disk and the database; the last of
+    them when the block ends, and not if it ends by an error.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_scope`.
+        RegistryError: the function, as :func:`blob_store`.
+    """
+    user = require_scope(actor, Scope.WRITE)
+    waiting: list[Arrived] = []
+    with ExitStack() as arrivals:
+
+        def keep() -> None:
+            blobs_keep(actor, user, waiting)
+            waiting.clear()
+            arrivals.close()
+
+        def take(stream: storage.Readable, size_bytes: int) -> str:
+            arriving = storage.blob_store().receive(
+                stream, size_bytes=size_bytes, limit_bytes=settings.MAX_BLOB_BYTES
+            )
+            waiting.append(arrivals.enter_context(arriving))
+            sha256 = waiting[-1].sha256
+            if len(waiting) == _TOGETHER:
+                keep()
+            return sha256
+
+        yield take
+        keep()
+
+
 def blob_keep(actor: Actor, user: User | None, arrived: Arrived) -> Blob:
     """Keep what has arrived, for the services that receive; ``user`` proved to have the bytes."""
+    return blobs_keep(actor, user, [arrived])[arrived.sha256]
+
+
+def blobs_keep(actor: Actor, user: User | None, arrivals: Sequence[Arrived]) -> dict[str, Blob]:
+    """:func:`blob_keep` for some hundreds at once; digest to blob."""
     store = storage.blob_store()
+    arrived = {one.sha256: one for one in arrivals}
     # Before the transaction: it waits for the disk, and nobody should wait for it.
-    store.keep(arrived)
+    for one in arrived.values():
+        store.keep(one)
     with transaction.atomic():
-        blob = _row(arrived)
-        # Again, now that the row is held: what was deleted in between is put in place anew.
-        store.keep(arrived)
+        blobs = _rows(arrived)
+        # Again, now that the rows are held: what was deleted in between is put in place anew.
+        for one in arrived.values():
+            store.keep(one)
         if user is not None:
-            Upload.objects.get_or_create(user=user, blob=blob)
-        audit(
-            actor=actor,
-            action="blob.store",
-            subject=blob.sha256,
-            detail={"size_bytes": blob.size_bytes},
-        )
-    return blob
+            uploads = [Upload(user=user, blob=blob) for blob in blobs.values()]
+            Upload.objects.bulk_create(uploads, ignore_conflicts=True)
+        for blob in blobs.values():
+            audit(
+                actor=actor,
+                action="blob.store",
+                subject=blob.sha256,
+                detail={"size_bytes": blob.size_bytes},
+            )
+    return blobs
 
 
 def blob_adopt(*, path: Path) -> Blob:
@@ -137,18 +185,33 @@ def blobs_hold(sha256s: Collection[str]) -> None:
         )
 
 
-def _row(arrived: Arrived) -> Blob:
-    """The blob's row, held until the transaction ends, and free of any condemnation."""
-    facts = {
+def _rows(arrived: Mapping[str, Arrived]) -> dict[str, Blob]:
+    """The blobs' rows, held until the transaction ends, and free of any condemnation."""
+    now = timezone.now()
+    held: dict[str, Blob] = {}
+    # Again where a row was deleted between the two statements.
+    while missing := sorted(arrived.keys() - held.keys()):
+        made = [_facts(arrived[sha256]) for sha256 in missing]
+        Blob.objects.bulk_create([Blob(**facts) for facts in made], ignore_conflicts=True)
+        # In one order, so that two uploads never wait for each other.
+        held |= {
+            blob.sha256: blob
+            for blob in Blob.objects.select_for_update().filter(pk__in=missing).order_by("pk")
+        }
+    Blob.objects.filter(pk__in=list(held)).update(used_at=now, condemned_at=None)
+    for blob in held.values():
+        blob.used_at, blob.condemned_at = now, None
+        facts = _facts(arrived[blob.sha256])
+        if (blob.size_bytes, blob.git_oid) != (facts["size_bytes"], facts["git_oid"]):
+            blob.size_bytes, blob.git_oid = facts["size_bytes"], facts["git_oid"]
+            blob.save(update_fields=["size_bytes", "git_oid"])
+    return held
+
+
+def _facts(arrived: Arrived) -> dict[str, Any]:
+    """What its row says of it."""
+    return {
+        "sha256": arrived.sha256,
         "size_bytes": arrived.size_bytes,
         "git_oid": arrived.git_oid,
-        "used_at": timezone.now(),
-        "condemned_at": None,
     }
-    blob, created = Blob.objects.select_for_update().get_or_create(
-        sha256=arrived.sha256, defaults=facts
-    )
-    if not created:
-        Blob.objects.filter(pk=blob.pk).update(**facts)
-        blob.refresh_from_db()
-    return blob
