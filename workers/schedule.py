@@ -14,6 +14,11 @@ def beat() -> dict[str, dict[str, Any]]:
             # A bell that nobody heard in time would only ring twice.
             "options": {"expires": float(settings.JOB_REAP_EVERY_S)},
         },
+        "collect": {
+            "task": "workers.tasks.collect",
+            "schedule": float(settings.GC_EVERY_S),
+            "options": {"expires": 3600.0},
+        },
         "deliver": {
             "task": "workers.tasks.deliver",
             "schedule": float(settings.WEBHOOK_EVERY_S),

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from django.conf import settings
+
+from registry.services.gc import gc
 from registry.services.reaper import job_reap
 from registry.states import JobKind
 from workers.app import app
@@ -25,6 +28,12 @@ def tune(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell,
 def reap(**_: Any) -> None:
     """Requeue what lost its lease, ring again for what waits unheard."""
     job_reap()
+
+
+@app.task(name="workers.tasks.collect", ignore_result=True)
+def collect(**_: Any) -> None:
+    """Free what nobody needs."""
+    gc(grace=settings.GC_GRACE)
 
 
 @app.task(name="workers.tasks.deliver", ignore_result=True)

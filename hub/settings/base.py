@@ -1,5 +1,6 @@
 """Settings shared by every way of running the hub. Values come through ``env`` alone."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import dj_database_url
@@ -117,6 +118,9 @@ S3_REDIRECT = env.boolean("HPCFAIR_S3_REDIRECT", default=True)
 # Local copies of a bucket's blobs, for workers.
 BLOB_COPIES_BYTES = env.integer("HPCFAIR_BLOB_COPIES_GIB", 20, low=1, high=2**20) * 2**30
 
+# Garbage collection: how often, and what was used how recently it spares.
+GC_EVERY_S = env.integer("HPCFAIR_GC_EVERY_HOURS", 24, low=1, high=8760) * 3600
+GC_GRACE = timedelta(hours=env.integer("HPCFAIR_GC_GRACE_HOURS", 24, low=1, high=87_600))
 # What a namespace may use unless `manage.py quota` says otherwise; 0: as much as there is.
 QUOTA_BYTES = env.integer("HPCFAIR_QUOTA_GIB", 0, low=0, high=2**30) * 2**30 or None
 WEBHOOK_EVERY_S = env.integer("HPCFAIR_WEBHOOK_SECONDS", 5, low=1, high=600)

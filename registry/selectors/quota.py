@@ -1,10 +1,13 @@
 """Reads of how much of its storage a namespace uses."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.models import QuerySet, Sum
+from django.db.models.functions import Coalesce
 
+from registry.selectors.blob import AT_ONCE
 from registry.tables import Blob, File, MLModel, Namespace
 
 
@@ -35,6 +38,13 @@ def usage(namespace: Namespace) -> Usage:
     return Usage(used, quota_of(namespace))
 
 
+def usages() -> Iterator[tuple[Namespace, Usage]]:
+    """What each namespace uses, the largest first."""
+    used = Coalesce(Sum("mlmodels__used_bytes"), 0)
+    for namespace in Namespace.objects.annotate(used=used).order_by("-used", "name"):
+        yield namespace, Usage(namespace.used, quota_of(namespace))
+
+
 def quota_of(namespace: Namespace) -> int | None:
     """What ``namespace`` may use, in bytes; ``None`` for as much as there is."""
     own = namespace.quota_bytes
@@ -46,24 +56,18 @@ def quota_of(namespace: Namespace) -> int | None:
 
 def bytes_of(mlmodel: MLModel) -> int:
     """Sum over the different blobs that any revision of ``mlmodel`` refers to, counted anew."""
-    return _total(Blob.objects.filter(pk__in=_blob_keys(mlmodel)))
+    blobs = Blob.objects.filter(pk__in=_blob_keys(mlmodel))
+    return blobs.aggregate(bytes=Sum("size_bytes"))["bytes"] or 0
 
 
 def bytes_added(mlmodel: MLModel, blobs: dict[str, int]) -> int:
     """By how much ``mlmodel`` would grow with these blobs (digest to length in bytes)."""
-    known = set(_blob_keys(mlmodel).filter(blob__in=blobs)) if len(blobs) <= _FEW else None
-    if known is None:
-        known = set(_blob_keys(mlmodel))
+    known: set[str] = set()
+    wanted = list(blobs)
+    for start in range(0, len(wanted), AT_ONCE):
+        known |= set(_blob_keys(mlmodel).filter(blob__in=wanted[start : start + AT_ONCE]))
     return sum(size_bytes for sha256, size_bytes in blobs.items() if sha256 not in known)
-
-
-#: More values than this in one query are too many for some databases.
-_FEW = 500
 
 
 def _blob_keys(mlmodel: MLModel) -> "QuerySet[File, str]":
     return File.objects.filter(revision__mlmodel=mlmodel).values_list("blob_id", flat=True)
-
-
-def _total(blobs: QuerySet[Blob]) -> int:
-    return blobs.aggregate(bytes=Sum("size_bytes"))["bytes"] or 0

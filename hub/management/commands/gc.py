@@ -1,0 +1,66 @@
+"""``manage.py gc``: what nobody needs any more, freed."""
+
+import argparse
+import json
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from hub.management.console import ProgressLine, span, spelled
+from registry.errors import RegistryError
+from registry.services.gc import Freed, gc, recount
+
+
+class Command(BaseCommand):
+    """Collects garbage, beside a hub at work."""
+
+    help = (
+        "Free what nobody needs: bytes that no revision or build refers to, revisions that no "
+        "branch or tag leads to, uploads that were never ended. Safe while the hub is up."
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--dry-run", action="store_true", help="only say what would go")
+        parser.add_argument(
+            "--grace",
+            type=span,
+            default=settings.GC_GRACE,
+            help="spare what was used within it: 24h, 7d (default: HPCFAIR_GC_GRACE_HOURS)",
+        )
+        parser.add_argument(
+            "--recount", action="store_true", help="also count anew what each repository uses"
+        )
+        parser.add_argument("--json", action="store_true", help="print JSON")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        line = ProgressLine()
+        try:
+            freed = gc(grace=options["grace"], dry_run=options["dry_run"], say=line)
+            recounted = recount(say=line) if options["recount"] and not options["dry_run"] else 0
+        except RegistryError as error:
+            raise CommandError(str(error)) from error
+        finally:
+            line.clear()
+        if options["json"]:
+            self.stdout.write(json.dumps(freed.as_dict() | {"recounted": recounted}))
+            return
+        verb = "would free" if options["dry_run"] else "freed"
+        total = freed.blob_bytes + freed.stray_bytes + freed.leftover_bytes
+        self.stdout.write(f"{verb} {spelled(total)}")
+        for count, what in _lines(freed, recounted):
+            if count:
+                self.stdout.write(f"  {count} {what}")
+
+
+def _lines(freed: Freed, recounted: int) -> list[tuple[int, str]]:
+    return [
+        (freed.revisions, "revisions that nothing led to"),
+        (freed.payloads, "Xet payloads of no more use"),
+        (freed.condemned, "blobs condemned: they go after the grace, unless somebody wants them"),
+        (freed.blobs, f"blobs deleted, {spelled(freed.blob_bytes)}"),
+        (freed.strays, f"blobs without a row, {spelled(freed.stray_bytes)}"),
+        (freed.leftovers, f"uploads left behind, {spelled(freed.leftover_bytes)}"),
+        (freed.news, "old entries for the search index"),
+        (recounted, "repositories whose count of used bytes was wrong"),
+    ]
