@@ -15,8 +15,9 @@ from hub.hf.ndjson import Line, lines_of
 from hub.hf.preupload import size_in
 from hub.hf.views import absolute, flag_in, json_answer, text_in, web_path
 from registry.services.blob import blobs_store
+from registry.services.line import require_line
 from registry.services.proposal import propose
-from registry.services.revision import Add, Copy, Delete, Operation, commit, require_line
+from registry.services.revision import Add, Copy, Delete, Operation, commit
 from registry.services.talk import require_voice
 from registry.storage import Readable
 from registry.tables import Discussion, MLModel, Revision
@@ -48,7 +49,7 @@ def create(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
             operations=operations,
             parent_oid=parent,
             require_license=False,
-            unchanged_ok=True,
+            again_ok=True,
         )
         return json_answer(_made(mlmodel, revision))
     pull, revision = propose(

@@ -9,7 +9,7 @@ from hub.hf.errors import BadRequest
 from hub.hf.views import flag_in, json_answer, json_body, text_in
 from registry.selectors.revision import branch_get, revision_get
 from registry.selectors.upload import Offer, Plan, upload_plans
-from registry.services.revision import require_line
+from registry.services.line import require_line
 from registry.services.talk import require_voice
 from registry.tables import MLModel
 

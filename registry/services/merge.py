@@ -12,7 +12,7 @@ from registry.selectors.discussion import events_of
 from registry.selectors.revision import branch_get
 from registry.services.card import card_of
 from registry.services.discussion import require_unended, state_set
-from registry.services.revision import append
+from registry.services.line import append
 from registry.services.snapshot import Entry, entries_of
 from registry.services.talk import check_comment, require_voice, tell
 from registry.states import DiscussionState, EventKind, RefKind, Role

@@ -52,6 +52,6 @@ def propose(
             message=message_of(title, description),
             operations=operations,
             require_license=False,
-            unchanged_ok=True,
+            again_ok=True,
         )
     return pull, revision

@@ -9,31 +9,28 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
-from registry.errors import Conflict, Forbidden, Invalid, NotFound
-from registry.selectors.access import Actor, require, require_scope
+from registry.errors import Conflict, Forbidden, Invalid, NotFound, RegistryError
+from registry.selectors.access import Actor, person, require
 from registry.selectors.revision import branch_get
 from registry.services.audit import audit
-from registry.services.blob import blobs_hold
-from registry.services.card import card_of, describe
-from registry.services.discussion import pull_request_committed
+from registry.services.card import card_of
 from registry.services.history import revision_write
-from registry.services.job import job_submit
+from registry.services.line import append, lock, require_line, stale
 from registry.services.notice import notify_ref
 from registry.services.snapshot import (
     Add,
     Copy,
     Delete,
-    Entry,
     Operation,
     apply,
     check_operations,
     entries_of,
     entry_for,
 )
-from registry.states import DiscussionState, JobKind, RefKind, RepositoryKind, Role, Scope
-from registry.tables import Blob, MLModel, OutboxEntry, Ref, Revision
+from registry.states import RefKind, Role
+from registry.storage.git import tree_oid
+from registry.tables import Blob, MLModel, Ref, Revision
 from registry.validation.attributes import lfs_rule
 from registry.validation.card import Card
 from registry.validation.license import license_missing, license_of
@@ -45,12 +42,10 @@ __all__ = [
     "Copy",
     "Delete",
     "Operation",
-    "append",
     "commit",
     "commit_first",
     "ref_create",
     "ref_delete",
-    "require_line",
     "squash",
 ]
 
@@ -66,7 +61,7 @@ def commit(
     operations: Sequence[Operation],
     parent_oid: str | None = None,
     require_license: bool = True,
-    unchanged_ok: bool = False,
+    again_ok: bool = False,
 ) -> Revision:
     """Make the next revision of a branch.
 
@@ -79,8 +74,8 @@ def commit(
         parent_oid: The revision the actor built on (7 digits or more); if the branch has moved
             on, the commit is refused. ``None``: build on whatever the head is.
         require_license: Whether the resulting card must name a license.
-        unchanged_ok: Answer with the branch's head where nothing would change, so that a client
-            may send a commit again whose answer it did not get; otherwise refuse.
+        again_ok: A client may send a commit again whose answer it did not get: where nothing
+            would change, or the head is this very commit, the head is the answer.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
@@ -105,18 +100,21 @@ def commit(
         try:
             return append(actor, mlmodel, head, message, after, card)
         except Conflict as conflict:
-            if conflict.code == "nothing_to_commit" and unchanged_ok:
+            if conflict.code == "nothing_to_commit" and again_ok:
                 return head.revision
             raise
 
     try:
         return attempt()
-    except Conflict as conflict:
-        if conflict.code != "stale_parent" or parent_oid is not None:
+    except (Conflict, NotFound) as refusal:
+        head = branch_get(mlmodel, branch).revision
+        if again_ok and _made_before(actor, mlmodel, head, message, operations, parent_oid):
+            return head
+        if refusal.code != "stale_parent" or parent_oid is not None:
             raise
     # Somebody was faster and we named no parent: once more, now holding the branch.
     with transaction.atomic():
-        _lock(branch_get(mlmodel, branch))
+        lock(branch_get(mlmodel, branch))
         return attempt()
 
 
@@ -134,7 +132,7 @@ def squash(*, actor: Actor, mlmodel: MLModel, branch: str, message: str) -> Revi
     require_line(actor, mlmodel, branch)
     message = _check_message(message)
     with transaction.atomic():
-        _lock(branch_get(mlmodel, branch))
+        lock(branch_get(mlmodel, branch))
         head = branch_get(mlmodel, branch)
         entries = {
             path: replace(entry, changed_in=None)
@@ -220,110 +218,31 @@ def ref_delete(*, actor: Actor, mlmodel: MLModel, kind: RefKind, name: str) -> N
         ref.delete()
 
 
-def append(
+def _made_before(
     actor: Actor,
     mlmodel: MLModel,
-    head: Ref,
+    head: Revision,
     message: str,
-    entries: dict[str, Entry],
-    card: Card,
-    *,
-    as_root: bool = False,
-) -> Revision:
-    """Write the revision and move the branch, unless it has moved on since ``head`` was read.
-
-    For services that have asked whether ``actor`` may.
-
-    Args:
-        as_root: The revision grows from nothing, not from the branch's head.
-
-    Raises:
-        Conflict: ``stale_parent``, ``nothing_to_commit`` or ``discussion_closed``.
-        Invalid: ``blob_missing`` where bytes were collected since the entries were made.
-    """
-    with transaction.atomic():
-        if _lock(head) != head.revision_id:
-            raise _stale(head.name)
-        blobs_hold({entry.blob.pk for entry in entries.values() if entry.changed_in is None})
-        parent = None if as_root else head.revision
-        revision = revision_write(actor, mlmodel, parent, message, entries, card)
-        Ref.objects.filter(pk=head.pk).update(revision=revision)
-        mlmodel.updated_at = timezone.now()
-        mlmodel.save(update_fields=["updated_at"])
-        if head.kind == RefKind.BRANCH and head.name == mlmodel.default_branch:
-            describe(mlmodel, card, entries)
-        OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
-        notify_ref(head, old=head.revision.oid, new=revision.oid)
-        audit(
-            actor=actor,
-            action="revision.squash" if as_root else "revision.commit",
-            subject=f"{mlmodel.full_name}@{revision.oid}",
-            namespace=mlmodel.namespace.name,
-            detail={"branch": head.name, "parent": head.revision.oid},
-        )
-        if head.kind == RefKind.PULL:
-            # What anybody proposes is inspected once somebody who may write has merged it.
-            pull_request_committed(actor=actor, head=head, revision=revision)
-        elif mlmodel.kind == RepositoryKind.MODEL and _has_network(entries):
-            job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
-    return revision
-
-
-def _has_network(entries: dict[str, Entry]) -> bool:
-    return any(path.lower().endswith(".onnx") for path in entries)
-
-
-def require_line(actor: Actor, mlmodel: MLModel, branch: str) -> None:
-    """Refuse unless ``actor`` may commit to ``branch``.
-
-    To a branch may whoever may write; to an open pull request's line, its author too.
-
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        NotFound: ``revision_not_found`` for a pull request's line.
-        Conflict: ``discussion_closed``.
-    """
-    if not branch.startswith("refs/pr/"):
-        require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
-        return
-    user = require_scope(actor, Scope.WRITE)
-    number = branch_get(mlmodel, branch).name
-    pull = mlmodel.discussions.get(num=number)
-    if user is not None and pull.author_id != user.pk:
-        require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
-    if pull.state in {DiscussionState.MERGED, DiscussionState.CLOSED}:
-        raise Conflict(
-            "discussion_closed",
-            f"Pull request {number} of {mlmodel.full_name} is {pull.state}.",
-            "Open a new one.",
-        )
-
-
-def _lock(head: Ref) -> int:
-    """Hold a branch until the transaction ends; the key of its newest revision.
-
-    SQLite has no row locks and needs none: its transactions here begin as the only writer.
-    """
-    rows = Ref.objects.select_for_update().filter(pk=head.pk)
-    revision = rows.values_list("revision_id", flat=True).first()
-    if revision is None:
-        raise _stale(head.name)
-    return revision
+    operations: Sequence[Operation],
+    parent_oid: str | None,
+) -> bool:
+    """Whether ``head`` is the commit that is asked for once more."""
+    if head.parent is None or (head.author, head.message) != (person(actor), message):
+        return False
+    try:
+        _check_parent(head.parent, parent_oid)
+        before = entries_of(head.parent)
+        after = apply(actor=actor, mlmodel=mlmodel, before=before, operations=operations)
+    except RegistryError:
+        return False
+    return tree_oid({path: entry.oid for path, entry in after.items()}) == head.tree_oid
 
 
 def _check_parent(head: Revision, parent_oid: str | None) -> None:
     if parent_oid is not None and not (
         len(parent_oid) >= 7 and head.oid.startswith(parent_oid.lower())
     ):
-        raise _stale(head.oid[:10])
-
-
-def _stale(what: str) -> Conflict:
-    return Conflict(
-        "stale_parent",
-        f"{what!r} has moved on since you looked.",
-        "Fetch its newest revision, look at what changed, and commit on top of that.",
-    )
+        raise stale(head.oid[:10])
 
 
 def _check_message(message: str) -> str:
