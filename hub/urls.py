@@ -11,6 +11,7 @@ urlpatterns = [
     path("api/", include(hf.api)),
     path("api/", include("hub.api.urls")),
     path("", include(hf.top)),
+    path("", include("hub.git.urls")),
     # Last: its namespaces match almost anything.
     path("", include("hub.pages.urls")),
 ]

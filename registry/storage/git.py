@@ -21,7 +21,7 @@ _FOLDER_MODE = b"40000"
 
 def blob_oid(data: bytes) -> str:
     """The id of a file with these bytes."""
-    return _oid("blob", data)
+    return object_oid("blob", data)
 
 
 def lfs_pointer(sha256: str, size_bytes: int) -> bytes:
@@ -77,7 +77,13 @@ def folder_oids(files: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def commit_oid(*, tree: str, parent: str | None, author_line: str, message: str) -> str:
-    """The id of a commit whose author also committed it.
+    """The id of a commit: see :func:`commit_content`."""
+    content = commit_content(tree=tree, parent=parent, author_line=author_line, message=message)
+    return object_oid("commit", content)
+
+
+def commit_content(*, tree: str, parent: str | None, author_line: str, message: str) -> bytes:
+    """The commit object's bytes; its author also committed it.
 
     Args:
         tree: Root tree id.
@@ -89,7 +95,29 @@ def commit_oid(*, tree: str, parent: str | None, author_line: str, message: str)
     if parent:
         lines.append(f"parent {parent}")
     lines += [f"author {author_line}", f"committer {author_line}", "", message, ""]
-    return _oid("commit", "\n".join(lines).encode())
+    return "\n".join(lines).encode()
+
+
+def tree_content(files: Mapping[str, str], folders: Mapping[str, str]) -> bytes:
+    """The tree object's bytes.
+
+    Args:
+        files: Name to blob id.
+        folders: Name to tree id.
+    """
+    entries = [(name.encode(), _FILE_MODE, oid) for name, oid in files.items()]
+    # The slash only sorts: git orders a folder as if its name ended in one.
+    entries += [(name.encode() + b"/", _FOLDER_MODE, oid) for name, oid in folders.items()]
+    return b"".join(
+        mode + b" " + name.removesuffix(b"/") + b"\0" + bytes.fromhex(oid)
+        for name, mode, oid in sorted(entries)
+    )
+
+
+def object_oid(kind: str, content: bytes) -> str:
+    """The id of a ``blob``, ``tree`` or ``commit`` of these bytes."""
+    header = f"{kind} {len(content)}\0".encode()
+    return hashlib.sha1(header + content, usedforsecurity=False).hexdigest()
 
 
 @dataclass
@@ -99,21 +127,9 @@ class _Folder:
 
     def name_into(self, oids: dict[str, str], path: str) -> str:
         """This folder's id, left in ``oids`` with those of all below it."""
-        entries = [(name.encode(), _FILE_MODE, oid) for name, oid in self.files.items()]
-        # The slash only sorts: git orders a folder as if its name ended in one.
-        for name, folder in self.folders.items():
-            below = folder.name_into(oids, f"{path}/{name}" if path else name)
-            entries.append((name.encode() + b"/", _FOLDER_MODE, below))
-        oids[path] = _oid(
-            "tree",
-            b"".join(
-                mode + b" " + name.removesuffix(b"/") + b"\0" + bytes.fromhex(oid)
-                for name, mode, oid in sorted(entries)
-            ),
-        )
+        below = {
+            name: folder.name_into(oids, f"{path}/{name}" if path else name)
+            for name, folder in self.folders.items()
+        }
+        oids[path] = object_oid("tree", tree_content(self.files, below))
         return oids[path]
-
-
-def _oid(kind: str, data: bytes) -> str:
-    header = f"{kind} {len(data)}\0".encode()
-    return hashlib.sha1(header + data, usedforsecurity=False).hexdigest()
