@@ -8,10 +8,12 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from hub.credentials import actor_of
+from hub.hf.errors import BadRequest
 from hub.hf.views import flag_in, json_answer, json_body, text_in
 from registry.errors import Conflict, Forbidden, NotFound
 from registry.selectors.revision import pulls_of, refs_of, revision_get
 from registry.services.revision import ref_create, ref_delete
+from registry.services.revision import squash as squash_branch
 from registry.states import RefKind
 from registry.tables import MLModel, Ref, Revision
 
@@ -64,6 +66,18 @@ def tag_delete(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpRespons
     """``DELETE .../tag/{name}``."""
     _delete(request, mlmodel, RefKind.TAG, rest)
     return json_answer({"success": True})
+
+
+def squash(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse:
+    """``POST .../super-squash/{branch}`` with ``message``."""
+    message = text_in(json_body(request), "message", "") or f"Super-squash branch '{rest}'"
+    try:
+        made = squash_branch(actor=actor_of(request), mlmodel=mlmodel, branch=rest, message=message)
+    except NotFound:
+        # Raises if nothing at all is called so.
+        _revision(mlmodel, rest)
+        raise BadRequest(f"Only a branch can be squashed, not {rest[:100]!r}.") from None
+    return json_answer({"success": True, "commitOid": made.oid})
 
 
 def _create(

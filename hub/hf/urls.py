@@ -78,6 +78,7 @@ api = [
         rf"^{_REPO}/tag/{_REV}$",
         wire(post=repository_view(refs.tag_create), delete=repository_view(refs.tag_delete)),
     ),
+    re_path(rf"^{_REPO}/super-squash/{_REV}$", wire(post=repository_view(refs.squash))),
     re_path(rf"^{_REPO}/preupload/(?P<rev>.+)$", wire(post=repository_view(preupload.preupload))),
     re_path(rf"^{_REPO}/commit/(?P<rev>.+)$", wire(post=repository_view(commit.create))),
     re_path(rf"^{_REPO}/settings$", wire(put=repository_view(repository.change))),

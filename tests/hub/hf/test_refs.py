@@ -163,6 +163,31 @@ def test_a_branch_has_its_own_history(api_of: ApiOf, galaxy: MLModel, charlie: U
         api.list_repo_commits(ID, revision="team")
 
 
+def test_a_history_is_squashed_into_one_commit(
+    api_of: ApiOf, galaxy: MLModel, charlie: User, bob: User
+) -> None:
+    api = api_of(charlie)
+    before = api.list_repo_tree(ID, recursive=True)
+    old = api.list_repo_commits(ID)[0].commit_id
+    api.create_branch(ID, branch="team/idea")
+    api.create_tag(ID, tag="v1")
+    with pytest.raises(HfHubHTTPError) as error:
+        api_of(bob).super_squash_history(ID)
+    assert _status(error) == 403
+
+    api.super_squash_history(ID, commit_message="All of it")
+    api.super_squash_history(ID, branch="team/idea")
+
+    assert [commit.title for commit in api.list_repo_commits(ID)] == ["All of it"]
+    assert len(api.list_repo_commits(ID, revision="team/idea")) == 1
+    assert list(api.list_repo_tree(ID, recursive=True)) == list(before)
+    assert api.list_repo_commits(ID, revision="v1")[0].commit_id == old
+    with pytest.raises(BadRequestError, match="Only a branch"):
+        api.super_squash_history(ID, branch="v1")
+    with pytest.raises(RevisionNotFoundError, match="Invalid rev id: gone"):
+        api.super_squash_history(ID, branch="gone")
+
+
 def test_data_sets_have_references_too(api_of: ApiOf, lab: object, charlie: User) -> None:
     row = make_mlmodel("lab/stars", actor=charlie, kind=RepositoryKind.DATASET)
     head = row.refs.get().revision
