@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from registry.selectors.blob import blob_path
 from registry.selectors.revision import history, revision_get
 from registry.services.mlmodel import mlmodel_create, mlmodel_move
 from registry.services.revision import ref_create, squash
@@ -156,3 +157,16 @@ def test_the_true_bytes_come_by_git_lfs(
     assert (folder / "model.onnx").read_bytes() == tiny_onnx(features=5)
     git("lfs", "fsck", folder=folder)
     assert git("status", "--porcelain", folder=folder) == ""
+
+
+def test_a_lost_file_ends_the_clone_with_a_reason(
+    git: Git, address_of: AddressOf, galaxy: MLModel, data_dir: Path
+) -> None:
+    file = File.objects.get(revision=revision_get(galaxy), path="README.md")
+    place = blob_path(file.blob)
+    assert place is not None
+    place.unlink()
+    done = git.run("clone", address_of(galaxy), "copy")
+    assert done.returncode != 0
+    assert file.blob_id in done.stderr
+    assert not (git.home / "copy").exists()
