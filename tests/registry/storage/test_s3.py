@@ -3,6 +3,8 @@
 import hashlib
 import io
 import secrets
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from dataclasses import replace
@@ -122,6 +124,42 @@ def test_a_damaged_object_becomes_no_local_file(store: S3Store, address: S3Addre
     with pytest.raises(Invalid) as caught:
         store.local(SHA256)
     assert caught.value.code == "digest_mismatch"
+
+
+RECEIVE = """
+import sys, time
+from pathlib import Path
+from registry.storage.cache import LocalCopies
+from registry.storage.s3 import S3Store
+from registry.storage.s3_bucket import S3Address
+store = S3Store(S3Address(*sys.argv[1:]), LocalCopies(Path("unused"), 1), held_bytes=5 << 20)
+class Slow:
+    left = 12
+    def read(self, size):
+        if not self.left:
+            print("sent", flush=True)
+            time.sleep(60)
+        self.left -= 1
+        return b"x" * size
+with store.receive(Slow()) as arrived:
+    store.keep(arrived)
+"""
+
+
+def test_what_a_killed_process_left_is_invisible_and_can_be_discarded(
+    store: S3Store, address: S3Address
+) -> None:
+    given = (address.bucket, address.prefix, address.endpoint, address.region)
+    command = [sys.executable, "-c", RECEIVE, *given, address.key, address.secret]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "sent\n"
+        process.kill()
+    assert not list(store.entries())
+    (leftover,) = store.leftovers()
+    assert leftover.size_bytes == 10 * MIB
+    store.discard(leftover)
+    assert not list(store.leftovers())
 
 
 def test_a_store_out_of_reach_is_said_to_be(address: S3Address, tmp_path: Path) -> None:
