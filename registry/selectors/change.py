@@ -1,7 +1,6 @@
 """What a pull request would change, and whether it still can.
 
-Revisions have one parent, so two lines meet in at most one newest common ancestor; where a line
-was squashed they may not meet at all, and then merge as if from nothing.
+Revisions have one parent, so two lines meet in at most one newest common ancestor.
 """
 
 from collections.abc import Mapping
@@ -66,21 +65,34 @@ def ends_of(pull: Discussion) -> tuple[Revision | None, Revision]:
 
 
 def common_ancestor(one: Revision, other: Revision) -> Revision | None:
-    """The newest revision that both grew from; either may be it. ``None``: they share none."""
+    """The newest revision that both grew from; either may be it.
+
+    Where ``one`` was squashed they share none. Then it is the newest that ``other`` grew from and
+    whose files ``one`` once had, as the squashed revision has those of what it replaced.
+    ``None``: there is none of these either.
+    """
+    return _newest_shared(one, other, "one.id = other.id") or _newest_shared(
+        one, other, "one.tree_oid = other.tree_oid"
+    )
+
+
+def _newest_shared(one: Revision, other: Revision, alike: str) -> Revision | None:
     # A parent is written before its children, so along a line keys only grow.
-    shared = RawSQL(
-        """
-        WITH RECURSIVE one (id, parent_id) AS (
-            SELECT id, parent_id FROM registry_revision WHERE id = %s
+    shared = RawSQL(  # noqa: S611 (see below)
+        f"""
+        WITH RECURSIVE one (id, parent_id, tree_oid) AS (
+            SELECT id, parent_id, tree_oid FROM registry_revision WHERE id = %s
             UNION ALL
-            SELECT r.id, r.parent_id FROM registry_revision r JOIN one ON r.id = one.parent_id
-        ), other (id, parent_id) AS (
-            SELECT id, parent_id FROM registry_revision WHERE id = %s
+            SELECT r.id, r.parent_id, r.tree_oid
+            FROM registry_revision r JOIN one ON r.id = one.parent_id
+        ), other (id, parent_id, tree_oid) AS (
+            SELECT id, parent_id, tree_oid FROM registry_revision WHERE id = %s
             UNION ALL
-            SELECT r.id, r.parent_id FROM registry_revision r JOIN other ON r.id = other.parent_id
+            SELECT r.id, r.parent_id, r.tree_oid
+            FROM registry_revision r JOIN other ON r.id = other.parent_id
         )
-        SELECT MAX(one.id) FROM one JOIN other ON one.id = other.id
-        """,
+        SELECT MAX(other.id) FROM one JOIN other ON {alike}
+        """,  # noqa: S608 (both conditions are ours)
         (one.pk, other.pk),
     )
     return Revision.objects.filter(pk=shared).first()

@@ -4,6 +4,8 @@ For the services that make revisions: who may, and the one transaction in which 
 the line's head.
 """
 
+from types import EllipsisType
+
 from django.db import transaction
 from django.utils import timezone
 
@@ -58,14 +60,15 @@ def append(
     entries: dict[str, Entry],
     card: Card,
     *,
-    as_root: bool = False,
+    squashed_onto: Revision | EllipsisType | None = ...,
 ) -> Revision:
     """Write the revision and move the branch, unless it has moved on since ``head`` was read.
 
     For services that have asked whether ``actor`` may.
 
     Args:
-        as_root: The revision grows from nothing, not from the branch's head.
+        squashed_onto: What the revision grows from instead of the branch's head; ``None``: from
+            nothing.
 
     Raises:
         Conflict: ``stale_parent``, ``nothing_to_commit`` or ``discussion_closed``.
@@ -75,7 +78,7 @@ def append(
         if lock(head) != head.revision_id:
             raise stale(head.name)
         blobs_hold({entry.blob.pk for entry in entries.values() if entry.changed_in is None})
-        parent = None if as_root else head.revision
+        parent = head.revision if squashed_onto is ... else squashed_onto
         revision = revision_write(actor, mlmodel, parent, message, entries, card)
         Ref.objects.filter(pk=head.pk).update(revision=revision)
         mlmodel.updated_at = timezone.now()
@@ -86,7 +89,7 @@ def append(
         notify_ref(head, old=head.revision.oid, new=revision.oid)
         audit(
             actor=actor,
-            action="revision.squash" if as_root else "revision.commit",
+            action="revision.commit" if squashed_onto is ... else "revision.squash",
             subject=f"{mlmodel.full_name}@{revision.oid}",
             namespace=mlmodel.namespace.name,
             detail={"branch": head.name, "parent": head.revision.oid},

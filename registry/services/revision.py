@@ -12,6 +12,8 @@ from django.db import IntegrityError, transaction
 
 from registry.errors import Conflict, Forbidden, Invalid, NotFound, RegistryError
 from registry.selectors.access import Actor, person, require
+from registry.selectors.change import base_of
+from registry.selectors.discussion import discussion_get
 from registry.selectors.revision import branch_get
 from registry.services.audit import audit
 from registry.services.card import card_of
@@ -119,7 +121,8 @@ def commit(
 
 
 def squash(*, actor: Actor, mlmodel: MLModel, branch: str, message: str) -> Revision:
-    """Make a branch's files a first revision, so that the branch has no history.
+    """Make a branch's files a first revision, so that the branch has no history; those of a pull
+    request's line one revision on top of where it parted from its branch.
 
     Earlier revisions stay, with their builds and records, for whoever knows their ids.
 
@@ -134,11 +137,18 @@ def squash(*, actor: Actor, mlmodel: MLModel, branch: str, message: str) -> Revi
     with transaction.atomic():
         lock(branch_get(mlmodel, branch))
         head = branch_get(mlmodel, branch)
+        base = None
+        if head.kind == RefKind.PULL:
+            base, _ = base_of(discussion_get(mlmodel, int(head.name)))
+        kept = entries_of(base) if base else {}
         entries = {
-            path: replace(entry, changed_in=None)
+            path: kept[path]
+            if path in kept and kept[path].oid == entry.oid
+            else replace(entry, changed_in=None)
             for path, entry in entries_of(head.revision).items()
         }
-        return append(actor, mlmodel, head, message, entries, card_of(entries), as_root=True)
+        card = card_of(entries)
+        return append(actor, mlmodel, head, message, entries, card, squashed_onto=base)
 
 
 def commit_first(*, actor: Actor, mlmodel: MLModel, attributes: Blob) -> Revision:
