@@ -9,10 +9,11 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import linebreaks
 
-from hub.credentials import signed_in
+from hub.credentials import actor_of, signed_in
 from hub.hf.errors import BadRequest
 from hub.hf.shapes import moment
 from hub.hf.views import absolute, flag_in, json_answer, json_body, text_in, web_path
+from registry.selectors.access import may_fetch
 from registry.selectors.change import conflicts_of, diff_of
 from registry.selectors.discussion import discussion_get, discussions_of, events_of
 from registry.services.comment import comment_add, comment_edit, comment_hide
@@ -76,7 +77,8 @@ def details(request: HttpRequest, mlmodel: MLModel, num: str) -> HttpResponse:
         if discussion.merged_as is not None:
             shape["changes"]["mergeCommitId"] = discussion.merged_as.oid
         shape["filesWithConflicts"] = conflicts_of(discussion)
-        if flag_in(request.GET, "diff"):
+        # Lines of files are behind the gate, too; that they are talked about is not.
+        if flag_in(request.GET, "diff") and may_fetch(actor_of(request), mlmodel):
             shape["diff"] = diff_of(discussion)
     return json_answer(shape)
 

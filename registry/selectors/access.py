@@ -69,13 +69,18 @@ def fetchable_repositories(actor: Actor) -> QuerySet[MLModel]:
     return readable.filter(allowed)
 
 
+def may_fetch(actor: Actor, mlmodel: MLModel) -> bool:
+    """Whether ``actor`` may fetch the files of ``mlmodel``, which they may read."""
+    return mlmodel.gate == Gate.OPEN or fetchable_repositories(actor).filter(pk=mlmodel.pk).exists()
+
+
 def require_fetch(actor: Actor, mlmodel: MLModel) -> None:
     """Refuse unless ``actor`` may fetch the files of ``mlmodel``, which they may read.
 
     Raises:
         Unauthenticated, Forbidden: ``access_gated``.
     """
-    if mlmodel.gate == Gate.OPEN or fetchable_repositories(actor).filter(pk=mlmodel.pk).exists():
+    if may_fetch(actor, mlmodel):
         return
     user = person(actor)
     if user is None:

@@ -45,6 +45,7 @@ def full_floor(name: str, *, private: bool) -> shopfloor.Floor:
 #: Per kind of row, how to read it and how its rows lead to their model.
 READS: dict[str, tuple[Callable[[Actor], QuerySet[Any]], str]] = {
     "mlmodels": (access.readable_mlmodels, "pk"),
+    "repositories": (access.readable_repositories, "pk"),
     "revisions": (access.readable_revisions, "mlmodel"),
     "graphs": (access.readable_graphs, "revision__mlmodel"),
     "jobs": (access.readable_jobs, "revision__mlmodel"),
