@@ -1,11 +1,11 @@
 """The real client of the Hugging Face Hub, pointed at a live hub by nothing but its address."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from huggingface_hub import HfApi
+from huggingface_hub import HfApi, close_session
 from huggingface_hub.utils._xet import XetSessionHolder
 
 from registry.states import Scope
@@ -17,10 +17,13 @@ ApiOf = Callable[..., HfApi]
 
 
 @pytest.fixture
-def hub_url(live_server: Any, settings: Any, data_dir: Path) -> str:
+def hub_url(live_server: Any, settings: Any, data_dir: Path) -> Iterator[str]:
     """The address of a live hub that knows its own address and has an empty data folder."""
     settings.HUB_URL = live_server.url
-    return str(live_server.url)
+    yield str(live_server.url)
+    # As long as the client keeps its connection, the hub's thread keeps one to the database,
+    # which PostgreSQL then does not let go.
+    close_session()
 
 
 @pytest.fixture
