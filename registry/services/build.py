@@ -132,7 +132,9 @@ def _check_records(builds: list[dict[str, Any]], job: Job) -> None:
 
 def _check_blobs(builds: list[dict[str, Any]]) -> None:
     wanted = {sha256 for build in builds for sha256 in build["files"].values()}
-    missing = wanted - set(Blob.objects.filter(pk__in=wanted).values_list("sha256", flat=True))
+    # Held until the transaction ends, so that none is collected before its row refers to it.
+    rows = Blob.objects.select_for_update(no_key=True).filter(pk__in=wanted, condemned_at=None)
+    missing = wanted - set(rows.order_by("pk").values_list("pk", flat=True))
     if missing:
         raise Invalid(
             "blob_missing",

@@ -13,8 +13,10 @@ from registry.errors import Invalid, NotFound, RegistryError
 from registry.ids import SHA256_RE
 from registry.selectors.access import Actor, require_fetch
 from registry.selectors.lfs import blobs_held
+from registry.selectors.quota import bytes_added
 from registry.services.blob import blob_used
 from registry.services.parts import parts_begin
+from registry.services.quota import quota_check
 from registry.services.talk import require_voice
 from registry.storage import PartUpload
 from registry.storage.meter import too_large
@@ -58,10 +60,20 @@ def lfs_upload(
 
     Raises:
         Unauthenticated, Forbidden, NotFound: see :func:`registry.services.talk.require_voice`.
+        Forbidden: ``quota_exceeded``.
     """
     require_voice(actor, mlmodel)
+    _check_room(mlmodel, objects)
     known = blob_used(actor=actor, sha256s=[asked.sha256 for asked in objects])
     return [_way_in(actor, asked, known.get(asked.sha256), in_parts=in_parts) for asked in objects]
+
+
+def _check_room(mlmodel: MLModel, objects: Sequence[LfsObject]) -> None:
+    """Refuse before anything is sent what the commit would have to refuse in the end."""
+    sizes = {
+        asked.sha256: asked.size_bytes for asked in objects if SHA256_RE.fullmatch(asked.sha256)
+    }
+    quota_check(mlmodel.namespace, bytes_added(mlmodel, sizes))
 
 
 def lfs_download(*, actor: Actor, mlmodel: MLModel, objects: Sequence[LfsObject]) -> list[LfsWay]:

@@ -47,7 +47,12 @@ def part_store(*, upload: PartUpload, number: int, stream: storage.Readable) -> 
 
 
 def part_url(*, upload: PartUpload, number: int, expires_s: int) -> str | None:
-    """An address of the store itself that takes part ``number``; ``None`` if it has none."""
+    """An address of the store itself that takes part ``number``.
+
+    ``None`` where it has none, or clients are not to go there: see :func:`part_store`.
+    """
+    if not settings.S3_REDIRECT:
+        return None
     return storage.blob_store().part_url(upload, number, expires_s=expires_s)
 
 

@@ -66,6 +66,20 @@ def test_a_location_nginx_would_not_find_is_e007(settings: Any) -> None:
     assert ids(settings, ACCEL_PREFIX="/_blobs/") == []
 
 
+@pytest.mark.parametrize("blobs", ["/srv/blobs", "https://bucket", "s3://", "s3://bucket?x=1"])
+def test_what_is_no_bucket_is_e008(settings: Any, blobs: str) -> None:
+    assert ids(settings, BLOBS=blobs) == ["hub.E008"]
+    assert ids(settings, BLOBS="s3://bucket/some/where") == []
+
+
+def test_a_bucket_without_a_program_to_reach_it_is_e008(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "find_spec", lambda _: None)
+    assert ids(settings, BLOBS="s3://bucket") == ["hub.E008"]
+    assert "pip install" in (checks.blobs()[0].hint or "")
+
+
 def test_a_host_that_would_refuse_its_own_links_is_w006(settings: Any) -> None:
     hosts = ["localhost"]
     assert ids(settings, HUB_URL="https://hub.example.org", ALLOWED_HOSTS=hosts) == ["hub.W006"]

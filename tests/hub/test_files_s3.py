@@ -113,7 +113,7 @@ def test_workers_get_a_local_file(data_dir: Path) -> None:
         assert stream.read() == DATA[-3:]
 
 
-def test_parts_go_to_the_bucket_or_through_the_hub(alice: User) -> None:
+def test_parts_go_to_the_bucket_or_through_the_hub(alice: User, settings: Any) -> None:
     data = secrets.token_bytes(11 * MIB)
     sha256 = hashlib.sha256(data).hexdigest()
     upload = parts_begin(actor=alice, size_bytes=len(data))
@@ -128,6 +128,8 @@ def test_parts_go_to_the_bucket_or_through_the_hub(alice: User) -> None:
                 etags[number] = answer.headers["ETag"].strip('"')
         else:
             etags[number] = part_store(upload=upload, number=number, stream=io.BytesIO(piece))
+    settings.S3_REDIRECT = False
+    assert part_url(upload=upload, number=1, expires_s=60) is None
     blob = parts_join(actor=alice, upload=upload, etags=etags, sha256=sha256)
     assert (blob.sha256, blob.size_bytes) == (sha256, len(data))
     again = parts_join(actor=alice, upload=upload, etags=etags, sha256=sha256)

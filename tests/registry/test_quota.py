@@ -1,11 +1,13 @@
 """What repositories use, and what namespaces may."""
 
+import hashlib
 from typing import Any
 
 import pytest
 
 from registry.errors import Forbidden
 from registry.selectors.quota import usage
+from registry.services.lfs import LfsObject, lfs_upload
 from registry.services.quota import UNLIMITED, quota_check, quota_set, usage_recount
 from registry.tables import MLModel, Namespace, User
 from tests.factories import commit_files, make_mlmodel
@@ -76,6 +78,19 @@ def test_the_hubs_default_holds_unless_a_namespace_has_its_own(
         quota_check(space, 2)
     quota_set(actor=None, namespace=space, quota_bytes=None)
     assert usage(space).quota_bytes == 500
+
+
+def test_large_files_are_refused_before_they_are_sent(alice: User, space: Namespace) -> None:
+    mlmodel = make_mlmodel("alice/net", actor=alice, files={"a": b"x" * 1000})
+    quota_set(actor=None, namespace=space, quota_bytes=used(mlmodel) + 500)
+    mlmodel = MLModel.objects.select_related("namespace").get(pk=mlmodel.pk)
+    here = LfsObject(hashlib.sha256(b"x" * 1000).hexdigest(), 1000)
+    lfs_upload(
+        actor=alice, mlmodel=mlmodel, objects=[here, LfsObject("1" * 64, 500)], in_parts=True
+    )
+    with pytest.raises(Forbidden) as caught:
+        lfs_upload(actor=alice, mlmodel=mlmodel, objects=[LfsObject("1" * 64, 501)], in_parts=True)
+    assert caught.value.code == "quota_exceeded"
 
 
 def test_only_operators_change_quotas(alice: User, space: Namespace) -> None:

@@ -15,7 +15,7 @@ from hub.api.schema import example
 from hub.api.views import ApiView, Strict, announced_length, body_of
 from registry.ids import SHA256_PATTERN
 from registry.selectors.blob import blob_get, blob_missing
-from registry.services.blob import blob_store
+from registry.services.blob import blob_store, blob_used
 
 DIGEST_EXAMPLE = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
 
@@ -48,9 +48,14 @@ class BlobsMissingView(ApiView):
         responses=BlobsMissingSerializer,
     )
     def post(self, request: Request) -> Response:
-        """Ask which bytes you must still send before a commit may name them."""
+        """Ask which bytes you must still send before a commit may name them.
+
+        Those not in the answer stay for a while, so that there is time to commit.
+        """
         asked = body_of(request, BlobsAskedSerializer)
-        return Response({"missing": blob_missing(signed_in(request), asked["sha256"])})
+        here = blob_used(actor=signed_in(request), sha256s=asked["sha256"])
+        missing = [sha256 for sha256 in dict.fromkeys(asked["sha256"]) if sha256 not in here]
+        return Response({"missing": missing})
 
 
 class BlobView(ApiView):
