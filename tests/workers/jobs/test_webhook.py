@@ -34,6 +34,7 @@ from registry.tables import MLModel, Namespace, User, Webhook, WebhookDelivery
 from tests.receiver import Receiver, receiving
 from workers import tasks
 from workers.jobs import webhook as job
+from workers.jobs.post import post as send_post
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -64,6 +65,14 @@ def newest(webhook: Webhook) -> WebhookDelivery:
     row = deliveries_of(webhook).first()
     assert row is not None
     return row
+
+
+def drain_apart() -> int:
+    """What a worker does, in a thread of its own."""
+    try:
+        return job.drain()
+    finally:
+        connection.close()
 
 
 def make_due() -> None:
@@ -142,14 +151,13 @@ def test_a_fault_of_ours_keeps_nobody_else_waiting(
 ) -> None:
     broken = listen(alice, "http://example.org/")
     listen(bob, receiver.url)
-    real = job.post
 
     def post(url: str, **options: Any) -> int:
         if url == receiver.url:
-            return real(url, **options)
+            return send_post(url, **options)
         raise ZeroDivisionError
 
-    monkeypatch.setattr(job, "post", post)
+    monkeypatch.setattr("workers.jobs.webhook.post", post)
     say(galaxy, alice, "Hello")
     assert job.drain() == 2
     assert len(receiver.requests) == 1
@@ -175,7 +183,7 @@ def test_a_slow_webhook_holds_up_itself_alone(
         listen(alice, slow.url)
         listen(bob, receiver.url)
         say(galaxy, alice, *"abcde")
-        done = threading.Thread(target=lambda: (job.drain(), connection.close()))
+        done = threading.Thread(target=drain_apart)
         done.start()
         deadline = time.monotonic() + 10
         while len(receiver.requests) < 5 and time.monotonic() < deadline:
@@ -191,14 +199,8 @@ def test_of_many_workers_one_delivers(receiver: Receiver, galaxy: MLModel, alice
     titles = [f"Number {number}" for number in range(20)]
     say(galaxy, alice, *titles)
 
-    def work(_: int) -> int:
-        try:
-            return job.drain()
-        finally:
-            connection.close()
-
     with ThreadPoolExecutor(4) as pool:
-        assert sum(pool.map(work, range(4))) == 20
+        assert sum(pool.map(lambda _: drain_apart(), range(4))) == 20
     told = Counter(payload["discussion"]["title"] for payload in receiver.payloads)
     assert told == Counter(titles)
     assert set(deliveries_of(webhook).values_list("state", "attempts")) == {("delivered", 1)}
