@@ -1,5 +1,6 @@
 """Reads of xorbs: what is held of them, where, and who may use which of their chunks."""
 
+from collections import OrderedDict
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,6 +22,8 @@ BELIEVED_FOR = timedelta(hours=24)
 
 # Databases bound the number of values in one query.
 _AT_ONCE = 500
+# A file's xorbs mostly follow one another; a list of chunks has some 40 kB.
+_XORBS_AT_HAND = 64
 # Of one chunk's xorbs, so many are looked at; of one answer's, so many are told: 16 GiB or so.
 _PLACES, _TOLD = 16, 256
 
@@ -96,6 +99,25 @@ def holdings(actor: Actor, hashes: Collection[str]) -> dict[str, Holding]:
                 mask |= actor is None or key in sent
             found[key] = Holding(key, chunks, payload, tuple(own), mask)
     return found
+
+
+class Shelf:
+    """What the hub holds of xorbs for one person; those used last are at hand."""
+
+    def __init__(self, actor: Actor) -> None:
+        self._actor = actor
+        self._at_hand: OrderedDict[str, Holding] = OrderedDict()
+
+    def get(self, xorb_hash: str) -> Holding:
+        """Raises ``NotFound`` ``xorb_not_found``."""
+        holding = self._at_hand.pop(xorb_hash, None)
+        holding = holding or holdings(self._actor, [xorb_hash]).get(xorb_hash)
+        if holding is None:
+            raise xorb_missing(xorb_hash)
+        self._at_hand[xorb_hash] = holding
+        if len(self._at_hand) > _XORBS_AT_HAND:
+            self._at_hand.popitem(last=False)
+        return holding
 
 
 def runs_of(hashes: Collection[str]) -> dict[str, list[Run]]:

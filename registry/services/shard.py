@@ -10,7 +10,6 @@ its end though nobody listens, one for the same file waits for it, finds the fil
 """
 
 import fcntl
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from registry import storage
 from registry.errors import NotFound, TooLarge
 from registry.selectors.access import Actor, person
 from registry.selectors.quota import bytes_added
-from registry.selectors.xorb import Holding, holdings, shard_about, xorb_missing
+from registry.selectors.xorb import Shelf, shard_about, xorb_missing
 from registry.services.audit import audit
 from registry.services.blob import blob_store, blob_used, blobs_hold
 from registry.services.quota import quota_check
@@ -34,11 +33,13 @@ from registry.xet.assembly import Assembly, Extent
 from registry.xet.hashes import MerkleTree, file_hash, range_hash, spelled
 from registry.xet.shard import ShardFile, bad_shard, read_files
 
-# A file's xorbs mostly follow one another; a list of chunks has some 40 kB.
-_XORBS_AT_HAND = 64
 # Clients cut chunks of 8 KiB and more, but for the ends of files. Without a bound, a small shard
 # could make the hub hash for days.
 _LEAST_BYTES_A_CHUNK = 1024
+# Noted in one transaction: a disk that syncs for each of a thousand small files takes its time,
+# while somebody who waits for a large one should find it noted when their turn comes.
+_FILES_AT_ONCE = 200
+_BYTES_AT_ONCE = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +50,6 @@ class Placed:
     first: int
     end: int
     offset: int
-
-
-class Shelf:
-    """What the hub holds of xorbs for one person; those used last are at hand."""
-
-    def __init__(self, actor: Actor) -> None:
-        self._actor = actor
-        self._at_hand: OrderedDict[str, Holding] = OrderedDict()
-
-    def get(self, xorb_hash: str) -> Holding:
-        """Raises ``NotFound`` ``xorb_not_found``."""
-        holding = self._at_hand.pop(xorb_hash, None)
-        holding = holding or holdings(self._actor, [xorb_hash]).get(xorb_hash)
-        if holding is None:
-            raise xorb_missing(xorb_hash)
-        self._at_hand[xorb_hash] = holding
-        if len(self._at_hand) > _XORBS_AT_HAND:
-            self._at_hand.popitem(last=False)
-        return holding
 
 
 def shard_register(*, actor: Actor, mlmodel: MLModel, stream: Readable) -> bool:
@@ -96,18 +78,9 @@ def shard_register(*, actor: Actor, mlmodel: MLModel, stream: Readable) -> bool:
     files, shelf, new = read_files(stream), Shelf(actor), False
     sizes = {file.sha256: file.size_bytes for file in files}
     quota_check(mlmodel.namespace, bytes_added(mlmodel, sizes))
-    for file in files:
-        if file.size_bytes > settings.MAX_BLOB_BYTES:
-            raise TooLarge(
-                "body_too_large", f"The hub takes files of {settings.MAX_BLOB_BYTES} bytes at most."
-            )
-        try:
-            with _one_at_a_time(file.sha256):
-                new |= _make(actor, mlmodel, file, shelf)
-        except NotFound as error:
-            if error.code in {"xorb_not_found", "blob_not_found"}:
-                xet_address_change(mlmodel=mlmodel)
-            raise
+    with closing(_Ledger(actor, mlmodel)) as ledger:
+        for file in files:
+            new |= _take(actor, mlmodel, file, shelf, ledger)
     return new
 
 
@@ -129,24 +102,34 @@ def shard_recall(*, actor: Actor, mlmodel: MLModel, chunk: bytes) -> bytes | Non
     return shard
 
 
-def _make(actor: Actor, mlmodel: MLModel, file: ShardFile, shelf: Shelf) -> bool:
-    placed = _placed(file, shelf)
-    row = XetFile.objects.filter(hash=spelled(file.digest), blob__condemned_at=None).first()
-    # The same chunks, which the actor may use: so it is the same file.
-    known = row is not None and row.blob_id == file.sha256
-    if not known:
-        with closing(Assembly(_extents(placed, shelf), storage.blob_store().open)) as assembly:
-            blob_store(actor=actor, stream=assembly, sha256=file.sha256, size_bytes=file.size_bytes)
-    with transaction.atomic():
-        _note(actor, file, placed, shelf)
-        audit(
-            actor=actor,
-            action="shard.register",
-            subject=file.sha256,
-            namespace=mlmodel.namespace.name,
-            detail={"size_bytes": file.size_bytes, "new": not known},
+def _take(actor: Actor, mlmodel: MLModel, file: ShardFile, shelf: Shelf, ledger: "_Ledger") -> bool:
+    if file.size_bytes > settings.MAX_BLOB_BYTES:
+        raise TooLarge(
+            "body_too_large", f"The hub takes files of {settings.MAX_BLOB_BYTES} bytes at most."
         )
-    return not known
+    try:
+        with _one_at_a_time(file.sha256):
+            placed = _placed(file, shelf)
+            new = not _is_known(file)
+            if new:
+                _make(actor, file, placed, shelf)
+            ledger.add(file, placed, shelf, new=new)
+    except NotFound as error:
+        if error.code in {"xorb_not_found", "blob_not_found"}:
+            xet_address_change(mlmodel=mlmodel)
+        raise
+    return new
+
+
+def _is_known(file: ShardFile) -> bool:
+    """Whether these chunks, which the actor may use, were made this file before."""
+    rows = XetFile.objects.filter(hash=spelled(file.digest), blob__condemned_at=None)
+    return rows.filter(blob=file.sha256).exists()
+
+
+def _make(actor: Actor, file: ShardFile, placed: list[Placed], shelf: Shelf) -> None:
+    with closing(Assembly(_extents(placed, shelf), storage.blob_store().open)) as assembly:
+        blob_store(actor=actor, stream=assembly, sha256=file.sha256, size_bytes=file.size_bytes)
 
 
 def _placed(file: ShardFile, shelf: Shelf) -> list[Placed]:
@@ -180,33 +163,68 @@ def _extents(placed: list[Placed], shelf: Shelf) -> Iterator[Extent]:
         yield from shelf.get(run.xorb).extents(run.first, run.end)
 
 
-def _note(actor: Actor, file: ShardFile, placed: list[Placed], shelf: Shelf) -> None:
-    """Remember the file by its chunks, so that the next one need not send them."""
-    user = person(actor)
-    blobs_hold([file.sha256])
-    if user is not None:
-        Upload.objects.get_or_create(user=user, blob_id=file.sha256)
-    Blob.objects.filter(pk=file.sha256).update(used_at=timezone.now())
-    XetFile.objects.get_or_create(hash=spelled(file.digest), defaults={"blob_id": file.sha256})
-    XorbRun.objects.bulk_create(
-        [
+class _Ledger:
+    """Notes files by their chunks, so that the next need not send them; many small ones at once.
+
+    Closing it notes the rest, also after a refusal: what was made before that stays.
+    """
+
+    def __init__(self, actor: Actor, mlmodel: MLModel) -> None:
+        self._actor = actor
+        self._mlmodel = mlmodel
+        self._clear()
+
+    def add(self, file: ShardFile, placed: list[Placed], shelf: Shelf, *, new: bool) -> None:
+        sha256 = file.sha256
+        self._sizes[sha256] = file.size_bytes
+        self._new += new
+        self._files.append(XetFile(hash=spelled(file.digest), blob_id=sha256))
+        self._runs += [
             XorbRun(
-                xorb_id=run.xorb,
-                first=run.first,
-                end=run.end,
-                blob_id=file.sha256,
-                offset=run.offset,
+                xorb_id=run.xorb, first=run.first, end=run.end, blob_id=sha256, offset=run.offset
             )
             for run in placed
-        ],
-        ignore_conflicts=True,
-        batch_size=500,
-    )
-    for run in placed[:1]:
-        # Clients ask for a file's first chunk, whatever its hash.
-        chunk = shelf.get(run.xorb).chunks.hashes(run.first, run.first + 1)
-        XorbChunk.objects.get_or_create(
-            hash=spelled(chunk), xorb_id=run.xorb, defaults={"position": run.first}
+        ]
+        for run in placed[:1]:
+            # Clients ask for a file's first chunk, whatever its hash.
+            chunk = spelled(shelf.get(run.xorb).chunks.hashes(run.first, run.first + 1))
+            self._chunks.append(XorbChunk(hash=chunk, xorb_id=run.xorb, position=run.first))
+        if len(self._sizes) >= _FILES_AT_ONCE or sum(self._sizes.values()) >= _BYTES_AT_ONCE:
+            self.close()
+
+    def close(self) -> None:
+        if self._sizes:
+            with transaction.atomic():
+                self._write()
+            self._clear()
+
+    def _clear(self) -> None:
+        self._sizes: dict[str, int] = {}
+        self._files: list[XetFile] = []
+        self._runs: list[XorbRun] = []
+        self._chunks: list[XorbChunk] = []
+        self._new = 0
+
+    def _write(self) -> None:
+        user, sha256s = person(self._actor), list(self._sizes)
+        blobs_hold(sha256s)
+        Blob.objects.filter(pk__in=sha256s).update(used_at=timezone.now())
+        if user is not None:
+            uploads = [Upload(user=user, blob_id=sha256) for sha256 in sha256s]
+            Upload.objects.bulk_create(uploads, ignore_conflicts=True)
+        XetFile.objects.bulk_create(self._files, ignore_conflicts=True)
+        XorbRun.objects.bulk_create(self._runs, ignore_conflicts=True, batch_size=500)
+        XorbChunk.objects.bulk_create(self._chunks, ignore_conflicts=True)
+        audit(
+            actor=self._actor,
+            action="shard.register",
+            subject=self._mlmodel.full_name,
+            namespace=self._mlmodel.namespace.name,
+            detail={
+                "files": len(sha256s),
+                "new": self._new,
+                "size_bytes": sum(self._sizes.values()),
+            },
         )
 
 

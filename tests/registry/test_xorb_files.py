@@ -192,8 +192,10 @@ def test_a_refused_file_leaves_those_before_it(alice: User, ours: MLModel) -> No
 
 @pytest.mark.django_db(transaction=True)
 def test_a_client_that_asks_again_meanwhile_waits_for_the_file_that_is_being_made(
-    data_dir: Path,
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # As for a large file: it is noted before the next one's turn.
+    monkeypatch.setattr("registry.services.shard._BYTES_AT_ONCE", 1)
     alice = make_user("alice")
     ours = make_mlmodel("alice/m", actor=alice)
     xorb = send(alice, ours, [_A])
