@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 from django.utils import timezone
 
+from registry.services.gc import gc
+from registry.services.revision import Add, commit
 from registry.services.xorb import xorb_sweep
 from registry.tables import Blob, MLModel, User, Xorb, XorbUpload
+from registry.xet.hashes import spelled
 from tests.factories import make_mlmodel
 from tests.registry.xorbs import content_of, register, send
 
@@ -100,3 +103,19 @@ def test_chunks_in_a_condemned_file_count_as_lost(alice: User, ours: MLModel) ->
     Blob.objects.filter(pk=sha256).update(condemned_at=timezone.now())
     xorb_sweep(grace=_DAY)
     assert _epoch(ours) == 2
+
+
+def test_garbage_collection_takes_xorbs_along_and_uploads_go_on(alice: User, ours: MLModel) -> None:
+    xorb = send(alice, ours, [_A, _B])
+    register(alice, ours, [_A], [(xorb, 0, 1)])
+    kept = send(alice, ours, [_C])
+    publish = [Add("c.bin", register(alice, ours, [_C], [(kept, 0, 1)]))]
+    commit(actor=alice, mlmodel=ours, message="Add", operations=publish, require_license=False)
+    for _ in range(3):
+        gc(grace=timedelta(0))
+    # What a revision has is still there to take chunks from, everything else is forgotten.
+    assert [row.hash for row in Xorb.objects.all()] == [spelled(kept)]
+    assert _epoch(ours) > 1
+    send(alice, ours, [_A, _B])
+    chunks, runs = [_A, _B, _C], [(xorb, 0, 2), (kept, 0, 1)]
+    assert content_of(alice, register(alice, ours, chunks, runs)) == b"".join(chunks)
