@@ -14,4 +14,6 @@ def render(text: str) -> SafeString:
         link_rel="nofollow noopener",
         url_schemes={"http", "https", "mailto"},
     )
+    # Longer than its box, code must be reachable by keyboard to be scrolled.
+    clean = clean.replace("<pre>", '<pre tabindex="0">')
     return mark_safe(clean)  # noqa: S308 - nh3 has just cleaned it

@@ -70,8 +70,9 @@ def after_subject(message: str) -> str:
 
 @register.filter
 def ago(when: datetime) -> str:
-    """The largest unit of the time since: ``3 days ago``."""
-    return f"{timesince(when, depth=1)} ago"
+    """The largest unit of the time since: ``3 days ago``; ``just now`` below a minute."""
+    since = timesince(when, depth=1)
+    return "just now" if since.startswith("0") else f"{since} ago"
 
 
 @register.filter

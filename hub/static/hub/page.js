@@ -1,5 +1,9 @@
-// What is nicer with JavaScript and works without: copying code, closing menus.
+// What is nicer with JavaScript and works without: the open tab in sight, copying code, closing menus.
 (() => {
+  // On a phone the row of tabs is longer than the screen.
+  const tab = document.querySelector(".tabs [aria-current]");
+  if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 40;
+
   const copyable = navigator.clipboard ? document.querySelectorAll(".copy") : [];
   for (const box of copyable) {
     const button = document.createElement("button");

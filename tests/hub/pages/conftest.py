@@ -1,8 +1,13 @@
-"""A model that went the whole way: published, inspected, tuned."""
+"""A model that went the whole way: published, inspected, tuned. A real browser to look at it."""
 
+import os
+import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from pytest_django.live_server_helper import LiveServer
 
 from registry.services.build import builds_publish
 from registry.services.job import job_fail, job_submit, job_succeed
@@ -10,8 +15,17 @@ from registry.services.record import record_add
 from registry.services.trial import trial_add
 from registry.states import FailureClass, JobKind
 from registry.tables import Graph, Job, MLModel, Record, User
-from tests.factories import make_mlmodel, readme, tiny_onnx
+from tests.factories import PASSWORD, make_mlmodel, readme, tiny_onnx
 from tests.registry import shopfloor
+
+CHROMIUM = os.environ.get("HPCFAIR_CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None,
+    reason="no Chromium found: install it, or set HPCFAIR_CHROMIUM to its path",
+)
 
 
 @dataclass(frozen=True)
@@ -80,3 +94,49 @@ def fail_inspection(mlmodel: MLModel) -> None:
         code="onnx_truncated",
         detail="model.onnx ends in the middle of a tensor. Upload it again.",
     )
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    # Playwright's loop runs in this thread, which Django would take for asynchronous code.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-quic", "--disable-background-networking"]
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield launched
+        launched.close()
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture
+def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
+    """A page that fails the test if it logs an error."""
+    opened = browser.new_page(base_url=live_server.url)
+    problems: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            problems.append(message.text)
+
+    opened.on("console", note)
+    opened.on("pageerror", lambda error: problems.append(str(error)))
+    yield opened
+    opened.close()
+    assert not problems
+
+
+@pytest.fixture
+def loose_page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
+    """A page that may log errors, as a browser does for each answer of 403 and 404."""
+    opened = browser.new_page(base_url=live_server.url)
+    yield opened
+    opened.close()
+
+
+def sign_in(page: Page, username: str) -> None:
+    """Sign in by the form."""
+    page.goto("/login")
+    page.get_by_label("Username").fill(username)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign out").wait_for()

@@ -1,61 +1,21 @@
 """The pages in a real browser: themes, live progress, keyboard, no JavaScript."""
 
-import os
-import shutil
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
 from registry.services.job import job_claim, job_progress, job_succeed
 from registry.states import JobKind
 from registry.tables import Job, MLModel, User
 from tests.factories import PASSWORD
-from tests.hub.pages.conftest import Tuned
-
-CHROMIUM = os.environ.get("HPCFAIR_CHROMIUM") or next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
+from tests.hub.pages.conftest import Tuned, needs_chromium
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(
-        CHROMIUM is None,
-        reason="no Chromium found: install it, or set HPCFAIR_CHROMIUM to its path",
-    ),
+    needs_chromium,
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    # Playwright's loop runs in this thread, which Django would take for asynchronous code.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-quic", "--disable-background-networking"]
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield launched
-        launched.close()
-    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
-
-
-@pytest.fixture
-def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
-    """A page that fails the test if it logs an error."""
-    opened = browser.new_page(base_url=live_server.url)
-    problems: list[str] = []
-
-    def note(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            problems.append(message.text)
-
-    opened.on("console", note)
-    opened.on("pageerror", lambda error: problems.append(str(error)))
-    yield opened
-    opened.close()
-    assert not problems
 
 
 def background(page: Page) -> str:
