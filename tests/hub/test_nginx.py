@@ -1,0 +1,124 @@
+"""``docker/nginx.conf`` in front of a live hub: what it sends itself is what the hub would."""
+
+import getpass
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from huggingface_hub import HfApi, close_session
+
+from registry.selectors.revision import file_get, revision_get
+from registry.tables import Namespace, User
+from tests.factories import make_mlmodel
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CONF = Path(__file__).parents[2] / "docker" / "nginx.conf"
+BYTES = bytes(range(256)) * 100
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def _program() -> str:
+    found = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+    assert found, "nginx is not installed: apt-get install nginx-light"
+    return found
+
+
+@pytest.fixture
+def front(live_server: Any, settings: Any, data_dir: Path, tmp_path: Path) -> Iterator[str]:
+    """The address of nginx, which sends what the hub tells it to."""
+    port = _free_port()
+    settings.HUB_URL = f"http://127.0.0.1:{port}"
+    settings.ACCEL_PREFIX = "/_blobs/"
+    (data_dir / "blobs").mkdir(parents=True, exist_ok=True)
+    conf = CONF.read_text()
+    for ours, theirs in [
+        (r"server web:8000;", f"server {live_server.url.removeprefix('http://')};"),
+        (r"listen 80;", f"listen 127.0.0.1:{port};"),
+        (r"alias /data/blobs/;", f"alias {data_dir}/blobs/;"),
+    ]:
+        conf, replaced = re.subn(re.escape(ours), theirs, conf)
+        assert replaced == 1, ours
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    folders = "".join(f"{kind}_temp_path {tmp_path}/{kind};\n" for kind in kinds)
+    # Workers of root's would be nobody's, who may not read this test's folder.
+    user = f"user {getpass.getuser()};" if os.geteuid() == 0 else ""
+    (tmp_path / "nginx.conf").write_text(
+        f"{user} daemon off; pid {tmp_path}/pid; error_log {tmp_path}/error.log;\n"
+        f"events {{}}\nhttp {{ access_log off;\n{folders}{conf}}}\n"
+    )
+    command = [_program(), "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            _wait_for(port, process)
+            yield settings.HUB_URL
+        finally:
+            close_session()
+            process.terminate()
+
+
+def _wait_for(port: int, process: "subprocess.Popen[bytes]") -> None:
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "nginx did not start"
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.02)
+    raise AssertionError("nginx does not answer")
+
+
+def test_files_come_with_all_that_the_hub_says_of_them(
+    front: str, lab: Namespace, charlie: User, tmp_path: Path
+) -> None:
+    mlmodel = make_mlmodel("lab/net", actor=charlie, files={"a.bin": BYTES, "b.txt": "text"})
+    revision = revision_get(mlmodel)
+    name = file_get(revision, "a.bin").blob.sha256
+
+    with httpx.Client(base_url=f"{front}/lab/net/resolve/main/") as web:
+        part = {"Range": "bytes=3-5"}
+        answers = [
+            (web.get("a.bin"), 200, BYTES),
+            (web.head("a.bin"), 200, b""),
+            (web.get("a.bin", headers=part), 206, BYTES[3:6]),
+            (web.get("a.bin", headers={**part, "If-Range": f'"{name}"'}), 206, BYTES[3:6]),
+            (web.get("a.bin", headers={**part, "If-Range": '"other"'}), 200, BYTES),
+            (web.get("a.bin", headers={"If-None-Match": f'"{name}"'}), 304, b""),
+        ]
+        behind = web.get("a.bin", headers={"Range": "bytes=99999-"})
+    for answer, status, content in answers:
+        assert (answer.status_code, answer.content) == (status, content)
+        assert answer.headers["ETag"] == answer.headers["X-Linked-ETag"] == f'"{name}"'
+        assert answer.headers["X-Repo-Commit"] == revision.oid
+        assert answer.headers["X-Linked-Size"] == str(len(BYTES))
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Content-Security-Policy"].startswith("sandbox")
+        assert "Last-Modified" not in answer.headers
+        assert len(answer.headers["X-Request-Id"]) > 10
+    assert answers[1][0].headers["Content-Length"] == str(len(BYTES))
+    assert (behind.status_code, behind.headers["Content-Range"]) == (416, f"bytes */{len(BYTES)}")
+
+    api = HfApi(endpoint=front, token=False)
+    folder = Path(api.snapshot_download("lab/net", cache_dir=tmp_path / "cache"))
+    assert (folder / "a.bin").read_bytes() == BYTES
+    assert api.verify_repo_checksums("lab/net", cache_dir=tmp_path / "cache").mismatches == []
+
+
+def test_blobs_cannot_be_asked_for_past_the_hub(front: str, lab: Namespace, charlie: User) -> None:
+    mlmodel = make_mlmodel("lab/net", actor=charlie, files={"a.bin": BYTES})
+    sha256 = file_get(revision_get(mlmodel), "a.bin").blob.sha256
+
+    assert httpx.get(f"{front}/_blobs/{sha256[:2]}/{sha256[2:4]}/{sha256}").status_code == 404
