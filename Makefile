@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --constraint con
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
-.PHONY: help setup demo serve test test-sqlite test-postgres check fmt schema migrations lock clean
+.PHONY: help setup demo serve test test-sqlite test-postgres bench check fmt schema migrations lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -48,6 +48,9 @@ test-sqlite: $(VENV)/.dev
 test-postgres: $(VENV)/.dev
 	@echo "==> the suite on PostgreSQL"
 	HPCFAIR_TEST_DATABASE=postgres $(PYTEST) tests/registry tests/hub tests/workers/jobs tests/contract tests/clients $(ARGS)
+
+bench: $(VENV)/.demo ## measure: make bench NAME=transfer_bytes [ARGS=--quick]; see benchmarks/README.md
+	$(BIN)/python -m benchmarks.$(NAME) $(ARGS)
 
 check: $(VENV)/.dev ## format, lint, types, import law, migrations, schema, packages
 	$(BIN)/ruff format --check .

@@ -1,0 +1,101 @@
+"""Bytes from the hub."""
+
+from functools import partial
+
+from benchmarks.load import Connection
+from benchmarks.report import Figure, ratio, say, spread
+from benchmarks.rounds import take_turns
+from benchmarks.scene import BIG, LARGE, MANY, Scene
+
+_BIG_PATH = f"/{BIG}/resolve/main/{LARGE}"
+
+
+def large(scene: Scene, rounds: int) -> dict[str, Figure]:
+    """The large file, by four ways."""
+    mib = len(scene.large) / 2**20
+    times = take_turns(
+        "download",
+        {
+            "production": partial(_fetch, scene.production.address, _BIG_PATH),
+            "embedded": partial(_fetch, scene.embedded.address, _BIG_PATH),
+            "nginx": partial(_fetch, scene.nginx, f"/files/{LARGE}"),
+            "loopback": partial(_fetch, scene.loopback, "/"),
+        },
+        rounds,
+        unit_of=mib,
+    )
+    figures = {
+        "download_vs_nginx": ratio(times["nginx"], times["production"]),
+        "download_vs_loopback": ratio(times["loopback"], times["embedded"]),
+    }
+    for name, series in times.items():
+        figures[f"download_{name}"] = spread([mib / seconds for seconds in series], "MiB/s")
+    return figures
+
+
+def small(scene: Scene, rounds: int) -> dict[str, Figure]:
+    """Many small files, one after the other over one connection."""
+    prefix = f"/{MANY}/resolve/main"
+    times = take_turns(
+        "small files",
+        {
+            "production": partial(_fetch_all, scene, scene.production.address, prefix),
+            "embedded": partial(_fetch_all, scene, scene.embedded.address, prefix),
+            "nginx": partial(_fetch_all, scene, scene.nginx, "/files"),
+        },
+        rounds,
+    )
+    figures = {
+        "small_files_vs_nginx": ratio(times["nginx"], times["production"]),
+        "small_files_embedded_vs_nginx": ratio(times["nginx"], times["embedded"]),
+    }
+    for name, series in times.items():
+        rates = [len(scene.small) / seconds for seconds in series]
+        figures[f"small_files_{name}"] = spread(rates, "files/s")
+    return figures
+
+
+def first_byte(scene: Scene, asked: int) -> dict[str, Figure]:
+    """From before the request is sent to the first byte of its answer."""
+    figures = {}
+    for name, address in (
+        ("first_byte", scene.production.address),
+        ("first_byte_embedded", scene.embedded.address),
+    ):
+        with Connection(address) as connection:
+            waits_ms = []
+            for number in range(asked + 20):
+                file = scene.small[number % len(scene.small)]
+                answer = connection.ask("GET", f"/{MANY}/resolve/main/{file}")
+                waits_ms.append(answer.first_byte_s * 1000)
+        # The first ones connect to the database.
+        waits_ms = waits_ms[20:]
+        figures[f"{name}_ms"] = spread(waits_ms, "ms")
+        figures[f"{name}_p95_ms"] = spread(waits_ms, "ms", percentile=95)
+        say(f"{name}: {figures[f'{name}_ms'].value:.2f} ms")
+    return figures
+
+
+def clients(scene: Scene, rounds: int) -> dict[str, Figure]:
+    """The large file by real clients, into a new folder."""
+    mib = len(scene.large) / 2**20
+    times = take_turns(
+        "clients",
+        {verb: partial(scene.client, verb, BIG, LARGE) for verb in ("hf", "hpcfair")},
+        rounds,
+        unit_of=mib,
+    )
+    figures = {"client_vs_hf": ratio(times["hf"], times["hpcfair"])}
+    for name, series in times.items():
+        figures[f"client_{name}"] = spread([mib / seconds for seconds in series], "MiB/s")
+    return figures
+
+
+def _fetch(address: str, path: str) -> float:
+    with Connection(address) as connection:
+        return connection.ask("GET", path).last_byte_s
+
+
+def _fetch_all(scene: Scene, address: str, prefix: str) -> float:
+    with Connection(address) as connection:
+        return sum(connection.ask("GET", f"{prefix}/{name}").last_byte_s for name in scene.small)

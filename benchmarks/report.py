@@ -1,0 +1,138 @@
+"""What every benchmark says: figures with their spread, the machine, one line of JSON.
+
+People read stderr while it runs; programs read the last line of stdout.
+"""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Samples = NDArray[np.float64]
+_RESAMPLES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number and the range it has with 95 % confidence; the range is the number where counted."""
+
+    value: float
+    low: float
+    high: float
+    unit: str
+
+
+def counted(value: float, unit: str) -> Figure:
+    """What was counted, and has no spread."""
+    return Figure(value, value, value, unit)
+
+
+def spread(samples: Sequence[float], unit: str, *, percentile: float = 50.0) -> Figure:
+    """A percentile of ``samples``, by default the median; its range is bootstrapped.
+
+    Raises:
+        ValueError: there are no samples.
+    """
+    return _bootstrap(np.asarray(samples)[:, None], lambda s: s[..., 0], unit, percentile)
+
+
+def ratio(over: Sequence[float], under: Sequence[float]) -> Figure:
+    """The median of ``over[i] / under[i]``: pairs were measured next to each other.
+
+    Raises:
+        ValueError: there are no samples, or they come in no pairs.
+    """
+    if len(over) != len(under):
+        raise ValueError(f"{len(over)} samples cannot be paired with {len(under)}")
+    pairs = np.column_stack([over, under]).astype(np.float64)
+    return _bootstrap(pairs, lambda s: s[..., 0] / s[..., 1], "ratio", 50.0)
+
+
+def _bootstrap(
+    samples: Samples, of: Callable[[Samples], Samples], unit: str, percentile: float
+) -> Figure:
+    if len(samples) == 0:
+        raise ValueError("there are no samples")
+    # Seeded: the same samples give the same range.
+    chance = np.random.default_rng(0)
+    drawn = samples[chance.integers(0, len(samples), (_RESAMPLES, len(samples)))]
+    spreads = np.percentile(of(drawn), percentile, axis=1)
+    low, high = np.percentile(spreads, [2.5, 97.5])
+    return Figure(float(np.percentile(of(samples), percentile)), float(low), float(high), unit)
+
+
+def environment(*packages: str, **more: Any) -> dict[str, Any]:
+    """What the figures depend on. Nothing in it names the machine or its owner.
+
+    Args:
+        packages: Distributions whose versions matter.
+        more: Further facts.
+    """
+    return {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": _commit(),
+        "processor": _processor(),
+        "processors": len(os.sched_getaffinity(0)),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+        "load_before": round(os.getloadavg()[0], 2),
+        "versions": {name: _version(name) for name in packages},
+        **more,
+    }
+
+
+def report(
+    bench: str, figures: Mapping[str, Figure], *, baseline: str, environment: Mapping[str, Any]
+) -> None:
+    """Say the figures: a table to people, one JSON object as the last line of stdout."""
+    say("")
+    for name, figure in figures.items():
+        around = f"[{figure.low:.4g}, {figure.high:.4g}]"
+        say(f"{name:<28} {figure.value:>10.4g} {around:<24} {figure.unit}")
+    document = {
+        "bench": bench,
+        "figures": {name: asdict(figure) for name, figure in figures.items()},
+        "baseline": baseline,
+        "environment": dict(environment),
+    }
+    sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
+    sys.stdout.flush()
+
+
+def say(line: str) -> None:
+    """Progress, for people."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def _commit() -> str:
+    asked = ["git", "describe", "--always", "--dirty", "--exclude=*", "--abbrev=12"]
+    root = Path(__file__).parent
+    return subprocess.run(
+        asked, cwd=root, capture_output=True, text=True, check=False
+    ).stdout.strip()
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "absent"

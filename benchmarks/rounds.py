@@ -1,0 +1,37 @@
+"""Taking turns."""
+
+import random
+from collections.abc import Callable, Mapping
+
+from benchmarks.report import say
+
+Times = dict[str, list[float]]
+
+
+def take_turns(
+    what: str, subjects: Mapping[str, Callable[[], float]], rounds: int, *, unit_of: float = 0.0
+) -> Times:
+    """Seconds each subject took in each round; the order within a round is drawn anew.
+
+    One round before them is not counted: it fills caches and opens connections.
+
+    Args:
+        unit_of: MiB that a turn moves, to tell people MiB/s; 0 to tell them seconds.
+    """
+    chance = random.Random(0)  # noqa: S311 (it only shuffles)
+    times: Times = {name: [] for name in subjects}
+    for number in range(-1, rounds):
+        order = list(subjects)
+        chance.shuffle(order)
+        for name in order:
+            seconds = subjects[name]()
+            if number >= 0:
+                times[name].append(seconds)
+        if number >= 0:
+            told = ", ".join(_told(name, times[name][-1], unit_of) for name in subjects)
+            say(f"{what} {number + 1}/{rounds}: {told}")
+    return times
+
+
+def _told(name: str, seconds: float, mib: float) -> str:
+    return f"{name} {mib / seconds:.0f} MiB/s" if mib else f"{name} {seconds:.3f} s"

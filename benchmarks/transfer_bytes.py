@@ -1,0 +1,70 @@
+"""How fast bytes come and go, beside nginx with the same files and beside the limits.
+
+``make bench NAME=transfer_bytes [ARGS="--quick"]``. What is compared takes turns within each
+round, in an order drawn anew, so that a slow minute of the machine is slow for all.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from benchmarks import downloads, uploads
+from benchmarks.report import Figure, counted, environment, report
+from benchmarks.scene import Scene, scene
+from benchmarks.servers import nginx_version
+
+_PACKAGES = ("Django", "gunicorn", "huggingface_hub", "hf-xet")
+_BASELINE = (
+    "nginx serving the same files; sendfile over a loopback socket; hf_hub_download; "
+    "SHA-256, SHA-1 and a durable write side by side"
+)
+
+
+def main() -> None:
+    """Measure, and say it."""
+    options = _options()
+    facts = environment(*_PACKAGES, nginx=nginx_version(), arguments=vars(options))
+    with (
+        tempfile.TemporaryDirectory(prefix="hpcfair-bench-", dir=options.folder) as folder,
+        scene(Path(folder), size_mib=options.mib, small=options.small) as prepared,
+    ):
+        figures = _measure(prepared, options)
+    report("transfer_bytes", figures, baseline=_BASELINE, environment=facts)
+
+
+def _measure(prepared: Scene, options: argparse.Namespace) -> dict[str, Figure]:
+    figures: dict[str, Figure] = {}
+    # What a server holds before its first requests says nothing about what it grows to.
+    figures |= downloads.first_byte(prepared, options.asked)
+    before = prepared.memory_mib()
+    figures |= downloads.large(prepared, options.rounds)
+    figures |= downloads.small(prepared, options.rounds)
+    figures |= downloads.clients(prepared, options.rounds)
+    figures |= uploads.large(prepared, options.rounds)
+    figures |= uploads.small(prepared, options.rounds)
+    figures |= uploads.resend(prepared, options.resend_mib)
+    after = prepared.memory_mib()
+    grown = [later - earlier for earlier, later in zip(before, after, strict=True)]
+    figures["memory_growth_mib"] = counted(max(grown), "MiB")
+    figures["memory_mib"] = counted(max(after), "MiB")
+    return figures
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--mib", type=int, default=256, help="size of the large file")
+    parser.add_argument("--small", type=int, default=1000, help="number of small files")
+    parser.add_argument("--rounds", type=int, default=9, help="rounds of each comparison")
+    parser.add_argument("--asked", type=int, default=500, help="requests timed to the first byte")
+    parser.add_argument("--resend-mib", type=int, default=1024, help="size of the edited file")
+    parser.add_argument("--folder", help="where the hub writes: the disk that is measured")
+    parser.add_argument("--quick", action="store_true", help="does it run? no figures to quote")
+    options = parser.parse_args()
+    if options.quick:
+        options.mib, options.small, options.rounds = 16, 50, 2
+        options.asked, options.resend_mib = 50, 32
+    return options
+
+
+if __name__ == "__main__":
+    main()

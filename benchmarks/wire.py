@@ -1,0 +1,66 @@
+"""The few requests of the Hugging Face protocol that set a scene or are timed without a client."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks.load import Connection
+
+_LFS = "application/vnd.git-lfs+json"
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A hub as one person's program sees it."""
+
+    address: str
+    token: str
+
+    def create(self, repository: str) -> None:
+        """Make a public MLModel."""
+        namespace, _, name = repository.partition("/")
+        self._post("/api/repos/create", {"name": name, "organization": namespace})
+
+    def put_large(self, repository: str, data: bytes | bytearray) -> float:
+        """Store bytes as git-lfs does; the seconds from the first byte to the acknowledgement."""
+        sha256 = hashlib.sha256(data).hexdigest()
+        asked = {
+            "operation": "upload",
+            "transfers": ["basic"],
+            "objects": [{"oid": sha256, "size": len(data)}],
+        }
+        told = self._post(f"/{repository}.git/info/lfs/objects/batch", asked, content_type=_LFS)
+        upload = told["objects"][0]["actions"]["upload"]
+        with Connection(self.address) as connection:
+            path = upload["href"].removeprefix(self.address)
+            headers = {"Content-Type": "application/octet-stream", **upload.get("header", {})}
+            return connection.ask("PUT", path, headers, data).last_byte_s
+
+    def commit(
+        self, repository: str, *, large: Mapping[str, bytes] = {}, small: Mapping[str, bytes] = {}
+    ) -> None:
+        """Put files: ``large`` ones that are stored, and ``small`` ones that come along."""
+        lines: list[tuple[str, dict[str, Any]]] = [("header", {"summary": "Add files"})]
+        for path, data in large.items():
+            oid = hashlib.sha256(data).hexdigest()
+            lines.append(
+                ("lfsFile", {"path": path, "algo": "sha256", "oid": oid, "size": len(data)})
+            )
+        for path, data in small.items():
+            content = base64.b64encode(data).decode()
+            lines.append(("file", {"path": path, "content": content, "encoding": "base64"}))
+        body = b"".join(
+            json.dumps({"key": key, "value": value}).encode() + b"\n" for key, value in lines
+        )
+        self._send(f"/api/models/{repository}/commit/main", body, "application/x-ndjson")
+
+    def _post(self, path: str, body: Any, content_type: str = "application/json") -> Any:
+        return json.loads(self._send(path, json.dumps(body).encode(), content_type))
+
+    def _send(self, path: str, body: bytes, content_type: str) -> bytes:
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": content_type}
+        with Connection(self.address) as connection:
+            return connection.ask("POST", path, headers, body).content
