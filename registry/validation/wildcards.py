@@ -12,6 +12,8 @@ from fnmatch import fnmatchcase
 
 def parts_of(pattern: str) -> list[str]:
     """The pattern's parts; one that matches in any folder begins with ``**``."""
+    # A slash behind a backslash is still one.
+    pattern = re.sub(r"\\(.)", lambda it: "/" if it[1] == "/" else it[0], pattern)
     anchored = "/" in pattern
     parts = pattern.removeprefix("/").split("/")
     parts = parts if anchored else ["**", *parts]
