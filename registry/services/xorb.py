@@ -42,7 +42,7 @@ def xorb_store(
         size_bytes: The length of the stream, if known.
 
     Returns:
-        Whether it was new.
+        Whether it is new from them here; whether somebody else has it, nobody is told.
 
     Raises:
         Unauthenticated, Forbidden, NotFound: see :func:`require_contributor`.
@@ -68,7 +68,7 @@ def xorb_store(
         # For the hub itself: a payload is nothing that anybody could commit.
         payload = blob_store(actor=None, stream=reader, size_bytes=size_bytes)
     with transaction.atomic():
-        _note(user, mlmodel, xorb_hash, reader, payload)
+        new = _note(user, mlmodel, xorb_hash, reader, payload)
         audit(
             actor=actor,
             action="xorb.store",
@@ -76,7 +76,7 @@ def xorb_store(
             namespace=mlmodel.namespace.name,
             detail={"new": payload is not None},
         )
-    return payload is not None
+    return new
 
 
 def require_contributor(actor: Actor, mlmodel: MLModel) -> User | None:
@@ -134,7 +134,7 @@ def _is_here(xorb_hash: str) -> bool:
 
 def _note(
     user: User | None, mlmodel: MLModel, xorb_hash: str, reader: XorbReader, payload: Blob | None
-) -> None:
+) -> bool:
     if payload is None:
         # Should it go between the look and this, the file's registration will say so.
         Xorb.objects.filter(hash=xorb_hash).update(used_at=timezone.now())
@@ -157,8 +157,10 @@ def _note(
             ],
             ignore_conflicts=True,
         )
-    if user is not None:
-        XorbUpload.objects.get_or_create(xorb_id=xorb_hash, user=user, mlmodel=mlmodel)
+    if user is None:
+        return payload is not None
+    _, new = XorbUpload.objects.get_or_create(xorb_id=xorb_hash, user=user, mlmodel=mlmodel)
+    return new
 
 
 def _batches(rows: QuerySet[Xorb]) -> Iterator[list[Xorb]]:

@@ -49,6 +49,17 @@ def test_the_same_xorb_from_another_is_proof_for_them_and_kept_once(
     assert content_of(bob, register(bob, theirs, _CHUNKS, [(digest, 0, 3)])) == b"".join(_CHUNKS)
 
 
+def test_nobody_is_told_that_somebody_else_has_a_xorb(
+    alice: User, bob: User, ours: MLModel
+) -> None:
+    data, name = packed(_CHUNKS[0]), spelled(root(_CHUNKS[:1]))
+
+    def sent(actor: User) -> bool:
+        return xorb_store(actor=actor, mlmodel=ours, xorb_hash=name, stream=io.BytesIO(data))
+
+    assert [sent(alice), sent(bob), sent(alice), sent(bob)] == [True, True, False, False]
+
+
 def test_a_xorb_packed_otherwise_replaces_a_payload_that_is_gone(
     alice: User, ours: MLModel
 ) -> None:
