@@ -43,7 +43,7 @@ def answer(request: HttpRequest, mlmodel: MLModel, uuid: UUID) -> HttpResponseBa
         access_handle(actor=request.user, request=asked, state=state, reason=reason)
 
     back = f"{address(mlmodel, 'settings')}#access"
-    return act(request, back, handle, done=f"{asked.user.username} was told.")
+    return act(request, back, handle, done=f"You answered {asked.user.username}.")
 
 
 @repository_page
