@@ -22,6 +22,7 @@ from registry.tables import (
     User,
     Webhook,
     WebhookDelivery,
+    WebhookWatch,
 )
 
 _REF_PREFIXES = {
@@ -85,13 +86,15 @@ def _notify(
     mlmodel: MLModel, scope: str, action: str, *, also: Namespace | None = None, **more: Any
 ) -> None:
     namespaces = [mlmodel.namespace] + ([also] if also is not None else [])
-    watched = Q(watches__mlmodel=mlmodel) | Q(watches__namespace__in=namespaces)
-    listening = Webhook.objects.filter(watched, is_enabled=True, user__is_active=True)
+    watches = WebhookWatch.objects.filter(Q(mlmodel=mlmodel) | Q(namespace__in=namespaces))
+    listening = Webhook.objects.filter(
+        pk__in=watches.values("webhook"), is_enabled=True, user__is_active=True
+    )
     is_private = mlmodel.visibility == Visibility.PRIVATE
     if is_private:
         listening = listening.filter(user__memberships__namespace=mlmodel.namespace)
     domain = scope.partition(".")[0]
-    webhooks = [hook for hook in listening.distinct() if domain in hook.domains]
+    webhooks = [hook for hook in listening if domain in hook.domains]
     if not webhooks:
         return
     event = {"event": {"action": action, "scope": scope}, "repo": _repository(mlmodel), **more}
