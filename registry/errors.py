@@ -102,6 +102,7 @@ CODES: dict[str, str] = {
     "build_not_found": "No such build",
     "record_not_found": "No such record",
     "token_not_found": "No such token",
+    "grant_not_found": "No such sign-in code",
     "user_not_found": "No such user",
     "page_not_found": "No such address",
     # what got in the way

@@ -87,6 +87,15 @@ class Scope(TextChoices):
     ADMIN = "admin"
 
 
+class GrantState(TextChoices):
+    """Where a program that waits for a person's consent stands, in OAuth's words (RFC 8628)."""
+
+    PENDING = "authorization_pending"
+    HURRIED = "slow_down"
+    REFUSED = "access_denied"
+    EXPIRED = "expired_token"
+
+
 class RefKind(TextChoices):
     """``refs/heads/<name>``, ``refs/tags/<name>`` and ``refs/pr/<number>``."""
 

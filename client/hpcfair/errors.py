@@ -227,6 +227,7 @@ CODES: dict[str, type[HubError]] = {
             "build_not_found",
             "record_not_found",
             "token_not_found",
+            "grant_not_found",
             "user_not_found",
             "page_not_found",
             "dataset_not_found",

@@ -18,6 +18,7 @@ from hub.hf import (
     lfsfiles,
     like,
     listing,
+    oauth,
     preupload,
     refs,
     repository,
@@ -128,6 +129,8 @@ api = [
 
 #: At the top: where files, git and large file storage have their addresses.
 top: list[URLPattern] = [
+    re_path(r"^oauth/device$", wire(post=oauth.device)),
+    re_path(r"^oauth/token$", wire(post=oauth.token)),
     re_path(rf"^datasets/{_LFS}/objects/batch$", _LFS_BATCH, _DATASET),
     re_path(rf"^{_LFS}/objects/batch$", _LFS_BATCH, _MODEL),
     re_path(rf"^(?:datasets/)?{_LFS}/locks", lfs.lfs_wire(get=lfs.no_locks, post=lfs.no_locks)),

@@ -13,7 +13,7 @@ from registry.errors import Forbidden, NotFound, Unauthenticated
 from registry.ids import NAME_RE, parse_uuid
 from registry.selectors.access import Actor, Row, may, memberships
 from registry.states import NamespaceKind, Role
-from registry.tables import Membership, Namespace, Token, User
+from registry.tables import DeviceGrant, Membership, Namespace, Token, User
 
 _SECRET_RE = re.compile(r"hpf_([0-9A-Za-z]{32})([0-9A-Za-z]{6})")
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -117,6 +117,28 @@ def members_of(actor: Actor, namespace: Namespace) -> QuerySet[Membership]:
 def tokens_of(user: User) -> QuerySet[Token]:
     """The tokens ``user`` issued and has not revoked, newest first."""
     return user.tokens.filter(revoked_at=None).select_related("namespace").order_by("-id")
+
+
+def device_grant_get(user_code: str) -> DeviceGrant:
+    """The undecided grant a person typed the code of, in any case, with or without its hyphen.
+
+    Raises:
+        NotFound: ``grant_not_found``.
+    """
+    letters = "".join(c for c in user_code.upper() if c.isascii() and c.isalpha())
+    grant = DeviceGrant.objects.filter(
+        user_code=f"{letters[:4]}-{letters[4:]}",
+        user=None,
+        is_refused=False,
+        expires_at__gt=timezone.now(),
+    ).first()
+    if grant is None:
+        raise NotFound(
+            "grant_not_found",
+            f"No program waits with the code {user_code[:20]!r}.",
+            "Compare it with what the program shows; begin again there if it took too long.",
+        )
+    return grant
 
 
 def user_get(name: str) -> User:

@@ -55,7 +55,7 @@ def organisation_create(*, actor: User, name: str, title: str = "") -> Namespace
         Invalid: ``invalid_name``.
         Conflict: ``namespace_taken``.
     """
-    _require_whole_account(actor)
+    require_whole_account(actor)
     check_namespace(name)
     check_text(title, field="title", most=200)
     with transaction.atomic():
@@ -122,7 +122,7 @@ def token_issue(
             ``permission_denied`` also where a token would outlive the token that issues it.
         Invalid: ``invalid_request`` for a bad name or an end that has passed.
     """
-    _require_whole_account(actor)
+    require_whole_account(actor)
     if namespace is not None:
         require(actor, role=Role.READ, namespace=namespace)
     check_text(name, field="name", most=100, least=1)
@@ -238,7 +238,7 @@ def _check_end(issuer: User, expires_at: datetime | None) -> None:
         )
 
 
-def _require_whole_account(actor: User) -> None:
+def require_whole_account(actor: User) -> None:
     """Account-wide acts need a session, or an admin token that is not limited to a namespace."""
     require_scope(actor, Scope.ADMIN)
     if actor.token is not None and actor.token.namespace_id is not None:

@@ -3,7 +3,7 @@
 Reads belong to ``registry.selectors``, writes to ``registry.services``; nothing else writes.
 """
 
-from registry.tables.account import Membership, Namespace, Token, User
+from registry.tables.account import DeviceGrant, Membership, Namespace, Token, User
 from registry.tables.audit import AuditEntry
 from registry.tables.blob import Blob
 from registry.tables.build import Build, BuildFile
@@ -28,6 +28,7 @@ __all__ = [
     "Build",
     "BuildFile",
     "Device",
+    "DeviceGrant",
     "Discussion",
     "DiscussionEvent",
     "File",

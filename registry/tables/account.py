@@ -74,3 +74,22 @@ class Token(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+
+
+class DeviceGrant(models.Model):
+    """A program somewhere asks to act for whoever types its code in a browser (RFC 8628).
+
+    The program proves itself by a long secret, of which only the SHA-256 is kept; people compare
+    and type ``user_code``. It is good for one token, and goes with it.
+    """
+
+    digest = sha256_column(unique=True)
+    user_code = models.CharField(max_length=9, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(db_index=True)
+    polled_at = models.DateTimeField(null=True, blank=True)
+    # Who said yes; else nobody yet, or somebody said no.
+    user = models.ForeignKey(
+        User, models.CASCADE, null=True, blank=True, related_name="device_grants"
+    )
+    is_refused = models.BooleanField(default=False)
