@@ -26,9 +26,9 @@ from tests.registry.test_access import full_floor
 
 #: What outlives a repository: people and their things, machines, bytes, and what tells of it.
 OUTLIVE = {
-    "User", "Namespace", "Membership", "Token", "DeviceGrant", "AuditEntry", "Blob", "Upload", "Target", "Device",
-    "OutboxEntry", "Webhook", "WebhookDelivery", "Xorb", "XorbUpload", "XorbRun", "XorbChunk",
-    "XetFile",
+    "User", "Namespace", "Membership", "Token", "DeviceGrant", "AuditEntry", "Blob", "Upload",
+    "Target", "Device", "OutboxEntry", "Webhook", "WebhookDelivery", "Xorb", "XorbUpload",
+    "XorbRun", "XorbChunk", "XetFile",
 }  # fmt: skip
 
 
