@@ -95,8 +95,12 @@ def entries_at(revision: Revision, paths: Sequence[str]) -> list[TreeEntry]:
 def changes_of(revision: Revision, entries: Iterable[TreeEntry]) -> dict[str, Revision]:
     """Path to the revision that put the file there, or last put one into the folder."""
     changed = {entry.path: entry.file.changed_in_id if entry.file else 0 for entry in entries}
-    if 0 in changed.values():
-        rows = revision.files.values_list("path", "changed_in_id")
+    folders = [path for path, number in changed.items() if number == 0]
+    if folders:
+        # Of a page of a long list, these lie close together.
+        first, end = min(folders), max(f"{folder}0" for folder in folders)
+        within = revision.files.filter(GreaterThan(_place(), first), LessThan(_place(), end))
+        rows = within.values_list("path", "changed_in_id")
         for path, number in rows.iterator(chunk_size=2000):
             for folder in _folders_above(path):
                 if folder in changed:

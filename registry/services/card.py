@@ -2,11 +2,16 @@
 
 from collections.abc import Mapping
 
+from django.db import transaction
+
 from registry.selectors.blob import blob_open
 from registry.selectors.contents import CONFIG_PATHS, config_of
+from registry.selectors.details import Details
+from registry.selectors.revision import revision_get
 from registry.services.snapshot import Entry
 from registry.tables import Label, MLModel, Tag
 from registry.validation.card import Card, check_size, parse
+from registry.validation.labels import Label as DrawnLabel
 from registry.validation.labels import labels_of
 from registry.validation.license import license_of
 
@@ -39,16 +44,27 @@ def describe(mlmodel: MLModel, card: Card, entries: Mapping[str, Entry]) -> None
     Tag.objects.bulk_create(
         [Tag(mlmodel=mlmodel, value=value) for value in card.tags], ignore_conflicts=True
     )
-    _label(mlmodel, card, entries)
-
-
-def _label(mlmodel: MLModel, card: Card, entries: Mapping[str, Entry]) -> None:
     configs = {path: entries[path].blob for path in CONFIG_PATHS if path in entries}
-    labels = labels_of(mlmodel.kind, card.values, entries, config_of(configs))
-    wanted = [(label.kind, label.value) for label in labels]
+    _label(mlmodel, labels_of(mlmodel.kind, card.values, entries, config_of(configs)))
+
+
+def label_unlabelled() -> int:
+    """Label what has no labels, as what was shared before there were any; how many now have."""
+    done = 0
+    for mlmodel in MLModel.objects.filter(labels=None).iterator():
+        details = Details(mlmodel, revision_get(mlmodel))
+        with transaction.atomic():
+            _label(mlmodel, details.labels)
+        done += bool(details.labels)
+    return done
+
+
+def _label(mlmodel: MLModel, drawn: list[DrawnLabel]) -> None:
+    wanted = [(label.kind, label.value) for label in drawn]
     if wanted == list(mlmodel.labels.order_by("pk").values_list("kind", "value")):
         return
     mlmodel.labels.all().delete()
     Label.objects.bulk_create(
-        [Label(mlmodel=mlmodel, kind=kind, value=value) for kind, value in wanted]
+        [Label(mlmodel=mlmodel, kind=kind, value=value) for kind, value in wanted],
+        ignore_conflicts=True,
     )

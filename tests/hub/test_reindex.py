@@ -29,6 +29,16 @@ def test_it_builds_the_index_anew(data_dir: Path, galaxy: MLModel) -> None:
     assert catalogue_search(None).total == 1
 
 
+def test_it_labels_what_was_shared_before_there_were_labels(
+    data_dir: Path, galaxy: MLModel, secret: MLModel
+) -> None:
+    drawn = list(galaxy.labels.order_by("pk").values_list("kind", "value"))
+    galaxy.labels.all().delete()
+    reindex()
+    assert list(galaxy.labels.order_by("pk").values_list("kind", "value")) == drawn
+    assert ("other", "astronomy") in drawn
+
+
 def test_it_lets_the_index_catch_up(data_dir: Path, galaxy: MLModel) -> None:
     assert reindex("--catch-up") == "The search index has caught up.\n"
     built = generations.current()

@@ -1,4 +1,4 @@
-"""``manage.py reindex``: the search index, made again from the tables."""
+"""``manage.py reindex``: the search index, made again from the tables, and labels that lack."""
 
 import argparse
 from typing import Any
@@ -7,13 +7,15 @@ from django.core.management.base import BaseCommand, CommandError
 
 from registry.errors import RegistryError
 from registry.search import index
+from registry.services.card import label_unlabelled
 
 
 class Command(BaseCommand):
     """Builds the index anew, or lets it catch up.
 
-    Never needed for correctness: a search replaces an index that is missing, damaged or out of
-    date. Run it after an upgrade so that no visitor waits for that.
+    The index never needs it: a search replaces one that is missing, damaged or out of date. Run
+    it after an upgrade so that no visitor waits for that, and so that what was shared before
+    there were labels is found in lists by them.
     """
 
     help = "Build the search index anew while searches go on in the old one."
@@ -31,6 +33,7 @@ class Command(BaseCommand):
                 index.catch_up(wait_s=index.FIRST_WAIT_S, budget_s=float("inf"))
                 self.stdout.write("The search index has caught up.")
                 return
+            label_unlabelled()
             count = index.rebuild(progress=self._progress)
         except RegistryError as error:
             raise CommandError(str(error)) from error
