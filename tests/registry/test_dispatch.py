@@ -16,6 +16,7 @@ import redis
 from django.db import transaction
 
 from hub import broker
+from registry.dispatch import DELIVER, ring_deliveries
 from registry.services.job import job_submit
 from registry.states import JobKind, JobState
 from registry.tables import Job
@@ -88,6 +89,14 @@ def test_a_bell_names_its_task_and_job_on_the_queue_of_its_workers(valkey: redis
         assert message["headers"]["expires"] is not None
         assert message["content-type"] == "application/json"
         assert str(job.uuid) in message["headers"]["kwargsrepr"]
+
+
+def test_a_bell_rings_for_webhooks_once_their_messages_are_committed(valkey: redis.Redis) -> None:
+    with transaction.atomic():
+        ring_deliveries()
+        assert heard(valkey, "hub") == []
+    (message,) = heard(valkey, "hub")
+    assert message["headers"]["task"] == DELIVER
 
 
 def test_no_bell_rings_for_work_that_was_never_committed(valkey: redis.Redis) -> None:
