@@ -153,11 +153,13 @@ def blob_used(*, actor: Actor, sha256s: Collection[str]) -> dict[str, Blob]:
     stale = sorted(sha256 for sha256, blob in usable.items() if blob.used_at < now - _RECENTLY)
     for start in range(0, len(stale), AT_ONCE):
         some = stale[start : start + AT_ONCE]
-        # Filtered again: of this and of a condemnation at the same time, one comes first.
-        Blob.objects.filter(pk__in=some, condemned_at=None).update(used_at=now)
-        lost = set(some) - set(
-            Blob.objects.filter(pk__in=some, condemned_at=None).values_list("pk", flat=True)
-        )
+        with transaction.atomic():
+            # Looked at again: of this and of a condemnation at the same time, one comes first.
+            rows = Blob.objects.select_for_update(no_key=True).order_by("pk")
+            still = rows.filter(pk__in=some, condemned_at=None)
+            held = set(still.values_list("pk", flat=True))
+            Blob.objects.filter(pk__in=held).update(used_at=now)
+        lost = set(some) - held
         usable = {sha256: blob for sha256, blob in usable.items() if sha256 not in lost}
     return usable
 

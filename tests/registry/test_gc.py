@@ -14,6 +14,7 @@ from django.utils import timezone
 from registry.errors import Invalid
 from registry.selectors.blob import blob_missing
 from registry.services import gc as collector
+from registry.services import line
 from registry.services.blob import blob_store, blob_used
 from registry.services.gc import Freed, gc
 from registry.services.parts import part_store, parts_begin
@@ -21,7 +22,9 @@ from registry.services.prune import news_prune
 from registry.services.revision import Add, commit, ref_create, ref_delete
 from registry.states import RefKind
 from registry.storage import blob_store as bytes_store
-from registry.tables import Blob, MLModel, OutboxEntry, Revision, User
+from registry.storage.base import Arrived
+from registry.storage.filesystem import FolderStore
+from registry.tables import Blob, MLModel, OutboxEntry, Ref, Revision, User
 from tests.factories import commit_files, make_mlmodel, store
 
 pytestmark = pytest.mark.django_db
@@ -92,6 +95,55 @@ def test_uploading_again_frees_of_condemnation(data_dir: Path, alice: User) -> N
     assert again.condemned_at is None
     assert is_stored(again.sha256)
     assert blob_missing(alice, [again.sha256]) == []
+
+
+@pytest.mark.parametrize("is_condemned", [True, False])
+def test_a_collection_between_an_uploads_two_steps_takes_nothing_from_it(
+    data_dir: Path, alice: User, monkeypatch: pytest.MonkeyPatch, *, is_condemned: bool
+) -> None:
+    data = b"taken while it came again"
+    if is_condemned:
+        condemn(store(data, alice))
+    here, kept = bytes_store(), []
+
+    def keep(arrived: Arrived) -> None:
+        FolderStore.keep(here, arrived)  # type: ignore[arg-type]
+        kept.append(arrived.sha256)
+        if len(kept) == 1:
+            # With the bytes in place and the row not yet held.
+            freed = collect(grace=NONE)
+            assert freed.blobs + freed.strays == 1
+            assert not is_stored(arrived.sha256)
+
+    monkeypatch.setattr(here, "keep", keep)
+    blob = store(data, alice)
+    assert len(kept) == 2
+    assert is_stored(blob.sha256)
+    assert blob_missing(alice, [blob.sha256]) == []
+
+
+def test_a_collection_just_before_a_commit_is_written_makes_it_ask_again(
+    data_dir: Path, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mlmodel = make_mlmodel("alice/net", actor=alice)
+    blob = store(b"committed at last", alice)
+    lock = line.lock
+
+    def late(head: Ref) -> int:
+        assert collect(grace=NONE).blobs == 1
+        return lock(head)
+
+    monkeypatch.setattr(line, "lock", late)
+    with pytest.raises(Invalid) as caught:
+        commit(
+            actor=alice,
+            mlmodel=mlmodel,
+            message="Late",
+            operations=[Add("a", blob.sha256)],
+            require_license=False,
+        )
+    assert caught.value.code == "blob_missing"
+    assert mlmodel.revisions.count() == 1
 
 
 def test_a_commit_of_condemned_bytes_asks_for_them_anew(data_dir: Path, alice: User) -> None:
