@@ -23,7 +23,9 @@ _BASELINE = (
 def main() -> None:
     """Measure, and say it."""
     options = _options()
-    facts = environment(*_PACKAGES, nginx=nginx_version(), arguments=vars(options))
+    # Where it ran is nobody's business.
+    arguments = {name: value for name, value in vars(options).items() if name != "folder"}
+    facts = environment(*_PACKAGES, nginx=nginx_version(), arguments=arguments)
     with (
         tempfile.TemporaryDirectory(prefix="hpcfair-bench-", dir=options.folder) as folder,
         scene(Path(folder), size_mib=options.mib, small=options.small) as prepared,
