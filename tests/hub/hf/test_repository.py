@@ -231,12 +231,20 @@ def test_a_moved_repository_is_read_and_written_by_its_old_name(
         api.auth_check("charlie/old")
 
 
-def test_files_of_a_moved_repository_come_by_its_old_name(
+def test_files_of_a_moved_repository_come_and_go_by_its_old_name(
     api_of: ApiOf, galaxy: MLModel, charlie: User, bob: User
 ) -> None:
     api_of(charlie).move_repo("lab/galaxy-cnn", "charlie/stars")
     assert api_of(bob).hf_hub_download("lab/galaxy-cnn", "model.onnx")
     assert api_of(bob).model_info("lab/galaxy-cnn").id == "charlie/stars"
+    for path in ("notes.txt", "weights.bin"):
+        api_of(charlie).upload_file(
+            path_or_fileobj=b"sent to the old name",
+            path_in_repo=path,
+            repo_id="lab/galaxy-cnn",
+        )
+    names = api_of(bob).list_repo_files("charlie/stars")
+    assert {"notes.txt", "weights.bin"} <= set(names)
 
 
 def test_moving_is_refused_where_it_cannot_be(
