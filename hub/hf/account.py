@@ -6,7 +6,8 @@ from django.http import HttpRequest, HttpResponse
 
 from hub.credentials import actor_of, signed_in
 from hub.hf.paging import page_answer
-from hub.hf.views import json_answer, time_text
+from hub.hf.shapes import moment
+from hub.hf.views import json_answer
 from registry.errors import NotFound
 from registry.selectors.access import may
 from registry.selectors.account import (
@@ -46,7 +47,7 @@ def whoami(request: HttpRequest) -> HttpResponse:
             "accessToken": {
                 "displayName": user.token.name,
                 "role": _TOKEN_ROLES[Scope(user.token.scope)],
-                "createdAt": time_text(user.token.created_at),
+                "createdAt": moment(user.token.created_at),
             },
         }
     return json_answer(described)
@@ -107,7 +108,7 @@ def repositories(request: HttpRequest, name: str = "") -> HttpResponse:
             "id": row.full_name,
             "type": row.kind,
             "visibility": row.visibility,
-            "updatedAt": time_text(row.updated_at),
+            "updatedAt": moment(row.updated_at),
             "storage": row.used_bytes,
             "storagePercent": 100 * row.used_bytes / used_bytes if used_bytes else 0,
         }

@@ -11,7 +11,8 @@ from django.http import HttpRequest, HttpResponse
 from hub.credentials import actor_of, signed_in
 from hub.hf.errors import BadRequest, refuse
 from hub.hf.paging import page_answer
-from hub.hf.views import json_answer, json_body, text_in, time_text
+from hub.hf.shapes import moment
+from hub.hf.views import json_answer, json_body, text_in
 from registry.errors import Conflict
 from registry.selectors.account import user_get
 from registry.selectors.gate import request_get, requests_of
@@ -72,7 +73,7 @@ def _described(asked: AccessRequest) -> dict[str, Any]:
             "fullname": asked.user.full_name or asked.user.username,
         },
         "status": asked.state,
-        "timestamp": time_text(asked.created_at),
+        "timestamp": moment(asked.created_at),
     }
     if asked.message:
         described["fields"] = {"message": asked.message}

@@ -7,7 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from hub.credentials import signed_in
 from hub.hf.errors import BadRequest
 from hub.hf.paging import page_answer
-from hub.hf.views import flag_in, json_answer, json_body, time_text
+from hub.hf.shapes import moment
+from hub.hf.views import flag_in, json_answer, json_body
 from registry.selectors.lfsfile import lfsfiles_of
 from registry.services.lfsfile import lfsfiles_erase, lfsfiles_remove
 from registry.tables import File, MLModel
@@ -48,5 +49,5 @@ def _described(file: File) -> dict[str, Any]:
         "filename": file.path,
         "size": file.blob.size_bytes,
         "ref": f"refs/heads/{branch}" if branch else None,
-        "pushedAt": time_text(file.revision.created_at),
+        "pushedAt": moment(file.revision.created_at),
     }

@@ -7,7 +7,8 @@ from django.http import HttpRequest, HttpResponse
 from hub.credentials import actor_of, signed_in
 from hub.hf.account import person_brief
 from hub.hf.paging import page_answer
-from hub.hf.views import json_answer, time_text
+from hub.hf.shapes import moment
+from hub.hf.views import json_answer
 from registry.selectors.account import user_get
 from registry.selectors.like import likers_of, likes_of
 from registry.services.like import like_add, like_remove
@@ -38,6 +39,6 @@ def likes(request: HttpRequest, name: str) -> HttpResponse:
 
 def _described(row: Like) -> dict[str, Any]:
     return {
-        "createdAt": time_text(row.created_at),
+        "createdAt": moment(row.created_at),
         "repo": {"name": row.mlmodel.full_name, "type": row.mlmodel.kind},
     }

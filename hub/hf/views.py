@@ -7,7 +7,6 @@ it would refuse, and bodies that must be streamed.
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from functools import wraps
 from typing import Any, TypeAlias
 
@@ -135,11 +134,6 @@ def text_in(data: Mapping[str, Any], key: str, default: str | None = None) -> st
 def flag_in(data: Mapping[str, Any], key: str) -> bool:
     """Whether ``data[key]`` is set: ``true``, ``1`` or ``True``, as a string or as itself."""
     return str(data.get(key, "")).lower() in {"true", "1"}
-
-
-def time_text(moment: datetime) -> str:
-    """``moment`` as clients parse it: UTC, ending in ``Z``; ``+00:00`` they refuse."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def absolute(path: str) -> str:

@@ -15,7 +15,7 @@ from hub.pages.asker import signed_in
 from hub.pages.errors import page
 from registry.errors import RegistryError
 from registry.selectors.access import may
-from registry.selectors.account import namespace_get, tokens_of
+from registry.selectors.account import members_of, namespace_get, tokens_of
 from registry.selectors.catalogue import catalogue_search
 from registry.selectors.dataset import datasets_matching
 from registry.selectors.gate import requests_by
@@ -92,9 +92,10 @@ def signup(request: HttpRequest) -> HttpResponseBase:
 def namespace(request: HttpRequest, namespace: str) -> HttpResponseBase:
     """What a person or an organisation shares."""
     found = namespace_get(request.user, namespace)
+    is_member = may(request.user, role=Role.READ, namespace=found)
     context = {
         "namespace": found,
-        "members": found.memberships.select_related("user"),
+        "members": members_of(request.user, found) if is_member else None,
         "found": catalogue_search(
             request.user,
             namespace=found.name,
@@ -103,7 +104,7 @@ def namespace(request: HttpRequest, namespace: str) -> HttpResponseBase:
         ),
         "datasets": datasets_matching(request.user, namespace=found).order_by("-id")[:_DATASETS],
         "usage": usage(found),
-        "is_member": may(request.user, role=Role.READ, namespace=found),
+        "is_member": is_member,
     }
     return render(request, "account/namespace.html", context)
 

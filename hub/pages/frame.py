@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from hub.pages.errors import page
 from registry.errors import Forbidden, NotFound, Unauthenticated
-from registry.selectors.access import fetchable_repositories, may
+from registry.selectors.access import may, may_fetch
 from registry.selectors.discussion import discussions_of
 from registry.selectors.gate import request_of
 from registry.selectors.graph import graph_of
@@ -80,18 +80,11 @@ def frame(
         "refs": refs_of(mlmodel),
         "graph": graph,
         "may_write": may(request.user, role=Role.WRITE, namespace=mlmodel.namespace),
-        "may_fetch": may_fetch(request, mlmodel),
+        "may_fetch": may_fetch(request.user, mlmodel),
         "is_liked": is_liked(request.user, mlmodel),
         "own_request": request_of(request.user, mlmodel) if mlmodel.gate != Gate.OPEN else None,
         "talks": discussions_of(mlmodel, state="open").count(),
     }
-
-
-def may_fetch(request: HttpRequest, mlmodel: MLModel) -> bool:
-    """Whether the files are open to the asker."""
-    if mlmodel.gate == Gate.OPEN:
-        return True
-    return fetchable_repositories(request.user).filter(pk=mlmodel.pk).exists()
 
 
 def _led_on(
