@@ -99,18 +99,16 @@ def commit(
         card = card_of(after)
         if license_of(card.values) == "" and require_license:
             raise license_missing(card.values)
-        try:
-            return append(actor, mlmodel, head, message, after, card)
-        except Conflict as conflict:
-            if conflict.code == "nothing_to_commit" and again_ok:
-                return head.revision
-            raise
+        return append(actor, mlmodel, head, message, after, card)
 
     try:
         return attempt()
     except (Conflict, NotFound) as refusal:
         head = branch_get(mlmodel, branch).revision
-        if again_ok and _made_before(actor, mlmodel, head, message, operations, parent_oid):
+        if again_ok and (
+            refusal.code == "nothing_to_commit"
+            or _made_before(actor, mlmodel, head, message, operations, parent_oid)
+        ):
             return head
         if refusal.code != "stale_parent" or parent_oid is not None:
             raise
