@@ -83,9 +83,8 @@ def commit(
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
         NotFound: ``revision_not_found`` for the branch, ``file_not_found``.
         Conflict: ``stale_parent``, ``nothing_to_commit`` or ``discussion_closed``.
-        Invalid: ``invalid_path``, ``duplicate_path``, ``case_collision``, ``blob_missing``,
-            ``size_mismatch``, ``invalid_card``, ``license_missing``, ``license_unknown``,
-            ``invalid_request``.
+        Invalid: ``invalid_request`` for the message; ``invalid_card``, ``license_missing``,
+            ``license_unknown``; see also :func:`registry.services.snapshot.apply`.
     """
     require_line(actor, mlmodel, branch)
     message = _check_message(message)
@@ -105,10 +104,9 @@ def commit(
         return attempt()
     except (Conflict, NotFound) as refusal:
         head = branch_get(mlmodel, branch).revision
-        if again_ok and (
-            refusal.code == "nothing_to_commit"
-            or _made_before(actor, mlmodel, head, message, operations, parent_oid)
-        ):
+        nothing = refusal.code == "nothing_to_commit"
+        asked = message, operations, parent_oid
+        if again_ok and (nothing or _made_before(actor, mlmodel, head, *asked)):
             return head
         if refusal.code != "stale_parent" or parent_oid is not None:
             raise
