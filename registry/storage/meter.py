@@ -2,11 +2,15 @@
 
 import hashlib
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 
 from registry.errors import Invalid, NotFound, TooLarge
 from registry.storage.base import Arrived, PartUpload, Readable
 from registry.storage.digest import git_hasher, git_oid_of, pieces
+
+#: Fewer bytes than this are hashed sooner than a thread is told to.
+_WORTH_A_THREAD = 2**18
 
 
 class Meter:
@@ -34,13 +38,21 @@ class Meter:
             Invalid: ``size_mismatch``.
             TooLarge: ``body_too_large``.
         """
-        for piece in pieces(self._stream):
-            self.length += len(piece)
-            self._check(self.length, whole=False)
-            self._sha256.update(piece)
-            if self._sha1 is not None:
-                self._sha1.update(piece)
-            yield piece
+        hashers = [self._sha256] if self._sha1 is None else [self._sha256, self._sha1]
+        # Hashing lets go of the interpreter: it goes on beside the caller, who writes meanwhile.
+        with ThreadPoolExecutor(len(hashers)) as beside:
+            for piece in pieces(self._stream):
+                self.length += len(piece)
+                self._check(self.length, whole=False)
+                if len(piece) < _WORTH_A_THREAD:
+                    for hasher in hashers:
+                        hasher.update(piece)
+                    yield piece
+                    continue
+                hashing = [beside.submit(hasher.update, piece) for hasher in hashers]
+                yield piece
+                for one in hashing:
+                    one.result()
         self._check(self.length, whole=True)
 
     def arrived(self, place: str, *, sha256: str | None, again: Callable[[], BinaryIO]) -> Arrived:

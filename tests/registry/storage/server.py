@@ -16,6 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from registry.storage.s3_bucket import S3Address, make_client
 
 _READY_WITHIN_S = 60.0
+_PARTS = ("master", "volume", "filer", "s3", "admin")
 
 
 def executable() -> str | None:
@@ -29,7 +30,8 @@ def running() -> Iterator[S3Address]:
     program = executable()
     assert program
     with tempfile.TemporaryDirectory(prefix="hpcfair-s3-") as folder, ExitStack() as stack:
-        address, command = _command(program, Path(folder))
+        ports = _free_ports(2 * len(_PARTS))
+        address, command = _command(program, Path(folder), ports)
         log = stack.enter_context((Path(folder) / "log").open("wb"))
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
         try:
@@ -38,10 +40,13 @@ def running() -> Iterator[S3Address]:
         finally:
             process.kill()
             process.wait()
+            # Wherever its folder is, it puts sockets here, named by its ports.
+            for port in ports:
+                for left in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):
+                    left.unlink(missing_ok=True)
 
 
-def _command(program: str, folder: Path) -> tuple[S3Address, list[str]]:
-    master, volume, filer, api, *others = _free_ports(8)
+def _command(program: str, folder: Path, ports: list[int]) -> tuple[S3Address, list[str]]:
     rights = ["Admin", "Read", "Write", "List", "Tagging"]
     credentials = [{"accessKey": "hub", "secretKey": "hub's secret"}]
     identities = [{"name": "hub", "credentials": credentials, "actions": rights}]
@@ -51,11 +56,14 @@ def _command(program: str, folder: Path) -> tuple[S3Address, list[str]]:
     command += ["-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-webdav=false", "-admin.ui=false"]
     command += ["-s3.iam=false", "-s3.port.iceberg=0", "-s3.port.lance=0"]
     command += ["-volume.max=10", "-master.volumeSizeLimitMB=256", "-master.telemetry=false"]
-    ports = {"master": master, "volume": volume, "filer": filer, "s3": api}
-    command += [f"-{part}.port={port}" for part, port in ports.items()]
-    command += [f"-{part}.port.grpc={port}" for part, port in zip(ports, others, strict=True)]
+    for part, port, other in zip(_PARTS, ports, ports[len(_PARTS) :], strict=False):
+        command += [f"-{part}.port={port}", f"-{part}.port.grpc={other}"]
     address = S3Address(
-        "blobs", "some/where", f"http://127.0.0.1:{api}", key="hub", secret="hub's secret"
+        "blobs",
+        "some/where",
+        f"http://127.0.0.1:{ports[_PARTS.index('s3')]}",
+        key="hub",
+        secret="hub's secret",
     )
     return address, command
 
