@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from django.test import RequestFactory
-from huggingface_hub import HfApi, hf_hub_download
+from huggingface_hub import HfApi, close_session, hf_hub_download
 
 from hub.files import serve_blob
 from registry.selectors.blob import blob_open, blob_path, blob_path_of
@@ -99,6 +99,8 @@ def test_the_client_of_the_hugging_face_hub_downloads_through_the_redirect(
         assert Path(path).read_bytes() == content
     api = HfApi(endpoint=live_server.url, token=token)
     assert {file.rfilename for file in api.model_info("alice/net").siblings or []} >= {"model.bin"}
+    # Its connections keep threads of the server, and these the database, busy.
+    close_session()
 
 
 def test_workers_get_a_local_file(data_dir: Path) -> None:
