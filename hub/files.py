@@ -11,12 +11,14 @@ for free; or what another protocol calls the same bytes. What sends the bytes, f
 
 import logging
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import PurePosixPath
 from typing import BinaryIO
 from urllib.parse import quote
 
 from django.conf import settings
-from django.db import OperationalError
+from django.db import DatabaseError
 from django.http import FileResponse, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
@@ -140,23 +142,40 @@ def serve_blob(
     return _with_headers(response, etag, path, cache_control)
 
 
-def starts_download(request: HttpRequest) -> bool:
-    """Whether the request fetches a file from its first byte: what counts as one download.
+def count_download(request: HttpRequest, response: HttpResponseBase, mlmodel: MLModel) -> None:
+    """Let ``response``, which answers with the main file of ``mlmodel``, count as a download.
 
-    A resumed or parallel transfer asks for later ranges too, and is still one.
+    The main file is a revision's largest, or what a build opens.
     """
-    if request.method != "GET":
-        return False
+    if response.status_code in {200, 206, 302} and starts_download(request):
+        _when_sent(response, partial(_count, mlmodel))
+
+
+def starts_download(request: HttpRequest) -> bool:
+    """Whether the request fetches a file from its first byte.
+
+    A resumed or parallel transfer asks for later ranges too, and is still one download.
+    """
     asked = request.headers.get("Range", "")
-    return not asked or asked.startswith("bytes=0-")
+    return request.method == "GET" and (not asked or asked.startswith("bytes=0-"))
 
 
-def count_download(mlmodel: MLModel) -> None:
-    """Count one fetch of a model's main file: a revision's largest, or what a build opens."""
+def _when_sent(response: HttpResponseBase, action: Callable[[], None]) -> None:
+    """Do ``action`` when all bytes are out: nobody waits for it."""
+    close = response.close
+
+    def closing() -> None:
+        action()
+        close()
+
+    response.close = closing  # type: ignore[method-assign]
+
+
+def _count(mlmodel: MLModel) -> None:
     try:
         mlmodel_downloaded(mlmodel=mlmodel)
-    except OperationalError:
-        # A database too busy to count is no reason to withhold the bytes.
+    except DatabaseError:
+        # The bytes are out; a database too busy to count is no reason to end the connection.
         logger.warning("a download of %s was not counted", mlmodel.pk, exc_info=True)
 
 

@@ -11,11 +11,11 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from hub.credentials import actor_of
-from hub.files import caching, count_download, serve_blob, starts_download
+from hub.files import caching, count_download, serve_blob
 from hub.hf.errors import answer
 from registry.errors import NotFound
 from registry.selectors.access import require_fetch
-from registry.selectors.revision import file_get, is_largest, revision_along
+from registry.selectors.revision import file_get, main_path, revision_along
 from registry.tables import File, MLModel
 
 
@@ -43,6 +43,6 @@ def _send(
     )
     response.headers["X-Linked-ETag"] = f'"{etag}"'
     response.headers["X-Linked-Size"] = str(file.blob.size_bytes)
-    if response.status_code in {200, 206, 302} and starts_download(request) and is_largest(file):
-        count_download(mlmodel)
+    if file.path == main_path(file.revision):
+        count_download(request, response, mlmodel)
     return response

@@ -1,6 +1,7 @@
 """Reads of revisions, their files and the names given to them."""
 
 import re
+from functools import lru_cache
 
 from django.db.models import QuerySet
 from django.db.models.expressions import RawSQL
@@ -94,19 +95,16 @@ def file_get(revision: Revision, path: str) -> File:
     return file
 
 
-def largest_file(revision: Revision) -> File | None:
-    """The file most of a revision's bytes are in; of equal ones, the first by path."""
-    return files_of(revision).order_by("-blob__size_bytes", "path").first()
+def main_path(revision: Revision) -> str | None:
+    """The path most of a revision's bytes are at, of equal ones the first; ``None`` if empty."""
+    # What a tree holds never changes, and every download asks.
+    return _main_path(revision.pk, revision.tree_oid)
 
 
-def is_largest(file: File) -> bool:
-    """Whether ``file`` is its revision's :func:`largest_file`, without sorting them all."""
-    others = File.objects.filter(revision=file.revision_id)
-    size = file.blob.size_bytes
-    return not (
-        others.filter(blob__size_bytes__gt=size).exists()
-        or others.filter(blob__size_bytes=size, path__lt=file.path).exists()
-    )
+@lru_cache(maxsize=4096)
+def _main_path(revision: int, tree_oid: str) -> str | None:  # noqa: ARG001 (part of the key)
+    files = File.objects.filter(revision=revision).order_by("-blob__size_bytes", "path")
+    return files.values_list("path", flat=True).first()
 
 
 def text_of(revision: Revision, path: str, *, most_bytes: int) -> str | None:

@@ -11,7 +11,7 @@ from registry.selectors.revision import (
     file_get,
     files_of,
     history,
-    largest_file,
+    main_path,
     readme_of,
     revision_get,
     text_of,
@@ -277,9 +277,7 @@ def test_texts_are_read_where_they_are_texts(net: MLModel, alice: User) -> None:
     assert text_of(made, "README.md", most_bytes=1) is None
     assert text_of(made, "gone", most_bytes=1) is None
     assert readme_of(made) == "# A model\n\nIt tells galaxies apart.\n"
-    largest = largest_file(made)
-    assert largest is not None
-    assert largest.path == "b.bin"
+    assert main_path(made) == "b.bin"
 
 
 def test_a_model_without_a_card_has_no_readme(alice: User) -> None:

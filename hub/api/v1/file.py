@@ -13,11 +13,11 @@ from rest_framework.request import Request
 from hub.api.schema import example
 from hub.api.v1.graph import RevisionQuery
 from hub.api.views import ApiView, plain_request, query_of
-from hub.files import count_download, file_response, starts_download
+from hub.files import count_download, file_response
 from registry.selectors.access import require_fetch
 from registry.selectors.build import build_file_get, build_get
 from registry.selectors.mlmodel import mlmodel_get
-from registry.selectors.revision import file_get, largest_file, revision_get
+from registry.selectors.revision import file_get, main_path, revision_get
 from registry.tables import BuildFile, File
 
 FILE_EXAMPLE = {
@@ -82,10 +82,8 @@ class FileView(ApiView):
         row = file_get(revision, path)
         plain = plain_request(request)
         response = file_response(plain, row, fixed=query["revision"] == revision.oid)
-        if response.status_code < 300 and starts_download(plain):
-            main = largest_file(revision)
-            if main is not None and main.path == row.path:
-                count_download(mlmodel)
+        if row.path == main_path(revision):
+            count_download(plain, response, mlmodel)
         return response
 
 
@@ -98,7 +96,6 @@ class BuildFileView(ApiView):
         row = build_file_get(build, path)
         plain = plain_request(request)
         response = file_response(plain, row, fixed=True)
-        is_main = row.path == build.entry_point
-        if is_main and response.status_code < 300 and starts_download(plain):
-            count_download(build.graph.revision.mlmodel)
+        if row.path == build.entry_point:
+            count_download(plain, response, build.graph.revision.mlmodel)
         return response
