@@ -55,7 +55,7 @@ bench: $(VENV)/.demo ## measure: make bench NAME=transfer_bytes [ARGS=--quick]; 
 check: $(VENV)/.dev ## format, lint, types, import law, migrations, schema, packages
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy registry workers client/hpcfair hub
+	$(BIN)/mypy registry workers client/hpcfair hub benchmarks
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run --settings hub.settings.testing
 	$(BIN)/python manage.py check --settings hub.settings.testing
