@@ -5,7 +5,7 @@
     <cache>/
       CACHEDIR.TAG                       tells backup programs to leave this folder out
       blobs/ab/abcd...                   bytes, named by their SHA-256; read-only
-      partial/<sha256>.<unique>.part     a download under way; renamed .rest when given up
+      partial/                           downloads under way; see partial.py
       trees/<id>/files/<path>            real files of one build or revision, under their names
       trees/<id>/verified.json           whose they are, and what each was when verified
       answers/<id>.json                  the hub's last answer to one question
@@ -19,20 +19,16 @@ finds the same bytes. Deleting the folder at any time costs only downloads.
 import contextlib
 import json
 import os
-import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hpcfair.digest import sha256_of_file
-from hpcfair.errors import Corrupt
+from hpcfair.partial import Partials
 from hpcfair.paths import checked_sha256
 from hpcfair.types import File
 
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of hpcfair: safe to delete.\n"
-#: A .part file untouched for this long has lost its writer.
-_ABANDONED_S = 120.0
 
 
 class Cache:
@@ -53,45 +49,21 @@ class Cache:
         except OSError:
             return False
 
-    def keep_blob(self, temporary: Path, sha256: str) -> Path:
-        """Move a finished download into place; verifies it first.
-
-        Raises:
-            Corrupt: its bytes have another digest; the file is gone then.
-        """
+    def keep_blob(self, verified: Path, sha256: str) -> Path:
+        """Move a finished download, whose digest was checked as it came, into place."""
         place = self.blob(sha256)
-        if sha256_of_file(temporary) != sha256:
-            temporary.unlink()
-            raise Corrupt(
-                f"The bytes received for {sha256} have another digest.",
-                "Try again; if it stays, the hub's copy is damaged.",
-            )
         place.parent.mkdir(parents=True, exist_ok=True)
-        temporary.chmod(0o444)
-        temporary.replace(place)
+        verified.chmod(0o444)
+        verified.replace(place)
         return place
 
     def drop_blob(self, sha256: str) -> None:
         self.blob(sha256).unlink(missing_ok=True)
 
-    def start_partial(self, sha256: str) -> Path:
-        """A file to download into, which nobody else writes: what somebody left, or a new one."""
-        folder = self._folder("partial")
-        mine = folder / f"{checked_sha256(sha256)}.{uuid.uuid4().hex}.part"
-        for left in folder.glob(f"{sha256}.*"):
-            # The rename decides between two who find the same rest.
-            with contextlib.suppress(OSError):
-                if left.suffix == ".rest" or _age_s(left) > _ABANDONED_S:
-                    left.rename(mine)
-                    mine.touch()
-                    return mine
-        mine.touch()
-        return mine
-
-    def leave_partial(self, part: Path) -> None:
-        """Give up a download so that the next one may go on with it."""
-        with contextlib.suppress(OSError):
-            part.rename(part.with_suffix(".rest"))
+    @property
+    def partials(self) -> Partials:
+        """Downloads under way."""
+        return Partials(self._folder("partial"))
 
     def answer(self, key: str) -> Any:
         """The answer kept for a question, or ``None``."""
@@ -137,10 +109,6 @@ def _read_json(path: Path) -> Any:
         return json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
         return None
-
-
-def _age_s(path: Path) -> float:
-    return time.time() - path.stat().st_mtime
 
 
 def link_or_copy(source: Path, place: Path, *, link: bool) -> None:

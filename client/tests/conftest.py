@@ -38,6 +38,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+class Unread(httpx.SyncByteStream):
+    """A body still to come."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._data
+
+
 class FakeHub(httpx.BaseTransport):
     """Answers what it was told to, keeps blobs, and remembers what it was asked.
 
@@ -69,6 +79,14 @@ class FakeHub(httpx.BaseTransport):
         return [r for r in self.asked if (r.method, r.url.path) == (method, path)]
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = self._answer(request)
+        if response.is_stream_consumed:
+            # As from a network: not read yet.
+            stream = Unread(response.content)
+            return httpx.Response(response.status_code, headers=response.headers, stream=stream)
+        return response
+
+    def _answer(self, request: httpx.Request) -> httpx.Response:
         request.read()
         self.asked.append(request)
         if self.faults:

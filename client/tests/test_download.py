@@ -90,27 +90,27 @@ def test_an_abandoned_download_is_taken_up_by_the_next_process(
 
 
 def test_a_download_somebody_is_writing_is_left_to_them(cache: Cache, file: File) -> None:
-    theirs = cache.start_partial(file.sha256)
+    theirs = cache.partials.start(file.sha256)
     theirs.write_bytes(DATA[:10])
 
-    ours = cache.start_partial(file.sha256)
+    ours = cache.partials.start(file.sha256)
 
     assert ours.read_bytes() == b""
     assert theirs.exists()
 
 
 def test_a_download_whose_writer_died_is_taken_up(cache: Cache, file: File) -> None:
-    theirs = cache.start_partial(file.sha256)
+    theirs = cache.partials.start(file.sha256)
     theirs.write_bytes(DATA[:10])
     os.utime(theirs, (time.time() - 1000,) * 2)
 
-    assert cache.start_partial(file.sha256).read_bytes() == DATA[:10]
+    assert cache.partials.start(file.sha256).read_bytes() == DATA[:10]
 
 
 def test_a_damaged_rest_is_thrown_away(hub: Any, http: Transport, cache: Cache, file: File) -> None:
-    rest = cache.start_partial(file.sha256)
+    rest = cache.partials.start(file.sha256)
     rest.write_bytes(b"\0" * 1000)
-    cache.leave_partial(rest)
+    cache.partials.leave(rest)
 
     folder = fetch_tree(http, cache, [file], what="lab/tiny")
 

@@ -1,0 +1,61 @@
+"""The body of an answer, read as fast as the connection gives it."""
+
+from collections.abc import Iterator
+
+import httpcore
+import httpx
+
+_BLOCK_BYTES = 2**20
+#: A connection we read past its protocol cannot be used again; a shorter rest is not worth a new
+#: one.
+_WORTH_BYTES = 4 * 2**20
+
+
+def blocks(response: httpx.Response) -> Iterator[bytes]:
+    """The bytes of a streamed answer, in blocks as large as they come.
+
+    The rest of a large plain body is taken from the connection itself, whose ``read`` gives more
+    at once and passes no parser. That is httpx's ``network_stream`` extension:
+    https://www.python-httpx.org/advanced/extensions/#network_stream
+
+    Raises:
+        httpx.RequestError: the connection was lost or went silent.
+    """
+    if response.headers.get("Content-Encoding", "identity") != "identity":
+        yield from response.iter_bytes()
+        return
+    # DANGER: letting go of this iterator closes the connection, so it must outlive our reading.
+    parsed = response.iter_raw()
+    first = next(parsed, b"")
+    yield first
+    stream = response.extensions.get("network_stream")
+    left = _length(response) - len(first)
+    if stream is None or left < _WORTH_BYTES:
+        yield from parsed
+    else:
+        # The parser hands out all it holds at once, so what follows is still in the connection.
+        yield from _rest(stream, left, response)
+    parsed.close()  # type: ignore[attr-defined]  # a generator
+
+
+def _length(response: httpx.Response) -> int:
+    """Bytes of the body; 0 unless it comes as they are, without a frame around them."""
+    framed = response.http_version != "HTTP/1.1" or "Transfer-Encoding" in response.headers
+    length = response.headers.get("Content-Length", "")
+    return 0 if framed or not length.isdigit() else int(length)
+
+
+def _rest(stream: httpcore.NetworkStream, left: int, response: httpx.Response) -> Iterator[bytes]:
+    timeout_s = response.request.extensions.get("timeout", {}).get("read")
+    while left:
+        try:
+            block = stream.read(min(left, _BLOCK_BYTES), timeout_s)
+        except httpcore.TimeoutException as error:
+            raise httpx.ReadTimeout(str(error), request=response.request) from error
+        except httpcore.NetworkError as error:
+            raise httpx.ReadError(str(error), request=response.request) from error
+        if not block:
+            message = f"the connection was closed with {left} bytes to come"
+            raise httpx.RemoteProtocolError(message, request=response.request)
+        left -= len(block)
+        yield block

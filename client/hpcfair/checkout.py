@@ -1,0 +1,95 @@
+"""Files of a revision in a folder of somebody's own, to be kept and changed.
+
+What the cache holds is copied from there. The rest comes from the hub straight into the folder's
+file system and is renamed into place: bytes are written once, and fill no cache nobody asked for.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from hpcfair.cache import Cache, link_or_copy
+from hpcfair.digest import sha256_of_file
+from hpcfair.partial import Partials
+from hpcfair.paths import safe_join
+from hpcfair.progress import Meter, transferring
+from hpcfair.transfer import receive
+from hpcfair.transport import Transport
+from hpcfair.tree import find_tree
+from hpcfair.types import File
+
+#: Where downloads into a folder wait until they are whole.
+STAGING = ".hpcfair-partial"
+
+
+def checkout(
+    http: Transport, cache: Cache, files: Sequence[File], folder: Path, *, what: str
+) -> None:
+    """Make ``folder`` hold ``files``; each is replaced in one step, others are left alone.
+
+    Args:
+        what: Whose files these are, for people.
+
+    Raises:
+        Corrupt: the hub's bytes differ from their digest.
+        UnsafePath: the hub named a file that would leave its folder; nothing is written.
+        HubUnreachable: bytes are missing and cannot be had; the next call goes on with the rest.
+    """
+    places = {safe_join(folder, file.path): file for file in files}
+    wanted = {place: file for place, file in places.items() if not _holds(place, file)}
+    if not wanted:
+        return
+    tree = find_tree(cache, files)
+    partials = Partials(folder / STAGING)
+    done: dict[str, Path] = {}
+    try:
+        with transferring(what, sum(file.size_bytes for file in wanted.values())) as meter:
+            for place, file in wanted.items():
+                near = done.get(file.sha256) or (tree and safe_join(tree, file.path))
+                part = near and _copied(near, partials, file, meter, hashed=True)
+                part = part or _from_blob(cache, partials, file, meter)
+                part = part or receive(http, partials, file, meter)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                part.replace(place)
+                done[file.sha256] = place
+    finally:
+        partials.tidy()
+
+
+def _holds(place: Path, file: File) -> bool:
+    """Whether the file is there already, with those bytes."""
+    return (
+        place.is_file()
+        and not place.is_symlink()
+        and place.stat().st_size == file.size_bytes
+        and sha256_of_file(place) == file.sha256
+    )
+
+
+def _from_blob(cache: Cache, partials: Partials, file: File, meter: Meter) -> Path | None:
+    if not cache.has(file):
+        return None
+    return _copied(cache.blob(file.sha256), partials, file, meter, hashed=False)
+
+
+def _copied(
+    source: Path, partials: Partials, file: File, meter: Meter, *, hashed: bool
+) -> Path | None:
+    """A copy among ``partials``; ``None`` if ``source`` is not, or no longer, what it should be.
+
+    Args:
+        hashed: Its digest is known to be right.
+    """
+    part = partials.start(file.sha256)
+    try:
+        link_or_copy(source, part, link=False)
+        right = hashed or sha256_of_file(part) == file.sha256
+    except FileNotFoundError:
+        right = False
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    if not right:
+        part.unlink(missing_ok=True)
+        return None
+    meter.advance(file.size_bytes)
+    return part
