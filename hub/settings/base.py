@@ -144,8 +144,12 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
-        name: {"level": env.text("HPCFAIR_LOG_LEVEL", "INFO")}
-        for name in ("hub", "registry", "workers")
+        # What was refused is told to who asked; a proxy logs requests.
+        "django.request": {"level": "ERROR"},
+        **{
+            name: {"level": env.text("HPCFAIR_LOG_LEVEL", "INFO")}
+            for name in ("hub", "registry", "workers")
+        },
     },
 }
 
