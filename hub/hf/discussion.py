@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.html import linebreaks
 
 from hub.credentials import actor_of, signed_in
+from hub.hf.address import whole_number
 from hub.hf.errors import BadRequest
 from hub.hf.shapes import moment
 from hub.hf.views import absolute, flag_in, json_answer, json_body, text_in, web_path
@@ -39,10 +40,7 @@ def listing(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
         state=_one_of(request, "status", ("all", "open", "closed")),  # type: ignore[arg-type]
         author=request.GET.get("author", ""),
     )
-    page = request.GET.get("p", "0")
-    if not (page.isascii() and page.isdigit() and int(page[:9]) <= _LAST_PAGE):
-        raise BadRequest("'p' must be the number of a page.")
-    start = int(page) * _PAGE_SIZE
+    start = whole_number(request, "p", 0, most=_LAST_PAGE) * _PAGE_SIZE
     return json_answer(
         {
             "discussions": [_shape(mlmodel, row) for row in rows[start : start + _PAGE_SIZE]],

@@ -9,8 +9,9 @@ import json
 import logging
 import uuid
 
-from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
+from django.core import exceptions
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
 
 from hub.statuses import status_of
@@ -51,9 +52,15 @@ def answer(request: HttpRequest, error: Exception) -> HttpResponse:
             return refuse(404, "There is nothing at this address.")
         case BadRequest():
             return refuse(400, str(error))
-        case RequestDataTooBig():
+        case exceptions.RequestDataTooBig():
             return refuse(413, "The body is larger than this address takes.")
-        case UnreadablePostError() | SuspiciousOperation():
+        case (
+            UnreadablePostError()
+            | exceptions.SuspiciousOperation()
+            # What Django makes of forms that are none.
+            | exceptions.BadRequest()
+            | MultiPartParserError()
+        ):
             return refuse(400, "The request is malformed, or its body was cut off.")
     logger.error("%s %s failed", request.method, request.path, exc_info=error)
     return refuse(500, "The hub failed; its log knows the request id.")

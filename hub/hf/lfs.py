@@ -91,7 +91,8 @@ def batch(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
     maker = str(token.uuid) if token else "", str(mlmodel.uuid)
     match text_in(data, "operation"):
         case "upload":
-            in_parts = "multipart" in (data.get("transfers") or [])
+            transfers = data.get("transfers")
+            in_parts = isinstance(transfers, list) and "multipart" in transfers
             ways = lfs_upload(actor=actor, mlmodel=mlmodel, objects=objects, in_parts=in_parts)
             answers = [_told(way, _upload_actions(way, *maker)) for way in ways]
             transfer = "multipart" if any(way.parts for way in ways) else "basic"

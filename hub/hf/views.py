@@ -49,9 +49,11 @@ def wire(**views: View) -> View:
     @csrf_exempt
     def view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         handler = by_method.get(request.method or "")
+        response: HttpResponseBase
         if handler is None:
-            response: HttpResponseBase = refuse(405, f"Use one of {allowed}.")
+            response = refuse(405, f"Use one of {allowed}.")
             response.headers["Allow"] = allowed
+            name_request(request, response)
             return response
         try:
             response = handler(request, *args, **kwargs)

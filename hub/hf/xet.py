@@ -103,7 +103,7 @@ def xorb(request: HttpRequest, user: User, mlmodel: MLModel, digest: str) -> Htt
         mlmodel=mlmodel,
         xorb_hash=digest,
         stream=request,
-        size_bytes=int(length) if length.isdecimal() else 0,
+        size_bytes=int(length) if length.isdecimal() and len(length) <= 18 else 0,
     )
     return json_answer({"was_inserted": new})
 

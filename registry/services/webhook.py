@@ -192,7 +192,7 @@ def _watches(actor: User, watched: Sequence[Mapping[str, Any]]) -> list[WebhookW
     found: dict[tuple[int | None, int | None], WebhookWatch] = {}
     for item in watched:
         kind, name = item.get("type"), item.get("name")
-        if not isinstance(name, str):
+        if not (isinstance(kind, str) and isinstance(name, str)):
             raise _invalid("watched", "takes a type and a name each")
         watch = WebhookWatch()
         if kind in _REPOSITORIES:
