@@ -9,16 +9,13 @@ from pathlib import Path
 
 from hpcfair.cache import Cache, link_or_copy
 from hpcfair.digest import sha256_of_file
-from hpcfair.partial import Partials
+from hpcfair.partial import STAGING, Partials
 from hpcfair.paths import safe_join
 from hpcfair.progress import Meter, transferring
 from hpcfair.transfer import receive
 from hpcfair.transport import Transport
 from hpcfair.tree import find_tree
 from hpcfair.types import File
-
-#: Where downloads into a folder wait until they are whole.
-STAGING = ".hpcfair-partial"
 
 
 def checkout(

@@ -202,7 +202,10 @@ class Client:
         return fork.reuse(self.http, self.cache, name, as_=as_, to=to, revision=revision)
 
     def pull(self, name: str, folder: Path | str, *, revision: str | None = None) -> Revision:
-        """Copy a revision's files into a folder."""
+        """Copy a revision's files into a folder, to be kept and changed.
+
+        What is there already stays; what broke off goes on where it stopped.
+        """
         return snapshot.pull(self.http, self.cache, name, Path(folder), revision)
 
     def tune(

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from hpcfair.paths import checked_sha256
 
+#: The folder of them inside a folder of somebody's own.
+STAGING = ".hpcfair-partial"
 #: A .part file untouched for this long has lost its writer.
 _ABANDONED_S = 120.0
 

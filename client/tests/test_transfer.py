@@ -15,10 +15,12 @@ from pathlib import Path
 import pytest
 
 from hpcfair.cache import Cache
-from hpcfair.checkout import STAGING, checkout
+from hpcfair.checkout import checkout
 from hpcfair.config import Config
 from hpcfair.download import fetch_tree
 from hpcfair.errors import Corrupt, HubUnreachable
+from hpcfair.exporters.files import export_path
+from hpcfair.partial import STAGING
 from hpcfair.retry import Retry
 from hpcfair.transport import Transport
 from hpcfair.types import File
@@ -137,6 +139,9 @@ def test_what_came_before_a_failure_is_not_asked_for_again(
     with pytest.raises(HubUnreachable):
         checkout(http, cache, [FILE], tmp_path / "here", what="lab/tiny")
     assert names(tmp_path / "here") == [STAGING]
+    (tmp_path / "here" / "README.md").write_text("mine")
+    assert list(export_path(tmp_path / "here", None, tmp_path)) == ["README.md"]
+    (tmp_path / "here" / "README.md").unlink()
     server.asked.clear()
 
     checkout(http, cache, [FILE], tmp_path / "here", what="lab/tiny")

@@ -90,9 +90,9 @@ def test_a_broken_download_goes_on_at_the_hubs_own_ranges(
     data = tiny_onnx()
     files = {file.path: file for file in as_alice.info(NAME).files}
     cache, digest = as_alice.cache, files["model.onnx"].sha256
-    rest = cache.start_partial(digest)
+    rest = cache.partials.start(digest)
     rest.write_bytes(data[:100])
-    cache.leave_partial(rest)
+    cache.partials.leave(rest)
     asked: list[Any] = []
     ask = as_alice.http.open
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from hpcfair.errors import NoModelFile
 from hpcfair.exporters.registry import Examples, Files
+from hpcfair.partial import STAGING
 from hpcfair.paths import safe_join
 
 #: Left behind by tools in every folder, and nobody's model.
-_IGNORED = frozenset({".git", "__pycache__", ".DS_Store", ".ipynb_checkpoints"})
+_IGNORED = frozenset({".git", "__pycache__", ".DS_Store", ".ipynb_checkpoints", STAGING})
 
 
 def export_path(model: Path, examples: Examples, scratch: Path) -> Files:  # noqa: ARG001
