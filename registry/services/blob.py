@@ -21,15 +21,16 @@ from registry import storage
 from registry.errors import Invalid
 from registry.selectors.access import Actor, require_scope
 from registry.selectors.blob import AT_ONCE, blobs_usable
-from registry.services.audit import audit
+from registry.services.audit import audit_many
 from registry.states import Scope
 from registry.storage import Arrived
 from registry.tables import Blob, Upload, User
 
 #: A blob used so recently need not be noted as used again.
 _RECENTLY = timedelta(hours=1)
-#: Small files that wait to be kept together.
-_TOGETHER = 100
+#: Small files that wait to be kept together, and their bytes, which a store may hold in memory.
+_TOGETHER = 200
+_TOGETHER_BYTES = 16 * 2**20
 
 
 def blob_store(
@@ -77,7 +78,8 @@ def blobs_store(*, actor: Actor) -> Iterator[Callable[[storage.Readable, int], s
     with ExitStack() as arrivals:
 
         def keep() -> None:
-            blobs_keep(actor, user, waiting)
+            if waiting:
+                blobs_keep(actor, user, waiting)
             waiting.clear()
             arrivals.close()
 
@@ -87,7 +89,8 @@ def blobs_store(*, actor: Actor) -> Iterator[Callable[[storage.Readable, int], s
             )
             waiting.append(arrivals.enter_context(arriving))
             sha256 = waiting[-1].sha256
-            if len(waiting) == _TOGETHER:
+            waiting_bytes = sum(one.size_bytes for one in waiting)
+            if len(waiting) >= _TOGETHER or waiting_bytes >= _TOGETHER_BYTES:
                 keep()
             return sha256
 
@@ -105,23 +108,19 @@ def blobs_keep(actor: Actor, user: User | None, arrivals: Sequence[Arrived]) -> 
     store = storage.blob_store()
     arrived = {one.sha256: one for one in arrivals}
     # Before the transaction: it waits for the disk, and nobody should wait for it.
-    for one in arrived.values():
-        store.keep(one)
+    store.keep(*arrived.values())
     with transaction.atomic():
         blobs = _rows(arrived)
         # Again, now that the rows are held: what was deleted in between is put in place anew.
-        for one in arrived.values():
-            store.keep(one)
+        store.keep(*arrived.values())
         if user is not None:
             uploads = [Upload(user=user, blob=blob) for blob in blobs.values()]
             Upload.objects.bulk_create(uploads, ignore_conflicts=True)
-        for blob in blobs.values():
-            audit(
-                actor=actor,
-                action="blob.store",
-                subject=blob.sha256,
-                detail={"size_bytes": blob.size_bytes},
-            )
+        audit_many(
+            actor=actor,
+            action="blob.store",
+            details={blob.sha256: {"size_bytes": blob.size_bytes} for blob in blobs.values()},
+        )
     return blobs
 
 

@@ -2,18 +2,19 @@
 
 Bytes come in two steps, so that nothing can collect them in between::
 
-    with store.receive(stream, size_bytes=n) as arrived:   # durable, measured, invisible
-        store.keep(arrived)                                # in place, under their digest
+    with store.receive(stream, size_bytes=n) as arrived:   # measured, invisible
+        store.keep(arrived)                                # durable, in place under their digest
 
-What is not kept is gone when the block ends, or, if the process dies, a leftover that garbage
-collection finds. A large file may come in as parts instead, out of order and by several requests:
+Several blobs that arrived are kept together for little more than the price of one. What is not
+kept is gone when the block ends, or, if the process dies, a leftover that garbage collection
+finds. A large file may come in as parts instead, out of order and by several requests:
 :meth:`BlobStore.parts_begin`, :meth:`BlobStore.part_put`, :meth:`BlobStore.parts_join`.
 """
 
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -21,19 +22,21 @@ from typing import BinaryIO, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Bytes that have come in whole and durably, and that nobody can see yet.
+    """Bytes that have come in whole, and that nobody can see yet.
 
     Attributes:
         sha256: Their SHA-256, computed from what came.
         size_bytes: Their length.
         git_oid: Git's id of them as a blob object.
         place: Where they wait; means something to their store alone.
+        held: Themselves, where they are few and wait in memory.
     """
 
     sha256: str
     size_bytes: int
     git_oid: str
     place: str
+    held: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ class BlobStore(Protocol):
 
     A blob is there whole or not at all, and what :meth:`keep` returned from survives a crash of
     the process and of the machine. All methods may be called from several threads and processes
-    at once, on the same digest too. No method holds a file in memory.
+    at once, on the same digest too. Of a file, no more than some MiB are held in memory.
     """
 
     def receive(
@@ -117,11 +120,16 @@ class BlobStore(Protocol):
             Unavailable: ``storage_full``; nothing is left.
         """
 
-    def keep(self, arrived: Arrived) -> None:
-        """See to it that these bytes are in place under their digest, durably.
+    def keep(self, *arrivals: Arrived) -> None:
+        """See to it that these bytes are in place under their digests, durably.
 
-        May be called again within the same block, and is then cheap unless the bytes were
-        deleted in between. Bytes of another length under that digest are replaced.
+        Some hundreds at most; their waiting for the disk or the server is one. May be called
+        again within the same block, and is then cheap unless bytes were deleted in between.
+        Bytes of another length under a digest are replaced. After a failure, when some may be in
+        place, the block must end.
+
+        Raises:
+            Unavailable: ``storage_full``.
         """
 
     def parts_begin(self, size_bytes: int) -> PartUpload:

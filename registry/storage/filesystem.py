@@ -6,26 +6,31 @@
     <root>/incoming/<random>        bytes on their way; never read by anybody else
     <root>/incoming/<random>.parts  a large file, its parts being written at their places
 
-A blob is written to ``incoming``, flushed to the disk, linked to its place, and the folders on
-the way are flushed as well; only then does :meth:`FolderStore.keep` return. ``incoming`` lies in
-the same file system, so that this is atomic, and apart from the blobs, so that no listing ever
-meets half a file.
+A blob is written to ``incoming``. :meth:`FolderStore.keep` flushes it to the disk, links it to its
+place, and flushes the folders on the way; those of several blobs side by side, since a file system
+with a journal answers many such requests by one write. ``incoming`` lies in the same file system,
+so that this is atomic, and apart from the blobs, so that no listing ever meets half a file.
 """
 
-import errno
-import os
 import secrets
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from registry.errors import Unavailable
 from registry.ids import SHA256_RE
 from registry.storage.base import Arrived, Leftover, PartUpload, Readable, StoredEntry
+from registry.storage.beside import side_by_side
 from registry.storage.digest import place
+from registry.storage.durable import (
+    Folders,
+    flush,
+    full_disk_is_our_error,
+    link,
+    same_file,
+    write_new,
+)
 from registry.storage.meter import Meter, check_all_parts, no_blob
 from registry.storage.partfile import PartFile
 
@@ -46,7 +51,8 @@ class FolderStore:
         self._part_bytes = part_bytes
         self._incoming = root / "incoming"
         self._incoming.mkdir(parents=True, exist_ok=True)
-        _flush_folder(root.parent)
+        flush(root.parent)
+        self._folders = Folders()
 
     @contextmanager
     def receive(
@@ -62,27 +68,28 @@ class FolderStore:
         arriving = self._incoming / secrets.token_hex(16)
         try:
             with full_disk_is_our_error():
-                _write(arriving, meter)
+                write_new(arriving, meter.pieces())
             yield meter.arrived(arriving.name, sha256=sha256, again=lambda: arriving.open("rb"))
         finally:
             arriving.unlink(missing_ok=True)
 
-    def keep(self, arrived: Arrived) -> None:
+    def keep(self, *arrivals: Arrived) -> None:
         """See :meth:`registry.storage.base.BlobStore.keep`.
 
         What lies there already is replaced, which mends a damaged file.
         """
-        final = self.path(arrived.sha256)
-        waiting = self._incoming / arrived.place
+        moves = [(self._incoming / one.place, self.path(one.sha256)) for one in arrivals]
         with full_disk_is_our_error():
-            final.parent.mkdir(parents=True, exist_ok=True)
-            if _same_file(final, waiting):
-                return
-            _link(waiting, final)
-            # Also where the folders were there: another process may have made them a moment ago
-            # and not have flushed yet, and our caller is about to promise that this is durable.
-            for folder in (final.parent, final.parent.parent, self.root):
-                _flush_folder(folder)
+            absent = [(waiting, final) for waiting, final in moves if not same_file(final, waiting)]
+            # All of them before any is named: what a name replaces may be somebody's blob.
+            side_by_side(flush, [waiting for waiting, _ in absent])
+            fresh: set[Path] = set()
+            for waiting, final in absent:
+                fresh |= self._folders.make(final.parent)
+                link(waiting, final)
+            gained = {final.parent for _, final in absent}
+            side_by_side(flush, gained | {folder.parent for folder in fresh})
+            self._folders.note(fresh)
 
     def parts_begin(self, size_bytes: int) -> PartUpload:
         """See :meth:`registry.storage.base.BlobStore.parts_begin`."""
@@ -192,67 +199,3 @@ class FolderStore:
 
     def _parts(self, upload: PartUpload) -> PartFile:
         return PartFile(self._incoming, upload)
-
-
-@contextmanager
-def full_disk_is_our_error() -> Iterator[None]:
-    """Turn what a full disk raises into ``Unavailable`` ``storage_full``."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            raise Unavailable(
-                "storage_full",
-                "The hub has no room left for these bytes.",
-                "Tell the hub's operator, and try again later.",
-            ) from error
-        raise
-
-
-def _write(path: Path, meter: Meter) -> None:
-    """Write what ``meter`` reads to the new file ``path``, durably."""
-    # 0o444: nothing that is handed the path may change a blob.
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
-    with os.fdopen(descriptor, "wb") as file:
-        for piece in meter.pieces():
-            file.write(piece)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _link(source: Path, target: Path) -> None:
-    """Give the file ``source`` the second name ``target``, atomically, in place of what is there.
-
-    A second name, not a new one: should the bytes be collected before their row says that they
-    are wanted, they can be put in place again.
-    """
-    stand_in = source.with_name(secrets.token_hex(16))
-    try:
-        try:
-            stand_in.hardlink_to(source)
-        except OSError as error:
-            if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV}:
-                raise
-            # Some file systems have no second names.
-            shutil.copyfile(source, stand_in)
-            stand_in.chmod(0o444)
-            with stand_in.open("rb") as file:
-                os.fsync(file.fileno())
-        stand_in.replace(target)
-    finally:
-        stand_in.unlink(missing_ok=True)
-
-
-def _same_file(path: Path, other: Path) -> bool:
-    try:
-        return path.samefile(other)
-    except FileNotFoundError:
-        return False
-
-
-def _flush_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

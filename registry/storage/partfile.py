@@ -53,7 +53,7 @@ class PartFile:
         return digest.hexdigest()
 
     def seal(self, whole: Path) -> None:
-        """Move the file to ``whole``, durably and for reading only.
+        """Move the file to ``whole``, for reading only.
 
         DANGER: its inode becomes a stored blob, so no request that is still sending a part may
         write to it any more. Writers hold the lock for each write and look at the mode first.
@@ -69,7 +69,6 @@ class PartFile:
             fcntl.flock(file, fcntl.LOCK_EX)
             os.fchmod(file.fileno(), 0o444)
             fcntl.flock(file, fcntl.LOCK_UN)
-            os.fsync(file.fileno())
 
     def _open(self) -> int:
         try:

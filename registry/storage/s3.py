@@ -5,35 +5,33 @@
     <prefix>ab/cd/abcd...      one object per blob, named by its SHA-256
     <prefix>incoming/<random>  bytes on their way, objects or multipart uploads
 
-Bytes stream through the hub, which measures them, into ``incoming``; the server itself copies
-them to their place. Parts of large files may go to the server directly: then the whole is read
-back and measured before anything names it. Needs nothing of S3 that its many imitations lack.
+Bytes stream through the hub, which measures them. A small file waits in memory and is then put in
+its place; a larger one waits in ``incoming``, and the server itself copies it. Parts of large files
+may go to the server directly: then the whole is read back and measured before anything names it.
+Needs nothing of S3 that its many imitations lack.
 """
 
 import io
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
-import urllib3
-from botocore.exceptions import ClientError
-
-from registry.errors import Invalid
 from registry.ids import SHA256_RE
 from registry.storage.base import Arrived, Leftover, PartUpload, Readable, StoredEntry
+from registry.storage.beside import side_by_side
 from registry.storage.cache import LocalCopies
 from registry.storage.digest import PIECE_BYTES
-from registry.storage.meter import Meter, check_all_parts, check_part, no_blob, no_upload
+from registry.storage.meter import Meter, check_all_parts, check_part, no_blob
 from registry.storage.s3_bucket import Bucket, S3Address
 from registry.storage.s3_streams import (
-    Exactly,
     ObjectReader,
     ObjectWriter,
-    code_of,
+    gone_at_the_end,
     outage_is_our_error,
-    unavailable,
+    send_part,
 )
 
 _MIB = 2**20
@@ -42,7 +40,6 @@ _MIB = 2**20
 _MOST_PARTS = 10_000
 _LEAST_PART = 5 * _MIB
 _MOST_COPIED = 5 * 2**30
-_ABSENT = {"404", "NoSuchKey", "NotFound"}
 
 
 class S3Store:
@@ -51,7 +48,8 @@ class S3Store:
     Args:
         copies: Keeps the local files that workers ask for.
         part_bytes: The length of a part of a large file.
-        held_bytes: How much of a stream is held before it is sent.
+        held_bytes: How much of a stream is held before it is sent; what has no more never is,
+            before it is kept.
         copied_bytes: The most the server is asked to copy by one request.
     """
 
@@ -86,29 +84,38 @@ class S3Store:
         writer = ObjectWriter(
             self._bucket.client, target, max(self._held_bytes, -(-most // _MOST_PARTS))
         )
-        with self._gone_at_the_end(target):
-            try:
-                for piece in meter.pieces():
-                    with outage_is_our_error():
-                        writer.write(piece)
+        try:
+            for piece in meter.pieces():
                 with outage_is_our_error():
-                    writer.finish()
-            except BaseException:
-                writer.abort()
-                raise
+                    writer.write(piece)
+        except BaseException:
+            writer.abort()
+            raise
+        held = writer.held()
+        if held is not None:
+            arrived = meter.arrived("", sha256=sha256, again=lambda: io.BytesIO(held))
+            yield replace(arrived, held=held)
+            return
+        with gone_at_the_end(self._bucket.client, target):
+            with outage_is_our_error():
+                writer.finish()
             yield meter.arrived(
-                target["Key"],
-                sha256=sha256,
-                again=lambda: self._open(target, meter.length),
+                target["Key"], sha256=sha256, again=lambda: self._open(target, meter.length)
             )
 
-    def keep(self, arrived: Arrived) -> None:
+    def keep(self, *arrivals: Arrived) -> None:
         """See :meth:`registry.storage.base.BlobStore.keep`."""
+        side_by_side(self._keep, arrivals)
+
+    def _keep(self, arrived: Arrived) -> None:
         if self.size(arrived.sha256) == arrived.size_bytes:
             return
         target = self._bucket.blob(arrived.sha256)
         with outage_is_our_error():
-            self._bucket.copy(arrived.place, target, arrived.size_bytes, self._copied_bytes)
+            if arrived.held is not None:
+                self._bucket.client.put_object(**target, Body=arrived.held)
+            else:
+                self._bucket.copy(arrived.place, target, arrived.size_bytes, self._copied_bytes)
 
     def parts_begin(self, size_bytes: int) -> PartUpload:
         """See :meth:`registry.storage.base.BlobStore.parts_begin`."""
@@ -121,22 +128,11 @@ class S3Store:
     def part_put(self, upload: PartUpload, number: int, stream: Readable) -> str:
         """See :meth:`registry.storage.base.BlobStore.part_put`."""
         check_part(upload, number)
-        length = upload.length_of(number)
         # By the address anybody could use: the client would want to read the part twice, to sign
         # it, and the whole is measured in the end anyway.
+        url = self.part_url(upload, number, expires_s=3600)
         with outage_is_our_error():
-            answer = urllib3.request(
-                "PUT",
-                self.part_url(upload, number, expires_s=3600),
-                body=cast("Any", Exactly(stream, length)),
-                headers={"Content-Length": str(length)},
-                retries=False,
-            )
-        if answer.status == 404:
-            raise no_upload()
-        if answer.status != 200:
-            raise unavailable(f"status {answer.status} for a part")
-        return answer.headers["ETag"].strip('"')
+            return send_part(url, stream, upload.length_of(number))
 
     def part_url(self, upload: PartUpload, number: int, *, expires_s: int) -> str:
         """See :meth:`registry.storage.base.BlobStore.part_url`."""
@@ -150,17 +146,11 @@ class S3Store:
     ) -> Iterator[Arrived]:
         """See :meth:`registry.storage.base.BlobStore.parts_join`."""
         check_all_parts(upload, set(etags))
-        named = [{"PartNumber": n, "ETag": f'"{etag}"'} for n, etag in sorted(etags.items())]
         target = self._bucket.upload(upload.key)
         whole = {"Bucket": target["Bucket"], "Key": target["Key"]}
         with outage_is_our_error():
-            try:
-                self._bucket.client.complete_multipart_upload(
-                    **target, MultipartUpload={"Parts": named}
-                )
-            except ClientError as error:
-                raise _refusal(error, code_of(error)) from error
-        with self._gone_at_the_end(whole):
+            self._bucket.join(target, etags)
+        with gone_at_the_end(self._bucket.client, whole):
             with outage_is_our_error():
                 length = self._bucket.client.head_object(**whole)["ContentLength"]
             with self._open(whole, length) as stream:
@@ -174,11 +164,7 @@ class S3Store:
     def parts_abort(self, upload: PartUpload) -> None:
         """See :meth:`registry.storage.base.BlobStore.parts_abort`."""
         with outage_is_our_error():
-            try:
-                self._bucket.client.abort_multipart_upload(**self._bucket.upload(upload.key))
-            except ClientError as error:
-                if code_of(error) not in _ABSENT | {"NoSuchUpload"}:
-                    raise
+            self._bucket.forget(upload.key)
 
     def open(self, sha256: str) -> BinaryIO:
         """See :meth:`registry.storage.base.BlobStore.open`."""
@@ -207,12 +193,7 @@ class S3Store:
         """See :meth:`registry.storage.base.BlobStore.size`."""
         target = self._bucket.blob(sha256)
         with outage_is_our_error():
-            try:
-                return int(self._bucket.client.head_object(**target)["ContentLength"])
-            except ClientError as error:
-                if code_of(error) not in _ABSENT:
-                    raise
-                return None
+            return self._bucket.size(target)
 
     def exists(self, sha256: str) -> bool:
         """See :meth:`registry.storage.base.BlobStore.exists`."""
@@ -258,14 +239,6 @@ class S3Store:
         reader = ObjectReader(self._bucket.client, target, size_bytes)
         return cast("BinaryIO", io.BufferedReader(reader, PIECE_BYTES))
 
-    @contextmanager
-    def _gone_at_the_end(self, target: dict[str, str]) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            with outage_is_our_error():
-                self._bucket.client.delete_object(**target)
-
 
 def store_at(
     url: str, copies: Path, copies_bytes: int, *, part_bytes: int, **where: str
@@ -274,16 +247,3 @@ def store_at(
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
     address = S3Address(bucket, prefix, **where)
     return S3Store(address, LocalCopies(copies, copies_bytes), part_bytes=part_bytes)
-
-
-def _refusal(error: Exception, code: str) -> Exception:
-    """What a failed join means to whoever asked for it."""
-    if code in {"NoSuchUpload", "404"}:
-        return no_upload()
-    if code in {"InvalidPart", "InvalidPartOrder", "EntityTooSmall"}:
-        return Invalid(
-            "invalid_request",
-            f"The parts do not make a whole: {code}.",
-            "Send every part, then name each with the ETag it was answered with.",
-        )
-    return error

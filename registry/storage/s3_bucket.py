@@ -1,16 +1,20 @@
 """A corner of a bucket behind an S3 API: what its objects are called, and how they are reached."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import boto3
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
+from registry.errors import Invalid
 from registry.storage.digest import place
 from registry.storage.meter import no_upload
+from registry.storage.s3_streams import code_of
 
+_ABSENT = {"404", "NoSuchKey", "NotFound"}
 _KEY = re.compile(r"[0-9a-f]{32}/.+")
 
 
@@ -101,9 +105,52 @@ class Bucket:
             self.client.abort_multipart_upload(**upload)
             raise
 
+    def size(self, target: dict[str, str]) -> int | None:
+        """The length of an object in bytes; ``None`` where there is none."""
+        try:
+            return int(self.client.head_object(**target)["ContentLength"])
+        except ClientError as error:
+            if code_of(error) not in _ABSENT:
+                raise
+            return None
+
+    def join(self, target: dict[str, Any], etags: Mapping[int, str]) -> None:
+        """Make an object of the parts of a multipart upload.
+
+        Raises:
+            NotFound: ``upload_not_found``.
+            Invalid: ``invalid_request`` where a part is missing.
+        """
+        named = [{"PartNumber": n, "ETag": f'"{etag}"'} for n, etag in sorted(etags.items())]
+        try:
+            self.client.complete_multipart_upload(**target, MultipartUpload={"Parts": named})
+        except ClientError as error:
+            raise _refusal(error, code_of(error)) from error
+
+    def forget(self, key: str) -> None:
+        """Abort the multipart upload ``key``, if there is one."""
+        try:
+            self.client.abort_multipart_upload(**self.upload(key))
+        except ClientError as error:
+            if code_of(error) not in _ABSENT | {"NoSuchUpload"}:
+                raise
+
     def _pages(self, operation: str, what: str, **asked: Any) -> Iterator[dict[str, Any]]:
         for page in self.client.get_paginator(operation).paginate(Bucket=self._name, **asked):
             yield from page.get(what, ())
+
+
+def _refusal(error: Exception, code: str) -> Exception:
+    """What a failed join means to whoever asked for it."""
+    if code in {"NoSuchUpload", "404"}:
+        return no_upload()
+    if code in {"InvalidPart", "InvalidPartOrder", "EntityTooSmall"}:
+        return Invalid(
+            "invalid_request",
+            f"The parts do not make a whole: {code}.",
+            "Send every part, then name each with the ETag it was answered with.",
+        )
+    return error
 
 
 def make_client(address: S3Address, *, attempts: int = 4) -> Any:

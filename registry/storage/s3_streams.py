@@ -3,14 +3,15 @@
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
+import urllib3
 from botocore.exceptions import BotoCoreError, ClientError
 from urllib3.exceptions import HTTPError
 
 from registry.errors import Unavailable
 from registry.storage.base import Readable
-from registry.storage.meter import wrong_size
+from registry.storage.meter import no_upload, wrong_size
 
 
 @contextmanager
@@ -34,6 +35,16 @@ def unavailable(what: str) -> Unavailable:
 def code_of(error: ClientError) -> str:
     """The code of an S3 error; HEAD answers have no body, so theirs is the status."""
     return str(error.response.get("Error", {}).get("Code", ""))
+
+
+@contextmanager
+def gone_at_the_end(client: Any, target: dict[str, str]) -> Iterator[None]:
+    """Delete the object when the block ends."""
+    try:
+        yield
+    finally:
+        with outage_is_our_error():
+            client.delete_object(**target)
 
 
 class ObjectReader(io.RawIOBase):
@@ -90,7 +101,8 @@ class ObjectReader(io.RawIOBase):
 class ObjectWriter:
     """Writes an object of unknown length, holding ``part_bytes`` of it at a time.
 
-    Nothing can be seen of it before :meth:`finish`; :meth:`abort` forgets it.
+    Nothing can be seen of it before :meth:`finish`; :meth:`abort` forgets it. Until more than
+    that was written there is nothing at all but what is :meth:`held`.
     """
 
     def __init__(self, client: Any, target: dict[str, str], part_bytes: int) -> None:
@@ -105,15 +117,20 @@ class ObjectWriter:
             self._send(bytes(self._held[: self._part_bytes]))
             del self._held[: self._part_bytes]
 
+    def held(self) -> bytes | None:
+        """All that was written, if nothing of it was sent."""
+        return None if self._upload_id else bytes(self._held)
+
     def finish(self) -> None:
-        """Make the object whole and durable."""
-        if not self._upload_id:
-            self._client.put_object(**self._target, Body=bytes(self._held))
-            return
-        self._send(bytes(self._held))
-        self._client.complete_multipart_upload(
-            **self._target, UploadId=self._upload_id, MultipartUpload={"Parts": self._parts}
-        )
+        """Make the object of what was sent and what is held; whole and durable, or aborted."""
+        try:
+            self._send(bytes(self._held))
+            self._client.complete_multipart_upload(
+                **self._target, UploadId=self._upload_id, MultipartUpload={"Parts": self._parts}
+            )
+        except BaseException:
+            self.abort()
+            raise
         self._upload_id = ""
 
     def abort(self) -> None:
@@ -142,3 +159,25 @@ class Exactly:
         if self._came > self._length or (not piece and self._came < self._length):
             raise wrong_size(self._came, self._length)
         return piece
+
+
+def send_part(url: str, stream: Readable, length: int) -> str:
+    """PUT ``stream`` to a presigned address of a part; the part's ETag, without quotes.
+
+    Raises:
+        NotFound: ``upload_not_found``.
+        Invalid: ``size_mismatch``.
+        Unavailable: ``storage_unavailable``.
+    """
+    answer = urllib3.request(
+        "PUT",
+        url,
+        body=cast("Any", Exactly(stream, length)),
+        headers={"Content-Length": str(length)},
+        retries=False,
+    )
+    if answer.status == 404:
+        raise no_upload()
+    if answer.status != 200:
+        raise unavailable(f"status {answer.status} for a part")
+    return answer.headers["ETag"].strip('"')

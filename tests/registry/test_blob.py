@@ -9,10 +9,13 @@ from django.contrib.auth.models import AnonymousUser
 from registry.errors import Forbidden, Invalid, NotFound, TooLarge, Unauthenticated
 from registry.selectors.account import user_of_token
 from registry.selectors.blob import blob_get, blob_missing, blob_open, blob_path, blob_path_of
-from registry.services.blob import blob_adopt, blob_store
+from registry.services import blob as services
+from registry.services.blob import blob_adopt, blob_store, blobs_store
 from registry.states import Scope
+from registry.storage import Arrived
+from registry.storage import blob_store as bytes_store
 from registry.storage.git import blob_oid
-from registry.tables import Blob, Upload, User
+from registry.tables import AuditEntry, Blob, Upload, User
 from tests.factories import make_token, store
 
 DATA = b"bytes " * 1000
@@ -65,6 +68,45 @@ def test_a_body_beyond_the_limit_is_refused(
     assert caught.value.code == "body_too_large"
     settings.MAX_BLOB_BYTES = len(DATA)
     blob_store(actor=alice, stream=io.BytesIO(DATA), size_bytes=told)
+
+
+def test_many_small_files_are_kept_some_at_a_time_and_noted_each(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "_TOGETHER", 4)
+    monkeypatch.setattr(services, "_TOGETHER_BYTES", 1000)
+    kept: list[int] = []
+    here, keep = bytes_store(), bytes_store().keep
+
+    def count(*arrivals: Arrived) -> None:
+        kept.append(len(arrivals))
+        keep(*arrivals)
+
+    monkeypatch.setattr(here, "keep", count)
+    some = [bytes([number]) * length for number, length in enumerate([1] * 5 + [600] * 2 + [1] * 2)]
+    with blobs_store(actor=alice) as take:
+        digests = [take(io.BytesIO(data), len(data)) for data in [*some, some[-1]]]
+    # Each is looked at twice, before and after its row is held; the last two are the same.
+    assert kept == [4, 4, 3, 3, 2, 2]
+    assert digests[:-1] == [hashlib.sha256(data).hexdigest() for data in some]
+    assert set(Upload.objects.values_list("user", "blob")) == {(alice.pk, one) for one in digests}
+    noted = AuditEntry.objects.filter(action="blob.store", actor=alice)
+    sizes = {entry.subject: entry.detail["size_bytes"] for entry in noted}
+    assert sizes == {sha256: len(data) for sha256, data in zip(digests, some, strict=False)}
+
+
+def test_a_wrong_one_of_many_small_files_takes_those_that_wait_with_it(
+    data_dir: Path, alice: User
+) -> None:
+    def send() -> None:
+        with blobs_store(actor=alice) as take:
+            for length in (4, 5):
+                take(io.BytesIO(b"four"), length)
+
+    with pytest.raises(Invalid):
+        send()
+    assert not Blob.objects.exists()
+    assert not [path for path in data_dir.rglob("*") if path.is_file()]
 
 
 def test_a_visitor_or_a_reading_token_uploads_nothing(alice: User) -> None:

@@ -4,13 +4,16 @@ import hashlib
 import io
 import secrets
 import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from registry.errors import Invalid, NotFound, TooLarge
-from registry.storage.base import Arrived, BlobStore, PartUpload
+from registry.storage.base import Arrived, BlobStore, PartUpload, Readable
 from registry.storage.digest import sha256_of
 from registry.storage.git import blob_oid
 
@@ -23,6 +26,11 @@ def put(store: BlobStore, data: bytes, **announced: Any) -> Arrived:
     with store.receive(io.BytesIO(data), **announced) as arrived:
         store.keep(arrived)
     return arrived
+
+
+def put_all(store: BlobStore, streams: Sequence[Readable]) -> None:
+    with ExitStack() as stack:
+        store.keep(*[stack.enter_context(store.receive(stream)) for stream in streams])
 
 
 def content(store: BlobStore, sha256: str) -> bytes:
@@ -99,7 +107,10 @@ class StoreContract:
             stream.seek(60_000)
             assert stream.read(1) == b""
 
-    def test_what_arrived_is_invisible_until_it_is_kept(self, store: BlobStore) -> None:
+    def test_what_arrived_is_invisible_until_kept_and_else_gone(self, store: BlobStore) -> None:
+        with store.receive(io.BytesIO(DATA)):
+            pass
+        assert is_empty(store)
         with store.receive(io.BytesIO(DATA)) as arrived:
             assert not store.exists(SHA256)
             assert not list(store.entries())
@@ -109,11 +120,6 @@ class StoreContract:
             assert store.exists(SHA256)
         assert content(store, SHA256) == DATA
 
-    def test_what_is_not_kept_is_gone(self, store: BlobStore) -> None:
-        with store.receive(io.BytesIO(DATA)):
-            pass
-        assert is_empty(store)
-
     def test_what_was_deleted_since_it_was_kept_can_be_kept_again(self, store: BlobStore) -> None:
         with store.receive(io.BytesIO(DATA)) as arrived:
             store.keep(arrived)
@@ -121,6 +127,20 @@ class StoreContract:
             store.keep(arrived)
             store.keep(arrived)
         assert content(store, SHA256) == DATA
+
+    def test_many_are_kept_together_the_same_twice_too(self, store: BlobStore) -> None:
+        some = [secrets.token_bytes(length) for length in (0, 1, self.large, *range(40), 39)]
+        some.append(some[-1])
+        with ExitStack() as stack:
+            arrivals = [stack.enter_context(store.receive(io.BytesIO(data))) for data in some]
+            assert not list(store.entries())
+            store.keep(*arrivals)
+            store.delete(arrivals[5].sha256)
+            store.keep(*arrivals)
+        store.keep()
+        assert [content(store, one.sha256) for one in arrivals] == some
+        assert {entry.sha256 for entry in store.entries()} == {one.sha256 for one in arrivals}
+        assert not list(store.leftovers())
 
     def test_the_same_bytes_twice_are_kept_once(self, store: BlobStore) -> None:
         put(store, DATA)
@@ -161,9 +181,10 @@ class StoreContract:
         assert is_empty(store)
 
     def test_a_stream_that_breaks_leaves_nothing_behind(self, store: BlobStore) -> None:
-        with pytest.raises(ConnectionResetError), store.receive(Broken()):
-            pass
-        assert is_empty(store)
+        for streams in ([Broken()], [io.BytesIO(DATA), io.BytesIO(b"other"), Broken()]):
+            with pytest.raises(ConnectionResetError):
+                put_all(store, streams)
+            assert is_empty(store)
 
     def test_what_is_not_there_is_not_found_and_forgetting_it_is_no_error(
         self, store: BlobStore
@@ -208,7 +229,7 @@ class StoreContract:
     def test_parts_in_any_order_make_the_whole(self, store: BlobStore) -> None:
         data = secrets.token_bytes(self.large)
         sha256 = hashlib.sha256(data).hexdigest()
-        upload = PartUpload(**_plain(store.parts_begin(len(data))))
+        upload = PartUpload(**asdict(store.parts_begin(len(data))))
         assert upload.count > 1
         store.part_put(upload, 1, io.BytesIO(bytes(upload.part_bytes)))
         etags = etags_of(store, upload, data)
@@ -277,7 +298,3 @@ class StoreContract:
         store.discard(leftover)
         store.discard(leftover)
         assert is_empty(store)
-
-
-def _plain(upload: PartUpload) -> dict[str, Any]:
-    return {"key": upload.key, "size_bytes": upload.size_bytes, "part_bytes": upload.part_bytes}

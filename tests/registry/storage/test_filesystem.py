@@ -3,12 +3,14 @@
 import errno
 import hashlib
 import io
+import itertools
 import os
 import secrets
 import stat
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,15 @@ from hypothesis import strategies as st
 from registry.errors import NotFound, Unavailable
 from registry.storage.digest import place
 from registry.storage.filesystem import FolderStore
-from tests.registry.storage.contract import DATA, SHA256, StoreContract, content, etags_of, put
+from tests.registry.storage.contract import (
+    DATA,
+    SHA256,
+    StoreContract,
+    content,
+    etags_of,
+    put,
+    put_all,
+)
 
 
 @pytest.fixture
@@ -158,25 +168,115 @@ def test_a_file_system_that_is_truly_full_is_reported(tmp_path: Path) -> None:
     assert done.stdout == "storage_full\n", done.stderr
 
 
-def test_bytes_are_durable_before_anything_names_them(
-    store: FolderStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    events: list[str] = []
+@pytest.fixture
+def events(store: FolderStore, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is flushed, folders by their place, and when a blob is given its name."""
+    seen: list[str] = []
     real_fsync, real_replace = os.fsync, Path.replace
 
     def fsync(descriptor: int) -> None:
-        events.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        path = Path(f"/proc/self/fd/{descriptor}").readlink()
+        is_folder = stat.S_ISDIR(os.fstat(descriptor).st_mode)
         real_fsync(descriptor)
+        seen.append(str(path.relative_to(store.root)) if is_folder else "file")
 
     def replace(self: Path, target: Path) -> Path:
-        events.append("name")
+        seen.append("name")
         return real_replace(self, target)
 
     monkeypatch.setattr(os, "fsync", fsync)
     monkeypatch.setattr(Path, "replace", replace)
+    return seen
+
+
+def alike(count: int, folder: str) -> list[bytes]:
+    """Different bytes that lie in the same folder."""
+    some = (str(number).encode() for number in itertools.count())
+    fitting = (
+        data for data in some if place(hashlib.sha256(data).hexdigest()).match(f"{folder}/*")
+    )
+    return list(itertools.islice(fitting, count))
+
+
+def test_bytes_are_durable_before_anything_names_them(
+    store: FolderStore, events: list[str]
+) -> None:
+    folder = str(place(SHA256).parent)
     with store.receive(io.BytesIO(DATA)) as arrived:
-        assert events == ["file"]
+        assert not events
         store.keep(arrived)
-        assert events == ["file", "name", "folder", "folder", "folder"]
+        assert events[:2] == ["file", "name"]
+        assert sorted(events[2:]) == sorted([".", folder[:2], folder])
+        events.clear()
         store.keep(arrived)
-    assert events == ["file", "name", "folder", "folder", "folder"]
+    assert not events
+
+
+def test_of_many_files_each_is_durable_before_any_is_named_and_each_folder_once(
+    store: FolderStore, events: list[str]
+) -> None:
+    some = [*alike(3, "ab/?c"), *alike(2, "cd/ef")]
+    with ExitStack() as stack:
+        arrivals = [stack.enter_context(store.receive(io.BytesIO(data))) for data in some]
+        store.keep(*arrivals)
+    folders = {str(place(one.sha256).parent) for one in arrivals}
+    assert events[:10] == 5 * ["file"] + 5 * ["name"]
+    assert sorted(events[10:]) == sorted({".", "ab", "cd"} | folders)
+
+
+def test_a_folder_is_flushed_again_only_for_what_is_new_in_it(
+    store: FolderStore, events: list[str]
+) -> None:
+    first, second = alike(2, "ab/cd")
+    put(store, first)
+    events.clear()
+    put(store, second)
+    assert events == ["file", "name", "ab/cd"]
+    events.clear()
+    put(store, *alike(1, "ab/ce"))
+    assert sorted(events[2:]) == ["ab", "ab/ce"]
+
+
+def test_folders_that_somebody_else_made_are_not_taken_for_durable(
+    store: FolderStore, events: list[str]
+) -> None:
+    (store.root / "ab/cd").mkdir(parents=True)
+    put(store, *alike(1, "ab/cd"))
+    assert sorted(events[2:]) == [".", "ab", "ab/cd"]
+
+
+def test_folders_that_could_not_be_flushed_are_not_taken_for_durable(
+    store: FolderStore, events: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = alike(2, "ab/cd")
+    fsync = os.fsync
+
+    def broken(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EIO, "Input/output error")
+        fsync(descriptor)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", broken)
+        with pytest.raises(OSError, match="Input/output"):
+            put(store, first)
+    events.clear()
+    put(store, second)
+    assert sorted(events[2:]) == [".", "ab", "ab/cd"]
+
+
+def test_a_disk_that_fails_among_many_files_names_none_of_them(
+    store: FolderStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync, left = os.fsync, itertools.count()
+
+    def full(descriptor: int) -> None:
+        if next(left) == 7:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(Unavailable) as caught:
+        put_all(store, [io.BytesIO(secrets.token_bytes(99)) for _ in range(20)])
+    assert caught.value.code == "storage_full"
+    assert not files_in(store)

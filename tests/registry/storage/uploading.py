@@ -6,7 +6,7 @@ import random
 from datetime import timedelta
 
 from registry.errors import RegistryError
-from registry.services.blob import blob_store
+from registry.services.blob import blob_store, blobs_store
 from registry.services.gc import gc
 from registry.services.parts import part_store, parts_begin, parts_join
 from registry.services.revision import Add, Delete, commit
@@ -45,6 +45,8 @@ def _commit(log: int, chance: random.Random, mlmodel: MLModel, message: str) -> 
         operations.append(Delete(f"other/{chance.randrange(6)}.txt"))
     elif chance.random() < 0.5:
         operations.append(Add(f"other/{chance.randrange(6)}.txt", _upload(chance)))
+    if chance.random() < 0.3:
+        operations += _upload_together(chance)
     _note(log, f"try {message}")
     revision = commit(
         actor=None,
@@ -72,6 +74,13 @@ def _upload(chance: random.Random) -> str:
         etags[number] = part_store(upload=upload, number=number, stream=piece)
     sha256 = sha256_of(io.BytesIO(data))
     return parts_join(actor=None, upload=upload, etags=etags, sha256=sha256).sha256
+
+
+def _upload_together(chance: random.Random) -> list[Add]:
+    some = [chance.randbytes(chance.choice((10, 3_000))) for _ in range(chance.randrange(2, 20))]
+    with blobs_store(actor=None) as take:
+        digests = [take(io.BytesIO(data), len(data)) for data in some]
+    return [Add(f"many/{number}.txt", sha256) for number, sha256 in enumerate(digests)]
 
 
 def _note(log: int, line: str) -> None:
