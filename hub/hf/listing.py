@@ -16,6 +16,8 @@ _PAGE = 1000
 #: Where files have to be opened for each.
 _COSTLY_PAGE = 100
 _COSTLY = {"config", "safetensors", "transformersInfo", "siblings", "mainSize"}
+#: Each is a subquery of its own.
+_MOST_FILTERS = 20
 #: No trend is counted here: likes stand for it.
 _ORDERS = {
     "createdAt": "created_at",
@@ -73,11 +75,14 @@ def _wanted(request: HttpRequest, kind: RepositoryKind) -> Listing:
     order = given.get("sort", "lastModified")
     if order not in _ORDERS:
         raise BadRequest(f"Lists are sorted by one of {', '.join(_ORDERS)}.")
+    words, labels = given.getlist("search"), given.getlist("filter")
+    if max(len(words), len(labels)) > _MOST_FILTERS:
+        raise BadRequest(f"Give at most {_MOST_FILTERS} of 'search' and of 'filter'.")
     return Listing(
         kind=kind,
-        words=given.getlist("search"),
+        words=words,
         author=given.get("author", ""),
-        labels=given.getlist("filter"),
+        labels=labels,
         task=given.get("pipeline_tag", ""),
         gated=flag_in(given, "gated") if "gated" in given else None,
         order=_ORDERS[order],

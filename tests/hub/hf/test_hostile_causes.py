@@ -52,3 +52,11 @@ def test_a_refused_method_names_the_request(db: None) -> None:
     answer = Client().put("/api/whoami-v2", headers={"X-Request-Id": "r-1"})
     assert answer.status_code == 405
     assert answer.headers["X-Request-Id"] == "r-1"
+
+
+@pytest.mark.parametrize("name", ["filter", "search"])
+def test_a_list_is_narrowed_by_a_few_things_only(db: None, name: str) -> None:
+    few, many = "&".join([f"{name}=a"] * 20), "&".join([f"{name}=a"] * 21)
+    assert Client().get(f"/api/models?{few}").status_code == 200
+    assert Client().get(f"/api/models?{many}").status_code == 400
+    assert Client().get(f"/api/models?{'&'.join([f'{name}=a'] * 990)}").status_code == 400
