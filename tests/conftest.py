@@ -3,11 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from registry.services.account import organisation_create
 from registry.tables import MLModel, Namespace, User
 from tests.factories import make_mlmodel, make_user, readme, tiny_onnx
+
+# How long an example takes says more about what else the machine does than about the hub.
+hypothesis.settings.register_profile("hub", deadline=None)
+hypothesis.settings.load_profile("hub")
 
 
 @pytest.fixture
