@@ -123,8 +123,8 @@ HEADERS: dict[str, list[str]] = {
     ],
     "Accept": ["text/plain", "\xff", "*/*;q=x"],
     "Content-Encoding": ["gzip", "br"],
-    # What is no number, no server lets through.
-    "Content-Length": ["-1", "99999999"],
+    # No server lets through what is no number; the test client has no more than it says.
+    "Content-Length": ["0", "1"],
     "Git-Protocol": ["version=2", "version=2:" + "x" * 500, "version=\xff"],
     "X-Request-Id": ["a" * 500, "\xe9", "a\tb"],
     "Host": ["evil.example"],
