@@ -45,9 +45,13 @@ test-sqlite: $(VENV)/.dev
 	$(PYTEST) tests client/tests $(ARGS)
 
 # What touches the database, once more; the rest cannot tell the difference.
+ON_POSTGRES := tests/registry tests/hub tests/workers/jobs tests/contract tests/clients \
+	--ignore tests/registry/validation --ignore tests/registry/xet \
+	--ignore tests/registry/storage/test_s3.py --ignore tests/hub/test_nginx.py -m 'not browser'
+
 test-postgres: $(VENV)/.dev
 	@echo "==> the suite on PostgreSQL"
-	HPCFAIR_TEST_DATABASE=postgres $(PYTEST) tests/registry tests/hub tests/workers/jobs tests/contract tests/clients $(ARGS)
+	HPCFAIR_TEST_DATABASE=postgres $(PYTEST) $(ON_POSTGRES) $(ARGS)
 
 bench: $(VENV)/.demo ## measure: make bench NAME=transfer_bytes [ARGS=--quick]; see benchmarks/README.md
 	$(BIN)/python -m benchmarks.$(NAME) $(ARGS)
