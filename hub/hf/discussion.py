@@ -40,7 +40,10 @@ def listing(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
         state=_one_of(request, "status", ("all", "open", "closed")),  # type: ignore[arg-type]
         author=request.GET.get("author", ""),
     )
-    start = whole_number(request, "p", 0, most=_LAST_PAGE) * _PAGE_SIZE
+    page = whole_number(request, "p", 0, most=_LAST_PAGE + 1)
+    if page > _LAST_PAGE:
+        raise BadRequest(f"'p' goes to {_LAST_PAGE}.")
+    start = page * _PAGE_SIZE
     return json_answer(
         {
             "discussions": [_shape(mlmodel, row) for row in rows[start : start + _PAGE_SIZE]],
