@@ -2,8 +2,8 @@
 
 A file is put together at once, stored whole under its SHA-256 and kept (ADR 0011), so that a
 commit may name it and every download is that of an ordinary file. This can take minutes for tens
-of gigabytes, and the client waits in silence meanwhile. hf_xet reads the answer to a shard without a
-time limit (xet-core ``remote_client.rs``, ``shard_upload_http_client``), but proxies between cut
+of gigabytes, and the client waits in silence meanwhile. hf_xet reads the answer to a shard without
+a time limit (xet-core ``remote_client.rs``, ``shard_upload_http_client``), but proxies between cut
 silence off; it then sends the same shard again, up to five times. That does no harm and is not in
 vain: the first request runs to its end though nobody listens, one for the same file waits for it,
 finds the file and answers.
