@@ -46,8 +46,10 @@ test-sqlite: $(VENV)/.dev
 
 # What touches the database, once more; the rest cannot tell the difference.
 ON_POSTGRES := tests/registry tests/hub tests/workers/jobs tests/contract tests/clients \
-	--ignore tests/registry/validation --ignore tests/registry/xet \
-	--ignore tests/registry/storage/test_s3.py --ignore tests/hub/test_nginx.py -m 'not browser'
+	-m 'not browser' $(addprefix --ignore=tests/, registry/validation registry/xet \
+	registry/storage/test_s3.py registry/test_catalogue_brute_force.py \
+	hub/test_nginx.py hub/test_files_s3.py hub/hf/test_lfs_s3.py hub/hf/test_xet_dedup.py \
+	workers/jobs/test_tune.py contract/test_round_trip.py)
 
 test-postgres: $(VENV)/.dev
 	@echo "==> the suite on PostgreSQL"

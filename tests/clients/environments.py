@@ -104,3 +104,8 @@ def command(name: str, program: str, *arguments: str, **environment: str) -> str
     )
     assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr[-6000:]}"
     return done.stdout
+
+
+if __name__ == "__main__":
+    for each in ENVIRONMENTS:
+        python_of(each)
