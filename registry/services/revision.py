@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from django.db import IntegrityError, transaction
 
-from registry.errors import Conflict, Forbidden, Invalid, NotFound, RegistryError
+from registry.errors import Conflict, Forbidden, NotFound, RegistryError
 from registry.selectors.access import Actor, person, require
 from registry.selectors.change import base_of
 from registry.selectors.discussion import discussion_get
@@ -37,7 +37,7 @@ from registry.validation.attributes import lfs_rule
 from registry.validation.card import Card
 from registry.validation.license import license_missing, license_of
 from registry.validation.names import check_ref
-from registry.validation.texts import unseen
+from registry.validation.texts import check_lines
 
 __all__ = [
     "Add",
@@ -252,17 +252,7 @@ def _check_parent(head: Revision, parent_oid: str | None) -> None:
 
 
 def _check_message(message: str) -> str:
-    message = message.replace("\r\n", "\n").strip()
-    fault = ""
-    if not message:
-        fault = "is empty"
-    elif len(message) > _MAX_MESSAGE:
-        fault = f"is longer than {_MAX_MESSAGE} characters"
-    elif unseen(message, but="\n\t"):
-        fault = "holds a control character"
-    if fault:
-        raise Invalid("invalid_request", f"The commit message {fault}.", fields={"message": fault})
-    return message
+    return check_lines(message, what="commit message", field="message", most=_MAX_MESSAGE)
 
 
 def _audit_ref(actor: Actor, ref: Ref, action: str) -> None:

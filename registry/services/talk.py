@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from registry.errors import Forbidden, Invalid, NotFound
+from registry.errors import Forbidden, NotFound
 from registry.selectors.access import Actor, person, readable_repositories, require, require_scope
 from registry.services.audit import audit
 from registry.services.notice import notify_comment, notify_discussion
 from registry.states import EventKind, Role, Scope
 from registry.tables import Discussion, DiscussionEvent, MLModel, User
-from registry.validation.texts import unseen
+from registry.validation.texts import check_lines
 
 #: Characters of a comment.
 MAX_COMMENT = 65_536
@@ -49,17 +49,7 @@ def check_comment(text: str, *, least: int = 1) -> str:
     Raises:
         Invalid: ``invalid_request``.
     """
-    text = text.replace("\r\n", "\n").strip()
-    fault = ""
-    if len(text) < least:
-        fault = "is empty"
-    elif len(text) > MAX_COMMENT:
-        fault = f"is longer than {MAX_COMMENT} characters"
-    elif unseen(text, but="\n\t"):
-        fault = "holds a control character"
-    if fault:
-        raise Invalid("invalid_request", f"The comment {fault}.", fields={"comment": fault})
-    return text
+    return check_lines(text, what="comment", field="comment", most=MAX_COMMENT, least=least)
 
 
 def tell(

@@ -26,6 +26,28 @@ def check_text(text: str, *, field: str, most: int, least: int = 0) -> str:
     return text
 
 
+def check_lines(text: str, *, what: str, field: str, most: int, least: int = 1) -> str:
+    """``text`` as it is kept, if it has ``least`` to ``most`` characters, line breaks among them.
+
+    Args:
+        what: What it is, for people.
+
+    Raises:
+        Invalid: ``invalid_request`` with ``field`` in its fields.
+    """
+    text = text.replace("\r\n", "\n").strip()
+    fault = ""
+    if len(text) < least:
+        fault = "is empty"
+    elif len(text) > most:
+        fault = f"is longer than {most} characters"
+    elif unseen(text, but="\n\t"):
+        fault = "holds a control character"
+    if fault:
+        raise Invalid("invalid_request", f"The {what} {fault}.", fields={field: fault})
+    return text
+
+
 def unseen(text: str, *, but: str = "") -> str:
     """The first character of ``text`` that nobody can see and no line holds, "" if there is none.
 
