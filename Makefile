@@ -7,6 +7,10 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --constraint constraints.txt
+# PyTorch without CUDA is a twentieth of the size; the index that has it is used where it answers.
+CPU_INDEX := https://download.pytorch.org/whl/cpu
+CPU_TORCH = $(shell curl --silent --fail --head --max-time 5 --output /dev/null $(CPU_INDEX)/torch/ \
+	&& echo --extra-index-url $(CPU_INDEX))
 WORKERS ?= 2
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
@@ -29,7 +33,7 @@ $(VENV)/.demo: $(VENV)/bin/python pyproject.toml client/pyproject.toml constrain
 
 $(VENV)/.dev: $(VENV)/.demo
 	@echo "==> installing what tests and checks need"
-	$(PIP) --editable './client[onnxruntime]' --editable '.[dev]'
+	$(PIP) $(CPU_TORCH) --editable './client[onnxruntime]' --editable '.[dev]'
 	@touch $@
 
 demo: $(VENV)/.demo ## publish real models, tune them for this machine, load the best builds

@@ -20,6 +20,8 @@ logger = logging.getLogger(__name__)
 TASKS: dict[JobKind, str] = {
     JobKind.INSPECT: "workers.tasks.inspect",
     JobKind.TUNE: "workers.tasks.tune",
+    JobKind.SCHEDULE: "workers.tasks.tune",
+    JobKind.PASSES: "workers.tasks.tune",
 }
 
 #: The task that sends what waits for webhooks.
@@ -32,7 +34,7 @@ _BROKER_PATIENCE_S = 1.0
 
 def queue_of(kind: JobKind, target_slug: str | None) -> str:
     """The queue listened to by the workers that can do such a job."""
-    return f"target.{target_slug}" if kind == JobKind.TUNE else "hub"
+    return "hub" if kind == JobKind.INSPECT else f"target.{target_slug}"
 
 
 def ring(job: Job) -> None:

@@ -124,8 +124,13 @@ class DeviceHealth(TextChoices):
 
 
 class JobKind(TextChoices):
+    """What a job does: reads a network; searches configurations; searches operator schedules;
+    finds out which compiler passes the network needs."""
+
     INSPECT = "inspect"
     TUNE = "tune"
+    SCHEDULE = "schedule"
+    PASSES = "passes"
 
 
 class JobState(TextChoices):

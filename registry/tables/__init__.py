@@ -13,8 +13,11 @@ from registry.tables.graph import Graph
 from registry.tables.job import Job, JobEvent
 from registry.tables.mlmodel import AccessRequest, FormerName, Label, Like, MLModel, Tag
 from registry.tables.outbox import OutboxEntry
+from registry.tables.passes import PassTrial
+from registry.tables.profile import CallSite, Kernel, KernelCode, Profile
 from registry.tables.record import Record
 from registry.tables.revision import File, Ref, Revision
+from registry.tables.schedule import ScheduleSketch, ScheduleTask, ScheduleTrial, ScheduleUse
 from registry.tables.target import Target
 from registry.tables.trial import Trial
 from registry.tables.upload import Upload
@@ -27,6 +30,7 @@ __all__ = [
     "Blob",
     "Build",
     "BuildFile",
+    "CallSite",
     "Device",
     "DeviceGrant",
     "Discussion",
@@ -36,15 +40,23 @@ __all__ = [
     "Graph",
     "Job",
     "JobEvent",
+    "Kernel",
+    "KernelCode",
     "Label",
     "Like",
     "MLModel",
     "Membership",
     "Namespace",
     "OutboxEntry",
+    "PassTrial",
+    "Profile",
     "Record",
     "Ref",
     "Revision",
+    "ScheduleSketch",
+    "ScheduleTask",
+    "ScheduleTrial",
+    "ScheduleUse",
     "Tag",
     "Target",
     "Token",

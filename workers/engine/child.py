@@ -48,6 +48,7 @@ class Child:
         limits: ``wall_s`` bounds each call; the other limits bound the whole process.
         workspace: Existing folder, the only one the child can write to.
         readable: What it may read besides Python and the system's libraries.
+        programs: Whether it may start programs, such as a linker.
 
     Attributes:
         isolation: The level reached, one of :data:`workers.engine.sandbox.LEVELS`.
@@ -56,7 +57,14 @@ class Child:
         CandidateFailed: the child did not start (``infrastructure``).
     """
 
-    def __init__(self, limits: Limits, workspace: Path, readable: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        limits: Limits,
+        workspace: Path,
+        readable: Sequence[Path] = (),
+        *,
+        programs: bool = False,
+    ) -> None:
         self._limits = limits
         self._tail = bytearray()
         self._workspace = workspace.resolve(strict=True)
@@ -69,6 +77,7 @@ class Child:
             "limits": asdict(limits),
             "workspace": str(self._workspace),
             "readable": list(map(str, self._readable)),
+            "programs": programs,
         }
         try:
             self._process = start(self._workspace)

@@ -30,6 +30,7 @@ def main() -> None:
             limits=Limits(**hello["limits"]),
             workspace=Path(hello["workspace"]),
             readable=tuple(map(Path, hello["readable"])),
+            programs=hello["programs"],
         )
     )
     # After confine(), because importing NumPy starts threads that would stay free.

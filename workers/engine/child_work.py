@@ -14,8 +14,9 @@ from time import perf_counter, perf_counter_ns
 from typing import Any, cast
 
 from workers.engine.ports import Array, Backend, Session
+from workers.engine.profile import profile_to_dict
 from workers.engine.samples import read_samples
-from workers.engine.types import BuildResult, Options, TargetSpec, TensorSpec, Workload
+from workers.engine.types import BuildResult, Form, Options, TargetSpec, TensorSpec, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,23 @@ def open_build(
     _OPEN.append(_Open(session, inputs))
 
 
+def profile(
+    *,
+    backend: str,
+    workload: Mapping[str, Any],
+    target: Mapping[str, Any],
+    result: Mapping[str, Any],
+    inputs: dict[str, Array],
+    out: str,
+) -> dict[str, Any]:
+    """Profile a build; the code of its kernels goes to ``out``."""
+    loaded = BuildResult(**{**result, "directory": Path(result["directory"])})
+    found = _backend(backend).profile(
+        workload_from(workload), target_from(target), loaded, inputs, Path(out)
+    )
+    return profile_to_dict(found)
+
+
 def run(*, inputs: dict[str, Array]) -> dict[str, Array]:
     """Run the session once."""
     return _OPEN[0].session.run(inputs)
@@ -138,6 +156,8 @@ def workload_from(data: Mapping[str, Any]) -> Workload:
             "inputs": _specs(data["inputs"]),
             "outputs": _specs(data["outputs"]),
             "embedding": tuple(data["embedding"]),
+            "forms": tuple(Form(f["format"], Path(f["path"]), f["sha256"]) for f in data["forms"]),
+            "passes": {name: tuple(lists) for name, lists in data["passes"].items()},
             "samples_path": Path(path) if path is not None else None,
         }
     )

@@ -9,10 +9,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from workers.engine.errors import CandidateFailed
+from workers.engine.profile import Profile, profile_from_dict
 from workers.engine.types import TOLERANCES, BuildResult, Limits, canonical_json
 
 #: No compiler writes more, and whoever reads a build need not fear more.
 _MOST_FILES, _MOST_LEVELS, _LONGEST_DESCRIPTION = 10_000, 16, 2**20
+#: Ten thousand call sites with their links, and the schedules of their kernels.
+_LONGEST_PROFILE = 32 * 2**20
 
 
 def result_of(described: Any, artefact: Path, limits: Limits) -> BuildResult:
@@ -46,6 +49,31 @@ def result_of(described: Any, artefact: Path, limits: Limits) -> BuildResult:
         raise nonsense(error) from error
     _check_result(result, artefact)
     return result
+
+
+def profile_of(described: Any, code: Path, limits: Limits) -> Profile:
+    """The profile a child describes, believed only as far as it makes sense.
+
+    Args:
+        described: What :func:`workers.engine.child_work.profile` returned, if it did.
+        code: The folder it wrote the code of kernels to.
+
+    Raises:
+        CandidateFailed: the files or the description make no sense.
+    """
+    _check_files(code, limits)
+    try:
+        if len(canonical_json(described)) > _LONGEST_PROFILE:
+            raise nonsense("too much of it")
+        found = profile_from_dict(described)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise nonsense(error) from error
+    for kernel in found.kernels:
+        for name in kernel.code.values():
+            path = code / name
+            if ".." in path.parts or not path.is_relative_to(code) or not path.is_file():
+                raise nonsense(f"a kernel without its code {name!r}")
+    return found
 
 
 def _check_result(result: BuildResult, artefact: Path) -> None:

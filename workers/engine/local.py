@@ -7,6 +7,7 @@
       2/tmp                   a session's child: may write here, and read the build it opened
 """
 
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,8 +19,9 @@ import numpy as np
 
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
-from workers.engine.handover import nonsense, remove, result_of
+from workers.engine.handover import nonsense, profile_of, remove, result_of
 from workers.engine.ports import Array, Backend, RunningSession
+from workers.engine.profile import Profile
 from workers.engine.sandbox import LEVELS
 from workers.engine.types import (
     BuildResult,
@@ -59,6 +61,7 @@ class LocalDevice:
             name: f"{type(backend).__module__}:{type(backend).__qualname__}"
             for name, backend in backends.items()
         }
+        self._programs = {name: backend.programs for name, backend in backends.items()}
         # A backend of somebody else's may lie anywhere on sys.path.
         self._code = tuple({_package_folder(backend) for backend in backends.values()})
         self._scratch = scratch.resolve(strict=True)
@@ -115,6 +118,34 @@ class LocalDevice:
         if build.directory is not None and build.directory.is_relative_to(self._scratch):
             remove(build.directory.parent)
 
+    def profile(
+        self, backend: str, build: BuildResult, inputs: Mapping[str, Array], out: Path
+    ) -> Profile:
+        """See :meth:`workers.engine.ports.Device.profile`; the code of its kernels is moved to
+        ``out``."""
+        if build.directory is None:
+            raise CandidateFailed("invalid", f"nothing was built: {build.detail}")
+        folder = self._new_folder()
+        code = folder / _ARTEFACT
+        code.mkdir()
+        readable = (self._workload.model_path.parent, build.directory)
+        try:
+            with self._child(folder, *readable, programs=self._programs[backend]) as child:
+                described = child.call(
+                    f"{_WORK}:profile",
+                    backend=self._paths[backend],
+                    workload=self._workload,
+                    target=self._target,
+                    result=build,
+                    inputs=inputs,
+                    out=code,
+                )
+            found = profile_of(described, code, self._limits)
+            shutil.copytree(code, out, dirs_exist_ok=True)
+            return found
+        finally:
+            remove(folder)
+
     def open(
         self,
         backend: str,
@@ -145,7 +176,8 @@ class LocalDevice:
     def _build_in_child(self, folder: Path, backend: str, options: Options, artefact: Path) -> Any:
         model = self._workload.model_path.parent
         samples = self._workload.samples_path
-        with self._child(folder, model, *([samples] if samples else [])) as child:
+        readable = [model, *([samples] if samples else [])]
+        with self._child(folder, *readable, programs=self._programs[backend]) as child:
             return child.call(
                 f"{_WORK}:build",
                 backend=self._paths[backend],
@@ -155,8 +187,8 @@ class LocalDevice:
                 out=artefact,
             )
 
-    def _child(self, folder: Path, *readable: Path) -> Child:
-        child = Child(self._limits, folder, [*self._code, *readable])
+    def _child(self, folder: Path, *readable: Path, programs: bool = False) -> Child:
+        child = Child(self._limits, folder, [*self._code, *readable], programs=programs)
         self.isolation = min(self.isolation or child.isolation, child.isolation, key=LEVELS.index)
         return child
 

@@ -8,6 +8,7 @@ from typing import Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from workers.engine.profile import Profile
 from workers.engine.space import Space
 from workers.engine.types import (
     BuildResult,
@@ -45,9 +46,14 @@ class Backend(Protocol):
     the backend's dotted path. ``build`` reads ``workload.model_path`` and writes only inside
     ``out``. What the backend cannot do with a model it raises as
     :class:`workers.engine.errors.InvalidCandidate`, naming operator and reason.
+
+    Attributes:
+        programs: Whether builds start programs, such as a linker: their children are then allowed
+            to, under every other restriction.
     """
 
     name: str
+    programs: bool
 
     def probe(self, target: TargetSpec) -> dict[str, str]:
         """Versions of what this backend uses here.
@@ -83,6 +89,25 @@ class Backend(Protocol):
         """Open an artefact, through the same ``hpcfair.runtimes`` a user loads it with."""
         ...
 
+    def profile(
+        self,
+        workload: Workload,
+        target: TargetSpec,
+        build: BuildResult,
+        inputs: dict[str, Array],
+        out: Path,
+    ) -> Profile:
+        """Run a build under the runtime's profiler; runs in a limited child process.
+
+        Args:
+            inputs: What it is timed on.
+            out: Empty folder for the code of its kernels.
+
+        Raises:
+            InvalidCandidate: the runtime cannot tell; says why.
+        """
+        ...
+
 
 class Device(Protocol):
     """Where candidates are built and run: here in child processes, later elsewhere.
@@ -116,6 +141,16 @@ class Device(Protocol):
 
     def discard(self, build: BuildResult) -> None:
         """Delete the files of a build that nobody will open again."""
+        ...
+
+    def profile(
+        self, backend: str, build: BuildResult, inputs: Mapping[str, Array], out: Path
+    ) -> Profile:
+        """Profile a build in a child process of its own; see :meth:`Backend.profile`.
+
+        Raises:
+            CandidateFailed: it cannot be profiled; carries the failure class.
+        """
         ...
 
     def open(

@@ -51,11 +51,14 @@ class Policy:
     Attributes:
         workspace: The one folder it may write to.
         readable: Files and folders it may read besides those of the system and of Python.
+        programs: Whether it may start programs of the system and of Python, such as a linker; they
+            are bound by all the rest, and stay in its process group.
     """
 
     limits: Limits
     workspace: Path
     readable: tuple[Path, ...] = ()
+    programs: bool = False
 
 
 def confine(policy: Policy) -> str:
@@ -89,7 +92,7 @@ def confine(policy: Policy) -> str:
     if landlock.restrict(_rules(policy)):
         layers.append("landlock")
     # Last, because the filter forbids some of what the layers before it need.
-    if seccomp.install():
+    if seccomp.install(programs=policy.programs):
         layers.append("seccomp")
     return "+".join(layers) or "rlimits"
 
@@ -147,7 +150,10 @@ def python_paths() -> tuple[Iterable[Path], Iterable[Path]]:
 def _rules(policy: Policy) -> Iterator[tuple[Path, int]]:
     readable, listable = python_paths()
     libraries = [Path(p) for p in os.environ.get("LD_LIBRARY_PATH", "").split(":") if p]
-    for path in (*SYSTEM, *readable, *libraries, *policy.readable):
+    system = landlock.RUN if policy.programs else landlock.READ
+    for path in (*SYSTEM, *readable, *libraries):
+        yield path, system
+    for path in policy.readable:
         yield path, landlock.READ
     for path in listable:
         yield path, landlock.LIST

@@ -18,6 +18,8 @@ _LOAD, _JUMP_EQ, _JUMP_GE, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 _CLONE_THREAD = 0x00010000
+#: Flags of clone(2) that make namespaces, in which a process would be root of its own.
+_NAMESPACES = 0x7E020000
 _PR_SET_PDEATHSIG = 1
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 
@@ -81,22 +83,28 @@ _MACHINES = {
 }
 
 
-def install() -> bool:
+#: What starting a program takes. Whoever may, must not leave its process group instead: its worker
+#: ends all of it by that.
+_STARTING = ("fork", "vfork", "execve", "execveat")
+_LEAVING: dict[str, tuple[int | None, int | None]] = {"setsid": (112, 157), "setpgid": (109, 154)}
+
+
+def install(*, programs: bool = False) -> bool:
     """Filter the calls of this process from now on; ``False`` where that is not possible.
 
-    Needs ``no_new_privs``. The process must have one thread only: others would stay free.
+    ``programs`` lets it start others, which inherit the filter. Needs ``no_new_privs``. The process must have one thread only: others would stay free.
     """
     machine = _MACHINES.get(os.uname().machine)
     if machine is None:
         return False
-    program = build(machine, os.getpid())
+    program = build(machine, os.getpid(), programs=programs)
     code = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("HL", len(program) // 8, ctypes.addressof(code))
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(libc.prctl(_PR_SET_SECCOMP, _MODE_FILTER, header, 0, 0) == 0)
 
 
-def build(machine: _Machine, pid: int) -> bytes:
+def build(machine: _Machine, pid: int, *, programs: bool = False) -> bytes:
     """The program for the process ``pid``, 8 bytes an instruction."""
     lines = [
         # Numbers mean other calls under another ABI (32-bit, x32): nothing here uses one.
@@ -107,15 +115,21 @@ def build(machine: _Machine, pid: int) -> bytes:
         _line(_JUMP_GE, 0x40000000, no=1),
         _line(_RETURN, _KILL),
     ]
-    for numbers in FORBIDDEN.values():
+    forbidden = dict(FORBIDDEN)
+    if programs:
+        forbidden = {n: v for n, v in FORBIDDEN.items() if n not in _STARTING} | _LEAVING
+    for numbers in forbidden.values():
         number = numbers[machine.column]
         if number is not None:
             lines += [_line(_JUMP_EQ, number, no=1), _refuse(errno.EPERM)]
     # A filter cannot see clone3's flags; told that it does not exist, libc falls back to clone.
     lines += [_line(_JUMP_EQ, machine.clone3, no=1), _refuse(errno.ENOSYS)]
     low = [_argument(index) for index in range(3)]
+    may_clone = (
+        _line(_JUMP_SET, _NAMESPACES, yes=1) if programs else _line(_JUMP_SET, _CLONE_THREAD, no=1)
+    )
     for number, test in {
-        machine.clone: [low[0], _line(_JUMP_SET, _CLONE_THREAD, no=1)],
+        machine.clone: [low[0], may_clone],
         machine.kill: [low[0], _line(_JUMP_EQ, pid, no=1)],
         machine.tgkill: [low[0], _line(_JUMP_EQ, pid, no=1)],
         machine.prlimit64: [

@@ -46,6 +46,20 @@ class TensorSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Form:
+    """Another file of the same network, as its author published it.
+
+    Attributes:
+        format: ``torch-export`` (``.pt2``) or ``tflite``.
+        path: The file, in the same private folder as the ONNX file.
+    """
+
+    format: str
+    path: Path
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """A network to tune: its file and what is known of it.
 
@@ -58,6 +72,9 @@ class Workload:
         dimensions: Sizes to use for named dimensions when tensors are made up.
         integer_bounds: Integer input to the number of rows of the table it indexes, where known:
             made-up values stay below it.
+        forms: Other files of the same network that some backend takes as they are.
+        passes: Backend to the lists of compiler passes that serve this architecture class well on
+            this target, best first, each as the value of that backend's option ``passes``.
     """
 
     model_path: Path
@@ -73,6 +90,8 @@ class Workload:
     samples_path: Path | None = None
     dimensions: dict[str, int] = field(default_factory=dict)
     integer_bounds: dict[str, int] = field(default_factory=dict)
+    forms: tuple[Form, ...] = ()
+    passes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from workers.backends.fake.backend import FakeBackend, FakeSession
 from workers.backends.fake.kernels import latency_s
 from workers.engine.errors import CandidateFailed, InvalidCandidate
 from workers.engine.ports import Array
+from workers.engine.profile import Profile
 from workers.engine.types import BuildResult, Options, Outcome, TargetSpec, Timing, Workload
 
 #: What a fault looks like from outside the child process.
@@ -136,6 +137,15 @@ class SimulatedDevice:
     def discard(self, build: BuildResult) -> None:
         if build.directory is not None:
             shutil.rmtree(build.directory)
+
+    def profile(
+        self,
+        backend: str,
+        build: BuildResult,  # noqa: ARG002
+        inputs: Mapping[str, Array],  # noqa: ARG002
+        out: Path,  # noqa: ARG002
+    ) -> Profile:
+        raise CandidateFailed("invalid", f"{backend}: a simulation has no profiler")
 
     def open(
         self, backend: str, build: BuildResult, role: str, inputs: Mapping[str, Array]

@@ -11,6 +11,7 @@ import numpy as np
 from workers.backends.fake import kernels
 from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
+from workers.engine.profile import Profile
 from workers.engine.space import Choice, Conditional, Flag, IntRange, Space
 from workers.engine.types import BuildResult, Options, TargetSpec, TensorSpec, Workload
 
@@ -62,6 +63,7 @@ class FakeBackend:
     """1,184 configurations, half of them int8; one in 37 comes within 5 % of its class's best."""
 
     name = "fake"
+    programs = False
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002
         return {"fake": "1"}
@@ -122,6 +124,16 @@ class FakeBackend:
             TensorSpec(name, dtype, tuple(shape)) for name, dtype, shape in document["outputs"]
         )
         return FakeSession(document["options"], outputs)
+
+    def profile(
+        self,
+        workload: Workload,  # noqa: ARG002
+        target: TargetSpec,  # noqa: ARG002
+        build: BuildResult,  # noqa: ARG002
+        inputs: dict[str, Array],  # noqa: ARG002
+        out: Path,  # noqa: ARG002
+    ) -> Profile:
+        raise InvalidCandidate("nothing runs in it that could be profiled")
 
 
 class FaultyBackend(FakeBackend):

@@ -8,7 +8,8 @@ from hpcfair.errors import HpcfairError, MissingPackage
 from hpcfair.runtimes import registry
 from workers.backends.onnxruntime.space import DEFAULT, reference_of, space_of
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
-from workers.engine.ports import Session
+from workers.engine.ports import Array, Session
+from workers.engine.profile import Profile
 from workers.engine.space import Space
 from workers.engine.types import BuildResult, Options, TargetSpec, Tolerance, Workload
 
@@ -27,6 +28,7 @@ class OnnxRuntimeBackend:
     """ONNX Runtime's own knobs; a :class:`~workers.engine.ports.Backend`."""
 
     name = "onnxruntime"
+    programs = False
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  every target has a CPU
         """See :meth:`workers.engine.ports.Backend.probe`."""
@@ -95,6 +97,17 @@ class OnnxRuntimeBackend:
             raise BackendUnavailable(str(error)) from error
         except HpcfairError as error:
             raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
+
+    def profile(
+        self,
+        workload: Workload,  # noqa: ARG002
+        target: TargetSpec,  # noqa: ARG002
+        build: BuildResult,  # noqa: ARG002
+        inputs: dict[str, Array],  # noqa: ARG002
+        out: Path,  # noqa: ARG002
+    ) -> Profile:
+        """See :meth:`workers.engine.ports.Backend.profile`."""
+        raise InvalidCandidate("profiles of ONNX Runtime are not read yet")
 
 
 def _make(
