@@ -43,9 +43,9 @@ def restrict(rules: Iterable[tuple[Path, int]]) -> int:
     """Leave this process only the access that ``rules`` give; returns the ABI version used.
 
     A rule gives :data:`LIST`, :data:`READ`, :data:`RUN` (read and execute), :data:`WRITE` or
-    :data:`USE` on a file, or on a folder and all in it; one whose path does not exist is skipped. Needs ``no_new_privs``; the process
-    must have one thread only, others would stay free. Returns 0, and restricts nothing, where the
-    kernel has no Landlock.
+    :data:`USE` on a file, or on a folder and all in it; one whose path does not exist is skipped.
+    Needs ``no_new_privs``; the process must have one thread only, others would stay free. Returns
+    0, and restricts nothing, where the kernel has no Landlock.
 
     Raises:
         OSError: the kernel has Landlock and refused.
