@@ -92,7 +92,8 @@ _LEAVING: dict[str, tuple[int | None, int | None]] = {"setsid": (112, 157), "set
 def install(*, programs: bool = False) -> bool:
     """Filter the calls of this process from now on; ``False`` where that is not possible.
 
-    ``programs`` lets it start others, which inherit the filter. Needs ``no_new_privs``. The process must have one thread only: others would stay free.
+    ``programs`` lets it start others, which inherit the filter. Needs ``no_new_privs``. The process
+    must have one thread only: others would stay free.
     """
     machine = _MACHINES.get(os.uname().machine)
     if machine is None:
