@@ -59,15 +59,7 @@ class OnnxRuntime:
     name = "onnxruntime"
 
     def __init__(self, path: Path, options: Options) -> None:
-        settings = _session_options(options)
-        try:
-            self._session: Any = ort.InferenceSession(
-                path, settings, providers=["CPUExecutionProvider"]
-            )
-        # What it raises shares no base below Exception.
-        except Exception as error:
-            reason = _reason(error).replace(str(path), path.name)
-            raise RuntimeFailed(f"ONNX Runtime cannot open {path.name}: {reason}") from error
+        self._session: Any = open_session(path, options)
         self.inputs = tuple(map(_tensor, self._session.get_inputs()))
         self.outputs = tuple(map(_tensor, self._session.get_outputs()))
         self._names = [tensor.name for tensor in self.outputs]
@@ -90,6 +82,28 @@ class OnnxRuntime:
     def version(self) -> str:
         """Version of ``onnxruntime``."""
         return str(ort.__version__)
+
+
+def open_session(path: Path, options: Options, prepare: Callable[[Any], None] | None = None) -> Any:
+    """A bare session, opened as :class:`OnnxRuntime` opens it.
+
+    Args:
+        prepare: Given the session options before it opens, to set what does not change what runs,
+            such as a profiler.
+
+    Raises:
+        BadConfig, RuntimeFailed: as :class:`OnnxRuntime` does.
+    """
+    settings = _session_options(options)
+    if prepare is not None:
+        settings = settings or ort.SessionOptions()
+        prepare(settings)
+    try:
+        return ort.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
+    # What it raises shares no base below Exception.
+    except Exception as error:
+        reason = _reason(error).replace(str(path), path.name)
+        raise RuntimeFailed(f"ONNX Runtime cannot open {path.name}: {reason}") from error
 
 
 def _session_options(options: Options) -> Any:
