@@ -63,7 +63,8 @@ def build(
         "tolerance": result.tolerance,
         "toolchain": result.toolchain,
         "provenance": result.provenance,
-        "compile_s": perf_counter() - started,
+        # A backend that knows better than the clock around it says so.
+        "compile_s": result.compile_s or perf_counter() - started,
         "peak_rss_bytes": peak_rss_bytes(),
     }
 

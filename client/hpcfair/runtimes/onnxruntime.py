@@ -8,6 +8,7 @@ import onnxruntime as ort
 
 from hpcfair import machine
 from hpcfair.errors import BadConfig, RuntimeFailed
+from hpcfair.runtimes import optimisers
 from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
 
 # Warnings are for who exports a network, not for who runs one; errors arrive as exceptions.
@@ -51,6 +52,8 @@ class OnnxRuntime:
         ``execution``: ``sequential``, or ``parallel`` for branches of the graph side by side.
         ``spinning``: Whether idle threads burn their core while they wait for the next operator.
         ``bf16_gemm``: Multiply float32 matrices in bfloat16 (ARM64 only; ignored elsewhere).
+        ``passes``: The optimisers of :mod:`hpcfair.runtimes.optimisers` that may run, joined by
+            commas; ``default`` for all that ``graph_optimization`` stands for.
 
     ``bfloat16`` tensors cannot cross into NumPy, which has no such type: a build with one in its
     signature is refused when it is opened.
@@ -98,8 +101,12 @@ def open_session(path: Path, options: Options, prepare: Callable[[Any], None] | 
     if prepare is not None:
         settings = settings or ort.SessionOptions()
         prepare(settings)
+    passes = str(options.get("passes", "default"))
+    disabled = set() if passes == "default" else optimisers.disabled(passes)
     try:
-        return ort.InferenceSession(path, settings, providers=["CPUExecutionProvider"])
+        return ort.InferenceSession(
+            path, settings, providers=["CPUExecutionProvider"], disabled_optimizers=disabled
+        )
     # What it raises shares no base below Exception.
     except Exception as error:
         reason = _reason(error).replace(str(path), path.name)
@@ -108,7 +115,8 @@ def open_session(path: Path, options: Options, prepare: Callable[[Any], None] | 
 
 def _session_options(options: Options) -> Any:
     """Session options for build options; ``None`` stands for "as they come"."""
-    known = {"default", "graph_optimization", "threads", "execution", "spinning", "bf16_gemm"}
+    known = {"default", "graph_optimization", "threads", "execution", "spinning"}
+    known |= {"bf16_gemm", "passes"}
     unknown = set(options) - known
     if unknown:
         raise BadConfig(

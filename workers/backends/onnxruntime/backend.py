@@ -1,13 +1,16 @@
 """Builds for ONNX Runtime on the CPU."""
 
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from hpcfair.errors import HpcfairError, MissingPackage
 from hpcfair.runtimes import registry
-from workers.backends.onnxruntime.space import DEFAULT, reference_of, space_of
+from workers.backends.onnxruntime import passes
+from workers.backends.onnxruntime.space import DEFAULT, optimised_of, reference_of, space_of
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.passes.menu import Menu
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
 from workers.engine.space import Space
@@ -21,7 +24,7 @@ _TOLERANCES: dict[str, Tolerance] = {
     "int8-dynamic": "int8",
     "int8-static": "int8",
 }
-_PASSED_ON = ("graph_optimization", "threads", "execution", "spinning")
+_PASSED_ON = ("graph_optimization", "threads", "execution", "spinning", "passes")
 
 
 class OnnxRuntimeBackend:
@@ -55,7 +58,7 @@ class OnnxRuntimeBackend:
         self, workload: Workload, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
         """See :meth:`workers.engine.ports.Backend.build`."""
-        if not self.space(workload, target).contains(options):
+        if not self._takes(workload, target, options):
             raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
         if options["default"]:
             precision = "float32"
@@ -67,8 +70,12 @@ class OnnxRuntimeBackend:
             runtime_options |= {name: options[name] for name in _PASSED_ON if name in options}
             if precision == "bfloat16":
                 runtime_options["bf16_gemm"] = True
+        compile_s = 0.0
         try:
             entry_point, provenance = _make(precision, workload, target, options, out)
+            if "passes" in options:
+                compile_s, found = passes.opened(out / entry_point, runtime_options)
+                provenance |= found
         except (InvalidCandidate, MemoryError, OSError):
             raise
         # The tools raise whatever they stumble over.
@@ -81,9 +88,22 @@ class OnnxRuntimeBackend:
             runtime=self.name,
             runtime_options=runtime_options,
             tolerance=_TOLERANCES[precision],
+            compile_s=compile_s,
             toolchain=self.probe(target),
             provenance=provenance,
         )
+
+    def menu(self, workload: Workload, target: TargetSpec) -> Menu:
+        """See :meth:`workers.engine.passes.menu.PassBackend.menu`."""
+        return passes.menu_of(optimised_of(workload, target))
+
+    def _takes(self, workload: Workload, target: TargetSpec, options: Options) -> bool:
+        """Whether options are in the space, or would be under another portfolio of passes: a build
+        can be made again from its options alone."""
+        value = options.get("passes")
+        known = (value,) if isinstance(value, str) and passes.are_known(value) else ()
+        workload = replace(workload, passes={**workload.passes, self.name: known})
+        return self.space(workload, target).contains(options)
 
     def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
         """See :meth:`workers.engine.ports.Backend.load`."""

@@ -4,7 +4,7 @@
 
     default ─ yes: as a user gets it who sets nothing
             └ no ─ threads ─ all | half: spinning, execution (networks with branches)
-                 └ precision ─ float32: graph_optimization ─ all: artefact
+                 └ precision ─ float32: graph_optimization ─ all: artefact ─ onnx: passes
                              ├ int8-dynamic: per_channel
                              ├ int8-static:  per_channel, quantize
                              └ float16, bfloat16 (ARM64 processors that gain)
@@ -49,6 +49,9 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
         ),
         "artefact": Conditional("graph_optimization", ("all",), Choice(_artefacts(operators))),
     }
+    if lists := workload.passes.get("onnxruntime"):
+        passes = Choice(("default", *(each for each in lists if each != "default")))
+        parameters["passes"] = Conditional("artefact", ("onnx",), passes)
     # A single thread has no other to wait for, or to share branches with.
     several = tuple(name for name in threads if name != "one")
     if several:
@@ -78,6 +81,18 @@ def reference_of(workload: Workload, target: TargetSpec) -> Options:
     }
     known = space_of(workload, target).parameters
     return {name: options[name] for name in known if name in options}
+
+
+def optimised_of(workload: Workload, target: TargetSpec) -> Options:
+    """Every optimisation on, all cores: the options beside which lists of passes are compared."""
+    options: Options = {
+        **reference_of(workload, target),
+        "graph_optimization": "all",
+        "artefact": "onnx",
+    }
+    if "spinning" in options:
+        options["spinning"] = True
+    return options
 
 
 def _threads(cores: int) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""Which compiler passes a network needs: studies of one network, portfolios for many."""
