@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from examples.models import light
+from examples.models import exported, light
 from examples.models.digits import digits_cnn, digits_mlp
 
 
@@ -23,6 +23,10 @@ MAKERS: dict[str, Maker] = {
     **{
         name: Maker(partial(light.make, name), f"{title}, seeded weights")
         for name, (_, title, _) in light.ARCHITECTURES.items()
+    },
+    **{
+        name: Maker(partial(exported.make, name), f"{found.title}, seeded weights")
+        for name, found in exported.ARCHITECTURES.items()
     },
 }
 

@@ -23,6 +23,8 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 #: Standard deviation of the class scores over classes: a trained classifier is not indifferent.
 SCORE_SPREAD = 3.0
+#: Values of a channel from which on their mean is the channel's and not the samples'.
+_FEWEST_CELLS = 64
 _PASSES_THROUGH = frozenset({"Reshape", "Unsqueeze"})
 _NORMALISATION_ROLES = {1: "scale", 2: "shift", 3: "zero", 4: "one"}
 
@@ -47,7 +49,7 @@ def settle(model: onnx.ModelProto, feed: Mapping[str, npt.NDArray[Any]]) -> None
     weights = {i.name for i in graph.initializer}
     source = _weight_sources(graph, weights)
     normalised = {n.input[0] for n in graph.node if n.op_type == "BatchNormalization"}
-    last = [n for n in graph.node if n.op_type in {"Conv", "Gemm"}][-1]
+    heads = _heads(graph)
     for node in graph.node:
         if node.op_type == "BatchNormalization":
             seen = values[node.input[0]]
@@ -56,14 +58,27 @@ def settle(model: onnx.ModelProto, feed: Mapping[str, npt.NDArray[Any]]) -> None
             values[node.input[4]] = (seen.var(axis=axes) + 1e-3).astype(np.float32)
         outputs = _run(model, node, values)
         if node.op_type in {"Conv", "Gemm"} and node.output[0] not in normalised:
-            spread = SCORE_SPREAD if node is last else 1.0
-            _unit_variance(
-                node, source, values, outputs[0], spread=spread, centred=node is not last
-            )
+            head = node.output[0] in heads
+            spread = SCORE_SPREAD if head else 1.0
+            _unit_variance(node, source, values, outputs[0], spread=spread, centred=not head)
             outputs = _run(model, node, values)
         values.update(zip(node.output, outputs, strict=True))
     for initializer in graph.initializer:
         initializer.CopyFrom(numpy_helper.from_array(values[initializer.name], initializer.name))
+
+
+def _heads(graph: onnx.GraphProto) -> set[str]:
+    """Outputs of the layers that make the scores: no other layer reads what comes of them."""
+    read_by_layers: set[str] = set()
+    heads: set[str] = set()
+    for node in reversed(graph.node):
+        followed = not read_by_layers.isdisjoint(node.output)
+        layer = node.op_type in {"Conv", "Gemm"}
+        if layer and not followed:
+            heads.add(node.output[0])
+        if layer or followed:
+            read_by_layers.update(node.input)
+    return heads
 
 
 def _roles(graph: onnx.GraphProto) -> dict[str, str]:
@@ -147,11 +162,13 @@ def _unit_variance(
     """Rescale the weight of ``node`` so that its output has standard deviation ``spread``.
 
     A ``centred`` convolution with a bias loses its mean per channel too. Not a dense layer, whose
-    mean over a handful of rows is most of what there is; nor the last convolution, whose channels
-    are classes that the pooling behind it could then not tell apart.
+    mean over a handful of rows is most of what there is, and a convolution at the end of a pyramid,
+    whose picture is a few cells, likewise; nor a convolution that makes scores, whose channels are
+    classes that a pooling behind it could then not tell apart.
     """
     bias = values[node.input[2]] if len(node.input) > 2 else np.zeros(1, np.float32)
-    centred = centred and output.ndim == 4 and len(node.input) > 2
+    cells = output.size // output.shape[1]
+    centred = centred and output.ndim == 4 and len(node.input) > 2 and cells >= _FEWEST_CELLS
     plain = output - bias.reshape(1, -1, *(1,) * (output.ndim - 2))
     centre = plain.mean(axis=(0, 2, 3), keepdims=True) if centred else np.float32(0)
     gain = np.float32(spread / (float((plain - centre).std()) + 1e-12))
