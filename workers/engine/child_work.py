@@ -51,7 +51,7 @@ def build(
     Returns:
         The build's own fields; where its files are and what it stands for is known to the caller.
     """
-    maker, spec = _backend(backend), target_from(target)
+    maker, spec = backend_of(backend), target_from(target)
     # Imports the library behind the backend, whose time is nobody's compile time.
     maker.probe(spec)
     started = perf_counter()
@@ -78,7 +78,7 @@ def open_build(
 ) -> None:
     """Load a build as this process's session; ``inputs`` is what it is timed on."""
     loaded = BuildResult(**{**result, "directory": Path(result["directory"])})
-    session = _backend(backend).load(loaded, target_from(target))
+    session = backend_of(backend).load(loaded, target_from(target))
     _OPEN.append(_Open(session, inputs))
 
 
@@ -93,7 +93,7 @@ def profile(
 ) -> dict[str, Any]:
     """Profile a build; the code of its kernels goes to ``out``."""
     loaded = BuildResult(**{**result, "directory": Path(result["directory"])})
-    found = _backend(backend).profile(
+    found = backend_of(backend).profile(
         workload_from(workload), target_from(target), loaded, inputs, Path(out)
     )
     return profile_to_dict(found)
@@ -173,6 +173,7 @@ def _specs(data: list[Mapping[str, Any]]) -> tuple[TensorSpec, ...]:
     return tuple(TensorSpec(s["name"], s["dtype"], tuple(s["shape"])) for s in data)
 
 
-def _backend(path: str) -> Backend:
+def backend_of(path: str) -> Backend:
+    """A backend by ``module:class``."""
     module, _, name = path.partition(":")
     return cast("Backend", getattr(import_module(module), name)())
