@@ -1,0 +1,224 @@
+"""Which nodes of the published graph a runtime's operators compute, found by names and neighbours.
+
+For runtimes that keep some names of the graph they optimise. A node is *anchored* to the operators
+that carry its name or give its output. One that fusion swallowed leaves no name; it belongs to the
+operator that owns all its consumers, walking from the outputs up, else to the one that owns all its
+producers, walking down; else several operators share it. Every step is linear in the graph. Nothing
+is searched further than one edge: slices over the fresh names of an optimiser run away.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx
+
+from workers.engine.profile import Grade, NodeLink
+
+#: What optimisers and quantisers append to the names of nodes and tensors, once or repeatedly.
+_APPENDED = re.compile(
+    r"(_nchwc|_token_\d+|/duplicated|_q|_quant|_quantized|_(De)?[Qq]uantizeLinear(_(Out|In)put)?"
+    r"|/?/MatMulAddFusion|/?/MatMulScaleFusion/?|/?/MatmulTransposeFusion/?|/WithoutBiases"
+    r"|_cast_to_\w+|_(in|out)put_cast_?\d*)$"
+)
+_PREPENDED = re.compile(r"^(fused |InsertedPrecisionFreeCast_)")
+#: What a convolution in blocked layout is called that stands for a normalisation or a product.
+_BLOCKED, _REPLACED = "_nchwc", re.compile(r"_(bn|mul)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of a graph; ``inputs`` include what its subgraphs take from around it."""
+
+    name: str
+    operator: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Nodes by their position in the file, and the names of constant and of output tensors."""
+
+    nodes: tuple[Node, ...]
+    constants: frozenset[str]
+    outputs: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """What a runtime executes: its type, and the names of nodes and tensors it carries.
+
+    Attributes:
+        inputs: Tensors it takes; of a conversion only.
+        converts: Whether it only changes layout or precision, for the sake of its neighbours.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    outputs: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+    converts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """Links of each operator, in the order given, and the nodes that no operator computes."""
+
+    links: tuple[tuple[NodeLink, ...], ...]
+    folded: tuple[int, ...]
+
+
+def read_graph(path: Path) -> Graph:
+    """The graph of an ONNX file; its external data are not read."""
+    return graph_of(onnx.load(path, load_external_data=False).graph)
+
+
+def graph_of(graph: onnx.GraphProto) -> Graph:
+    """The graph, without its weights."""
+    constants = {tensor.name for tensor in graph.initializer}
+    constants |= {sparse.values.name for sparse in graph.sparse_initializer}
+    nodes = tuple(
+        Node(node.name, node.op_type, tuple(_taken(node)), tuple(filter(None, node.output)))
+        for node in graph.node
+    )
+    return Graph(nodes, frozenset(constants), frozenset(value.name for value in graph.output))
+
+
+def attribute(graph: Graph, operators: Sequence[Operator]) -> Attribution:
+    """Link operators to the nodes of the published graph."""
+    links: list[dict[int, Grade]] = [{} for _ in operators]
+    owners = _anchor(graph, operators, links)
+    folded = _folded(graph) - owners.keys()
+    _fill(graph, owners, folded)
+    for index, owned_by in owners.items():
+        grade: Grade = "inferred" if len(owned_by) == 1 else "shared"
+        for operator in owned_by:
+            links[operator].setdefault(index, grade)
+    _link_conversions(graph, operators, links)
+    return Attribution(
+        tuple(tuple(NodeLink(i, grade) for i, grade in sorted(each.items())) for each in links),
+        tuple(sorted(set(range(len(graph.nodes))) - owners.keys())),
+    )
+
+
+def _anchor(
+    graph: Graph, operators: Sequence[Operator], links: list[dict[int, Grade]]
+) -> dict[int, set[int]]:
+    """Node to the operators that carry its name or its output, noted in ``links``."""
+    by_output = {name: i for i, node in enumerate(graph.nodes) for name in node.outputs}
+    by_name: dict[str, int] = {}
+    for i, node in enumerate(graph.nodes):
+        # A name that two nodes have tells nothing.
+        by_name[node.name] = -1 if node.name in by_name or not node.name else i
+    owners: dict[int, set[int]] = {}
+    for number, operator in enumerate(operators):
+        found = {_look_up(name, by_output, {}) for name in operator.outputs}
+        found |= {_look_up(name, by_name, by_output) for name in operator.names}
+        for index in found - {None}:
+            assert index is not None  # noqa: S101  for mypy
+            if operator.converts and operator.kind != graph.nodes[index].operator:
+                links[number][index] = "shared"
+            else:
+                links[number][index] = "exact"
+                owners.setdefault(index, set()).add(number)
+    for number, each in enumerate(links):
+        # Where only conversions carry its name, they are all there is of it.
+        for index in each:
+            if each[index] == "shared" and index not in owners:
+                owners[index] = {number}
+    return owners
+
+
+def _link_conversions(
+    graph: Graph, operators: Sequence[Operator], links: list[dict[int, Grade]]
+) -> None:
+    """A conversion that carries no name serves the node that gives what it takes, or that takes
+    it where the graph itself is given it."""
+    by_output = {name: i for i, node in enumerate(graph.nodes) for name in node.outputs}
+    by_input: dict[str, list[int]] = {}
+    for index, node in enumerate(graph.nodes):
+        for name in node.inputs:
+            by_input.setdefault(name, []).append(index)
+    for operator, each in zip(operators, links, strict=True):
+        if not operator.converts or each:
+            continue
+        for name in operator.inputs:
+            giver = _look_up(name, by_output, {})
+            for index in by_input.get(name, []) if giver is None else [giver]:
+                each[index] = "shared"
+
+
+def _look_up(name: str, first: dict[str, int], second: dict[str, int]) -> int | None:
+    """The node that a name stands for, as it is or without what was added to it."""
+    blocked = name.endswith(_BLOCKED)
+    while True:
+        for table in (first, second):
+            if table.get(name, -1) >= 0:
+                return table[name]
+        shorter = _APPENDED.sub("", _PREPENDED.sub("", name))
+        if shorter == name and blocked:
+            shorter, blocked = _REPLACED.sub("", name), False
+        if shorter == name:
+            return None
+        name = shorter
+
+
+def _folded(graph: Graph) -> set[int]:
+    """Nodes that take constants alone, or that nobody takes anything from."""
+    known = set(graph.constants)
+    folded = set()
+    for index, node in enumerate(graph.nodes):
+        if all(name in known for name in node.inputs):
+            known.update(node.outputs)
+            folded.add(index)
+    needed = set(graph.outputs)
+    for index, node in reversed(list(enumerate(graph.nodes))):
+        if needed.isdisjoint(node.outputs):
+            folded.add(index)
+        else:
+            needed.update(node.inputs)
+    return folded
+
+
+def _fill(graph: Graph, owners: dict[int, set[int]], folded: set[int]) -> None:
+    """Give every other node that is not folded to its neighbours' operators."""
+    producer = {name: i for i, node in enumerate(graph.nodes) for name in node.outputs}
+    producers = [[producer[n] for n in node.inputs if n in producer] for node in graph.nodes]
+    consumers: list[list[int]] = [[] for _ in graph.nodes]
+    for index, sources in enumerate(producers):
+        for source in sources:
+            consumers[source].append(index)
+    missing = [i for i in range(len(graph.nodes)) if i not in owners and i not in folded]
+    for order, neighbours in ((reversed(missing), consumers), (iter(missing), producers)):
+        for index in order:
+            around = _owners_of(neighbours[index], owners)
+            if index not in owners and len(around) == 1:
+                owners[index] = around
+    for index in missing:
+        if index not in owners:
+            around = _owners_of([*consumers[index], *producers[index]], owners)
+            if around:
+                owners[index] = around
+
+
+def _owners_of(indices: Iterable[int], owners: dict[int, set[int]]) -> set[int]:
+    return {operator for index in indices for operator in owners.get(index, ())}
+
+
+def _taken(node: onnx.NodeProto) -> list[str]:
+    """Names of the tensors a node takes, those its subgraphs take from around it too."""
+    taken = [name for name in node.input if name]
+    waiting = [a.g for a in node.attribute if a.HasField("g")]
+    waiting += [graph for a in node.attribute for graph in a.graphs]
+    while waiting:
+        graph = waiting.pop()
+        inside = {value.name for value in (*graph.input, *graph.initializer)}
+        for inner in graph.node:
+            taken += [name for name in inner.input if name and name not in inside]
+            inside.update(inner.output)
+            waiting += [a.g for a in inner.attribute if a.HasField("g")]
+            waiting += [deeper for a in inner.attribute for deeper in a.graphs]
+        taken += [value.name for value in graph.output if value.name not in inside]
+    return list(dict.fromkeys(taken))
