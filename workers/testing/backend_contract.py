@@ -19,13 +19,21 @@ import pytest
 
 from hpcfair import machine
 from hpcfair.runtimes.registry import RUNTIMES
+from workers.engine.errors import CandidateFailed
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.ports import Backend
 from workers.engine.samples import make_test_set
 from workers.engine.types import Limits, Options, TargetSpec, Ticket, Workload
 from workers.testing import networks
-from workers.testing.builds import assert_close, digests, python, run_as_a_user, timeless
+from workers.testing.builds import (
+    assert_close,
+    check_profile,
+    digests,
+    python,
+    run_as_a_user,
+    timeless,
+)
 
 NETWORKS = {
     "mlp": networks.mlp,
@@ -159,6 +167,24 @@ class BackendContract:
             assert timeless(first) == timeless(again)
             device.discard(first)
             device.discard(again)
+
+    def test_a_profile_names_what_runs_and_the_nodes_it_computes_or_says_why_not(
+        self, target: TargetSpec, tmp_path: Path
+    ) -> None:
+        model = networks.residual_cnn()
+        workload = networks.write(model, tmp_path / "model")
+        made = self.backend()
+        with self.device_for(workload, target, tmp_path) as device:
+            build = device.build(made.name, made.default(workload, target))
+            inputs = make_test_set(workload, {}, SEED).timing
+            try:
+                found = device.profile(made.name, build, inputs, tmp_path / "code")
+            except CandidateFailed as failure:
+                ended = (failure.outcome, bool(str(failure)))
+            else:
+                check_profile(found, len(model.graph.node), tmp_path / "code")
+                ended = ("invalid", True)
+        assert ended == ("invalid", True)
 
     def test_a_build_can_be_moved(
         self, small: Workload, target: TargetSpec, tmp_path: Path

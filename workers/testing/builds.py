@@ -5,10 +5,12 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
 from workers.engine.ports import Array
+from workers.engine.profile import Grade, Profile
 from workers.engine.types import BuildResult
 
 
@@ -43,6 +45,26 @@ def run_as_a_user(build: BuildResult, inputs: dict[str, Array], folder: Path) ->
 def timeless(build: BuildResult) -> BuildResult:
     """A build without what differs from run to run."""
     return replace(build, directory=None, compile_s=0.0, peak_rss_bytes=None)
+
+
+def check_profile(profile: Profile, nodes: int, code: Path) -> None:
+    """Each call site is timed and named, each node of the graph is linked or folded."""
+    assert profile.method
+    assert profile.total_ns > 0
+    assert profile.call_sites
+    linked = set()
+    for site in profile.call_sites:
+        assert site.name
+        assert site.operator
+        assert min(site.median_ns, site.mad_ns) >= 0
+        assert site.runs >= 1
+        assert site.kernel is None or site.kernel in {k.symbol for k in profile.kernels}
+        assert all(link.grade in get_args(Grade) for link in site.nodes)
+        linked |= {link.index for link in site.nodes}
+    assert linked.isdisjoint(profile.folded)
+    assert linked | set(profile.folded) == set(range(nodes))
+    for kernel in profile.kernels:
+        assert all((code / path).is_file() for path in kernel.code.values())
 
 
 def assert_close(one: Array, other: Array) -> None:
