@@ -1,7 +1,7 @@
 """What a backend lets one choose: its passes, which of them it needs, which order it allows."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from workers.engine.ports import Backend
@@ -13,6 +13,14 @@ Passes = tuple[str, ...]
 DEFAULT = "default"
 
 
+def _leave_out(passes: Sequence[str], name: str) -> Passes:
+    return tuple(each for each in passes if each != name)
+
+
+def _any_order(passes: Sequence[str]) -> bool:  # noqa: ARG001  stands where others look
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Menu:
     """The passes of a backend, and how a list of them becomes options.
@@ -22,7 +30,8 @@ class Menu:
         default: The passes of the compiler's own pipeline, in its order.
         full: Everything that could be of use, in an order that works; ``default`` where empty.
         needed: Those without which nothing can be built.
-        before: Pairs of which the first must run before the second.
+        legal: Whether passes may run in this order.
+        leave_out: A list without a pass, and without those that cannot be without it.
         ordered: Whether a list's order is the order in which its passes run.
         nothing: The option's value for an empty list.
     """
@@ -31,7 +40,8 @@ class Menu:
     default: Passes
     full: Passes = ()
     needed: frozenset[str] = frozenset()
-    before: frozenset[tuple[str, str]] = field(default_factory=frozenset)
+    legal: Callable[[Sequence[str]], bool] = _any_order
+    leave_out: Callable[[Sequence[str], str], Passes] = _leave_out
     ordered: bool = False
     nothing: str = "none"
 
@@ -43,25 +53,26 @@ class Menu:
         """A list as the option takes it."""
         return ",".join(passes) or self.nothing
 
-    def legal(self, passes: Sequence[str]) -> bool:
-        """Whether nothing needed is missing, nothing comes twice or before what it builds on."""
-        at = {name: place for place, name in enumerate(passes)}
-        return (
-            len(at) == len(passes)
-            and self.needed <= at.keys()
-            and all(at[a] < at[b] for a, b in self.before if a in at and b in at)
-        )
+    def without(self, passes: Passes, gone: Iterable[str]) -> Passes:
+        """``passes`` without some, and without those that cannot be without them."""
+        for name in gone:
+            passes = self.leave_out(passes, name)
+        return passes
 
     def extras(self) -> Passes:
-        """Passes of the full list that the default one lacks."""
-        return tuple(name for name in self.full if name not in self.default)
+        """Passes of the full list that the default one lacks, each once."""
+        return tuple(dict.fromkeys(name for name in self.full if name not in self.default))
 
     def with_extra(self, passes: Sequence[str], name: str) -> Passes:
-        """``passes`` with one more, placed where the full list has it."""
-        place = self.full.index(name)
-        earlier = set(self.full[:place])
-        at = max((i + 1 for i, each in enumerate(passes) if each in earlier), default=0)
-        return (*passes[:at], name, *passes[at:])
+        """``passes`` with one more, placed where the full list first has it."""
+        earlier = set(self.full[: self.full.index(name)])
+        at = max((place + 1 for place, each in enumerate(passes) if each in earlier), default=0)
+        inserted = (*passes[:at], name, *passes[at:])
+        if self.legal(inserted):
+            return inserted
+        # What also runs later in the full list may have pulled it too far back.
+        places = ((*passes[:n], name, *passes[n:]) for n in range(len(passes) + 1))
+        return next((each for each in places if self.legal(each)), inserted)
 
 
 @runtime_checkable

@@ -1,0 +1,77 @@
+"""Changes to a list of passes, alone and in combination."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Literal
+
+from workers.engine.passes.menu import Menu, Passes
+
+#: Number of factors to those beyond the basic ones, each the product of some of these: fractions
+#: in which no main effect hides behind another or behind an interaction of two (resolution IV:
+#: Box, Hunter and Hunter, "Statistics for Experimenters", 2005, table 6.22).
+_GENERATORS: dict[int, tuple[str, ...]] = {
+    5: ("abcd",),
+    6: ("abc", "bcd"),
+    7: ("abc", "bcd", "acd"),
+    8: ("bcd", "acd", "abc", "abd"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One change to a list of passes.
+
+    Attributes:
+        about: The passes it is about.
+    """
+
+    kind: Literal["drop", "insert", "swap"]
+    about: Passes
+    apply: Callable[[Passes], Passes] = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        """For people."""
+        return f"{self.kind} {' and '.join(self.about)}"
+
+
+def drop(menu: Menu, name: str) -> Factor:
+    """Leave a pass out."""
+    return Factor("drop", (name,), lambda passes: menu.without(passes, [name]))
+
+
+def insert(menu: Menu, name: str) -> Factor:
+    """Put an extra pass in, where the full list has it."""
+    return Factor("insert", (name,), lambda passes: menu.with_extra(passes, name))
+
+
+def swap(first: str, second: str) -> Factor:
+    """Exchange two passes."""
+    places = {first: second, second: first}
+    return Factor("swap", (first, second), lambda passes: tuple(places.get(p, p) for p in passes))
+
+
+def combinations(factors: Sequence[Factor], most: int) -> list[tuple[Factor, ...]]:
+    """Sets of changes to make together: all, or where there are more than ``most``, a balanced
+    fraction of them together with all changes at once and each alone."""
+    count = len(factors)
+    rows: set[tuple[bool, ...]] = set(product((False, True), repeat=count))
+    if len(rows) > most and count in _GENERATORS:
+        rows = fraction(count) | {tuple(n == k for n in range(count)) for k in range(count)}
+        rows |= {(True,) * count}
+    chosen = [tuple(f for f, on in zip(factors, row, strict=True) if on) for row in sorted(rows)]
+    return chosen[:most] if count not in _GENERATORS else chosen
+
+
+def fraction(count: int) -> set[tuple[bool, ...]]:
+    """The 16 balanced combinations of 5 to 8 changes."""
+    generators = _GENERATORS[count]
+    basic = "abcdefgh"[: count - len(generators)]
+    rows = set()
+    for levels in product((False, True), repeat=len(basic)):
+        row = dict(zip(basic, levels, strict=True))
+        # A product of signs is minus where an odd number of them is.
+        extra = [sum(not row[letter] for letter in generator) % 2 == 0 for generator in generators]
+        rows.add((*levels, *extra))
+    return rows

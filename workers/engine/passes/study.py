@@ -1,0 +1,267 @@
+"""One network, one compiler: which of its passes are worth their time, and in which order.
+
+::
+
+    noise      the compiler's own list written out, beside itself: must not differ
+    idle       passes without which the code stays the same (by fingerprint): dropped
+    ablation   each other pass left out, each extra one put in: effect on both objectives
+    joint      all that had no effect beyond noise left out at once; where that hurts, because
+               passes stand in for each other, the culprits are found by delta debugging and stay
+    order      two of the passes with an effect swapped, where the compiler allows it
+    factorial  those passes and swaps in all combinations, or in a balanced fraction of them
+    final      the best of both objectives measured again with more effort
+
+Each step is cut short when the budget is spent; three tenths of it are kept for the last.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import log
+
+from workers.engine.passes.bench import Effort, Judge
+from workers.engine.passes.book import Book
+from workers.engine.passes.factors import Factor, combinations, drop, insert, swap
+from workers.engine.passes.menu import Menu, Passes
+from workers.engine.passes.objective import COMPILE_MARGIN, OBJECTIVES, PassTrial
+from workers.engine.ports import Clock
+from workers.engine.types import Interval
+
+#: Factors beyond this many have more combinations than anybody measures.
+MOST_FACTORS = 8
+#: Latencies closer than this are the same to anybody, as elsewhere in the engine.
+_LATENCY_MARGIN = 0.01
+_ROUGH = Effort(pairs=4, seconds=2.0, half_width=0.02)
+_FINAL = Effort(pairs=6, processes=3, seconds=4.0, sessions=3)
+#: Of each objective, how many are measured again.
+_FINALISTS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a study may cost.
+
+    Attributes:
+        seconds: After which no further list is tried.
+        points: Of the factorial at most.
+        screen, final: Effort of one comparison before and at the end.
+    """
+
+    seconds: float
+    points: int = 64
+    screen: Effort = _ROUGH
+    final: Effort = _FINAL
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What a study found.
+
+    Attributes:
+        survivors: Passes with an effect beyond noise, in the compiler's order.
+        dropped: Passes that did nothing for this network.
+        winners: The lists that serve an objective, the best of each first, as measured at the end.
+        ended: Why it stopped, for people.
+    """
+
+    trials: tuple[PassTrial, ...]
+    survivors: Passes
+    dropped: Passes
+    winners: tuple[PassTrial, ...]
+    ended: str
+
+
+def study(
+    menu: Menu,
+    judge: Judge,
+    budget: Budget,
+    clock: Clock,
+    *,
+    known: Sequence[PassTrial] = (),
+    keep: Callable[[PassTrial], None] = lambda _: None,
+) -> Study:
+    """Find the lists of passes that serve a network.
+
+    Args:
+        known: Trials of an interrupted study of the same network; none is made again.
+        keep: Told of each trial as it lands.
+
+    Raises:
+        RigFailed: the compiler's own list does not build or run any more.
+    """
+    book = Book(menu, judge, budget.seconds, clock, known, keep)
+    noise = _Noise.of(book.trial("noise", menu.default, budget.screen))
+    idle = _idle(menu, judge)
+    rest = menu.without(menu.default, idle)
+    single = {
+        f: book.trial("ablation", f.apply(rest), budget.screen, f.name) for f in _drops(menu, rest)
+    }
+    single |= {f: book.trial("extra", f.apply(rest), budget.screen, f.name) for f in _inserts(menu)}
+    factors = [factor for factor, trial in single.items() if noise.exceeded(trial)]
+    quiet = [
+        f.about[0] for f, t in single.items() if f.kind == "drop" and t and not noise.exceeded(t)
+    ]
+    culprits = _culprits(menu, book, rest, quiet, budget.screen)
+    base = menu.without(rest, [name for name in quiet if name not in culprits])
+    factors += [drop(menu, name) for name in rest if name in culprits]
+    for factor in _swaps(menu, base, [f.about[0] for f in factors if f.kind == "drop"]):
+        single[factor] = trial = book.trial("order", factor.apply(base), budget.screen, factor.name)
+        if noise.exceeded(trial):
+            factors.append(factor)
+    _factorial(menu, book, base, factors, single, budget)
+    winners = _final(book, budget)
+    survivors = tuple(name for name in base if any(name in f.about for f in factors))
+    dropped = tuple(name for name in menu.default if name not in base)
+    return Study(tuple(book.trials), survivors, dropped, winners, book.ended())
+
+
+def _idle(menu: Menu, judge: Judge) -> list[str]:
+    """Passes that can go all at once without changing the code. Halves that change nothing go
+    whole, so few builds tell of many passes."""
+    (own,) = judge.fingerprints([menu.value(menu.default)])
+    gone: list[str] = []
+
+    def sift(group: list[str]) -> None:
+        if not group:
+            return
+        value = menu.value(menu.without(menu.default, [*gone, *group]))
+        if judge.fingerprints([value]) == [own]:
+            gone.extend(group)
+        elif len(group) > 1:
+            middle = len(group) // 2
+            sift(group[:middle])
+            sift(group[middle:])
+
+    if own:
+        sift([name for name in menu.default if name not in menu.needed])
+    return gone
+
+
+def _drops(menu: Menu, passes: Passes) -> list[Factor]:
+    return [drop(menu, name) for name in passes if name not in menu.needed]
+
+
+def _inserts(menu: Menu) -> list[Factor]:
+    return [insert(menu, name) for name in menu.extras()]
+
+
+def _swaps(menu: Menu, passes: Passes, survivors: Sequence[str]) -> list[Factor]:
+    """Legal swaps of two survivors, neighbours first."""
+    if not menu.ordered:
+        return []
+    names = [name for name in passes if name in survivors]
+    pairs = [(b - a, names[a], names[b]) for b in range(len(names)) for a in range(b)]
+    found = [swap(first, second) for _, first, second in sorted(pairs, key=lambda pair: pair[0])]
+    return [factor for factor in found if menu.legal(factor.apply(passes))]
+
+
+def _culprits(
+    menu: Menu, book: Book, rest: Passes, quiet: Sequence[str], effort: Effort
+) -> set[str]:
+    """Of passes that each can go alone, those that cannot go together.
+
+    Delta debugging as in Zeller, "Yesterday, my program worked. Today, it does not. Why?" (ESEC
+    1999), section 4; repeated until what is left can go.
+    """
+
+    def bad(gone: Sequence[str]) -> bool:
+        trial = book.trial("joint", menu.without(rest, gone), effort) if gone else None
+        return trial is not None and trial.finding.hurts
+
+    def narrow(suspects: list[str], also: list[str]) -> set[str]:
+        if len(suspects) == 1:
+            return set(suspects)
+        left, right = suspects[: len(suspects) // 2], suspects[len(suspects) // 2 :]
+        if bad([*left, *also]):
+            return narrow(left, also)
+        if bad([*right, *also]):
+            return narrow(right, also)
+        return narrow(left, [*right, *also]) | narrow(right, [*left, *also])
+
+    found: set[str] = set()
+    while bad(gone := [name for name in quiet if name not in found]) and not book.spent:
+        found |= narrow(gone, [])
+    return found
+
+
+def _factorial(
+    menu: Menu,
+    book: Book,
+    base: Passes,
+    factors: Sequence[Factor],
+    single: dict[Factor, PassTrial | None],
+    budget: Budget,
+) -> None:
+    """Try combinations, those first that should do well if effects simply multiplied."""
+    logs = {factor: _logs(single.get(factor)) for factor in factors}
+    # What made compiling fail alone will not do better in company.
+    able = [f for f in factors if (trial := single.get(f)) is None or trial.finding.latency]
+    chosen = sorted(able, key=lambda f: -max(map(abs, logs[f])))[:MOST_FACTORS]
+
+    def promise(combination: Sequence[Factor]) -> tuple[bool, float]:
+        compiling = sum(logs[factor][0] for factor in combination)
+        running = sum(logs[factor][1] for factor in combination)
+        return running > log(1.05), compiling + running
+
+    for combination in sorted(combinations(chosen, budget.points), key=promise):
+        passes = base
+        # Swaps first: what is dropped afterwards leaves the others where they are.
+        for factor in sorted(combination, key=lambda f: f.kind, reverse=True):
+            passes = factor.apply(passes)
+        if menu.legal(passes):
+            book.trial("factorial", passes, budget.screen)
+
+
+def _final(book: Book, budget: Budget) -> tuple[PassTrial, ...]:
+    """The best of each objective measured again, since the best of many noisy figures flatter."""
+    winners: dict[str, PassTrial] = {}
+    for objective in OBJECTIVES:
+        ranked = sorted(
+            (trial for trial in book.trials if trial.finding.score(objective) < 1),
+            key=lambda trial: trial.finding.score(objective),
+        )
+        finals = [book.final(trial.passes, budget.final) for trial in ranked[:_FINALISTS]]
+        able = [t for t in finals if t is not None and t.finding.score(objective) < 1]
+        best = min(able, key=lambda trial: trial.finding.score(objective), default=None)
+        if best is not None:
+            winners.setdefault(best.passes, best)
+    return tuple(winners.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Noise:
+    """How far ratios of equal things stray here, at least as far as nobody cares."""
+
+    compile: float = COMPILE_MARGIN
+    latency: float = _LATENCY_MARGIN
+
+    @classmethod
+    def of(cls, trial: PassTrial | None) -> "_Noise":
+        """What the compiler's own list beside itself shows."""
+        compiling = trial.finding.compile if trial else None
+        running = trial.finding.latency if trial else None
+        if compiling is None or running is None:
+            return cls()
+        return cls(
+            max(COMPILE_MARGIN, abs(compiling.value - 1)),
+            max(_LATENCY_MARGIN, abs(running.value - 1)),
+        )
+
+    def exceeded(self, trial: PassTrial | None) -> bool:
+        """Whether a change did anything beyond noise; a failure certainly did."""
+        if trial is None:
+            return False
+        found = trial.finding
+        if found.latency is None or found.compile is None:
+            return True
+        return _off(found.latency, self.latency) or _off(found.compile, self.compile)
+
+
+def _off(ratio: Interval, margin: float) -> bool:
+    return ratio.high < 1 - margin or ratio.low > 1 + margin
+
+
+def _logs(trial: PassTrial | None) -> tuple[float, float]:
+    """Logarithms of a change's effects on compiling and running; nothing known is no effect."""
+    if trial is None or trial.finding.compile is None or trial.finding.latency is None:
+        return 0.0, 0.0
+    return log(trial.finding.compile.value), log(trial.finding.latency.value)
