@@ -35,6 +35,8 @@ class GraphFacts:
         producer: Producer name and version as written in the file.
         external_data: Paths of external data files, inside the revision.
         weight_bytes: Bytes of all weights.
+        forms: ``{"format", "path"}`` of each other file of the same network that can be used in its
+            place: ``torch-export`` or ``tflite``.
     """
 
     path: str
@@ -50,6 +52,7 @@ class GraphFacts:
     producer: str
     external_data: list[str]
     weight_bytes: int
+    forms: list[dict[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

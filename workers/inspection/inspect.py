@@ -5,6 +5,7 @@
     find *.onnx ─▶ read ─▶ check safety ─▶ check operators ─▶ check the graph
         ─▶ drop weights ─▶ inline functions ─▶ infer shapes ─▶ data flow
         ─▶ signature, histogram, cost, organs, class, hash, embedding
+    find *.pt2, *.tflite ─▶ check safety ─▶ compare signatures
 """
 
 import os
@@ -19,6 +20,7 @@ from workers.inspection.architecture import architecture_class
 from workers.inspection.cost import cost
 from workers.inspection.embedding import embedding
 from workers.inspection.errors import InspectionError, invalid, printable
+from workers.inspection.forms import find, read_forms
 from workers.inspection.identity import graph_hash
 from workers.inspection.numbering import build
 from workers.inspection.operators import check_operators, histogram
@@ -57,13 +59,13 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
 
     Returns:
         ``{"graphs": [facts], "primary": path, "samples": {...} | None, "warnings": [text]}``, with
-        facts as :func:`read_graph` returns them. A file that is not the primary one and cannot be
-        read is a warning.
+        facts as :func:`read_graph` returns them and the forms of the primary file. Another file
+        that cannot be read or used is a warning.
 
     Raises:
         InspectionError: the primary file or the samples cannot be used; or there is no file.
     """
-    found = [path] if path is not None else find_models(folder)
+    found = [path] if path is not None else find(folder, ".onnx")
     if not found:
         raise InspectionError(
             "no_model_file",
@@ -78,6 +80,7 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
             facts.append(read_graph(folder, other, warnings))
         except InspectionError as error:
             warnings.append(f"{error.code}: {error.detail}")
+    facts[0]["forms"] = read_forms(folder, facts[0]["signature"], warnings)
     samples = None
     if os.path.lexists(folder / SAMPLES):
         described = read_samples(folder / SAMPLES, facts[0]["signature"])
@@ -89,18 +92,6 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
         "samples": samples,
         "warnings": warnings,
     }
-
-
-def find_models(folder: Path) -> list[str]:
-    """Paths of the ONNX files under ``folder``, sorted; links are neither followed nor listed."""
-    found = []
-    for root, folders, names in os.walk(folder, followlinks=False):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            path = Path(root, name)
-            if name.endswith(".onnx") and path.is_file() and not path.is_symlink():
-                found.append(path.relative_to(folder).as_posix())
-    return sorted(found)
 
 
 def choose_primary(folder: Path, found: Sequence[str]) -> str:
@@ -180,6 +171,7 @@ def _facts(model: onnx.ModelProto, shown: str, external: list[str], warnings: li
         "producer": _producer(model),
         "external_data": external,
         "weight_bytes": spent.weight_bytes,
+        "forms": [],
     }
 
 

@@ -1,0 +1,100 @@
+"""Looks into PyTorch's zip archives and pickles without ever unpickling.
+
+Which globals a pickle asks for decides what loading it can call, so those are compared with a
+short list: what ``torch.save`` writes for plain tensors. Opcodes: the standard library's
+``pickletools``.
+"""
+
+import io
+import pickletools
+import re
+import zipfile
+from pathlib import Path
+from typing import IO
+
+from workers.inspection.interface import Unusable
+
+MAX_MEMBERS = 200_000
+_TENSOR_GLOBALS = frozenset(
+    {
+        *("collections OrderedDict", "torch Size", "torch device"),
+        *("torch._utils _rebuild_tensor_v2", "torch._utils _rebuild_parameter"),
+        *(
+            f"torch {kind}Storage"
+            for kind in (
+                *("Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"),
+                *("BFloat16", "ComplexFloat", "ComplexDouble", "Untyped"),
+            )
+        ),
+        "torch.storage UntypedStorage",
+    }
+)
+#: Opcodes that fetch a callable otherwise than by naming it in the opcode itself.
+_HIDDEN = frozenset({"STACK_GLOBAL", "INST", "EXT1", "EXT2", "EXT4"})
+_TENSOR_FILE = re.compile(
+    r"data\.pkl|byteorder|version|\.format_version|\.storage_alignment|data/\d+|\.data/[^/]+"
+)
+
+
+def members_of(archive: zipfile.ZipFile, source: Path | bytes) -> dict[str, zipfile.ZipInfo]:
+    """Members of an archive that PyTorch wrote, by name without the folder that holds all.
+
+    PyTorch reads it with another library than this: what two readers could understand differently
+    (a second directory, names twice, names that differ in case) is refused.
+
+    Raises:
+        Unusable: it is not as PyTorch writes it.
+    """
+    if not _tail(source, 22).startswith(b"PK\x05\x06"):
+        raise Unusable("its archive does not end with its directory")
+    members = archive.infolist()
+    if len(members) > MAX_MEMBERS:
+        raise Unusable(f"it has more than {MAX_MEMBERS:,} members")
+    found: dict[str, zipfile.ZipInfo] = {}
+    roots = {member.filename.partition("/")[0] for member in members}
+    for member in members:
+        if member.compress_type != zipfile.ZIP_STORED:
+            raise Unusable("its archive is compressed, which PyTorch never does")
+        found[member.filename.partition("/")[2]] = member
+    if len(roots) != 1 or len({name.lower() for name in found}) != len(members):
+        raise Unusable("names of its archive are not in one folder, or there twice")
+    return found
+
+
+def check_tensor_file(data: bytes) -> None:
+    """Refuse a file of ``torch.save`` that holds more than tensors in containers.
+
+    Raises:
+        Unusable: says what it would import.
+        zipfile.BadZipFile: it is no archive.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = members_of(archive, data)
+        for name in names:
+            if not _TENSOR_FILE.fullmatch(name):
+                raise Unusable(f"its sample inputs hold {name!r}")
+        with archive.open(names["data.pkl"]) as stream:
+            check_pickle(stream)
+
+
+def check_pickle(stream: IO[bytes]) -> None:
+    """Refuse a pickle that asks for anything but what rebuilds tensors.
+
+    Raises:
+        Unusable: names it.
+        ValueError: it is no pickle.
+    """
+    for opcode, argument, _ in pickletools.genops(stream):
+        if opcode.name in _HIDDEN:
+            raise Unusable(f"a pickle in it hides what it imports ({opcode.name})")
+        if opcode.name == "GLOBAL" and argument not in _TENSOR_GLOBALS:
+            raise Unusable(f"a pickle in it would import {argument!r}")
+
+
+def _tail(source: Path | bytes, count: int) -> bytes:
+    if isinstance(source, bytes):
+        return source[-count:]
+    with source.open("rb") as file:
+        file.seek(0, io.SEEK_END)
+        file.seek(max(0, file.tell() - count))
+        return file.read()
