@@ -12,6 +12,7 @@ from workers.engine.profile import Profile
 from workers.engine.space import Space
 from workers.engine.types import (
     BuildResult,
+    Experience,
     Options,
     Prior,
     TargetSpec,
@@ -197,6 +198,10 @@ class RecordStore(Protocol):
 
     def history(self) -> Sequence[Prior]:
         """Measured candidates of earlier searches of the same key, best first."""
+        ...
+
+    def experience(self) -> Sequence[Experience]:
+        """The newest trials of searches of other keys: other networks, toolchains, targets."""
         ...
 
     def add(self, trial: Trial) -> None:

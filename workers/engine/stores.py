@@ -12,6 +12,7 @@ from workers.engine.types import (
     BuildResult,
     Candidate,
     Deviation,
+    Experience,
     Interval,
     Measurement,
     Prior,
@@ -22,15 +23,21 @@ from workers.engine.types import (
 class MemoryStore:
     """Trials of one search, gone with the process."""
 
-    def __init__(self, history: Sequence[Prior] = ()) -> None:
+    def __init__(
+        self, history: Sequence[Prior] = (), experience: Sequence[Experience] = ()
+    ) -> None:
         self._trials: list[Trial] = []
         self._history = tuple(sorted(history, key=lambda prior: prior.ratio))
+        self._experience = tuple(experience)
 
     def trials(self) -> Sequence[Trial]:
         return tuple(self._trials)
 
     def history(self) -> Sequence[Prior]:
         return self._history
+
+    def experience(self) -> Sequence[Experience]:
+        return self._experience
 
     def add(self, trial: Trial) -> None:
         self._trials.append(trial)
@@ -43,8 +50,13 @@ class JsonLinesStore(MemoryStore):
     One process writes a file at a time.
     """
 
-    def __init__(self, path: Path, history: Sequence[Prior] = ()) -> None:
-        super().__init__(history)
+    def __init__(
+        self,
+        path: Path,
+        history: Sequence[Prior] = (),
+        experience: Sequence[Experience] = (),
+    ) -> None:
+        super().__init__(history, experience)
         self._path = path
         if not path.exists():
             return

@@ -16,7 +16,7 @@ from workers.engine.ledger import Ledger
 from workers.engine.ports import Backend, Clock, Device, Progress, RecordStore
 from workers.engine.rig import Rig
 from workers.engine.samples import TestSet
-from workers.engine.strategies import Strategy, make_strategy
+from workers.engine.strategies import Scene, Strategy, make_strategy
 from workers.engine.types import TOLERANCES, Budget, Candidate, Ticket, Tolerance, Trial
 
 #: The baseline against itself only shows that the machine is sane; two processes show it.
@@ -130,13 +130,18 @@ def _strategy(
     workload, target = ticket.workload, ticket.target
     searched = {name: backends[name] for name in ticket.backends}
     defaults = [Candidate(n, b.default(workload, target)) for n, b in searched.items()]
-    return make_strategy(
-        ticket.strategy,
-        {name: backend.space(workload, target) for name, backend in searched.items()},
-        [baseline, *(candidate for candidate in defaults if candidate != baseline)],
-        store.history(),
-        ticket.seed,
+    scene = Scene(
+        spaces={name: backend.space(workload, target) for name, backend in searched.items()},
+        seed=ticket.seed,
+        defaults=[baseline, *(candidate for candidate in defaults if candidate != baseline)],
+        history=store.history(),
+        experience=store.experience(),
+        architecture_class=workload.architecture_class,
+        embedding=workload.embedding,
+        target=target.slug,
+        features=target.features,
     )
+    return make_strategy(ticket.strategy, scene)
 
 
 def _name(candidate: Candidate) -> str:

@@ -75,6 +75,8 @@ class Workload:
         forms: Other files of the same network that some backend takes as they are.
         passes: Backend to the lists of compiler passes that serve this architecture class well on
             this target, best first, each as the value of that backend's option ``passes``.
+        schedules_path: Schedules tuned for this target, in the same private folder as the ONNX
+            file (JSON lines, see :mod:`workers.backends.tvm.database`); ``None`` without any.
     """
 
     model_path: Path
@@ -92,6 +94,7 @@ class Workload:
     integer_bounds: dict[str, int] = field(default_factory=dict)
     forms: tuple[Form, ...] = ()
     passes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    schedules_path: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +267,31 @@ class Prior:
 
 
 @dataclass(frozen=True, slots=True)
+class Experience:
+    """What a search of another network, or on another target, found about a candidate.
+
+    Attributes:
+        outcome: ``measured``, ``pruned`` or how it failed; never ``infrastructure``.
+        ratio: Where it was timed; rough for a pruned one.
+        network: Hash of the structure, with ``target`` what trials are compared within.
+        embedding: Of the network's structure, of unit length; empty where unknown.
+        features: Of the target.
+        seconds: The whole trial took.
+    """
+
+    candidate: Candidate
+    outcome: Outcome
+    tolerance: Tolerance
+    ratio: float | None
+    network: str
+    architecture_class: str
+    embedding: tuple[float, ...]
+    target: str
+    features: frozenset[str]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Limits:
     """What a child process may use. Reaching a limit ends the child, never the worker."""
 
@@ -314,6 +342,6 @@ class Ticket:
     backends: tuple[str, ...]
     budget: Budget = field(default_factory=Budget)
     limits: Limits = field(default_factory=Limits)
-    strategy: str = "tpe"
+    strategy: str = "learned"
     seed: int = 0
     reference_backend: str = "onnxruntime"

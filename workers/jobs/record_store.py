@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from registry.errors import Conflict
-from registry.selectors.trial import history, trials_of_job
+from registry.selectors.trial import experience, history, trials_of_job
 from registry.services.trial import trial_add
 from registry.tickets import JobTicket
 from workers.engine.errors import LeaseLost
@@ -14,6 +14,7 @@ from workers.engine.types import (
     BuildResult,
     Candidate,
     Deviation,
+    Experience,
     Interval,
     Measurement,
     Prior,
@@ -25,12 +26,14 @@ class RegistryStore:
     """Keeps a job's trials as rows, each written under the job's fence as it lands.
 
     Args:
-        search_key: All searches of one key may learn from each other.
+        search_key: All searches of one key share what they find.
+        target: Slug of the target searched for.
     """
 
-    def __init__(self, ticket: JobTicket, search_key: str) -> None:
+    def __init__(self, ticket: JobTicket, search_key: str, target: str) -> None:
         self._ticket = ticket
         self._search_key = search_key
+        self._target = target
 
     def trials(self) -> Sequence[Trial]:
         """What earlier attempts of this job have paid for."""
@@ -42,6 +45,10 @@ class RegistryStore:
             Prior(_candidate(row["candidate"]), row["ratio"], row["tolerance"])
             for row in history(self._search_key, exclude_job=self._ticket.job_uuid)
         ]
+
+    def experience(self) -> Sequence[Experience]:
+        """What jobs of other keys found, newest first."""
+        return [_experience(row) for row in experience(self._search_key, self._target)]
 
     def add(self, trial: Trial) -> None:
         """Write the trial; raises ``LeaseLost`` if the job is somebody else's now."""
@@ -103,6 +110,21 @@ def _trial(row: dict[str, Any]) -> Trial:
         measurement=_measurement(row["measurement"]) if row["measurement"] else None,
         predicted_ratio=row["predicted_ratio"],
         detail=row["failure_detail"],
+    )
+
+
+def _experience(row: dict[str, Any]) -> Experience:
+    return Experience(
+        candidate=_candidate(row["candidate"]),
+        outcome=row["outcome"],
+        tolerance=row["tolerance"] or "exact",
+        ratio=row["ratio"],
+        network=row["graph_hash"],
+        architecture_class=row["architecture_class"],
+        embedding=tuple(row["embedding"]),
+        target=row["target"],
+        features=frozenset(row["features"]),
+        seconds=row["duration_s"],
     )
 
 

@@ -11,7 +11,7 @@ from workers.backends.registry import available
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
 from workers.engine.tune import tune
-from workers.engine.types import Budget, Limits, TensorSpec, Ticket, Workload, sha256_of
+from workers.engine.types import Budget, Form, Limits, TensorSpec, Ticket, Workload, sha256_of
 from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
@@ -47,13 +47,13 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
             backends=tuple(backends),
             budget=_budget(ticket),
             limits=Limits(wall_s=_CANDIDATE_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES),
-            strategy=str(ticket.parameters.get("strategy", "tpe")),
+            strategy=str(ticket.parameters.get("strategy", "learned")),
             seed=int(ticket.parameters.get("seed", 0)),
         )
         scratch = folder / "scratch"
         scratch.mkdir()
         with LocalDevice(search, backends, scratch) as device:
-            store = RegistryStore(ticket, key)
+            store = RegistryStore(ticket, key, here.spec.slug)
             result = tune(search, backends, device, store, progress=lease.progress)
             job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=result.ended)
             lease.progress("publish", 0, None, "storing builds and records")
@@ -82,7 +82,8 @@ def _backends(
 
 
 def _workload(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Workload:
-    wanted = {graph.path, *graph.external_data, _SAMPLES}
+    forms = [form["path"] for form in graph.forms]
+    wanted = {graph.path, *graph.external_data, *forms, _SAMPLES}
     files = [file for file in ticket.files if file.path in wanted]
     fetch(files, folder)
     digests = {file.path: file.sha256 for file in files}
@@ -98,6 +99,10 @@ def _workload(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Workload:
         macs=graph.macs,
         embedding=tuple(graph.embedding),
         samples_path=folder / _SAMPLES if _SAMPLES in digests else None,
+        forms=tuple(
+            Form(form["format"], folder / form["path"], digests[form["path"]])
+            for form in graph.forms
+        ),
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.backends.fake.kernels import DEFAULT_S, latency_s
-from workers.engine.strategies import Spaces, Strategy, make_strategy, random
+from workers.engine.strategies import Scene, Spaces, Strategy, make_strategy, random
 from workers.engine.strategies.default import Listed
 from workers.engine.strategies.random import RandomSearch
 from workers.engine.strategies.tpe import TPE, bars
@@ -57,7 +57,7 @@ class TestWholeSearch(StrategyContract):
     def make(self, spaces: Spaces, seed: int) -> Strategy:
         defaults = [Candidate(name, space.at(0)) for name, space in spaces.items()]
         priors = [Prior(Candidate("beta", spaces["beta"].at(3)), 0.8, "exact")]
-        return make_strategy("tpe", spaces, defaults, priors, seed)
+        return make_strategy("tpe", Scene(spaces, seed, defaults, priors))
 
 
 def trial(number: int, candidate: Candidate, ratio: float | None, outcome: Outcome) -> Trial:
@@ -137,7 +137,7 @@ def test_each_default_comes_first_then_the_best_of_history_then_the_search() -> 
         Prior(Candidate("beta", {"level": 99, "fast": True}), 0.1, "exact"),
         Prior(Candidate("gone", {}), 0.1, "exact"),
     ]
-    trials = list(run_to_end(make_strategy("tpe", SPACES, listed, history, seed=0)))
+    trials = list(run_to_end(make_strategy("tpe", Scene(SPACES, 0, listed, history))))
     assert [t.candidate for t in trials[:4]] == [*listed, good, quick]
     assert [t.proposed_by for t in trials[:5]] == [
         "default",
@@ -162,13 +162,13 @@ def test_history_tells_tpe_where_to_look() -> None:
 
 def test_the_default_strategy_tries_the_defaults_only() -> None:
     listed = [Candidate("alpha", SPACES["alpha"].at(0))]
-    trials = list(run_to_end(make_strategy("default", SPACES, listed, [], seed=0)))
+    trials = list(run_to_end(make_strategy("default", Scene(SPACES, 0, listed))))
     assert [trial.candidate for trial in trials] == listed
 
 
 def test_an_unknown_strategy_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ValueError, match="default, random, tpe"):
-        make_strategy("psychic", SPACES, [], [], seed=0)
+    with pytest.raises(ValueError, match="default, learned, random, tpe"):
+        make_strategy("psychic", Scene(SPACES))
 
 
 def test_random_search_finds_the_last_configuration_of_a_large_space(

@@ -54,7 +54,7 @@ def measured(number: int, threads: str = "all", ratio: float = 0.8) -> Trial:
 
 def store(floor: shopfloor.Floor) -> RegistryStore:
     floor.tune()
-    return RegistryStore(floor.claim(), KEY)
+    return RegistryStore(floor.claim(), KEY, shopfloor.SLUG)
 
 
 def test_a_trial_comes_back_as_it_was_but_for_its_files() -> None:
@@ -129,4 +129,4 @@ class TestRegistryStore(StoreContract):
             for number, prior in enumerate(history):
                 found = measured(number, ratio=prior.ratio)
                 earlier.add(replace(found, candidate=prior.candidate))
-        return RegistryStore(self.ticket, KEY)
+        return RegistryStore(self.ticket, KEY, shopfloor.SLUG)

@@ -1,24 +1,20 @@
 """Search strategies: ask for a candidate, tell what came of it."""
 
 from collections.abc import Callable, Sequence, Set
+from dataclasses import replace
 
-from workers.engine.strategies.base import Proposal, Spaces, Strategy
+from workers.engine.strategies.base import Proposal, Scene, Spaces, Strategy
 from workers.engine.strategies.default import Listed, best_priors
+from workers.engine.strategies.learned import Learned
+from workers.engine.strategies.peers import peers_of
 from workers.engine.strategies.random import RandomSearch
 from workers.engine.strategies.tpe import TPE
-from workers.engine.types import Candidate, Prior, Trial
+from workers.engine.types import Trial
 
-__all__ = ["STRATEGIES", "InTurn", "Proposal", "Spaces", "Strategy", "make_strategy"]
+__all__ = ["STRATEGIES", "InTurn", "Proposal", "Scene", "Spaces", "Strategy", "make_strategy"]
 
 #: How many of history's best in each tolerance class are tried before the search proper.
 FROM_HISTORY = 2
-
-#: Name to maker from spaces, seed and history. "default" searches no further than the known.
-STRATEGIES: dict[str, Callable[[Spaces, int, Sequence[Prior]], Strategy]] = {
-    "default": lambda _spaces, _seed, _history: Listed([], "default"),
-    "random": lambda spaces, seed, _history: RandomSearch(spaces, seed),
-    "tpe": TPE,
-}
 
 
 class InTurn(Strategy):
@@ -37,14 +33,30 @@ class InTurn(Strategy):
             strategy.learn(trial)
 
 
-def make_strategy(
-    name: str,
-    spaces: Spaces,
-    defaults: Sequence[Candidate],
-    history: Sequence[Prior],
-    seed: int,
-) -> Strategy:
-    """Every backend's default, then the best of earlier searches, then the strategy ``name``.
+def _known_first(scene: Scene, *then: Strategy) -> Strategy:
+    """Every backend's default, then the best of earlier searches of the key, then the rest."""
+    return InTurn(
+        [
+            Listed([(candidate, None) for candidate in scene.defaults], "default"),
+            Listed(best_priors(scene.history, FROM_HISTORY), "history"),
+            *then,
+        ]
+    )
+
+
+#: Name to maker. "default" searches no further than the known; "learned" is what jobs use.
+STRATEGIES: dict[str, Callable[[Scene], Strategy]] = {
+    "default": _known_first,
+    "learned": Learned,
+    "random": lambda scene: _known_first(scene, RandomSearch(scene.spaces, scene.seed)),
+    "tpe": lambda scene: _known_first(
+        scene, TPE(scene.spaces, scene.seed, scene.history, peers_of(scene))
+    ),
+}
+
+
+def make_strategy(name: str, scene: Scene) -> Strategy:
+    """The strategy ``name``, over what of the scene's history is in its spaces.
 
     Raises:
         ValueError: there is no strategy of that name.
@@ -53,14 +65,8 @@ def make_strategy(
         raise ValueError(f"no strategy {name!r}; there are {', '.join(STRATEGIES)}")
     usable = [
         prior
-        for prior in history
-        if prior.candidate.backend in spaces
-        and spaces[prior.candidate.backend].contains(prior.candidate.options)
+        for prior in scene.history
+        if prior.candidate.backend in scene.spaces
+        and scene.spaces[prior.candidate.backend].contains(prior.candidate.options)
     ]
-    return InTurn(
-        [
-            Listed([(candidate, None) for candidate in defaults], "default"),
-            Listed(best_priors(usable, FROM_HISTORY), "history"),
-            STRATEGIES[name](spaces, seed, usable),
-        ]
-    )
+    return STRATEGIES[name](replace(scene, history=usable))

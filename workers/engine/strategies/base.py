@@ -1,12 +1,12 @@
 """What a search strategy is."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import final
 
 from workers.engine.space import Space
-from workers.engine.types import Candidate, Trial
+from workers.engine.types import Candidate, Experience, Prior, Trial
 
 #: Backend name to its space: where a search looks.
 Spaces = Mapping[str, Space]
@@ -18,12 +18,42 @@ class Proposal:
 
     Attributes:
         proposed_by: Name of the strategy that thought of it, at most 32 characters.
-        predicted_ratio: What it expects, where it has a model.
+        predicted_ratio: What it expects, where it has a model; one that has not seen the candidate.
+        expected_gain: The most that the model expects of any candidate left: by what fraction the
+            best build of its class becomes faster, averaged over what may come out; ``None``
+            where no model says.
     """
 
     candidate: Candidate
     proposed_by: str
     predicted_ratio: float | None = None
+    expected_gain: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Where a search takes place and what is known beforehand.
+
+    Attributes:
+        spaces: Where it looks.
+        defaults: Of each backend; the first is the baseline's.
+        history: Of earlier searches of the same key.
+        experience: Of searches of other networks and targets.
+        architecture_class: Of the network.
+        embedding: Of its structure.
+        target: Its slug.
+        features: The target's.
+    """
+
+    spaces: Spaces
+    seed: int = 0
+    defaults: Sequence[Candidate] = ()
+    history: Sequence[Prior] = ()
+    experience: Sequence[Experience] = ()
+    architecture_class: str = ""
+    embedding: tuple[float, ...] = ()
+    target: str = ""
+    features: frozenset[str] = frozenset()
 
 
 class Strategy(ABC):

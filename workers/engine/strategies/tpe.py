@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence, Set
-from math import inf, log
+from math import exp, inf, log
 from typing import cast
 
 import optuna
@@ -12,6 +12,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from workers.engine.space import IntRange, Plain, Value, plain
 from workers.engine.strategies.base import Proposal, Spaces, Strategy
 from workers.engine.strategies.joint import JointSpace
+from workers.engine.strategies.peers import Found, Peer, rank_correlation, value_of
 from workers.engine.strategies.random import Urn
 from workers.engine.types import TOLERANCES, Candidate, Options, Prior, Tolerance, Trial
 
@@ -19,6 +20,11 @@ from workers.engine.types import TOLERANCES, Candidate, Options, Prior, Toleranc
 STARTUP_TRIALS = 8
 #: Draws of the sampler that may hit known configurations before a random one is taken instead.
 ATTEMPTS = 8
+#: Networks whose trials the model is told as if they were its own, and how many of the likest one.
+NEAREST, FROM_NEAREST = 3, 24
+#: Candidates tried both here and there from which on the other's order is held against ours, and
+#: the rank correlation it needs: the guard against negative transfer.
+ENOUGH_COMMON, AGREEMENT = 4, 0.2
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -36,16 +42,26 @@ class TPE(Strategy):
 
     Args:
         history: Trials of earlier searches of the same key; told to the model, not taken.
+        peers: Other networks, likest first. The trials of the nearest are told, too, the more of
+            them the liker the network, until the order they give to candidates turns out not to be
+            ours.
     """
 
     name = "tpe"
 
-    def __init__(self, spaces: Spaces, seed: int, history: Sequence[Prior] = ()) -> None:
+    def __init__(
+        self,
+        spaces: Spaces,
+        seed: int,
+        history: Sequence[Prior] = (),
+        peers: Sequence[Peer] = (),
+    ) -> None:
         super().__init__()
         self._space = JointSpace(spaces)
         self._seed = seed
         self._urn = Urn(self._space, seed)
         self._history = [prior for prior in history if self._space.contains(prior.candidate)]
+        self._peers = peers[:NEAREST]
         self._trials: list[Trial] = []
         self._distributions = {
             name: _distribution(plain(parameter))
@@ -82,10 +98,30 @@ class TPE(Strategy):
         known += [(t.candidate, t.ratio, t.tolerance) for t in self._trials if t.ratio is not None]
         bar = bars([(ratio, tolerance) for _, ratio, tolerance in known])
         study.add_trials(
-            [self._frozen(c, log(ratio / bar[tolerance])) for c, ratio, tolerance in known]
+            self._borrowed(told | {candidate.sha256 for candidate, _, _ in known})
+            + [self._frozen(c, log(ratio / bar[tolerance])) for c, ratio, tolerance in known]
             + [self._frozen(t.candidate, None) for t in self._trials if t.ratio is None]
         )
         return study
+
+    def _borrowed(self, known: Set[str]) -> list[FrozenTrial]:
+        """Trials of the nearest networks, of candidates not known here, relative to their bars."""
+        here = {t.candidate.sha256: value_of(t.ratio) for t in self._trials}
+        borrowed: list[FrozenTrial] = []
+        for peer in self._peers:
+            pairs = [
+                (found.value, here[found.candidate.sha256])
+                for found in peer.found
+                if found.candidate.sha256 in here
+            ]
+            if len(pairs) >= ENOUGH_COMMON and rank_correlation(pairs) < AGREEMENT:
+                continue
+            bar = bars([(exp(f.value), f.tolerance) for f in peer.found if not f.failed])
+            for found in _spread(peer.found, round(FROM_NEAREST * peer.weight)):
+                if found.candidate.sha256 not in known and self._space.contains(found.candidate):
+                    value = None if found.failed else found.value - log(bar[found.tolerance])
+                    borrowed.append(self._frozen(found.candidate, value))
+        return borrowed
 
     def _frozen(self, candidate: Candidate, value: float | None) -> FrozenTrial:
         """A finished trial; without a value it is pruned, which TPE ranks below every value
@@ -106,6 +142,14 @@ class TPE(Strategy):
             if space.applies(name, options):
                 options[name] = _suggested(trial, name, plain(space.parameters[name]))
         return options
+
+
+def _spread(found: Sequence[Found], count: int) -> list[Found]:
+    """``count`` of them: the better half from the best, the others evenly from the rest."""
+    ordered = sorted(found, key=lambda each: (each.value, each.candidate.sha256))
+    best, rest = ordered[: (count + 1) // 2], ordered[(count + 1) // 2 :]
+    step = max(1, len(rest) // max(1, count // 2))
+    return best + rest[step - 1 :: step][: count // 2]
 
 
 def bars(known: Sequence[tuple[float, Tolerance]]) -> dict[Tolerance, float]:

@@ -1,0 +1,221 @@
+"""The search that learns from everything the hub has measured.
+
+::
+
+    baseline ─▶ defaults of backends nobody has tried on this target
+      ─▶ the best of this very key's history
+      ─▶ the portfolio of the architecture class
+      ─▶ the model: a ranking learned from all networks, corrected by this search's own trials,
+         by expected gain per second; one proposal in ten at random
+      ─▶ TPE, warm-started by the nearest networks' trials: every fourth proposal
+
+What other networks say is believed as long as it holds for what is measured here. A backend that
+is far slower than the baseline, here or on every network that tried it, gets no more of the budget.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence, Set
+from functools import cached_property
+from math import exp, log
+from random import Random
+
+import numpy as np
+
+from workers.engine.strategies.base import Proposal, Scene, Strategy
+from workers.engine.strategies.classes import class_shares
+from workers.engine.strategies.default import best_priors
+from workers.engine.strategies.features import Features
+from workers.engine.strategies.joint import JointSpace
+from workers.engine.strategies.peers import Found, Peer, peers_of, value_of
+from workers.engine.strategies.pool import Pool
+from workers.engine.strategies.portfolio import portfolio
+from workers.engine.strategies.ranking import FEWEST_PEERS, Ranking
+from workers.engine.strategies.surrogate import Outlook, outlook, trusted
+from workers.engine.strategies.tpe import TPE, bars
+from workers.engine.types import Candidate, Trial
+
+#: How many of the key's own history in each tolerance class are tried first.
+FROM_HISTORY = 2
+#: Share of the model's proposals taken at random, so that it learns where it is wrong.
+EPSILON = 0.1
+#: One proposal in so many is TPE's.
+TPE_EVERY = 4
+#: A backend whose best trial takes this many times as long as the baseline is closed, and one that
+#: failed so often without a success.
+HOPELESS, MOST_FAILURES = 3.0, 3
+#: Networks that must have found a backend hopeless before it is closed unseen, and the share of
+#: searches that look again: compilers get better.
+WITNESSES, LOOK_AGAIN = 2, 0.1
+
+
+class Learned(Strategy):
+    """See the module."""
+
+    name = "learned"
+
+    def __init__(self, scene: Scene) -> None:
+        super().__init__()
+        self._scene = scene
+        self._trials: list[Trial] = []
+        self._joint = JointSpace(scene.spaces)
+        self._features = Features(self._joint)
+        self._peers = peers_of(scene)
+        self._expected = _expected(self._peers)
+        self._history = best_priors(scene.history, FROM_HISTORY)
+        self._portfolio = portfolio(self._peers, scene.architecture_class)
+        self._written_off = self._hopeless_elsewhere()
+        self._pools: dict[frozenset[str], Pool] = {}
+
+    def learn(self, trial: Trial) -> None:
+        if self._joint.contains(trial.candidate):
+            self._trials.append(trial)
+
+    def propose(self, taken: Set[str]) -> Proposal | None:
+        pool = self._pool()
+        listed = (p for p in self._listed(pool) if p.candidate.sha256 not in taken)
+        if (known := next(listed, None)) is not None:
+            return known
+        free = pool.free(taken, self._trials)
+        if not free:
+            return None
+        ahead = self._outlook(free)
+        gain = 1 - exp(-float(ahead.gain.max()))
+        proposal = self._chosen(pool, free, ahead, taken)
+        predicted = {
+            candidate.sha256: mean for candidate, mean in zip(free, ahead.mean, strict=True)
+        }.get(proposal.candidate.sha256)
+        ratio = None if predicted is None else exp(float(predicted))
+        return Proposal(proposal.candidate, proposal.proposed_by, ratio, gain)
+
+    def _chosen(
+        self, pool: Pool, free: Sequence[Candidate], ahead: Outlook, taken: Set[str]
+    ) -> Proposal:
+        if len(taken) % TPE_EVERY == TPE_EVERY - 1:
+            return self._tpe(pool, taken) or Proposal(free[0], TPE.name)
+        chance = Random(f"{self._scene.seed} {len(taken)}")  # noqa: S311 - a search, not a secret
+        if chance.random() < EPSILON:
+            return Proposal(free[chance.randrange(len(free))], "random")
+        at = int(np.argmax(ahead.worth))
+        return Proposal(free[at], "model" if self._ranking is None else "ranking")
+
+    def _listed(self, pool: Pool) -> list[Proposal]:
+        """What is tried before anything is modelled, in order.
+
+        Defaults of backends that others have tried wait for what came of it: those worth a trial
+        are in the portfolio.
+        """
+        believed = trusted(self._pairs())
+        elsewhere = {f.candidate.backend for peer in self._peers for f in peer.found}
+        baseline, others = self._scene.defaults[:1], self._scene.defaults[1:]
+        defaults = [c for c in others if not (believed and c.backend in elsewhere)]
+        listed = [Proposal(c, "default") for c in (*baseline, *defaults)]
+        listed += [Proposal(c, "history", ratio) for c, ratio in self._history]
+        if believed:
+            listed += [Proposal(c, "portfolio", ratio) for c, ratio in self._portfolio]
+        return [p for p in listed if p.candidate in baseline or p.candidate.backend in pool.spaces]
+
+    def _tpe(self, pool: Pool, taken: Set[str]) -> Proposal | None:
+        scene = self._scene
+        tpe = TPE(pool.spaces, scene.seed, scene.history, self._peers)
+        for trial in self._trials:
+            tpe.learn(trial)
+        return tpe.propose(taken)
+
+    def _outlook(self, free: Sequence[Candidate]) -> Outlook:
+        rows = self._features.matrix(free)
+        own = self._features.matrix([trial.candidate for trial in self._trials])
+        ranking = self._ranking
+        prior, before, error = np.zeros(len(rows)), np.zeros(len(own)), None
+        if ranking is not None:
+            said = ranking.predict(own)
+            pairs = [(s, value_of(t.ratio)) for s, t in zip(said, self._trials, strict=True)]
+            if trusted(pairs):
+                prior, before, error = ranking.predict(rows), said, ranking.error
+        seen = [(t.candidate, t.tolerance) for t in self._trials if t.build is not None]
+        seen += [(f.candidate, f.tolerance) for f in self._found if not f.failed]
+        known = self._features.matrix([candidate for candidate, _ in seen])
+        timed = [(t.ratio, t.tolerance) for t in self._trials if t.ratio is not None]
+        return outlook(
+            list(zip(self._trials, own, before, strict=True)),
+            (rows, prior),
+            class_shares(known, [tolerance for _, tolerance in seen], rows),
+            bars(timed),
+            error,
+        )
+
+    @cached_property
+    def _ranking(self) -> Ranking | None:
+        """Made when it is first needed: the library takes its time."""
+        if len({peer.network for peer in self._peers}) < FEWEST_PEERS:
+            return None
+        return Ranking(self._scene, self._peers, self._features)
+
+    def _pairs(self) -> list[tuple[float, float]]:
+        """What others let expect of own trials, and what came of them, as logarithms."""
+        return [
+            (self._expected[trial.candidate.sha256], value_of(trial.ratio))
+            for trial in self._trials
+            if trial.candidate.sha256 in self._expected
+        ]
+
+    def _pool(self) -> Pool:
+        """Candidates of the backends that are open."""
+        closed = self._closed()
+        if closed not in self._pools:
+            spaces = {name: s for name, s in self._scene.spaces.items() if name not in closed}
+            known = [found.candidate for found in self._found]
+            self._pools[closed] = Pool(spaces, self._scene.seed, known)
+        return self._pools[closed]
+
+    def _closed(self) -> frozenset[str]:
+        """Backends that get no more trials. The baseline's is never among them."""
+        first = {candidate.backend for candidate in self._scene.defaults[:1]}
+        trials: dict[str, list[Trial]] = defaultdict(list)
+        for trial in self._trials:
+            trials[trial.candidate.backend].append(trial)
+        closed = {
+            name
+            for name, own in trials.items()
+            if min((t.ratio for t in own if t.ratio is not None), default=0.0) > HOPELESS
+            or (len(own) >= MOST_FAILURES and all(t.ratio is None for t in own))
+        }
+        untried = self._written_off - trials.keys()
+        return frozenset((closed | untried) - first)
+
+    def _hopeless_elsewhere(self) -> frozenset[str]:
+        """Backends that were far slower than the baseline on every network of this target."""
+        scene = self._scene
+        best: dict[str, list[float]] = defaultdict(list)
+        for peer in self._peers:
+            if peer.target == scene.target:
+                of_peer: dict[str, float] = {}
+                for found in peer.found:
+                    name = found.candidate.backend
+                    of_peer[name] = min(found.value, of_peer.get(name, found.value))
+                for name, value in of_peer.items():
+                    best[name].append(value)
+        known_here = {candidate.backend for candidate, _ in self._history}
+        return frozenset(
+            name
+            for name, values in best.items()
+            if len(values) >= WITNESSES
+            and min(values) > log(HOPELESS)
+            and name not in known_here
+            # The network, too, decides whether to look again: jobs all have the same seed.
+            and Random(f"{scene.seed} {name} {scene.embedding}").random() > LOOK_AGAIN  # noqa: S311
+        )
+
+    @property
+    def _found(self) -> list[Found]:
+        return [found for peer in self._peers for found in peer.found]
+
+
+def _expected(peers: Sequence[Peer]) -> dict[str, float]:
+    """Weighted mean of the logarithm of each candidate's ratio over the networks that tried it."""
+    sums: dict[str, list[float]] = defaultdict(lambda: [0.0, 1e-9])
+    for peer in peers:
+        for found in peer.found:
+            entry = sums[found.candidate.sha256]
+            entry[0] += peer.weight * found.value
+            entry[1] += peer.weight
+    return {sha256: value / weight for sha256, (value, weight) in sums.items()}
