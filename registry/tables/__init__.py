@@ -13,7 +13,7 @@ from registry.tables.graph import Graph
 from registry.tables.job import Job, JobEvent
 from registry.tables.mlmodel import AccessRequest, FormerName, Label, Like, MLModel, Tag
 from registry.tables.outbox import OutboxEntry
-from registry.tables.passes import PassTrial
+from registry.tables.passes import PassPortfolio, PassTrial
 from registry.tables.profile import CallSite, Kernel, KernelCode, Profile
 from registry.tables.record import Record
 from registry.tables.revision import File, Ref, Revision
@@ -48,6 +48,7 @@ __all__ = [
     "Membership",
     "Namespace",
     "OutboxEntry",
+    "PassPortfolio",
     "PassTrial",
     "Profile",
     "Record",
