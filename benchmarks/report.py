@@ -58,6 +58,27 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> Figure:
     return _bootstrap(pairs, lambda s: s[..., 0] / s[..., 1], "ratio", 50.0)
 
 
+def geometric_mean(figures: Sequence[Figure]) -> Figure:
+    """The geometric mean of ratios measured independently of each other.
+
+    The half-widths of its logarithm's range are those of the ratios' logarithms, combined as
+    independent errors: the root of the sum of squares, over their number.
+
+    Raises:
+        ValueError: there are no figures.
+    """
+    if not figures:
+        raise ValueError("there are no figures")
+    value, low, high = (
+        np.log([[f.value, f.low, f.high] for f in figures]).astype(np.float64).transpose()
+    )
+    centre = value.mean()
+    below = np.sqrt(np.square(value - low).sum()) / len(figures)
+    above = np.sqrt(np.square(high - value).sum()) / len(figures)
+    mean, least, most = (float(np.exp(x)) for x in (centre, centre - below, centre + above))
+    return Figure(mean, least, most, "ratio")
+
+
 def _bootstrap(
     samples: Samples, of: Callable[[Samples], Samples], unit: str, percentile: float
 ) -> Figure:
@@ -80,7 +101,7 @@ def environment(*packages: str, **more: Any) -> dict[str, Any]:
     """
     return {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "commit": _commit(),
+        "commit": commit(),
         "processor": _processor(),
         "processors": len(os.sched_getaffinity(0)),
         "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
@@ -93,9 +114,18 @@ def environment(*packages: str, **more: Any) -> dict[str, Any]:
 
 
 def report(
-    bench: str, figures: Mapping[str, Figure], *, baseline: str, environment: Mapping[str, Any]
+    bench: str,
+    figures: Mapping[str, Figure],
+    *,
+    baseline: str,
+    environment: Mapping[str, Any],
+    details: Mapping[str, Any] | None = None,
 ) -> None:
-    """Say the figures: a table to people, one JSON object as the last line of stdout."""
+    """Say the figures: a table to people, one JSON object as the last line of stdout.
+
+    Args:
+        details: What the figures are made of, where that is worth keeping.
+    """
     say("")
     for name, figure in figures.items():
         around = f"[{figure.low:.4g}, {figure.high:.4g}]"
@@ -106,6 +136,8 @@ def report(
         "baseline": baseline,
         "environment": dict(environment),
     }
+    if details is not None:
+        document["details"] = dict(details)
     sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
     sys.stdout.flush()
 
@@ -123,7 +155,8 @@ def _processor() -> str:
     return platform.machine()
 
 
-def _commit() -> str:
+def commit() -> str:
+    """What is measured: the commit, and ``-dirty`` where files differ from it."""
     asked = ["git", "describe", "--always", "--dirty", "--exclude=*", "--abbrev=12"]
     root = Path(__file__).parent
     return subprocess.run(

@@ -1,0 +1,167 @@
+"""How much faster the hub serves models than ``onnxruntime.InferenceSession(path)`` does.
+
+``make bench NAME=served [ARGS="--budget 60"]``. The real engine searches each model with all
+backends that are here, remembering what it saw of the models before; what it chose is then
+measured again, interleaved with the baseline in fresh processes, and only that counts.
+
+An interrupted run goes on where it was; ``--fresh`` starts again.
+"""
+
+import argparse
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import Figure, counted, environment, geometric_mean, report, say
+from benchmarks.serving import CLASSES, Hunt, recall, seek
+from workers.backends import registry
+from workers.engine.types import TargetSpec, sha256_of
+from workers.fleet.probe import this_machine
+
+#: Seven architectures that the onnx wheel carries, then what it lacks.
+MODELS = (
+    *("squeezenet", "resnet50", "densenet121", "shufflenet", "inception_v1", "inception_v2"),
+    *("alexnet", "mobilenetv2", "bert_small", "digits"),
+)
+QUICK = ("digits", "squeezenet", "mobilenetv2")
+#: Processors and GPUs that multiply bfloat16.
+BF16 = frozenset({"amx_bf16", "avx512_bf16", "bf16"})
+_BASELINE = "onnxruntime.InferenceSession(path), nothing set, in the same interleaved run"
+_PACKAGES = (
+    *("onnxruntime", "openvino", "nncf", "apache-tvm", "torch", "ai-edge-litert"),
+    *("onnxruntime-gpu", "tensorrt"),
+)
+
+
+def main() -> None:
+    """Search, measure, and say it."""
+    options = _options()
+    here = this_machine().spec
+    facts = environment(*_PACKAGES, target=here.slug, arguments=_arguments(options))
+    hunt = _hunt(options, here)
+    folder = options.cache / "served" / _key(options, hunt)
+    if options.fresh:
+        shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    for reason in hunt.missing.values():
+        say(reason)
+    found: dict[str, dict[str, Any]] = {}
+    for name in options.models:
+        found[name] = _once(folder, name, hunt, options.cache)
+        say(_line(name, found[name]))
+    facts |= {"missing": hunt.missing, "backends": sorted(hunt.backends)}
+    figures = _figures(found)
+    if not BF16 & hunt.features:
+        del figures["bf16"], figures["bf16_least"]
+        facts["bf16"] = "absent: this machine has no arithmetic in bfloat16"
+    report("served", figures, baseline=_BASELINE, environment=facts, details=_brief(found))
+
+
+def _hunt(options: argparse.Namespace, here: TargetSpec) -> Hunt:
+    backends, missing = registry.available(here, options.backends)
+    return Hunt(here, backends, missing, options.budget, options.processes)
+
+
+def _once(folder: Path, name: str, hunt: Hunt, cache: Path) -> dict[str, Any]:
+    """What came of a model, from the run that got that far or from now."""
+    kept = folder / f"{name}.json"
+    if not kept.exists():
+        found = seek(name, cache, folder, hunt)
+        # Whole or not at all: a run may be stopped at any moment.
+        draft = kept.with_suffix(".draft")
+        draft.write_text(json.dumps(found, allow_nan=False))
+        draft.rename(kept)
+    else:
+        recall(name, cache, folder, hunt)
+    document: dict[str, Any] = json.loads(kept.read_text())
+    return document
+
+
+def _figures(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Figure]:
+    figures: dict[str, Figure] = {}
+    for tolerance in CLASSES:
+        served = [model["classes"][tolerance] for model in found.values()]
+        figures[tolerance] = geometric_mean([_figure(build) for build in served])
+        figures[f"{tolerance}_least"] = min(
+            (_figure(build) for build in served), key=lambda figure: figure.value
+        )
+    lost = [
+        100 * (model["reference_accuracy"] - model["classes"]["int8"]["accuracy"])
+        for model in found.values()
+        if None not in {model["reference_accuracy"], model["classes"]["int8"]["accuracy"]}
+    ]
+    if lost:
+        figures["int8_accuracy_lost"] = counted(max(lost), "points")
+    figures["models"] = counted(len(found), "models")
+    return figures
+
+
+def _figure(build: Mapping[str, Any]) -> Figure:
+    return Figure(build["speedup"], build["low"], build["high"], "ratio")
+
+
+def _brief(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The findings without raw samples."""
+    return {
+        name: {
+            **model,
+            "classes": {
+                tolerance: {key: value for key, value in build.items() if key != "measurement"}
+                for tolerance, build in model["classes"].items()
+            },
+        }
+        for name, model in found.items()
+    }
+
+
+def _line(name: str, found: Mapping[str, Any]) -> str:
+    cells = [f"{name:<14}"]
+    for tolerance in CLASSES:
+        build = found["classes"][tolerance]
+        cells.append(
+            f"{tolerance} {build['speedup']:5.2f}x [{build['low']:.2f}, {build['high']:.2f}]"
+            f" {build['backend']:<12}"
+        )
+    return " | ".join([*cells, f"{found['trials']} trials in {found['seconds']:.0f} s"])
+
+
+def _key(options: argparse.Namespace, hunt: Hunt) -> str:
+    """Names what a kept result is good for: another machine or toolchain starts anew."""
+    return sha256_of(
+        {
+            "target": hunt.target.slug,
+            "cores": hunt.target.cores,
+            "toolchain": hunt.toolchain(),
+            "budget": options.budget,
+            "processes": options.processes,
+        }
+    )[:16]
+
+
+def _arguments(options: argparse.Namespace) -> dict[str, Any]:
+    # Where it keeps its files is nobody's business.
+    return {name: value for name, value in vars(options).items() if name != "cache"}
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", help=f"of {','.join(MODELS)} and the other examples")
+    parser.add_argument("--backends", help="by default all that are here")
+    parser.add_argument("--budget", type=float, default=60.0, help="seconds of search per model")
+    parser.add_argument("--processes", type=int, default=7, help="fresh ones of a measurement")
+    parser.add_argument("--cache", type=Path, default=Path(".bench"), help="models and results")
+    parser.add_argument("--fresh", action="store_true", help="forget what was measured before")
+    parser.add_argument("--quick", action="store_true", help="does it run? no figures to quote")
+    options = parser.parse_args()
+    options.models = options.models.split(",") if options.models else None
+    options.backends = options.backends.split(",") if options.backends else None
+    if options.quick:
+        options.budget, options.processes = 12.0, 3
+    options.models = options.models or list(QUICK if options.quick else MODELS)
+    return options
+
+
+if __name__ == "__main__":
+    main()

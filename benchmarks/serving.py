@@ -1,0 +1,215 @@
+"""One model of the benchmark ``served``: searched by the engine, then measured again."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from benchmarks.report import commit, say
+from benchmarks.workloads import example
+from workers.engine.clock import SystemClock
+from workers.engine.errors import CandidateFailed, WrongOutput
+from workers.engine.judge import Effort, Headline, headline
+from workers.engine.local import LocalDevice
+from workers.engine.ports import Backend, Clock, Device, Progress, RecordStore
+from workers.engine.rig import Rig
+from workers.engine.stores import JsonLinesStore
+from workers.engine.tune import SearchResult, tune
+from workers.engine.types import (
+    Budget,
+    Experience,
+    TargetSpec,
+    Ticket,
+    Tolerance,
+    Trial,
+    Workload,
+)
+
+#: Served to users who accept them; each includes those before it.
+CLASSES: tuple[Tolerance, ...] = ("exact", "bf16", "int8")
+
+
+@dataclass(slots=True)
+class Hunt:
+    """What all models are searched with.
+
+    Attributes:
+        missing: Why each other backend is not among ``backends``.
+        budget_s: Of the search of one model.
+        processes: Fresh ones of each side in the last measurement.
+        reference: Backend whose defaults are the baseline.
+        experience: What the searches so far have seen.
+    """
+
+    target: TargetSpec
+    backends: dict[str, Backend]
+    missing: dict[str, str]
+    budget_s: float
+    processes: int
+    reference: str = "onnxruntime"
+    experience: list[Experience] = field(default_factory=list)
+
+    @property
+    def features(self) -> frozenset[str]:
+        return self.target.features
+
+    def toolchain(self) -> dict[str, dict[str, str]]:
+        return {name: backend.probe(self.target) for name, backend in self.backends.items()}
+
+    def ticket(self, workload: Workload) -> Ticket:
+        """What a search of ``workload`` is given."""
+        return Ticket(
+            workload,
+            self.target,
+            tuple(self.backends),
+            budget=Budget(
+                seconds=self.budget_s,
+                trials=None,
+                seconds_per_measurement=min(4.0, max(1.0, self.budget_s / 30)),
+                finalists=2,
+                headline_processes=3,
+                headline_seconds=self.budget_s / 3,
+            ),
+            reference_backend=self.reference,
+        )
+
+    def remember(self, workload: Workload, trials: Sequence[Trial]) -> None:
+        """Let later searches know these trials."""
+        self.experience += [
+            Experience(
+                candidate=trial.candidate,
+                outcome=trial.outcome,
+                tolerance=trial.tolerance,
+                ratio=trial.ratio,
+                network=workload.graph_hash,
+                architecture_class=workload.architecture_class,
+                embedding=workload.embedding,
+                target=self.target.slug,
+                features=self.target.features,
+                seconds=trial.duration_s,
+            )
+            for trial in trials
+            if trial.outcome != "infrastructure"
+        ]
+
+
+def recall(name: str, cache: Path, folder: Path, hunt: Hunt) -> None:
+    """Remember what an earlier run saw of the example ``name``."""
+    hunt.remember(example(name, cache), JsonLinesStore(_trials_file(folder, name)).trials())
+
+
+def seek(name: str, cache: Path, folder: Path, hunt: Hunt) -> dict[str, Any]:
+    """Search the example ``name`` and measure what the search chose.
+
+    Args:
+        cache: Where models are kept once made.
+        folder: Where trials are kept as they land, so that an interrupted search goes on.
+
+    Returns:
+        As JSON; ``classes`` holds for each of :data:`CLASSES` what a user is served who accepts it.
+    """
+    started = perf_counter()
+    workload = example(name, cache)
+    ticket = hunt.ticket(workload)
+    store = JsonLinesStore(_trials_file(folder, name), (), hunt.experience)
+    with (
+        tempfile.TemporaryDirectory(prefix="hpcfair-bench-") as scratch,
+        LocalDevice(ticket, hunt.backends, Path(scratch)) as device,
+    ):
+        found = search(ticket, hunt, device, store, SystemClock(), _Progress(name))
+    return {**found, "seconds": perf_counter() - started}
+
+
+def search(
+    ticket: Ticket,
+    hunt: Hunt,
+    device: Device,
+    store: RecordStore,
+    clock: Clock,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Search on ``device``, measure the choice again, and remember the trials in ``hunt``."""
+    result = tune(ticket, hunt.backends, device, store, clock=clock, progress=progress)
+    progress("again", 0, None, f"{len(result.trials)} trials, {result.ended}")
+    served = _served(ticket, hunt, device, clock, result)
+    hunt.remember(ticket.workload, result.trials)
+    return {
+        "class": ticket.workload.architecture_class,
+        "commit": commit(),
+        "trials": len(result.trials),
+        "ended": result.ended,
+        "reference_accuracy": result.reference_accuracy,
+        "outcomes": dict(Counter(f"{t.candidate.backend} {t.outcome}" for t in result.trials)),
+        "classes": served,
+    }
+
+
+def _served(
+    ticket: Ticket, hunt: Hunt, device: Device, clock: Clock, result: SearchResult
+) -> dict[str, dict[str, Any]]:
+    """What users get, by tolerance class: each build measured anew, in fresh processes.
+
+    The search chose the smallest of several noisy figures; only figures taken after the choice are
+    free of that (the winner's curse).
+    """
+    chosen = {tolerance: result.best(tolerance) for tolerance in CLASSES}
+    effort = Effort(hunt.processes, 0.01, max(20.0, hunt.budget_s))
+    measured: dict[str, dict[str, Any]] = {}
+    reference = hunt.backends[ticket.reference_backend]
+    with Rig(ticket, reference, device, clock) as rig:
+        for best in chosen.values():
+            identity = best.trial.candidate.sha256
+            if identity in measured:
+                continue
+            if best.trial.candidate == rig.baseline:
+                # Being served the baseline itself is neither gain nor loss, and needs no figure.
+                measured[identity] = _described(best) | {"speedup": 1.0, "low": 1.0, "high": 1.0}
+                continue
+            try:
+                again = headline(rig, best.trial, best.build, effort)
+            except (CandidateFailed, WrongOutput) as error:
+                say(f"{best.trial.candidate.backend} did not work again: {error}")
+                fallen = _described(result.baseline) | {"failed": _described(best)}
+                measured[identity] = fallen | {"speedup": 1.0, "low": 1.0, "high": 1.0}
+            else:
+                measured[identity] = _described(again) | {"search_ratio": best.trial.ratio}
+    return {tolerance: measured[best.trial.candidate.sha256] for tolerance, best in chosen.items()}
+
+
+def _described(found: Headline) -> dict[str, Any]:
+    """A measured build as JSON."""
+    ratio = found.measurement.ratio
+    return {
+        **found.trial.candidate.as_dict(),
+        "speedup": 1 / ratio.value,
+        "low": 1 / ratio.high,
+        "high": 1 / ratio.low,
+        "verdict": found.measurement.verdict,
+        "tolerance": found.build.tolerance,
+        "candidate_ms": found.measurement.candidate_p50_ns / 1e6,
+        "baseline_ms": found.measurement.baseline_p50_ns / 1e6,
+        "compile_s": found.build.compile_s,
+        "precisions": found.build.provenance.get("precisions"),
+        "deviation": asdict(found.checked.deviation),
+        "accuracy": found.checked.accuracy,
+        "rounds": len(found.measurement.blocks),
+        "quality": found.measurement.quality,
+        "measurement": asdict(found.measurement),
+    }
+
+
+def _trials_file(folder: Path, name: str) -> Path:
+    return folder / f"{name}.jsonl"
+
+
+class _Progress:
+    """Tells people each trial of a search."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __call__(self, phase: str, done: int, total: int | None, message: str) -> None:  # noqa: ARG002
+        say(f"{self._name}: {phase} {done} {message}")

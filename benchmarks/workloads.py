@@ -1,0 +1,52 @@
+"""Networks to measure: the examples, made once, as the engine wants them."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import say
+from examples.models.catalogue import make
+from workers.engine.types import TensorSpec, Workload
+from workers.inspection.inspect import read_folder
+
+SAMPLES = "samples.npz"
+
+
+def example(name: str, cache: Path) -> Workload:
+    """The example ``name`` of :mod:`examples.models`, from ``cache`` where it was made before.
+
+    Raises:
+        KeyError: there is no such example.
+    """
+    folder = cache / "models" / name
+    if not (folder / SAMPLES).exists():
+        say(f"{name}: making the model")
+        make(name, folder)
+    return workload_of(folder)
+
+
+def workload_of(folder: Path) -> Workload:
+    """What an inspection finds in ``folder``, as a workload."""
+    found = read_folder(folder, None)
+    (graph,) = found["graphs"]
+    path = folder / graph["path"]
+    samples = folder / SAMPLES
+    return Workload(
+        model_path=path,
+        model_sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+        graph_hash=graph["graph_hash"],
+        architecture_class=graph["architecture_class"],
+        inputs=_specs(graph["signature"]["inputs"]),
+        outputs=_specs(graph["signature"]["outputs"]),
+        operators=graph["operators"],
+        parameters=graph["parameters"],
+        macs=graph["macs"],
+        embedding=tuple(graph["embedding"]),
+        samples_path=samples if samples.exists() else None,
+    )
+
+
+def _specs(tensors: list[dict[str, Any]]) -> tuple[TensorSpec, ...]:
+    return tuple(
+        TensorSpec(tensor["name"], tensor["dtype"], tuple(tensor["shape"])) for tensor in tensors
+    )

@@ -1,0 +1,140 @@
+"""How fast models are served: what is counted, what is kept, what is left out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import served
+from benchmarks.report import Figure, geometric_mean
+from benchmarks.serving import CLASSES, Hunt, search
+from workers.backends.fake.backend import FakeBackend
+from workers.engine.stores import MemoryStore
+from workers.engine.types import TargetSpec, TensorSpec, Workload
+from workers.testing.simulation import Noise, SimulatedDevice, VirtualClock
+
+TARGET = TargetSpec("x86-64-avx2", "x86-64", frozenset({"avx2"}), 2, None)
+WORKLOAD = Workload(
+    model_path=Path("model.onnx"),
+    model_sha256="",
+    graph_hash="graph",
+    architecture_class="mlp",
+    inputs=(TensorSpec("x", "float32", ("N", 8)),),
+    outputs=(TensorSpec("scores", "float32", ("N", 10)),),
+    operators={"Gemm": 3},
+    parameters=10,
+    macs=10,
+)
+
+
+def _hunt(budget_s: float) -> Hunt:
+    return Hunt(TARGET, {"fake": FakeBackend()}, {}, budget_s, 5, reference="fake")
+
+
+def _searched(hunt: Hunt) -> dict[str, Any]:
+    clock = VirtualClock()
+    with SimulatedDevice({"fake": FakeBackend()}, WORKLOAD, TARGET, clock, Noise()) as device:
+        ticket = hunt.ticket(WORKLOAD)
+        return search(ticket, hunt, device, MemoryStore(), clock, lambda *_: None)
+
+
+def test_each_class_is_served_its_best_build_measured_after_the_choice() -> None:
+    hunt = _hunt(60.0)
+    found = _searched(hunt)
+    assert set(found["classes"]) == set(CLASSES)
+    exact, bf16, int8 = (found["classes"][tolerance] for tolerance in CLASSES)
+    assert exact["speedup"] > 1.5
+    assert exact["low"] <= exact["speedup"] <= exact["high"]
+    assert exact["verdict"] == "faster"
+    assert exact["search_ratio"] != 1 / exact["speedup"]
+    # Nothing computes in bfloat16 here, and who accepts it accepts what is exact.
+    assert bf16 == exact
+    assert int8["speedup"] > exact["speedup"]
+    assert len(hunt.experience) == found["trials"]
+    json.dumps(found, allow_nan=False)
+
+
+def test_where_nothing_is_faster_the_baseline_is_served_and_counts_as_one() -> None:
+    found = _searched(_hunt(0.0))
+    for tolerance in CLASSES:
+        build = found["classes"][tolerance]
+        assert (build["speedup"], build["low"], build["high"]) == (1.0, 1.0, 1.0)
+        assert build["options"] == FakeBackend().default(WORKLOAD, TARGET)
+
+
+def test_a_geometric_mean_is_of_logarithms_and_narrower_than_its_parts() -> None:
+    figure = geometric_mean([Figure(1.0, 0.5, 2.0, "ratio"), Figure(4.0, 2.0, 8.0, "ratio")])
+    assert figure.value == pytest.approx(2.0)
+    assert figure.high == pytest.approx(2.0 * 2 ** (2**0.5 / 2))
+    assert figure.low == pytest.approx(2.0 / 2 ** (2**0.5 / 2))
+    with pytest.raises(ValueError, match="no figures"):
+        geometric_mean([])
+
+
+def _found(exact: float, int8: float, accuracy: float | None) -> dict[str, Any]:
+    def build(speedup: float) -> dict[str, Any]:
+        return {
+            "backend": "fake", "speedup": speedup, "low": speedup, "high": speedup,
+            "accuracy": accuracy, "measurement": {"blocks": [1, 2, 3]},
+        }  # fmt: skip
+
+    classes = {"exact": build(exact), "bf16": build(exact), "int8": build(int8)}
+    before = None if accuracy is None else 0.9
+    return {"trials": 3, "seconds": 1.0, "reference_accuracy": before, "classes": classes}
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
+    """What the searches come to; emptied as they are made."""
+    found = {"one": _found(1.0, 2.0, 0.895), "two": _found(4.0, 8.0, None)}
+    monkeypatch.setattr(served, "seek", lambda name, *_: found.pop(name))
+    monkeypatch.setattr(served, "recall", lambda *_: None)
+    monkeypatch.setattr(served, "_hunt", lambda *_: _hunt(1.0))
+    return found
+
+
+def _run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *args: str) -> Any:
+    monkeypatch.setattr("sys.argv", ["served", "--models", "one,two", *args])
+    served.main()
+    return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
+def test_the_figures_are_means_over_models_and_their_worst(
+    found: dict[str, dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    document = _run(monkeypatch, capsys, "--cache", str(tmp_path))
+    figures = {name: figure["value"] for name, figure in document["figures"].items()}
+    assert figures == pytest.approx(
+        {
+            "exact": 2.0,
+            "exact_least": 1.0,
+            "int8": 4.0,
+            "int8_least": 2.0,
+            "int8_accuracy_lost": 0.5,
+            "models": 2,
+        }
+    )
+    assert "no arithmetic in bfloat16" in document["environment"]["bf16"]
+    assert document["details"]["one"]["classes"]["exact"]["backend"] == "fake"
+    assert "measurement" not in document["details"]["one"]["classes"]["exact"]
+    assert str(tmp_path) not in json.dumps(document)
+
+
+def test_an_interrupted_run_goes_on_and_a_fresh_one_forgets(
+    found: dict[str, dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    second = found.pop("two")
+    with pytest.raises(KeyError, match="two"):
+        _run(monkeypatch, capsys, "--cache", str(tmp_path))
+    found["two"] = second
+    document = _run(monkeypatch, capsys, "--cache", str(tmp_path))
+    assert document["figures"]["models"]["value"] == 2
+    with pytest.raises(KeyError, match="one"):
+        _run(monkeypatch, capsys, "--cache", str(tmp_path), "--fresh")
