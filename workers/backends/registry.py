@@ -4,7 +4,7 @@ Another package adds one by an entry point of the group ``hpcfair.backends``, na
 and pointing at its class; it cannot replace one of these.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from typing import cast
@@ -27,6 +27,7 @@ class Entry:
         architectures: Of the targets it serves; empty for all.
         precisions: That it can lower a network to, ``float32`` included.
         on_request: Used only if a ticket names it.
+        forms: Formats it takes, one of which a model must have published; empty if ONNX will do.
     """
 
     path: str
@@ -35,6 +36,7 @@ class Entry:
     architectures: frozenset[str] = frozenset()
     precisions: tuple[str, ...] = ("float32",)
     on_request: bool = False
+    forms: frozenset[str] = frozenset()
 
     @property
     def hint(self) -> str:
@@ -48,6 +50,26 @@ BACKENDS: dict[str, Entry] = {
         "workers.backends.onnxruntime.backend:OnnxRuntimeBackend",
         distribution="onnxruntime",
         precisions=("float32", "float16", "bfloat16", "int8"),
+    ),
+    "tvm": Entry(
+        "workers.backends.tvm.backend:TvmBackend",
+        distribution="apache-tvm",
+        extra="tvm",
+        architectures=frozenset({"x86-64", "arm64"}),
+    ),
+    "litert": Entry(
+        "workers.backends.litert.backend:LiteRtBackend",
+        distribution="ai-edge-litert",
+        extra="litert",
+        forms=frozenset({"tflite", "torch-export"}),
+    ),
+    "torch": Entry(
+        "workers.backends.torch.backend:TorchBackend",
+        distribution="torch",
+        extra="torch",
+        architectures=frozenset({"x86-64", "arm64"}),
+        precisions=("float32", "bfloat16"),
+        forms=frozenset({"torch-export"}),
     ),
     "fake": Entry(
         "workers.backends.fake.backend:FakeBackend",
@@ -86,12 +108,15 @@ def get(name: str) -> Backend:
 
 
 def available(
-    target: TargetSpec, names: Sequence[str] | None = None
+    target: TargetSpec,
+    names: Sequence[str] | None = None,
+    forms: Collection[str] | None = None,
 ) -> tuple[dict[str, Backend], dict[str, str]]:
     """Backends that can serve a target from this machine.
 
     Args:
         names: Those to consider; ``None`` for all that are not kept for requests.
+        forms: Formats the model was published in beside ONNX; ``None`` if there is no model yet.
 
     Returns:
         Backends by name, and for each that cannot be used a sentence saying why.
@@ -102,9 +127,13 @@ def available(
     found: dict[str, Backend] = {}
     missing: dict[str, str] = {}
     for name in names:
-        wanted = entries[name].architectures if name in entries else frozenset()
-        if wanted and target.architecture not in wanted:
+        entry = entries.get(name)
+        if entry and entry.architectures and target.architecture not in entry.architectures:
             missing[name] = f"Backend {name} does not serve {target.architecture}."
+            continue
+        if entry and entry.forms and forms is not None and entry.forms.isdisjoint(forms):
+            wanted = " or ".join(sorted(entry.forms))
+            missing[name] = f"Backend {name} needs the model as {wanted} too, beside ONNX."
             continue
         try:
             backend = get(name)

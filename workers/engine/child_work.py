@@ -149,7 +149,7 @@ def peak_rss_bytes() -> int:
 
 def workload_from(data: Mapping[str, Any]) -> Workload:
     """A workload that crossed from the worker."""
-    path = data["samples_path"]
+    path, schedules = data["samples_path"], data["schedules_path"]
     return Workload(
         **{
             **data,
@@ -160,6 +160,7 @@ def workload_from(data: Mapping[str, Any]) -> Workload:
             "forms": tuple(Form(f["format"], Path(f["path"]), f["sha256"]) for f in data["forms"]),
             "passes": {name: tuple(lists) for name, lists in data["passes"].items()},
             "samples_path": Path(path) if path is not None else None,
+            "schedules_path": Path(schedules) if schedules is not None else None,
         }
     )
 

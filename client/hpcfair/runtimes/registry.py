@@ -31,6 +31,10 @@ class Entry:
 
 RUNTIMES: dict[str, Entry] = {
     "onnxruntime": Entry("hpcfair.runtimes.onnxruntime:OnnxRuntime", "onnxruntime", "onnxruntime"),
+    "openvino": Entry("hpcfair.runtimes.openvino:OpenVino", "openvino", "openvino"),
+    "litert": Entry("hpcfair.runtimes.litert:LiteRt", "ai-edge-litert", "litert"),
+    "torch": Entry("hpcfair.runtimes.torch:TorchRuntime", "torch", "torch"),
+    "tvm": Entry("hpcfair.runtimes.tvm:TvmRuntime", "apache-tvm", "tvm"),
 }
 
 

@@ -1,0 +1,115 @@
+"""A build's files: the library and the signature beside it. Runs in a build's child."""
+
+import hashlib
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from hpcfair.runtimes.tvm import SIGNATURE
+from workers.backends.tvm import compile as compiling
+from workers.backends.tvm.database import Record, read_records
+from workers.backends.tvm.importer import Imported, import_model
+from workers.backends.tvm.passes import pipeline_of
+from workers.backends.tvm.rows import rows_dimension
+from workers.backends.tvm.space import DATABASE, FIXED, has_open_dimensions
+from workers.backends.tvm.targets import target_of
+from workers.engine.errors import InvalidCandidate
+from workers.engine.samples import open_sizes
+from workers.engine.types import Options, TargetSpec, TensorSpec, Workload
+
+LIBRARY = "model.so"
+#: Beyond this much of weights, offsets in a library no longer fit its code model (2 GiB).
+MOST_BYTES = 1_500_000_000
+
+
+def write(
+    workload: Workload, target: TargetSpec, options: Options, out: Path
+) -> tuple[str, dict[str, Any]]:
+    """Compile a candidate into ``out``; returns the library's name there and its provenance.
+
+    Raises:
+        InvalidCandidate: TVM cannot; says what and why.
+    """
+    records = records_of(workload, options)
+    if _size(workload.model_path) > MOST_BYTES:
+        raise InvalidCandidate(f"a library of TVM holds weights up to {MOST_BYTES} bytes")
+    pipeline, named = pipeline_of(str(options["passes"])), target_of(target, str(options["llvm"]))
+    started = perf_counter()
+    imported = imported_of(workload, options)
+    import_s = perf_counter() - started
+    compiled = compiling.compile_network(imported.module, pipeline, named, records)
+    with tempfile.TemporaryDirectory() as workspace:
+        compiling.export(compiled, out / LIBRARY, Path(workspace))
+    signature = signature_of(workload, options)
+    (out / SIGNATURE).write_text(json.dumps(signature, indent=1) + "\n", encoding="utf-8")
+    timed = {"import": import_s, **compiled.pass_s}
+    provenance = {
+        "options": dict(options),
+        "target": named,
+        "passes": list(pipeline.names),
+        "precisions": compiled.precisions,
+        **_fixed(workload, options, signature),
+        **_schedules(workload, compiled.scheduled, records),
+        "pass_s": {name: round(seconds, 6) for name, seconds in timed.items()},
+    }
+    return LIBRARY, provenance
+
+
+def records_of(workload: Workload, options: Options) -> dict[str, Record]:
+    """Schedules a candidate asks for."""
+    if options.get("schedules") != DATABASE or workload.schedules_path is None:
+        return {}
+    return read_records(workload.schedules_path)
+
+
+def imported_of(workload: Workload, options: Options) -> Imported:
+    """The network as a candidate wants its shapes."""
+    sizes = open_sizes(workload) if options["shapes"] == FIXED else None
+    return import_model(workload.model_path, workload.inputs, sizes)
+
+
+def signature_of(workload: Workload, options: Options) -> dict[str, Any]:
+    """What the runtime must know: tensors as this build takes them, and whether row by row."""
+    sizes: Mapping[str, int] = {}
+    rows = ""
+    if options["shapes"] == FIXED and has_open_dimensions(workload):
+        rows = rows_dimension(workload)
+        sizes = {name: size for name, size in open_sizes(workload).items() if name != rows}
+    return {
+        "inputs": [_described(spec, sizes) for spec in workload.inputs],
+        "outputs": [_described(spec, sizes) for spec in workload.outputs],
+        "by_row": bool(rows),
+    }
+
+
+def _size(path: Path) -> int:
+    """Bytes of the network's folder: the file and the data beside it."""
+    return sum(file.stat().st_size for file in path.parent.iterdir() if file.is_file())
+
+
+def _described(spec: TensorSpec, sizes: Mapping[str, int]) -> dict[str, Any]:
+    shape = [sizes.get(size, size) if isinstance(size, str) else size for size in spec.shape]
+    return {"name": spec.name, "dtype": spec.dtype, "shape": shape}
+
+
+def _fixed(workload: Workload, options: Options, signature: Mapping[str, Any]) -> dict[str, Any]:
+    """Provenance of shapes: which sizes are baked in, and whether a batch runs row by row."""
+    if options["shapes"] != FIXED or not has_open_dimensions(workload):
+        return {}
+    return {"sizes": open_sizes(workload), "by_row": signature["by_row"]}
+
+
+def _schedules(
+    workload: Workload, scheduled: Mapping[str, str], records: Mapping[str, Record]
+) -> dict[str, Any]:
+    """Provenance of schedules: whose, and which functions have one."""
+    if not records or workload.schedules_path is None:
+        return {}
+    content = workload.schedules_path.read_bytes()
+    return {
+        "schedules": dict(sorted(scheduled.items())),
+        "schedules_sha256": hashlib.sha256(content).hexdigest(),
+    }

@@ -1,0 +1,97 @@
+"""Builds for Apache TVM on the CPU."""
+
+import shutil
+from importlib import metadata
+from pathlib import Path
+
+from hpcfair.errors import HpcfairError, MissingPackage
+from hpcfair.runtimes import registry
+from workers.backends.tvm.space import default_of, reference_of, space_of
+from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.ports import Array, Session
+from workers.engine.profile import Profile
+from workers.engine.space import Space
+from workers.engine.types import BuildResult, Options, TargetSpec, Workload
+
+_PACKAGES = ("apache-tvm", "apache-tvm-ffi", "onnx")
+#: What links the machine code; the first that is there.
+_LINKERS = ("g++", "clang++", "c++")
+
+
+class TvmBackend:
+    """Apache TVM on the CPU; a :class:`~workers.engine.ports.Backend`."""
+
+    name = "tvm"
+    programs = True
+
+    def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  the registry knows them
+        """See :meth:`workers.engine.ports.Backend.probe`."""
+        if not any(map(shutil.which, _LINKERS)):
+            raise BackendUnavailable(
+                f"Backend {self.name} links with a compiler of the system and finds none of "
+                f"{', '.join(_LINKERS)}. Install one, such as the system's package g++."
+            )
+        try:
+            return {package: metadata.version(package) for package in _PACKAGES}
+        except metadata.PackageNotFoundError as error:
+            raise BackendUnavailable(
+                f"Backend {self.name} needs the package {error.name}: "
+                "pip install 'hpcfair-hub[tvm]'"
+            ) from error
+
+    def space(self, workload: Workload, target: TargetSpec) -> Space:
+        """See :func:`workers.backends.tvm.space.space_of`."""
+        return space_of(workload, target)
+
+    def default(self, workload: Workload, target: TargetSpec) -> Options:
+        """See :func:`workers.backends.tvm.space.default_of`."""
+        return default_of(workload, target)
+
+    def reference(self, workload: Workload, target: TargetSpec) -> Options:
+        """See :func:`workers.backends.tvm.space.reference_of`."""
+        return reference_of(workload, target)
+
+    def build(
+        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+    ) -> BuildResult:
+        """See :meth:`workers.engine.ports.Backend.build`."""
+        if not self.space(workload, target).contains(options):
+            raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
+        # Imported here: TVM is heavy, and a child lives for one build.
+        from workers.backends.tvm import artefact  # noqa: PLC0415
+
+        entry_point, provenance = artefact.write(workload, target, options, out)
+        return BuildResult(
+            outcome="measured",
+            directory=out,
+            entry_point=entry_point,
+            runtime=self.name,
+            runtime_options={"threads": options["threads"]},
+            tolerance="exact",
+            toolchain=self.probe(target),
+            provenance=provenance,
+        )
+
+    def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
+        """See :meth:`workers.engine.ports.Backend.load`."""
+        if build.directory is None:
+            raise InvalidCandidate(f"nothing was built: {build.detail}")
+        try:
+            return registry.open(
+                build.runtime, build.directory / build.entry_point, build.runtime_options
+            )
+        except MissingPackage as error:
+            raise BackendUnavailable(str(error)) from error
+        except HpcfairError as error:
+            raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
+
+    def profile(
+        self,
+        workload: Workload,
+        target: TargetSpec,
+        build: BuildResult,
+        inputs: dict[str, Array],
+        out: Path,
+    ) -> Profile:
+        """See :meth:`workers.engine.ports.Backend.profile`."""
+        raise InvalidCandidate("profiles of TVM are not read yet")

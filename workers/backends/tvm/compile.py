@@ -1,0 +1,155 @@
+"""From a network in Relax to a library: passes, schedules, code, link. Runs in a build's child."""
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Protocol
+
+import tvm
+from tvm import IRModule, relax
+from tvm.tirx import PrimFunc
+
+from workers.backends.tvm import passes
+from workers.backends.tvm.database import Record, apply_database
+from workers.backends.tvm.errors import reason_of
+from workers.engine.errors import InvalidCandidate
+
+
+class Watch(Protocol):
+    """Told each state of the network, which provenance follows."""
+
+    def __call__(self, name: str, module: IRModule) -> IRModule:
+        """``module`` after the pass ``name``; what it returns goes on."""
+        ...
+
+
+@dataclass(slots=True)
+class Compiled:
+    """A network as a program, before it is linked.
+
+        Attributes:
+            scheduled: Functions that got a schedule from records, with their keys.
+            precisions: Element type of the result to the number of functions.
+            pass_s: Seconds each pass took, by name, all its turns together; besides ``import`` and
+    the like that callers add, ``schedules``, ``codegen`` (loops to machine code) and
+                ``link``.
+    """
+
+    module: IRModule
+    executable: Any = None
+    scheduled: dict[str, str] = field(default_factory=dict)
+    precisions: dict[str, int] = field(default_factory=dict)
+    pass_s: dict[str, float] = field(default_factory=dict)
+
+
+def tensor_program(
+    module: IRModule,
+    pipeline: passes.Pipeline,
+    target: Mapping[str, Any],
+    *,
+    tunable: bool,
+    watch: Watch | None = None,
+) -> Compiled:
+    """Run the body of a pipeline: afterwards every operator is a loop nest.
+
+    Args:
+        tunable: Mark which buffers are weights, so that schedules may lay them out anew. It is
+            part of a loop nest's key: say the same when tuning and when applying what was tuned.
+
+    Raises:
+        InvalidCandidate: a pass failed; says which.
+    """
+    compiled = Compiled(module)
+    with _context(target):
+        for name in pipeline.body:
+            _run(compiled, name, passes.make(name), watch)
+        if tunable:
+            _run(compiled, "AttachAttrLayoutFreeBuffers", _transform("AttachAttrLayoutFreeBuffers"))
+    return compiled
+
+
+def compile_network(
+    module: IRModule,
+    pipeline: passes.Pipeline,
+    target: Mapping[str, Any],
+    records: Mapping[str, Record],
+    watch: Watch | None = None,
+) -> Compiled:
+    """Compile a network for a target, with schedules where ``records`` has some.
+
+    Raises:
+        InvalidCandidate: TVM cannot; says in which pass and why.
+    """
+    compiled = tensor_program(module, pipeline, target, tunable=bool(records), watch=watch)
+    with _context(target):
+        if records:
+            started = perf_counter()
+            compiled.module, compiled.scheduled = apply_database(compiled.module, records)
+            compiled.pass_s["schedules"] = perf_counter() - started
+            # Weights that a schedule wants in another layout are laid out now, for good.
+            for name in ("SplitLayoutRewritePreproc", "FoldConstant", "DeadCodeElimination"):
+                _run(compiled, name, _transform(name))
+        compiled.precisions = _precisions(compiled.module)
+        for name in pipeline.tail:
+            _run(compiled, name, passes.make(name), watch)
+        started = perf_counter()
+        compiled.executable = _generate(compiled.module, target)
+        compiled.pass_s["codegen"] = perf_counter() - started
+    return compiled
+
+
+def export(compiled: Compiled, path: Path, workspace: Path) -> None:
+    """Link a compiled network into the library ``path``, constants included.
+
+    Args:
+        workspace: Empty folder for object files.
+
+    Raises:
+        InvalidCandidate: there is no linker, or it failed.
+    """
+    started = perf_counter()
+    try:
+        compiled.executable.export_library(str(path), workspace_dir=str(workspace))
+    except Exception as error:
+        raise InvalidCandidate(f"linking failed: {reason_of(error)}") from error
+    compiled.pass_s["link"] = perf_counter() - started
+
+
+def _generate(module: IRModule, target: Mapping[str, Any]) -> Any:
+    try:
+        return relax.build(module, tvm.target.Target(dict(target)), relax_pipeline=None)
+    except Exception as error:
+        raise InvalidCandidate(f"code generation failed: {reason_of(error)}") from error
+
+
+def _precisions(module: IRModule) -> dict[str, int]:
+    functions = [f for f in module.functions.values() if isinstance(f, PrimFunc) and f.params]
+    results = Counter(str(function.params[-1].dtype) for function in functions)
+    return dict(sorted(results.items()))
+
+
+def _run(compiled: Compiled, name: str, step: Any, watch: Watch | None = None) -> None:
+    started = perf_counter()
+    try:
+        compiled.module = step(compiled.module)
+    except Exception as error:
+        raise InvalidCandidate(f"the pass {name} failed: {reason_of(error)}") from error
+    seconds = perf_counter() - started
+    compiled.pass_s[name] = compiled.pass_s.get(name, 0.0) + seconds
+    if watch is not None:
+        compiled.module = watch(name, compiled.module)
+
+
+def _transform(name: str) -> Any:
+    return getattr(relax.transform, name)()
+
+
+def _context(target: Mapping[str, Any]) -> ExitStack:
+    """The target and its options, for as long as passes run."""
+    stack = ExitStack()
+    stack.enter_context(tvm.transform.PassContext(opt_level=3))
+    stack.enter_context(tvm.target.Target(dict(target)))
+    return stack

@@ -1,0 +1,209 @@
+"""ONNX into Relax, remembering which node of the graph every operation came from.
+
+Method A of provenance starts here: TVM's importer keeps no names, so each node's results are bound
+while it is converted, and the numbers of the names handed out meanwhile form an interval that no
+other node's names fall into. Runs in the limited child process of a build.
+"""
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import onnx
+from tvm import IRModule, relax, tirx
+from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_convert_map
+
+from workers.backends.tvm.errors import reason_of
+from workers.engine.errors import InvalidCandidate
+from workers.engine.types import TensorSpec
+
+#: The domains whose operators TVM's importer means by a bare name.
+_DOMAINS = frozenset({"", "ai.onnx", "com.microsoft"})
+_NUMBERED = re.compile(r"(?:lv|gv)(\d*)")
+_OWNED = re.compile(r"onnx(\d+)_")
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A network in Relax.
+
+    Attributes:
+        module: Its function ``main`` takes the graph's inputs in order; each variable that a node
+            of the graph bound is named by it (:func:`owner_of`).
+        silent: Nodes that bound nothing: constants, shapes, and what passes its input on.
+    """
+
+    module: IRModule
+    silent: tuple[int, ...]
+
+
+def import_model(
+    path: Path, inputs: Sequence[TensorSpec], sizes: Mapping[str, int] | None
+) -> Imported:
+    """Read an ONNX file with its external data.
+
+    Args:
+        inputs: The graph's inputs; their named dimensions become symbols.
+        sizes: Of the named dimensions, to make a network of fixed shapes instead.
+
+    Raises:
+        InvalidCandidate: the file or something in it is nothing TVM can take; names the operator.
+    """
+    model = _read(path)
+    _check(model)
+    importer = _Importer(_shapes(inputs, sizes), {spec.name: spec.dtype for spec in inputs})
+    opset = next((o.version for o in model.opset_import if o.domain in {"", "ai.onnx"}), 1)
+    try:
+        # It prints what it fails on, weights included.
+        with redirect_stdout(io.StringIO()):
+            module = importer.from_onnx(model.graph, opset)
+    except InvalidCandidate:
+        raise
+    except Exception as error:
+        raise InvalidCandidate(f"TVM cannot import this network: {reason_of(error)}") from error
+    if module["main"].attrs["num_input"] != len(inputs):
+        raise InvalidCandidate("TVM sees other inputs in this network than there are")
+    owners = importer.owners()
+    named = rename(module, owners)
+    bound = set(owners.values())
+    silent = tuple(index for index in range(len(model.graph.node)) if index not in bound)
+    return Imported(named, silent)
+
+
+def owner_of(name: str) -> int | None:
+    """The node that bound a variable of this name; ``None`` for one that a pass made."""
+    found = _OWNED.match(name)
+    return int(found[1]) if found else None
+
+
+def rename(module: IRModule, owners: Mapping[str, int]) -> IRModule:
+    """``module`` with the variables of ``main`` named after their owners, where they have one.
+
+    Only where names are unique: right after the import, and as :mod:`provenance` makes them so.
+    """
+    main = _Renamer(module, owners).visit_expr(module["main"])
+    module = IRModule(dict(module.functions_items()), attrs=module.attrs)
+    module.update_func(module.get_global_var("main"), main)
+    return module
+
+
+@mutator
+class _Renamer(PyExprMutator):  # type: ignore[misc]  # TVM has no types
+    """Names variables after their owners."""
+
+    def __init__(self, module: IRModule, owners: Mapping[str, int]) -> None:
+        super().__init__(module)
+        self._owners = owners
+        self._made = 0
+
+    def visit_var_def_(self, var: Any) -> Any:
+        return self._renamed(var, relax.Var)
+
+    def visit_dataflow_var_def_(self, var: Any) -> Any:
+        return self._renamed(var, relax.DataflowVar)
+
+    def _renamed(self, var: Any, kind: Any) -> Any:
+        owner = self._owners.get(var.name)
+        if owner is None:
+            return var
+        self._made += 1
+        renamed = kind(f"onnx{owner}_{self._made}", var.ty)
+        self.set_var_remap(var, renamed)
+        return renamed
+
+
+class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
+    """TVM's importer, with an interval of names for each node; nodes are named by position."""
+
+    def __init__(self, shapes: dict[str, list[Any]], dtypes: dict[str, str]) -> None:
+        super().__init__(shapes, dtypes)
+        #: Node to the numbers between which its names lie.
+        self._intervals: dict[int, tuple[int, int]] = {}
+
+    def owners(self) -> dict[str, int]:
+        """Name of a variable to the node it was made for."""
+        return {
+            name: index
+            for index, (low, high) in self._intervals.items()
+            for name in (f"lv{number}" for number in range(low + 1, high))
+        }
+
+    def _convert_operator(
+        self, op_name: str, inputs: list[Any], attrs: dict[str, Any], opset: int
+    ) -> Any:
+        low = self._mark()
+        try:
+            result = self._bound(super()._convert_operator(op_name, inputs, attrs, opset))
+        except Exception as error:
+            raise InvalidCandidate(
+                f"TVM cannot import the operator {op_name}: {reason_of(error)}"
+            ) from error
+        name = attrs["tvm_custom"]["name"]
+        if name.isdecimal():
+            self._intervals[int(name)] = (low, self._mark())
+        return result
+
+    def _bound(self, result: Any) -> Any:
+        """``result`` as variables, so that its names are taken now and not by its first user."""
+        if isinstance(result, relax.Tuple):
+            return relax.Tuple([self._bound(field) for field in result.fields])
+        if isinstance(result, relax.Call | relax.TupleGetItem):
+            return self.bb.emit(result)
+        return result
+
+    def _mark(self) -> int:
+        """A number above those of all names handed out and below those to come."""
+        found = _NUMBERED.fullmatch(self.bb.get_unique_name("lv"))
+        return int(found[1] or 0) if found else 0
+
+
+def _read(path: Path) -> onnx.ModelProto:
+    try:
+        model = onnx.load(path)
+    # Protobuf's DecodeError has no public base of its own.
+    except Exception as error:
+        raise InvalidCandidate(f"{path.name} cannot be read as ONNX: {error}") from error
+    for index, node in enumerate(model.graph.node):
+        node.name = str(index)
+    return model
+
+
+def _check(model: onnx.ModelProto) -> None:
+    """Refuse what the importer would take for something else."""
+    known = _get_convert_map()
+    nodes = model.graph.node
+    if not nodes or not model.graph.output:
+        raise InvalidCandidate("the file holds no network")
+    functions = {(function.domain, function.name) for function in model.functions}
+    for node in nodes:
+        if node.domain not in _DOMAINS or (node.domain, node.op_type) in functions:
+            raise InvalidCandidate(
+                f"TVM has no operator {node.op_type} of the domain {node.domain!r}"
+            )
+        if node.op_type not in known and node.op_type not in {"If", "Constant"}:
+            raise InvalidCandidate(f"TVM has no operator {node.op_type}")
+
+
+def _shapes(inputs: Sequence[TensorSpec], sizes: Mapping[str, int] | None) -> dict[str, list[Any]]:
+    """Shapes of the inputs, with one symbol for each named dimension or its size."""
+    symbols: dict[str, Any] = {}
+
+    def size_of(size: int | str) -> Any:
+        if isinstance(size, int):
+            return size
+        if sizes is not None:
+            return sizes[size]
+        letters = re.sub(r"\W", "_", size)
+        return symbols.setdefault(size, tirx.Var(f"n_{letters}", "int64"))
+
+    for spec in inputs:
+        if "..." in spec.shape:
+            raise InvalidCandidate(f"input {spec.name} may have any number of dimensions")
+        if spec.dtype == "string" or "(" in spec.dtype:
+            raise InvalidCandidate(f"input {spec.name} is a {spec.dtype}; TVM takes numbers only")
+    return {spec.name: [size_of(size) for size in spec.shape] for spec in inputs}

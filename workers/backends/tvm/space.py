@@ -1,0 +1,67 @@
+"""What TVM can try with a network.
+
+::
+
+    shapes ─ open: any size in the named dimensions (networks that have some)
+           └ fixed: the sizes it is timed with; schedules
+    passes ─ default | full | the lists that serve this architecture class
+    llvm, threads
+"""
+
+from workers.backends.tvm.passes import OPTION_DEFAULT, OPTION_FULL
+from workers.backends.tvm.targets import LLVM_LEVELS
+from workers.engine.space import Choice, Conditional, Parameter, Space
+from workers.engine.types import Options, TargetSpec, Workload
+
+OPEN, FIXED = "open", "fixed"
+UNTUNED, DATABASE = "untuned", "database"
+
+
+def space_of(workload: Workload, target: TargetSpec) -> Space:
+    """Options worth trying for this network on this target."""
+    passes = dict.fromkeys((OPTION_DEFAULT, OPTION_FULL, *workload.passes.get("tvm", ())))
+    parameters: dict[str, Parameter] = {
+        "shapes": Choice(_shapes(workload)),
+        "passes": Choice(tuple(passes)),
+        "llvm": Choice(LLVM_LEVELS),
+        "threads": Choice(_threads(target.cores)),
+    }
+    if workload.schedules_path is not None:
+        # Schedules are for loops of known length.
+        schedules = Choice((DATABASE, UNTUNED))
+        parameters["schedules"] = Conditional("shapes", (FIXED,), schedules)
+    return Space(parameters)
+
+
+def default_of(workload: Workload, target: TargetSpec) -> Options:
+    """TVM's own pipeline, for every size the network takes."""
+    options: Options = {
+        "shapes": _shapes(workload)[0],
+        "passes": OPTION_DEFAULT,
+        "llvm": LLVM_LEVELS[0],
+        "threads": _threads(target.cores)[0],
+    }
+    if options["shapes"] == FIXED and workload.schedules_path is not None:
+        options["schedules"] = UNTUNED
+    return options
+
+
+def reference_of(workload: Workload, target: TargetSpec) -> Options:
+    """Machine code without optimisations; fusing loops leaves the arithmetic as it is."""
+    return {**default_of(workload, target), "llvm": "O0"}
+
+
+def has_open_dimensions(workload: Workload) -> bool:
+    """Whether some input takes several shapes."""
+    return any(isinstance(size, str) for spec in workload.inputs for size in spec.shape)
+
+
+def _shapes(workload: Workload) -> tuple[str, ...]:
+    return (OPEN, FIXED) if has_open_dimensions(workload) else (FIXED,)
+
+
+def _threads(cores: int) -> tuple[str, ...]:
+    """Thread counts that differ on this many cores."""
+    if cores == 1:
+        return ("one",)
+    return ("all", "one") if cores < 4 else ("all", "half", "one")

@@ -1,0 +1,60 @@
+"""TVM's name for a target. Knows the machine only by its target's features: builds travel.
+
+A build serves every machine of its target, so it may use what the target promises and no more:
+LLVM's generic levels of the x86-64 psABI plus single features, never the name of the processor it
+happens to be made on.
+"""
+
+from typing import Any
+
+from workers.engine.errors import InvalidCandidate
+from workers.engine.types import TargetSpec
+
+LLVM_LEVELS = ("O3", "O2", "O1", "O0")
+
+_X86_LEVELS = (("avx512f", "x86-64-v4"), ("avx2", "x86-64-v3"), ("sse4_2", "x86-64-v2"))
+#: Feature as Linux spells it to LLVM's name for it, beyond those levels.
+_X86 = {
+    "avx512_vnni": "+avx512vnni",
+    "avx512_bf16": "+avx512bf16",
+    "amx_tile": "+amx-tile",
+    "amx_bf16": "+amx-bf16",
+    "amx_int8": "+amx-int8",
+}
+_ARM = {
+    "asimd": "+neon",
+    "asimddp": "+dotprod",
+    "asimdhp": "+fullfp16",
+    "bf16": "+bf16",
+    "i8mm": "+i8mm",
+    "sve": "+sve",
+    "sve2": "+sve2",
+}
+
+
+def target_of(target: TargetSpec, llvm: str = "O3") -> dict[str, Any]:
+    """``tvm.target.Target`` of a machine, as the dictionary it is made from.
+
+    Args:
+        llvm: One of :data:`LLVM_LEVELS`.
+
+    Raises:
+        InvalidCandidate: TVM has no code generator of ours for this architecture.
+    """
+    if llvm not in LLVM_LEVELS:
+        raise InvalidCandidate(f"LLVM has the levels {', '.join(LLVM_LEVELS)}, not {llvm!r}")
+    if target.architecture == "x86-64":
+        levels = (level for feature, level in _X86_LEVELS if feature in target.features)
+        mcpu, names = next(levels, "x86-64"), _X86
+    elif target.architecture == "arm64":
+        mcpu, names = "generic", _ARM
+    else:
+        raise InvalidCandidate(f"no code generation for {target.architecture}")
+    mattr = [name for feature, name in names.items() if feature in target.features]
+    return {
+        "kind": "llvm",
+        "mcpu": mcpu,
+        **({"mattr": mattr} if mattr else {}),
+        "num-cores": target.cores,
+        "opt-level": int(llvm[1:]),
+    }

@@ -1,0 +1,108 @@
+"""Finds the loop nests of a network that schedules are searched for. Runs in a child."""
+
+from collections import Counter
+from collections.abc import Mapping
+from math import log1p, prod
+from typing import Any
+
+import numpy as np
+from tvm import relax
+from tvm.s_tir import analysis
+from tvm.s_tir import meta_schedule as ms
+from tvm.tirx import IntImm, PrimFunc
+
+from workers.backends.tvm.artefact import imported_of
+from workers.backends.tvm.compile import tensor_program
+from workers.backends.tvm.database import workload_key
+from workers.backends.tvm.passes import OPTION_DEFAULT, pipeline_of
+from workers.backends.tvm.space import FIXED
+from workers.backends.tvm.targets import target_of
+from workers.backends.tvm.tuning.workload import pack
+from workers.engine.child_work import target_from, workload_from
+
+#: Sizes of dimensions among a workload's features, the rest of them 0.
+_DIMENSIONS = 16
+
+
+def tasks(
+    *, workload: Mapping[str, Any], target: Mapping[str, Any], passes: str = OPTION_DEFAULT
+) -> list[dict[str, Any]]:
+    """Loop nests of a network, by TVM's passes, each with the number of calls a run makes.
+
+    Raises:
+        InvalidCandidate: TVM cannot take the network.
+    """
+    imported = imported_of(workload_from(workload), {"shapes": FIXED})
+    named = target_of(target_from(target))
+    program = tensor_program(imported.module, pipeline_of(passes), named, tunable=True).module
+    calls = _calls(program)
+    found: dict[str, dict[str, Any]] = {}
+    for variable, function in program.functions_items():
+        count = calls[variable.name_hint]
+        if not isinstance(function, PrimFunc) or not count or not _tunable(function):
+            continue
+        task = described(variable.name_hint, function, count)
+        if known := found.get(task["key"]):
+            known["calls"] += count
+        else:
+            found[task["key"]] = task
+    return list(found.values())
+
+
+def described(name: str, function: PrimFunc, calls: int) -> dict[str, Any]:
+    """A loop nest as the engine's ``ScheduleTask``, its source as an array of bytes."""
+    infos = ms.arg_info.ArgInfo.from_prim_func(function)
+    arguments = [
+        {"dtype": str(info.dtype), "shape": [int(size) for size in info.shape]} for info in infos
+    ]
+    elements = sum(prod(argument["shape"]) for argument in arguments)
+    # Copying is work too: what computes nothing still takes its time per element.
+    flops = max(float(analysis.estimate_tir_flops(ms_module(function))), float(elements))
+    sizes = [size for argument in arguments for size in argument["shape"]][:_DIMENSIONS]
+    padded = sizes + [0] * (_DIMENSIONS - len(sizes))
+    return {
+        "key": workload_key(function),
+        "name": name,
+        "anchor": _anchor(function, name),
+        "arguments": arguments,
+        "flops": flops,
+        "calls": calls,
+        "features": [log1p(flops), log1p(elements), *map(log1p, padded)],
+        "source": np.frombuffer(pack(function), np.uint8),
+    }
+
+
+def ms_module(function: PrimFunc) -> Any:
+    """A module of this function alone, as MetaSchedule normalises it."""
+    return ms.tune_context._normalize_mod(function)  # noqa: SLF001  what TuneContext does
+
+
+def _anchor(function: PrimFunc, name: str) -> str:
+    """Name of the block that does the work; of the function, where no block stands out."""
+    block = analysis.find_anchor_sblock(ms_module(function))
+    return str(block.name_hint if block is not None else name.rstrip("0123456789_"))[:64]
+
+
+def _tunable(function: PrimFunc) -> bool:
+    """Whether all loops have a known length and nobody scheduled them before."""
+    if function.attrs and function.attrs.get("tirx.is_scheduled", False):
+        return False
+    buffers = [function.buffer_map.get(parameter) for parameter in function.params]
+    return all(
+        buffer is not None and all(isinstance(size, IntImm) for size in buffer.shape)
+        for buffer in buffers
+    )
+
+
+def _calls(program: Any) -> Counter[str]:
+    """How often the network's main function calls each loop nest."""
+    found: Counter[str] = Counter()
+
+    def count(expression: Any) -> None:
+        if isinstance(expression, relax.Call) and str(expression.op.name).startswith(
+            "relax.call_tir"
+        ):
+            found[expression.args[0].name_hint] += 1
+
+    relax.analysis.post_order_visit(program["main"], count)
+    return found

@@ -1,0 +1,251 @@
+"""Proposes schedules: MetaSchedule's strategies under our own loop. Runs in the search child.
+
+State lives as long as the child: a model for all workloads, a strategy and a database for each.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from tvm.ir.utils import derived_object
+from tvm.s_tir import Schedule
+from tvm.s_tir import meta_schedule as ms
+
+from workers.backends.tvm.tuning import moves
+from workers.backends.tvm.tuning.model import Features, Model
+from workers.backends.tvm.tuning.workload import context_of, prepare, scheduled, trace_of, unpack
+from workers.engine.errors import InvalidCandidate
+
+#: MetaSchedule keeps no end of its own: the engine ends a search.
+_ENDLESS = 10**6
+_POPULATION, _GENERATIONS = 128, 3
+#: Trials of another workload that the model learns from: more teach it little and take long.
+_MOST_FOREIGN = 96
+#: Best schedules of another workload to be tried on this one.
+_MOST_ADAPTED = 4
+#: Neighbours looked at for one step of the descent.
+_MOST_NEIGHBOURS = 48
+
+
+@dataclass(slots=True)
+class _Task:
+    """A workload under search.
+
+    Attributes:
+        pending: Proposed, by digest, until its outcome is told.
+        best: Measured schedules: seconds, sketch, decisions.
+    """
+
+    key: str
+    anchor: str
+    context: Any
+    spaces: list[tuple[list[Any], moves.Decisions]]
+    database: Any
+    workload: Any
+    pending: dict[str, Any] = field(default_factory=dict)
+    best: list[tuple[float, list[Any], moves.Decisions]] = field(default_factory=list)
+    adapted: bool = False
+
+
+class _Search:
+    def __init__(
+        self, target: Mapping[str, Any], strategy: str, seed: int, batch: int, threads: int
+    ) -> None:
+        self.target = prepare(target)
+        self.strategy, self.seed, self.batch, self.threads = strategy, seed, batch, threads
+        self.model = Model(seed, threads)
+        self.chance = random.Random(seed)  # noqa: S311  no secret
+        self.tasks: dict[str, _Task] = {}
+
+    def add(self, key: str, anchor: str, source: bytes) -> None:
+        learned = self.strategy == "evolution"
+        strategy = (
+            ms.search_strategy.EvolutionarySearch(
+                population_size=_POPULATION, genetic_num_iters=_GENERATIONS
+            )
+            if learned
+            else ms.search_strategy.ReplayTrace()
+        )
+        seed = 1 + (self.seed * 1009 + int(key[:6], 16)) % (2**31 - 2)
+        context = context_of(unpack(source), self.target, strategy, seed, self.threads)
+        spaces = context.generate_design_space()
+        database = ms.database.MemoryDatabase()
+        scorer = _Scorer(self.model) if learned else None
+        context.pre_tuning(_ENDLESS, self.batch, spaces, database, scorer)
+        sketches = [moves.cut(trace_of(space)) for space in spaces]
+        workload = database.commit_workload(context.mod)
+        self.tasks[key] = _Task(key, anchor, context, sketches, database, workload)
+
+    def propose(self, task: _Task, most: int) -> list[dict[str, Any]]:
+        found: list[tuple[str, Any]] = []
+        if self.strategy == "evolution" and not task.adapted:
+            task.adapted = True
+            found += [("transfer", candidate) for candidate in self._adapted(task)]
+        if len(found) < most:
+            by = "evolution" if self.strategy == "evolution" else "random"
+            drawn = task.context.generate_measure_candidates() or []
+            found += [(by, candidate) for candidate in drawn]
+        return self._described(task, found[:most])
+
+    def neighbours(
+        self, task: _Task, sketch: list[Any], decisions: moves.Decisions, most: int
+    ) -> list[dict[str, Any]]:
+        around = list(moves.neighbours(sketch, decisions))
+        self.chance.shuffle(around)
+        fit = [_candidate(task, sketch, other) for other in around[:_MOST_NEIGHBOURS]]
+        candidates = [("descent", candidate) for candidate in fit if candidate is not None]
+        described = self._described(task, candidates)
+        described.sort(key=lambda c: -(c["predicted"] or 0.0))
+        return described[:most]
+
+    def learn(self, task: _Task, trials: Sequence[Mapping[str, Any]]) -> None:
+        told: list[tuple[Any, float | None]] = []
+        for trial in trials:
+            candidate = task.pending.pop(trial["digest"], None) or _candidate(
+                task, trial["sketch"], trial["decisions"]
+            )
+            if candidate is None:
+                continue
+            told.append((candidate, trial["median_s"]))
+            if trial["outcome"] == "measured":
+                task.best.append((trial["median_s"], trial["sketch"], trial["decisions"]))
+        if not told:
+            return
+        features = self.model.features(task.context, [candidate for candidate, _ in told])
+        for (candidate, seconds), vector in zip(told, features, strict=True):
+            self.model.add(task.key, vector, seconds)
+            if seconds is not None:
+                self._commit(task, candidate, seconds)
+        candidates = [candidate for candidate, _ in told]
+        task.context.notify_runner_results(candidates, [_result(s) for _, s in told])
+
+    def _commit(self, task: _Task, candidate: Any, seconds: float) -> None:
+        """Put a schedule where the next generation's parents come from."""
+        record = ms.database.TuningRecord(
+            candidate.sch.trace, task.workload, [seconds], self.target, candidate.args_info
+        )
+        task.database.commit_tuning_record(record)
+
+    def _adapted(self, task: _Task) -> list[Any]:
+        """The best schedules of other workloads of the same anchor, fitted to this one's loops.
+
+        What the model thinks best goes first; a schedule that does not fit is left out.
+        """
+        found: dict[str, Any] = {}
+        for other in self.tasks.values():
+            if other is task or other.anchor != task.anchor:
+                continue
+            ranked = sorted(other.best, key=lambda entry: entry[0])[:_MOST_ADAPTED]
+            for _, sketch, decisions in ranked:
+                for to_sketch, to_decisions in task.spaces:
+                    fitted = moves.adapted(sketch, decisions, to_sketch, to_decisions)
+                    candidate = fitted and _candidate(task, to_sketch, fitted)
+                    if candidate:
+                        found[str(trace_of(candidate.sch)[1])] = candidate
+        candidates = list(found.values())
+        if candidates and self.model.ready:
+            scores = self.model.predict(self.model.features(task.context, candidates))
+            candidates = [candidates[n] for n in np.argsort(-scores)]
+        # Half a batch: the other half keeps looking where nobody has been.
+        return candidates[: max(1, self.batch // 2)]
+
+    def _described(self, task: _Task, found: Sequence[tuple[str, Any]]) -> list[dict[str, Any]]:
+        """Candidates as JSON, with what the model thinks of them now; they become pending."""
+        candidates = [candidate for _, candidate in found]
+        scores: Sequence[float | None] = [None] * len(candidates)
+        if candidates and self.model.ready and self.strategy == "evolution":
+            features = self.model.features(task.context, candidates)
+            scores = [float(score) for score in self.model.predict(features)]
+        described = []
+        for (by, candidate), score in zip(found, scores, strict=True):
+            sketch, decisions = moves.cut(trace_of(candidate.sch))
+            described.append(
+                {"sketch": sketch, "decisions": decisions, "proposed_by": by, "predicted": score}
+            )
+        return described
+
+
+#: The one search of this process.
+_SEARCH: list[_Search] = []
+
+
+def start(*, target: dict[str, Any], strategy: str, seed: int, batch: int, threads: int) -> None:
+    """Begin a search; ``strategy`` is ``evolution`` or ``random``."""
+    if strategy not in {"evolution", "random"}:
+        raise InvalidCandidate(f"no strategy is called {strategy!r}")
+    _SEARCH[:] = [_Search(target, strategy, seed, batch, threads)]
+
+
+def add(*, key: str, anchor: str, source: npt.NDArray[np.uint8]) -> None:
+    """Take in a workload, packed."""
+    _SEARCH[0].add(key, anchor, source.tobytes())
+
+
+def propose(*, key: str, most: int) -> list[dict[str, Any]]:
+    """Next candidates of a workload."""
+    return _SEARCH[0].propose(_SEARCH[0].tasks[key], most)
+
+
+def neighbours(
+    *, key: str, sketch: list[Any], decisions: moves.Decisions, most: int
+) -> list[dict[str, Any]]:
+    """Candidates one decision away, the most promising first."""
+    return _SEARCH[0].neighbours(_SEARCH[0].tasks[key], sketch, decisions, most)
+
+
+def learn(*, key: str, trials: list[dict[str, Any]]) -> None:
+    """Take in trials of a workload: of the best and of all the rest some."""
+    search = _SEARCH[0]
+    if len(trials) > _MOST_FOREIGN:
+        ranked = sorted(trials, key=lambda t: t["median_s"] or np.inf)
+        half = _MOST_FOREIGN // 2
+        trials = ranked[:half] + search.chance.sample(ranked[half:], half)
+    search.learn(search.tasks[key], trials)
+
+
+def trace(*, key: str, sketch: list[Any], decisions: moves.Decisions) -> list[Any]:
+    """The whole trace of a schedule."""
+    return trace_of(scheduled(_SEARCH[0].tasks[key].context, sketch, decisions))
+
+
+@derived_object
+class _Scorer(ms.cost_model.PyCostModel):  # type: ignore[misc]  # TVM has no types
+    """The model as MetaSchedule's evolution asks it."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self._model = model
+
+    def load(self, path: str) -> None:
+        raise NotImplementedError
+
+    def save(self, path: str) -> None:
+        raise NotImplementedError
+
+    def update(self, context: Any, candidates: Any, results: Any) -> None:
+        """Told by the engine's loop instead."""
+
+    def predict(self, context: Any, candidates: Any) -> npt.NDArray[np.float64]:
+        if not self._model.ready:
+            return np.random.default_rng().uniform(size=len(candidates))
+        features: list[Features] = self._model.features(context, candidates)
+        return self._model.predict(features)
+
+
+def _candidate(task: _Task, sketch: list[Any], decisions: moves.Decisions) -> Any:
+    """A measure candidate, or ``None`` where the schedule does not fit."""
+    try:
+        schedule: Schedule = scheduled(task.context, sketch, decisions)
+    except InvalidCandidate:
+        return None
+    arguments = ms.arg_info.ArgInfo.from_entry_func(schedule.mod, remove_preproc=True)
+    return ms.search_strategy.MeasureCandidate(schedule, arguments)
+
+
+def _result(seconds: float | None) -> Any:
+    if seconds is None:
+        return ms.runner.RunnerResult(None, "failed")
+    return ms.runner.RunnerResult([seconds], None)
