@@ -1,11 +1,12 @@
 """Do a build's outputs agree with the reference? How far they stray, and how far they may."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from workers.engine.errors import WrongOutput
+from workers.engine.deviation import Comparison
+from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.ports import Array, RunningSession
 from workers.engine.samples import TestSet
 from workers.engine.types import Deviation, Tolerance
@@ -41,73 +42,57 @@ CONDITIONING = 4.0
 #: less one sample, because a small test set cannot resolve a hundredth.
 ACCURACY_KEPT = 0.99
 
-#: Outputs smaller than this are zero: below it only absolute error counts.
-_ZERO = 1e-6
+#: Classes whose builds must hand on NaN and infinity as the network itself does: whoever feeds
+#: them relies on seeing them again. Integers of eight bits have neither.
+PROPAGATING: frozenset[Tolerance] = frozenset({"exact", "fp16", "bf16"})
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Outputs of a build against the reference on ``samples`` test inputs or labelled rows;
-    ``accuracy`` where there are labels."""
+    """Outputs of a build against the reference.
+
+    Attributes:
+        deviation: Over the test inputs, of all sizes.
+        accuracy: Where there are labels.
+        samples: Test inputs compared, or labelled rows.
+        foreign: Over random inputs, where the revision's samples are the test inputs.
+        strays: Where NaN or infinity came out otherwise than of the reference: what was planted
+            and the output, to which of its elements were finite.
+        sizes: Inputs of other sizes that were compared.
+    """
 
     deviation: Deviation
     accuracy: float | None
     samples: int
+    foreign: Deviation | None = None
+    strays: Mapping[str, bytes] = field(default_factory=dict)
+    sizes: int = 0
 
 
-@dataclass(slots=True)
-class _Sums:
-    """Running sums over one output of all test inputs, in float64."""
-
-    worst: float = 0.0
-    largest: float = 0.0
-    difference: float = 0.0
-    reference: float = 0.0
-    other: float = 0.0
-    product: float = 0.0
-    elements: int = 0
-    mismatches: int = 0
-    discrete: bool = False
-
-    def add(self, name: str, reference: Array, output: Array) -> None:
-        if reference.shape != output.shape:
-            raise WrongOutput(f"{name} has shape {output.shape}, the reference {reference.shape}")
-        self.elements += reference.size
-        if reference.dtype.kind != "f":
-            self.discrete = True
-            self.mismatches += int(np.count_nonzero(reference != output))
-            return
-        ref, out = _finite(name, reference, output)
-        gap = np.abs(out - ref)
-        self.worst = max(self.worst, float(gap.max(initial=0.0)))
-        self.largest = max(self.largest, float(np.abs(ref).max(initial=0.0)))
-        self.difference += float(np.vdot(gap, gap))
-        self.reference += float(np.vdot(ref, ref))
-        self.other += float(np.vdot(out, out))
-        self.product += float(np.vdot(ref, out))
-
-    def deviation(self) -> Deviation:
-        if self.discrete:
-            share = self.mismatches / max(self.elements, 1)
-            return Deviation(float(self.mismatches > 0), share, share, 1.0 - share)
-        floor = _ZERO * max(self.elements, 1) ** 0.5
-        norms = (self.reference * self.other) ** 0.5
-        return Deviation(
-            max_absolute=self.worst,
-            max_relative=self.worst / max(self.largest, _ZERO),
-            relative_l2=self.difference**0.5 / max(self.reference**0.5, floor),
-            cosine=min(self.product / norms, 1.0) if norms > floor**2 else 1.0,
-        )
+#: By name; ``None`` for an input that the reference itself refuses.
+Outputs = Mapping[str, Array] | None
 
 
-def run_reference(session: RunningSession, tests: TestSet) -> list[dict[str, Array]]:
-    """Outputs of the reference on every test input."""
-    return [session.run(case) for case in tests.cases]
+def run_reference(session: RunningSession, tests: TestSet) -> list[Outputs]:
+    """Outputs of the reference on every input of the test set.
+
+    Raises:
+        CandidateFailed: it does not run on one of the cases.
+        ValueError: it gives nothing but NaN and infinity, so nothing could be held against it.
+    """
+    found: list[Outputs] = [session.run(case) for case in tests.cases]
+    arrays = [array for outputs in found if outputs for array in outputs.values() if array.size]
+    if arrays and not any(_finite_mask(array).any() for array in arrays):
+        raise ValueError("the network gives nothing but NaN and infinity on its test inputs")
+    for extra in tests.runs[len(tests.cases) :]:
+        try:
+            found.append(session.run(extra))
+        except CandidateFailed:
+            found.append(None)
+    return found
 
 
-def check(
-    session: RunningSession, tests: TestSet, reference: Sequence[Mapping[str, Array]]
-) -> Checked:
+def check(session: RunningSession, tests: TestSet, reference: Sequence[Outputs]) -> Checked:
     """Run a build on the test set and compare.
 
     Raises:
@@ -115,20 +100,56 @@ def check(
             the reference has none, or the other way round.
         CandidateFailed: the session failed.
     """
-    sums: dict[str, _Sums] = {name: _Sums() for name in reference[0]}
+    usual, foreign = Comparison(), Comparison()
+    # Random inputs are not of the kind that a trained network's samples are.
+    others = usual if tests.source == "random" else foreign
+    strays: dict[str, bytes] = {}
     scores: list[Array] = []
-    for case, expected in zip(tests.cases, reference, strict=True):
-        outputs = session.run(case)
-        for name, wanted in expected.items():
-            if name not in outputs:
-                raise WrongOutput(f"output {name} is missing")
-            sums[name].add(name, wanted, outputs[name])
-        scores.append(outputs[next(iter(expected))])
+    first_planted = len(tests.cases) + len(tests.extras)
+    for number, (inputs, expected) in enumerate(zip(tests.runs, reference, strict=True)):
+        if expected is None:
+            continue
+        outputs = _complete(session.run(inputs), expected)
+        if number < len(tests.cases):
+            usual.add(expected, outputs)
+            scores.append(outputs[next(iter(expected))])
+        elif number < first_planted:
+            others.add(expected, outputs)
+        else:
+            what, _ = tests.planted[number - first_planted]
+            strays |= _strays(what, expected, outputs)
+    sized = reference[len(tests.cases) : first_planted]
     return Checked(
-        _worst([each.deviation() for each in sums.values()]),
+        usual.deviation(),
         accuracy(scores, tests),
         len(tests.cases) if tests.labels is None else len(tests.labels),
+        foreign.deviation() if foreign.sums else None,
+        strays,
+        sum(outputs is not None for outputs in sized),
     )
+
+
+def _complete(outputs: Mapping[str, Array], expected: Mapping[str, Array]) -> Mapping[str, Array]:
+    for name in expected:
+        if name not in outputs:
+            raise WrongOutput(f"output {name} is missing")
+    return outputs
+
+
+def _strays(
+    what: str, expected: Mapping[str, Array], outputs: Mapping[str, Array]
+) -> dict[str, bytes]:
+    """Outputs whose finite elements are not those of the reference."""
+    masks = {name: _finite_mask(outputs[name]) for name in expected}
+    return {
+        f"{what}, {name}": mask.tobytes()
+        for name, mask in masks.items()
+        if not np.array_equal(mask, _finite_mask(expected[name]))
+    }
+
+
+def _finite_mask(array: Array) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+    return np.isfinite(array) if array.dtype.kind == "f" else np.ones(array.shape, np.bool_)
 
 
 def accuracy(scores: Sequence[Array], tests: TestSet) -> float | None:
@@ -162,15 +183,15 @@ def require(
     Raises:
         WrongOutput: names the figure and its limit.
     """
-    limit, slack = LIMITS[tolerance], Limit(0.0, 0.0)
-    if baseline is not None:
-        known = baseline.deviation
-        slack = Limit(CONDITIONING * known.max_relative, CONDITIONING * known.relative_l2)
-    for figure in ("max_relative", "relative_l2"):
-        found = getattr(checked.deviation, figure)
-        allowed = max(getattr(limit, figure), getattr(slack, figure))
-        if found > allowed:
-            raise WrongOutput(f"{figure} is {found:.2g}, {tolerance} allows {allowed:.2g}")
+    _within(tolerance, checked.deviation, baseline.deviation if baseline else None, "")
+    # A quantised build is calibrated for the samples, and owes nothing to other inputs.
+    if checked.foreign is not None and tolerance != "int8":
+        known = baseline.foreign if baseline else None
+        _within(tolerance, checked.foreign, known, " on random inputs")
+    if baseline is not None and tolerance in PROPAGATING:
+        for where, mask in checked.strays.items():
+            if baseline.strays.get(where) != mask:
+                raise WrongOutput(f"{where}: not the elements the reference has are finite")
     if checked.accuracy is not None and reference_accuracy is not None:
         floor = ACCURACY_KEPT * reference_accuracy - 1 / checked.samples
         if checked.accuracy < floor:
@@ -179,27 +200,14 @@ def require(
             )
 
 
-def _finite(
-    name: str, reference: Array, output: Array
-) -> tuple[
-    np.ndarray[tuple[int], np.dtype[np.float64]], np.ndarray[tuple[int], np.dtype[np.float64]]
-]:
-    """Both as flat float64 without the elements that are alike NaN or alike infinite."""
-    ref, out = reference.astype(np.float64).ravel(), output.astype(np.float64).ravel()
-    fine = np.isfinite(ref)
-    if not np.array_equal(fine, np.isfinite(out)):
-        raise WrongOutput(
-            f"{name} has NaN or infinity where the reference has none, or none for one"
-        )
-    if not np.array_equal(ref[~fine], out[~fine], equal_nan=True):
-        raise WrongOutput(f"{name} has another NaN or infinity than the reference")
-    return ref[fine], out[fine]
-
-
-def _worst(deviations: Sequence[Deviation]) -> Deviation:
-    return Deviation(
-        max_absolute=max(d.max_absolute for d in deviations),
-        max_relative=max(d.max_relative for d in deviations),
-        relative_l2=max(d.relative_l2 for d in deviations),
-        cosine=min(d.cosine for d in deviations),
-    )
+def _within(tolerance: Tolerance, found: Deviation, baseline: Deviation | None, where: str) -> None:
+    """Raises WrongOutput unless a deviation is within the class's limits, or a few of the
+    baseline's."""
+    limit, slack = LIMITS[tolerance], Limit(0.0, 0.0)
+    if baseline is not None:
+        slack = Limit(CONDITIONING * baseline.max_relative, CONDITIONING * baseline.relative_l2)
+    for figure in ("max_relative", "relative_l2"):
+        value = getattr(found, figure)
+        allowed = max(getattr(limit, figure), getattr(slack, figure))
+        if value > allowed:
+            raise WrongOutput(f"{figure} is {value:.2g}{where}, {tolerance} allows {allowed:.2g}")

@@ -11,8 +11,8 @@ from workers.engine.errors import (
     ReferenceFailed,
     WrongOutput,
 )
-from workers.engine.numerics import Checked, accuracy, check, require, run_reference
-from workers.engine.ports import Array, Backend, Clock, Device, RunningSession
+from workers.engine.numerics import Checked, Outputs, accuracy, check, require, run_reference
+from workers.engine.ports import Backend, Clock, Device, RunningSession
 from workers.engine.samples import TestSet, make_test_set, sample_rows
 from workers.engine.types import BuildResult, Candidate, Options, Ticket, Tolerance
 
@@ -29,12 +29,12 @@ class Rig:
         tests: What builds are checked on.
         baseline: The runtime's plain defaults, which every latency is compared with.
         baseline_build: Its build.
-        reference: Outputs of the reference on every test input.
+        reference: Outputs of the reference on every test input it takes.
         reference_accuracy: Its accuracy, where the test set has labels.
     """
 
     tests: TestSet
-    reference: list[dict[str, Array]]
+    reference: list[Outputs]
     reference_accuracy: float | None
     baseline_build: BuildResult
 
@@ -128,7 +128,8 @@ class Rig:
         with closing(self.open(candidate, build, "reference")) as session:
             self.reference = run_reference(session, self.tests)
         self.device.discard(build)
-        first = [next(iter(outputs.values())) for outputs in self.reference]
+        cases = self.reference[: len(self.tests.cases)]
+        first = [next(iter(outputs.values())) for outputs in cases if outputs]
         self.reference_accuracy = accuracy(first, self.tests)
 
     def _check_baseline(self) -> None:

@@ -1,8 +1,8 @@
 """Test tensors: the revision's own samples where it has any, seeded random ones otherwise."""
 
 import zipfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +22,10 @@ CHUNK_ROWS = 32
 #: Rows of the samples file used: as many as cost 2e11 multiply-accumulates (about 4 s of one core
 #: in float32 without optimisations), within these bounds.
 CHECK_MACS, FEWEST_ROWS, MOST_ROWS = 200_000_000_000, 16, 512
+#: Multiply-accumulates of one run from which on a network is checked on its own tensors alone.
+EXTRA_MACS = 50_000_000_000
+#: Float inputs that NaN and infinity are planted in: each costs two runs.
+PLANTED_INPUTS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,9 @@ class TestSet:
         labels: ``int64[n]`` over the rows of all cases in order; ``None`` without labels.
         timing: One sample.
         source: ``samples`` of the revision, or ``random`` from ``seed``.
+        extras: Random inputs of other sizes, where dimensions are open; beside samples also of the
+            usual size. The reference may refuse some.
+        planted: What was planted, and the timing input with it: NaN or infinity in one place.
     """
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
@@ -42,6 +49,13 @@ class TestSet:
     timing: dict[str, Array]
     source: Literal["samples", "random"]
     seed: int
+    extras: tuple[dict[str, Array], ...] = ()
+    planted: tuple[tuple[str, dict[str, Array]], ...] = ()
+
+    @property
+    def runs(self) -> tuple[dict[str, Array], ...]:
+        """All inputs in order: cases, extras, planted."""
+        return (*self.cases, *self.extras, *(inputs for _, inputs in self.planted))
 
 
 def sample_rows(workload: Workload) -> int:
@@ -77,7 +91,7 @@ def make_test_set(workload: Workload, samples: Mapping[str, Array], seed: int) -
     """
     if not samples:
         cases = tuple(random_inputs(workload, seed + i) for i in range(RANDOM_CASES))
-        return TestSet(cases, None, cases[0], "random", seed)
+        return _with_extras(TestSet(cases, None, cases[0], "random", seed), workload)
     arrays = {spec.name: _checked(spec, samples) for spec in workload.inputs}
     counts = {len(array) for array in arrays.values()}
     if len(counts) != 1 or 0 in counts:
@@ -89,20 +103,26 @@ def make_test_set(workload: Workload, samples: Mapping[str, Array], seed: int) -
     cases = tuple(_cut(workload.inputs, arrays, at, chunk) for at in range(0, used, chunk))
     open_batch = all(spec.shape and isinstance(spec.shape[0], str) for spec in workload.inputs)
     timing = _cut(workload.inputs, arrays, 0, 1) if open_batch else cases[0]
-    return TestSet(cases, _labels(samples, rows, used), timing, "samples", seed)
+    known = TestSet(cases, _labels(samples, rows, used), timing, "samples", seed)
+    return _with_extras(known, workload)
 
 
-def random_inputs(workload: Workload, seed: int) -> dict[str, Array]:
+def random_inputs(
+    workload: Workload, seed: int, sizes: Mapping[str, int] | None = None
+) -> dict[str, Array]:
     """One input per tensor: floats standard normal and never zero, integers in a safe range.
 
     Zeros would flatter: kernels skip them and processors burn less power on them. Integer inputs
     stay below ``workload.integer_bounds``; a mask is all ones, a segment id 0 or 1.
 
+    Args:
+        sizes: Of named dimensions; those of :func:`open_sizes` by default.
+
     Raises:
         ValueError: a dtype has no random values here.
     """
     rng = np.random.default_rng(seed)
-    sizes = open_sizes(workload)
+    sizes = open_sizes(workload) if sizes is None else sizes
     return {
         spec.name: _random(
             rng, spec, tuple(d if isinstance(d, int) else sizes[d] for d in spec.shape), workload
@@ -111,19 +131,64 @@ def random_inputs(workload: Workload, seed: int) -> dict[str, Array]:
     }
 
 
+def other_sizes(workload: Workload) -> list[dict[str, int]]:
+    """Sizes to check a network at besides :func:`open_sizes`: two samples at once, and odd inner
+    dimensions, which no kernel is blocked for."""
+    usual = open_sizes(workload)
+    inner = _inner(workload.inputs)
+    batches = {name: 2 if usual[name] != 2 else 3 for name in usual.keys() - inner}
+    odd = {name: _odd_beside(usual[name]) for name in inner}
+    return [usual | changed for changed in (batches, odd) if changed]
+
+
 def open_sizes(workload: Workload) -> dict[str, int]:
     """Sizes of the inputs' named dimensions: as stated, else 1 for one that only ever leads (the
     batch) and ``OPEN_SIZE`` for the rest."""
-    named = [
-        (axis, size)
-        for spec in workload.inputs
-        for axis, size in enumerate(spec.shape)
-        if isinstance(size, str)
-    ]
-    inner = {name for axis, name in named if axis}
+    named = [size for spec in workload.inputs for size in spec.shape if isinstance(size, str)]
+    inner = _inner(workload.inputs)
     return {
-        name: workload.dimensions.get(name, OPEN_SIZE if name in inner else 1) for _, name in named
+        name: workload.dimensions.get(name, OPEN_SIZE if name in inner else 1) for name in named
     }
+
+
+def _inner(specs: Sequence[TensorSpec]) -> set[str]:
+    """Named dimensions that somewhere do not lead."""
+    return {size for spec in specs for size in spec.shape[1:] if isinstance(size, str)}
+
+
+def _odd_beside(size: int) -> int:
+    """An odd size near another, smaller where it can be: a table of positions may end there."""
+    smaller = size - 1 if size % 2 == 0 else size - 2
+    return smaller if smaller > 0 else size + 2
+
+
+def _with_extras(tests: TestSet, workload: Workload) -> TestSet:
+    """The test set with other sizes and planted values, where these are affordable."""
+    if workload.macs and workload.macs > EXTRA_MACS:
+        return tests
+    sizes = other_sizes(workload)
+    if tests.source == "samples":
+        sizes = [open_sizes(workload), *sizes]
+    try:
+        extras = tuple(
+            random_inputs(workload, tests.seed + RANDOM_CASES + number, each)
+            for number, each in enumerate(sizes)
+        )
+    except ValueError:
+        # Samples of a type that nobody can make up.
+        extras = ()
+    return replace(tests, extras=extras, planted=tuple(_planted(tests.timing)))
+
+
+def _planted(timing: Mapping[str, Array]) -> Iterator[tuple[str, dict[str, Array]]]:
+    """The input with NaN, then with both infinities, in the middle of each float tensor."""
+    floats = [name for name, array in timing.items() if array.dtype.kind == "f" and array.size]
+    for name in floats[:PLANTED_INPUTS]:
+        for what, values in (("NaN", (np.nan,)), ("infinity", (np.inf, -np.inf))):
+            array = timing[name].copy()
+            middle = array.size // 2
+            array.reshape(-1)[middle : middle + len(values)] = values[: array.size - middle]
+            yield f"{what} in {name}", {**timing, name: array}
 
 
 def _random(

@@ -51,6 +51,13 @@ def outputs(
     Args:
         specs: The graph's outputs; open dimensions take the leading size of the first input.
     """
+    with np.errstate(invalid="ignore"):
+        return _outputs(specs, inputs, options)
+
+
+def _outputs(
+    specs: tuple[TensorSpec, ...], inputs: Mapping[str, Array], options: Options
+) -> dict[str, Array]:
     first = next(iter(inputs.values()))
     rows = first.shape[0] if first.ndim else 1
     means = np.array([np.mean(np.asarray(a, np.float64)) for a in inputs.values()])
