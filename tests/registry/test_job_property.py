@@ -210,7 +210,7 @@ def test_any_order_of_events_keeps_the_rules() -> None:
     run_state_machine_as_test(
         Shop,
         settings=settings(
-            max_examples=25,
+            max_examples=12,
             stateful_step_count=40,
             deadline=None,
             suppress_health_check=list(HealthCheck),
