@@ -194,10 +194,7 @@ def _planted(timing: Mapping[str, Array]) -> Iterator[tuple[str, dict[str, Array
 def _random(
     rng: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...], workload: Workload
 ) -> Array:
-    try:
-        dtype = np.dtype(spec.dtype)
-    except TypeError as error:
-        raise ValueError(f"{spec.name}: no random tensors of type {spec.dtype}") from error
+    dtype = _dtype(spec, "random tensors")
     name = spec.name.lower()
     match dtype.kind:
         case "f":
@@ -216,12 +213,20 @@ def _random(
             raise ValueError(f"{spec.name}: no random tensors of type {spec.dtype}")
 
 
+def _dtype(spec: TensorSpec, what: str) -> np.dtype[np.generic]:
+    """Raises ValueError for a type that NumPy does not have, such as text or bfloat16."""
+    try:
+        return np.dtype(spec.dtype)
+    except TypeError as error:
+        raise ValueError(f"{spec.name}: no {what} of type {spec.dtype}") from error
+
+
 def _checked(spec: TensorSpec, samples: Mapping[str, Array]) -> Array:
     """The samples of one input, if they fit: batched (same rank) or one whole input a row."""
     array = samples.get(f"inputs/{spec.name}")
     if array is None:
         raise ValueError(f"the samples lack inputs/{spec.name}")
-    if array.dtype != np.dtype(spec.dtype):
+    if array.dtype != _dtype(spec, "samples"):
         raise ValueError(f"inputs/{spec.name} is {array.dtype}, the graph takes {spec.dtype}")
     whole = array.ndim == len(spec.shape) + 1
     shape = array.shape[1:]

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.engine.errors import WrongOutput
+from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.numerics import LIMITS, Checked, check, require, run_reference
 from workers.engine.ports import Array
 from workers.engine.samples import TestSet
@@ -135,6 +136,97 @@ def test_outputs_that_are_no_scores_have_no_accuracy(shape: tuple[int, ...]) -> 
 def test_the_reference_runs_on_every_test_input() -> None:
     outputs = [{"y": np.array([n])} for n in range(3)]
     assert run_reference(Answers(*outputs), a_test_set(3)) == outputs
+
+
+# Other sizes, random inputs beside samples, NaN and infinity
+
+
+def a_wide_test_set(source: Literal["samples", "random"] = "samples") -> TestSet:
+    """One case, one extra input, one planted value."""
+    case: dict[str, Array] = {"x": np.ones(1, np.float32)}
+    return TestSet((case,), None, case, source, 0, (case,), (("NaN in x", case),))
+
+
+def of(*values: float) -> dict[str, Array]:
+    return {"y": np.array(values)}
+
+
+class Refusing(Answers):
+    """Refuses where no output is prepared."""
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        outputs = super().run(inputs)
+        if not outputs:
+            raise CandidateFailed("invalid", "not this size")
+        return outputs
+
+
+def test_what_the_reference_refuses_is_left_out() -> None:
+    tests = a_wide_test_set()
+    reference = run_reference(Refusing(of(1.0), {}, of(np.nan)), tests)
+    assert reference[1] is None
+    checked = check(Answers(of(1.0), of(np.nan)), tests, reference)
+    assert (checked.sizes, checked.foreign, checked.strays) == (0, None, {})
+    with pytest.raises(CandidateFailed):
+        run_reference(Refusing({}), tests)
+
+
+def test_another_shape_at_another_size_is_wrong() -> None:
+    tests = a_wide_test_set()
+    with pytest.raises(WrongOutput, match="shape"):
+        check(Answers(of(1.0), of(1.0, 2.0)), tests, [of(1.0), of(1.0), None])
+
+
+@pytest.mark.parametrize("tolerance", ["exact", "fp16", "bf16", "int8"])
+def test_random_inputs_count_apart_from_samples_and_not_for_integers(tolerance: Tolerance) -> None:
+    tests = a_wide_test_set()
+    checked = check(Answers(of(1.0), of(2.0)), tests, [of(1.0), of(1.0), None])
+    assert checked.deviation == Deviation(0.0, 0.0, 0.0, pytest.approx(1.0))
+    assert checked.foreign is not None
+    assert checked.foreign.max_absolute == 1.0
+    if tolerance == "int8":
+        require(checked, tolerance, None, None)
+    else:
+        with pytest.raises(WrongOutput, match="on random inputs"):
+            require(checked, tolerance, None, None)
+
+
+def test_without_samples_all_sizes_count_together() -> None:
+    tests = a_wide_test_set("random")
+    checked = check(Answers(of(1.0), of(2.0)), tests, [of(1.0), of(1.0), None])
+    assert checked.deviation.max_absolute == 1.0
+    assert (checked.foreign, checked.sizes) == (None, 1)
+
+
+def planted(*values: float) -> Checked:
+    reference = [of(1.0, 1.0), None, of(np.nan, 1.0)]
+    return check(Answers(of(1.0, 1.0), of(*values)), a_wide_test_set(), reference)
+
+
+def test_nan_must_come_out_where_it_does_of_the_reference() -> None:
+    alike, hidden, spread = planted(np.inf, 7.0), planted(0.0, 1.0), planted(np.nan, np.nan)
+    assert alike.strays == {}
+    require(alike, "exact", alike, None)
+    for strayed in (hidden, spread):
+        with pytest.raises(WrongOutput, match="NaN in x, y"):
+            require(strayed, "bf16", alike, None)
+        require(strayed, "int8", alike, None)
+
+
+def test_where_the_baseline_strays_too_its_way_is_as_good() -> None:
+    hidden, spread = planted(0.0, 1.0), planted(np.nan, np.nan)
+    require(hidden, "exact", hidden, None)
+    with pytest.raises(WrongOutput):
+        require(spread, "exact", hidden, None)
+    # While the baseline itself is judged there is nothing to hold it against.
+    require(hidden, "fp16", None, None)
+
+
+def test_a_network_of_nan_alone_proves_nothing() -> None:
+    with pytest.raises(ValueError, match="nothing but NaN"):
+        run_reference(Answers(of(np.nan, np.inf)), a_test_set(1))
+    integers = {"y": np.array([3])}
+    assert run_reference(Answers(integers), a_test_set(1)) == [integers]
 
 
 # Limits

@@ -9,6 +9,7 @@ import pytest
 from workers.engine.ports import Array
 from workers.engine.samples import (
     CHUNK_ROWS,
+    EXTRA_MACS,
     FEWEST_ROWS,
     MOST_ROWS,
     RANDOM_CASES,
@@ -104,6 +105,59 @@ def test_without_samples_the_test_set_is_random() -> None:
         None,
     )
     assert tests.timing["x"].shape == (1, 8)
+
+
+# Other sizes, planted values
+
+
+def test_open_dimensions_are_also_tried_at_two_samples_and_at_odd_sizes() -> None:
+    ids = TensorSpec("ids", "int64", ("batch", "sequence"))
+    tests = make_test_set(taking(ids), {}, seed=0)
+    assert [extra["ids"].shape for extra in tests.extras] == [(2, 32), (1, 31)]
+    stated = replace(taking(ids), dimensions={"batch": 2, "sequence": 1})
+    shapes = [extra["ids"].shape for extra in make_test_set(stated, {}, 0).extras]
+    assert shapes == [(3, 1), (2, 3)]
+
+
+def test_a_fixed_network_has_no_other_size() -> None:
+    assert make_test_set(taking(TensorSpec("x", "float32", (4, 8))), {}, seed=0).extras == ()
+
+
+def test_beside_samples_random_inputs_are_tried_too() -> None:
+    tests = make_test_set(WORKLOAD, images(4), seed=0)
+    assert [extra["x"].shape for extra in tests.extras] == [(1, 8), (2, 8)]
+    assert not np.array_equal(tests.extras[0]["x"], tests.timing["x"])
+
+
+def test_nan_and_both_infinities_are_planted_in_float_inputs_alone() -> None:
+    floats = [TensorSpec(name, "float32", (8,)) for name in ("a", "b", "c")]
+    tests = make_test_set(taking(TensorSpec("ids", "int64", (8,)), *floats), {}, seed=0)
+    assert [what for what, _ in tests.planted] == [
+        "NaN in a", "infinity in a", "NaN in b", "infinity in b"
+    ]  # fmt: skip
+    values = tests.planted[1][1]["a"]
+    assert (np.isposinf(values).sum(), np.isneginf(values).sum()) == (1, 1)
+    assert np.isfinite(tests.timing["a"]).all()
+    assert len(tests.runs) == len(tests.cases) + len(tests.extras) + 4
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (0, 3)])
+def test_planting_fits_into_the_smallest_tensors(shape: tuple[int, ...]) -> None:
+    planted = make_test_set(taking(TensorSpec("x", "float32", shape)), {}, seed=0).planted
+    assert len(planted) == (0 if 0 in shape else 2)
+
+
+def test_a_costly_network_is_checked_on_its_own_tensors_alone() -> None:
+    tests = make_test_set(replace(WORKLOAD, macs=EXTRA_MACS + 1), {}, seed=0)
+    assert tests.runs == tests.cases
+
+
+def test_samples_nobody_can_make_up_have_no_random_companions() -> None:
+    waves = taking(TensorSpec("x", "complex64", ("N",)))
+    assert make_test_set(waves, {"inputs/x": np.ones(2, np.complex64)}, seed=0).extras == ()
+    words = taking(TensorSpec("x", "string", ("N",)))
+    with pytest.raises(ValueError, match="x: no samples of type string"):
+        make_test_set(words, {"inputs/x": np.array(["a", "b"])}, seed=0)
 
 
 # The revision's own samples
