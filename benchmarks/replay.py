@@ -1,0 +1,121 @@
+"""Searches replayed on frozen tables, and what blind search would have needed, exactly."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import comb, inf
+
+from benchmarks.tables import Table
+from workers.engine.strategies import Scene, Strategy
+from workers.engine.types import Candidate, Experience, Tolerance, Trial
+
+#: The two users of the protocol: one wants float32, one takes whatever is fastest.
+PROBLEMS: tuple[Tolerance, ...] = ("exact", "int8")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A search replayed.
+
+    Attributes:
+        trials: In order.
+        reached: Per problem the trials, and the seconds, up to the first good configuration;
+            ``None`` where the budget ended before.
+    """
+
+    trials: tuple[Trial, ...]
+    reached: dict[Tolerance, tuple[int, float] | None]
+
+    def regret(self, table: Table, tolerance: Tolerance, count: int) -> float:
+        """How much slower the best of the first ``count`` trials is than the table's best."""
+        accepted = {row.candidate.sha256 for row in table.accepted(tolerance)}
+        ratios = [
+            t.ratio
+            for t in self.trials[:count]
+            if t.ratio is not None and t.candidate.sha256 in accepted
+        ]
+        return min(ratios, default=inf) / table.best(tolerance) - 1
+
+
+def replay(table: Table, strategy: Strategy, budget: int, fewest: int = 0) -> Run:
+    """Run a strategy on a table until every problem is solved or the budget of trials ends.
+
+    Args:
+        fewest: Trials to make in any case.
+    """
+    good = {tolerance: table.good(tolerance) for tolerance in PROBLEMS}
+    reached: dict[Tolerance, tuple[int, float] | None] = dict.fromkeys(PROBLEMS)
+    trials: list[Trial] = []
+    seconds = 0.0
+    while len(trials) < budget and (len(trials) < fewest or None in reached.values()):
+        proposal = strategy.ask()
+        if proposal is None:
+            break
+        trial = table.trial(len(trials), proposal.candidate, proposal.proposed_by)
+        strategy.tell(trial)
+        trials.append(trial)
+        seconds += trial.duration_s
+        for tolerance in PROBLEMS:
+            if reached[tolerance] is None and trial.candidate.sha256 in good[tolerance]:
+                reached[tolerance] = (len(trials), seconds)
+    return Run(tuple(trials), reached)
+
+
+def scene(table: Table, seed: int, experience: Sequence[Experience] = ()) -> Scene:
+    """The table's network as a strategy meets it."""
+    return Scene(
+        spaces=table.spaces,
+        seed=seed,
+        defaults=table.defaults,
+        experience=experience,
+        architecture_class=table.architecture_class,
+        embedding=table.embedding,
+        target=table.target,
+        features=frozenset(table.features),
+    )
+
+
+def history(
+    tables: Sequence[Table], search: Callable[[Scene], Strategy], seed: int, trials: int
+) -> list[Experience]:
+    """What the hub would know had these networks been searched one after another, each without
+    what the others found: the poorest history there is."""
+    found: list[Experience] = []
+    for table in tables:
+        run = replay(table, search(scene(table, seed)), trials, fewest=trials)
+        found += table.experience([trial.candidate for trial in run.trials])
+    return found
+
+
+def blind_trials(size: int, good: int) -> float:
+    """Expected draws without replacement until the first of ``good`` among ``size``."""
+    return (size + 1) / (good + 1)
+
+
+def blind_median(size: int, good: int) -> int:
+    """Smallest number of draws that holds a good one with probability one half."""
+    return next(
+        n for n in range(1, size + 1) if 1 - comb(size - good, n) / comb(size, n) >= 0.5
+    )
+
+
+def blind_regret(table: Table, tolerance: Tolerance, count: int) -> float:
+    """Expected regret of the best of ``count`` draws, from order statistics; a draw that the user
+    does not accept, or that fails, leaves the baseline's ratio of 1."""
+    ratios = sorted(min(1.0, r.ratio) for r in table.accepted(tolerance) if r.ratio is not None)
+    size = len(table.rows)
+    ratios += [1.0] * (size - len(ratios))
+    ways = comb(size, count)
+    expected = sum(
+        ratio * comb(size - at - 1, count - 1) / ways for at, ratio in enumerate(sorted(ratios))
+    )
+    return expected / table.best(tolerance) - 1
+
+
+def first_good(order: Sequence[Candidate], table: Table, tolerance: Tolerance) -> float:
+    """Expected trials of a fixed order followed by blind draws of what is left."""
+    good = table.good(tolerance)
+    own = [candidate for candidate in order if candidate.sha256 in table.by_sha256]
+    for at, candidate in enumerate(own, 1):
+        if candidate.sha256 in good:
+            return at
+    return len(own) + blind_trials(len(table.rows) - len(own), len(good))
