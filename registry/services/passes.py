@@ -7,10 +7,18 @@ from django.db import transaction
 from django.utils import timezone
 
 from registry.errors import Invalid
+from registry.selectors.graph import graph_of
+from registry.selectors.passes import is_studied, studies_of_class
+from registry.services.job import job_submit
 from registry.services.lease import held_job, target_of
-from registry.states import ArchitectureClass, TrialOutcome
-from registry.tables import PassPortfolio, PassTrial
+from registry.states import ArchitectureClass, JobKind, TrialOutcome
+from registry.tables import Job, PassPortfolio, PassTrial
 from registry.validation.document import check_json, printable
+
+#: Networks of a class after which another one would hardly change its portfolio.
+ENOUGH_NETWORKS = 5
+#: Behind every search that people, or a target that joins, wait for.
+BACKGROUND_PRIORITY = 300
 
 _REQUIRED = frozenset(
     {
@@ -76,6 +84,47 @@ def portfolio_store(
             defaults={"networks": networks, "lists": list(lists), "made_at": timezone.now()},
         )
         return row
+
+
+def plan_pass_study(*, job_uuid: str) -> Job | None:
+    """Queue a study of the network that a job searched, unless its class has seen enough of them.
+
+    Returns:
+        The study; ``None`` where none is needed.
+    """
+    job = Job.objects.select_related("target", "revision").get(uuid=job_uuid)
+    graph = graph_of(job.revision)
+    if graph is None or job.target is None:
+        return None
+    if is_studied(job.target, graph.graph_hash):
+        return None
+    if studies_of_class(job.target, graph.architecture_class) >= ENOUGH_NETWORKS:
+        return None
+    return job_submit(
+        actor=None,
+        kind=JobKind.PASSES,
+        revision=job.revision,
+        target=job.target,
+        priority=BACKGROUND_PRIORITY,
+    )
+
+
+def plan_with_passes(*, job_uuid: str, fence: int) -> Job:
+    """Queue a search of the network that a job studied, now that there are lists to try.
+
+    Raises:
+        Conflict: ``lease_lost``.
+    """
+    with transaction.atomic():
+        job = held_job(job_uuid=job_uuid, fence=fence)
+        target = target_of(job)
+    return job_submit(
+        actor=None,
+        kind=JobKind.TUNE,
+        revision=job.revision,
+        target=target,
+        priority=BACKGROUND_PRIORITY,
+    )
 
 
 def _check(trial: dict[str, Any]) -> None:

@@ -50,7 +50,8 @@ class Judge(Protocol):
         """Compare a list with another; a failure is a finding.
 
         Raises:
-            RigFailed: the other one does not build or run, which it did before.
+            CandidateFailed: the other one cannot be built.
+            RigFailed: it does not run, which it did before.
         """
         ...
 
@@ -124,7 +125,7 @@ class Bench:
         if value not in self._builds:
             build = self._device.build(self._backend, self._menu.candidate(value))
             if build.outcome != "measured":
-                raise RigFailed(f"passes {value}: {build.detail}")
+                raise CandidateFailed(build.outcome, f"passes {value}: {build.detail}")
             self._builds[value] = build
         return self._builds[value]
 

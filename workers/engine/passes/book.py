@@ -40,7 +40,10 @@ class Book:
         self, role: str, passes: Sequence[str], effort: Effort, about: str = ""
     ) -> PassTrial | None:
         """The trial of a list, made now unless it was before; ``None`` when there is no time."""
-        value = self._menu.value(passes)
+        return self.value(role, self._menu.value(passes), effort, about)
+
+    def value(self, role: str, value: str, effort: Effort, about: str = "") -> PassTrial | None:
+        """As :meth:`trial`, of a list as the option takes it."""
         for known in self.trials:
             if known.passes == value and known.role != "final":
                 return known

@@ -3,6 +3,7 @@
 ::
 
     noise      the compiler's own list written out, beside itself: must not differ
+    class      what serves other networks of the class
     idle       passes without which the code stays the same (by fingerprint): dropped
     ablation   each other pass left out, each extra one put in: effect on both objectives
     joint      all that had no effect beyond noise left out at once; where that hurts, because
@@ -76,20 +77,25 @@ def study(
     budget: Budget,
     clock: Clock,
     *,
+    served: Sequence[str] = (),
     known: Sequence[PassTrial] = (),
     keep: Callable[[PassTrial], None] = lambda _: None,
 ) -> Study:
     """Find the lists of passes that serve a network.
 
     Args:
+        served: Lists that serve other networks of the class.
         known: Trials of an interrupted study of the same network; none is made again.
         keep: Told of each trial as it lands.
 
     Raises:
-        RigFailed: the compiler's own list does not build or run any more.
+        CandidateFailed: the compiler's own pipeline cannot build the network.
+        RigFailed: what it built does not run any more.
     """
     book = Book(menu, judge, budget.seconds, clock, known, keep)
     noise = _Noise.of(book.trial("noise", menu.default, budget.screen))
+    for value in served:
+        book.value("class", value, budget.screen)
     idle = _idle(menu, judge)
     rest = menu.without(menu.default, idle)
     single = {

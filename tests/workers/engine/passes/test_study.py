@@ -221,3 +221,10 @@ def test_a_study_taken_up_again_repeats_nothing(clock: VirtualClock) -> None:
 def test_a_rig_that_breaks_ends_it(clock: VirtualClock) -> None:
     with pytest.raises(RigFailed):
         run(Simulated(clock, lambda _: 1.0, lambda _: 1.0, broken=True))
+
+
+def test_what_serves_the_class_is_tried_first(clock: VirtualClock) -> None:
+    judge = Simulated(clock, seconds({"PassC": 0.8}), lambda _: 1.0)
+    found = run(judge, budget=4, served=("PassA,PassB",))
+    assert judge.judged[:2] == [",".join(NAMES), "PassA,PassB"]
+    assert [trial.passes for trial in found.winners] == ["PassA,PassB"]

@@ -1,0 +1,128 @@
+"""ONNX Runtime with chosen optimisers."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hpcfair.errors import BadConfig
+from hpcfair.runtimes import optimisers, registry
+from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
+from workers.backends.onnxruntime.space import space_of
+from workers.engine.clock import SystemClock
+from workers.engine.errors import CandidateFailed
+from workers.engine.passes.bench import Bench, Effort
+from workers.engine.passes.device import LocalCompiler
+from workers.engine.passes.menu import PassBackend
+from workers.engine.rig import Rig
+from workers.engine.types import TargetSpec, Ticket, Workload
+from workers.testing import networks
+
+BACKEND = OnnxRuntimeBackend()
+X86 = TargetSpec("x86-64-avx2", "x86-64", frozenset({"avx2", "fma"}), 2, None)
+#: What changes the residual network of the tests, and nothing else.
+ENOUGH = "ConvBNFusion,ConvActivationFusion,NchwcTransformer"
+QUICK = Effort(pairs=2, seconds=0.5)
+
+
+@pytest.fixture(scope="module")
+def cnn(tmp_path_factory: pytest.TempPathFactory) -> Workload:
+    return networks.write(networks.residual_cnn(), tmp_path_factory.mktemp("cnn") / "model")
+
+
+@contextmanager
+def bench_of(workload: Workload, scratch: Path) -> Iterator[Bench]:
+    ticket = Ticket(workload, X86, (BACKEND.name,))
+    with (
+        LocalCompiler(ticket, {BACKEND.name: BACKEND}, scratch) as device,
+        Rig(ticket, BACKEND, device, SystemClock()) as rig,
+        Bench(rig, device, BACKEND.name, BACKEND.menu(workload, X86)) as bench,
+    ):
+        yield bench
+
+
+def test_its_passes_can_be_chosen(cnn: Workload) -> None:
+    assert isinstance(BACKEND, PassBackend)
+    menu = BACKEND.menu(cnn, X86)
+    assert menu.default == optimisers.ALL
+    assert len(set(optimisers.ALL)) == len(optimisers.ALL)
+    assert optimisers.disabled(menu.value(menu.default)) == set()
+    assert optimisers.disabled(menu.value(())) == set(optimisers.ALL)
+
+
+def test_every_optimiser_is_known_by_its_name(cnn: Workload) -> None:
+    """With all of them disabled, ONNX Runtime's own log knows of none beyond what it needs."""
+    code = (
+        "import sys, onnxruntime as ort\n"
+        "from hpcfair.runtimes import optimisers\n"
+        "ort.set_default_logger_severity(0)\n"
+        "settings = ort.SessionOptions()\n"
+        "settings.log_severity_level = 0\n"
+        "ort.InferenceSession(sys.argv[1], settings, disabled_optimizers=set(optimisers.ALL))\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code, str(cnn.model_path)], capture_output=True, check=True
+    ).stderr.decode()
+    applied = {
+        line.partition("Applying graph transformer ")[2].partition(" ")[0]
+        for line in told.splitlines()
+        if "Applying graph transformer " in line
+    }
+    assert applied == {"EnsureUniqueDQForNodeUnit"}
+
+
+def test_an_ordinary_search_knows_no_passes(cnn: Workload) -> None:
+    assert "passes" not in space_of(cnn, X86).parameters
+    served = replace(cnn, passes={"onnxruntime": (ENOUGH, "none"), "tvm": ("FuseOps",)})
+    found = {
+        options["passes"] for options in space_of(served, X86).enumerate() if "passes" in options
+    }
+    assert found == {"default", ENOUGH, "none"}
+    # Offered where nothing else is changed about the file: three lists, not three times as much.
+    more = space_of(served, X86).size - space_of(cnn, X86).size
+    assert more == 2 * sum(o.get("artefact") == "onnx" for o in space_of(cnn, X86).enumerate())
+
+
+def test_lists_are_told_apart_by_what_they_make_of_a_network(cnn: Workload, tmp_path: Path) -> None:
+    with bench_of(cnn, tmp_path) as bench:
+        own, enough, none, odd = bench.fingerprints(["default", ENOUGH, "none", "Abracadabra"])
+        assert own == enough != none
+        assert odd == ""
+        same = bench.judge(ENOUGH, QUICK)
+        assert (same.outcome, same.same_code) == ("measured", True), same.detail
+        assert same.latency is not None
+        assert same.latency.value == 1
+        assert same.compile is not None
+        assert same.compile.low <= same.compile.value <= same.compile.high
+        other = bench.judge("none", QUICK)
+        assert (other.outcome, other.same_code) == ("measured", False), other.detail
+        assert other.latency is not None
+        assert other.raw["latency"]["blocks"]
+        assert bench.judge("Abracadabra", QUICK).outcome == "invalid"
+        with pytest.raises(CandidateFailed, match="Abracadabra"):
+            bench.judge(ENOUGH, QUICK, against="Abracadabra")
+
+
+def test_a_build_is_opened_with_its_list(cnn: Workload, tmp_path: Path) -> None:
+    ticket = Ticket(cnn, X86, (BACKEND.name,))
+    menu = BACKEND.menu(cnn, X86)
+    with LocalCompiler(ticket, {BACKEND.name: BACKEND}, tmp_path) as device:
+        build = device.build(BACKEND.name, menu.candidate(ENOUGH))
+        assert build.outcome == "measured", build.detail
+        assert build.runtime_options["passes"] == ENOUGH
+        assert build.directory is not None
+        assert [path.name for path in build.directory.iterdir()] == ["model.onnx"]
+        opened = registry.open(
+            build.runtime, build.directory / build.entry_point, build.runtime_options
+        )
+        with closing(opened) as session:
+            assert session.outputs[0].name == "scores"
+
+
+def test_an_unknown_optimiser_is_refused_by_name(cnn: Workload) -> None:
+    with pytest.raises(BadConfig, match="Abracadabra"):
+        registry.open("onnxruntime", cnn.model_path, {"passes": "ConvBNFusion,Abracadabra"})
