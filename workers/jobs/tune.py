@@ -72,7 +72,8 @@ def _backends(
     ticket: JobTicket, here: ThisMachine
 ) -> tuple[dict[str, Backend], dict[str, dict[str, str]]]:
     asked = ticket.parameters.get("backends")
-    backends, missing = available(here.spec, asked)
+    forms = {form["format"] for form in ticket.graph.forms} if ticket.graph else set()
+    backends, missing = available(here.spec, asked, forms)
     for reason in missing.values():
         job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=reason)
     if not backends:
@@ -99,6 +100,7 @@ def _workload(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Workload:
         macs=graph.macs,
         embedding=tuple(graph.embedding),
         samples_path=folder / _SAMPLES if _SAMPLES in digests else None,
+        integer_bounds=dict(graph.integer_bounds),
         forms=tuple(
             Form(form["format"], folder / form["path"], digests[form["path"]])
             for form in graph.forms

@@ -33,6 +33,15 @@ def test_a_backend_is_called_what_the_table_calls_it(name: str) -> None:
     assert registry.get(name).name == name
 
 
+def test_a_backend_that_needs_another_form_says_so() -> None:
+    found, missing = registry.available(TARGET, ["onnxruntime", "litert"], forms=set())
+    assert list(found) == ["onnxruntime"]
+    assert missing["litert"] == (
+        "Backend litert needs the model as tflite or torch-export too, beside ONNX."
+    )
+    assert "litert" in registry.available(TARGET, ["litert"], forms={"tflite"})[0]
+
+
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
     with pytest.raises(BackendUnavailable, match=r"'abacus'; known are fake, onnxruntime"):
         registry.get("abacus")

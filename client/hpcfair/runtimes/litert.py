@@ -1,0 +1,185 @@
+"""LiteRT, which runs TensorFlow Lite networks, on the CPU."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+from hpcfair.errors import BadConfig, RuntimeFailed
+from hpcfair.runtimes import threads
+from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
+from hpcfair.runtimes.tensors import Mapped, read_tensors
+
+KERNELS = {
+    "xnnpack": OpResolverType.BUILTIN,
+    "builtin": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+    "reference": OpResolverType.BUILTIN_REF,
+}
+_QUANTISED = frozenset({"int8", "uint8", "int16"})
+
+
+class LiteRt:
+    """A TensorFlow Lite interpreter; a :class:`~hpcfair.runtimes.base.Runtime`.
+
+    Options, all optional:
+        ``kernels``: ``xnnpack`` (as it comes), ``builtin`` for LiteRT's own optimised kernels,
+        ``reference`` for its plain ones.
+        ``threads``: ``all``, ``half`` or ``one`` of the physical cores.
+
+    Quantised inputs and outputs are converted with the scale the file gives them: float32 in,
+    float32 out. What their type cannot hold becomes its nearest value; NaN becomes zero. An input
+    of another size than the last makes the interpreter plan anew, which costs time.
+    """
+
+    name = "litert"
+
+    def __init__(self, path: Path, options: Options) -> None:
+        self._interpreter: Any = open_interpreter(path, options)
+        inputs = self._interpreter.get_input_details()
+        outputs = self._interpreter.get_output_details()
+        mapped = read_tensors(path.parent) or (_own(inputs), _own(outputs))
+        self._inputs = tuple(_port(each, inputs) for each in mapped[0])
+        self._outputs = tuple(_port(each, outputs) for each in mapped[1])
+        self.inputs = tuple(port.mapped.tensor for port in self._inputs)
+        self.outputs = tuple(port.mapped.tensor for port in self._outputs)
+        self._planned: list[tuple[int, ...]] | None = None
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """See :meth:`hpcfair.runtimes.base.Runtime.run`."""
+        if self._interpreter is None:
+            raise RuntimeFailed("this build has been closed")
+        check_inputs(inputs, self.inputs)
+        arrays = [port.encode(inputs[port.mapped.tensor.name]) for port in self._inputs]
+        try:
+            self._plan([array.shape for array in arrays])
+            for port, array in zip(self._inputs, arrays, strict=True):
+                self._interpreter.set_tensor(port.tensor, array)
+            self._interpreter.invoke()
+            return {
+                port.mapped.tensor.name: port.decode(self._interpreter.get_tensor(port.tensor))
+                for port in self._outputs
+            }
+        except (RuntimeError, ValueError) as error:
+            self._planned = None
+            raise RuntimeFailed(f"LiteRT failed: {_reason(error)}") from error
+
+    def close(self) -> None:
+        """See :meth:`hpcfair.runtimes.base.Runtime.close`."""
+        self._interpreter = None
+
+    def version(self) -> str:
+        """Version of ``ai-edge-litert``."""
+        return metadata.version("ai-edge-litert")
+
+    def _plan(self, shapes: list[tuple[int, ...]]) -> None:
+        if shapes == self._planned:
+            return
+        for port, shape in zip(self._inputs, shapes, strict=True):
+            self._interpreter.resize_tensor_input(port.tensor, shape)
+        self._interpreter.allocate_tensors()
+        self._planned = shapes
+
+
+@dataclass(frozen=True, slots=True)
+class _Port:
+    """An input or output: its tensor in the interpreter, and how its values are written there.
+
+    ``value = (stored - zero) * scale`` where there is a scale.
+    """
+
+    mapped: Mapped
+    tensor: int
+    dtype: Any
+    scale: float
+    zero: int
+
+    def encode(self, array: Array) -> Array:
+        array = self.mapped.to_file(array)
+        if not self.scale:
+            return np.ascontiguousarray(array)
+        limits = np.iinfo(self.dtype)
+        stored = np.rint(array / np.float32(self.scale)) + self.zero
+        zeroed = np.nan_to_num(stored, nan=self.zero, posinf=limits.max, neginf=limits.min)
+        clipped: Array = zeroed.clip(limits.min, limits.max).astype(self.dtype)
+        return clipped
+
+    def decode(self, array: Array) -> Array:
+        if self.scale:
+            array = (array.astype(np.float32) - np.float32(self.zero)) * np.float32(self.scale)
+        return self.mapped.from_file(array)
+
+
+def tensors_of(details: list[dict[str, Any]]) -> tuple[Tensor, ...]:
+    """Inputs or outputs of an interpreter, quantised ones as the float32 they stand for.
+
+    Raises:
+        RuntimeFailed: one has an element type that NumPy does not have.
+    """
+    return tuple(_tensor(detail) for detail in details)
+
+
+def _tensor(detail: dict[str, Any]) -> Tensor:
+    try:
+        dtype = np.dtype(detail["dtype"])
+    except TypeError as error:
+        raise RuntimeFailed(f"{detail['name']} has no type that NumPy has") from error
+    if dtype.kind not in "biuf":
+        raise RuntimeFailed(f"{detail['name']} is of type {dtype}: only numbers can be loaded")
+    name = "float32" if _scale(detail)[0] else dtype.name
+    sizes = (int(size) for size in detail["shape_signature"])
+    return Tensor(str(detail["name"]), name, tuple(size if size >= 0 else "?" for size in sizes))
+
+
+def open_interpreter(path: Path, options: Options) -> Any:
+    unknown = set(options) - {"kernels", "threads"}
+    if unknown:
+        raise BadConfig(
+            f"runtime litert does not know the option {', '.join(sorted(unknown))}",
+            "It knows kernels, threads. A newer hpcfair may know more.",
+        )
+    kernels = str(options.get("kernels", "xnnpack"))
+    if kernels not in KERNELS:
+        raise BadConfig(
+            f"runtime litert: kernels cannot be {kernels!r}", f"It is one of {', '.join(KERNELS)}."
+        )
+    count = threads.count("litert", options.get("threads", "all"))
+    try:
+        interpreter = Interpreter(
+            model_path=str(path),
+            num_threads=count,
+            experimental_op_resolver_type=KERNELS[kernels],
+        )
+        interpreter.allocate_tensors()
+    # Raised by the library in C++, as whatever fits.
+    except (RuntimeError, ValueError, TypeError) as error:
+        reason = _reason(error).replace(str(path), path.name)
+        raise RuntimeFailed(f"LiteRT cannot open {path.name}: {reason}") from error
+    return interpreter
+
+
+def _own(details: list[dict[str, Any]]) -> tuple[Mapped, ...]:
+    return tuple(Mapped(tensor, place) for place, tensor in enumerate(tensors_of(details)))
+
+
+def _port(mapped: Mapped, details: list[dict[str, Any]]) -> _Port:
+    if mapped.index >= len(details):
+        raise RuntimeFailed("tensors.json of this build is not of its file")
+    detail = details[mapped.index]
+    scale, zero = _scale(detail)
+    return _Port(mapped, int(detail["index"]), detail["dtype"], scale, zero)
+
+
+def _scale(detail: dict[str, Any]) -> tuple[float, int]:
+    """Scale and zero point of a quantised tensor; scale 0 for any other."""
+    scales = detail["quantization_parameters"]["scales"]
+    if np.dtype(detail["dtype"]).name not in _QUANTISED or len(scales) != 1:
+        return 0.0, 0
+    return float(scales[0]), int(detail["quantization_parameters"]["zero_points"][0])
+
+
+def _reason(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

@@ -1,0 +1,145 @@
+"""LiteRT runs TensorFlow Lite files as published, beside the ONNX file they came from."""
+
+import sys
+from contextlib import closing
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from onnx import numpy_helper
+
+from hpcfair.runtimes.base import Tensor
+from hpcfair.runtimes.tensors import Mapped
+from workers.backends.litert.backend import LiteRtBackend
+from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
+from workers.engine.errors import CandidateFailed, InvalidCandidate
+from workers.engine.local import LocalDevice
+from workers.engine.numerics import check, require, run_reference
+from workers.engine.samples import make_test_set
+from workers.engine.types import Form, TargetSpec, Ticket, Workload
+from workers.testing import networks
+from workers.testing.backend_contract import BackendContract, this_target
+from workers.testing.tflite import Kind, Layer, write_dense
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_spec("ai_edge_litert") is None,
+        reason="LiteRT is an extra: pip install 'hpcfair-hub[litert]'",
+    ),
+]
+TOLERANCES = {"float32": "exact", "float16": "fp16", "int8-weights": "int8", "int8": "int8"}
+TARGET = TargetSpec("x86-64-avx2", "x86-64", frozenset({"avx2"}), 2, None)
+
+
+def layers() -> list[Layer]:
+    """The weights of ``networks.mlp()``."""
+    held = {t.name: numpy_helper.to_array(t) for t in networks.mlp().graph.initializer}
+    return [Layer(held[f"w{n}"], held[f"b{n}"]) for n in range(3)]
+
+
+def with_forms(folder: Path, *kinds: Kind) -> Workload:
+    """The MLP as ONNX, and as TensorFlow Lite files with other names of tensors."""
+    workload = networks.write(networks.mlp(), folder)
+    calibration = np.random.default_rng(1).standard_normal((256, 8)).astype(np.float32)
+    paths = [
+        write_dense(folder / f"{kind}.tflite", layers(), kind, calibration=calibration)
+        for kind in kinds
+    ]
+    return replace(workload, forms=tuple(Form("tflite", path, "0" * 64) for path in paths))
+
+
+class TestLiteRt(BackendContract):
+    """Each candidate of a float and an int8 file agrees with LiteRT's plain kernels."""
+
+    backend = LiteRtBackend
+    heavy: ClassVar[tuple[str, ...]] = ("ai_edge_litert",)
+    sampled = 1
+
+    @pytest.fixture
+    def workload(self, tmp_path: Path) -> Workload:
+        return with_forms(tmp_path / "model", "float32", "int8")
+
+    @pytest.fixture
+    def small(self, tmp_path: Path) -> Workload:
+        return with_forms(tmp_path / "model", "float32")
+
+
+def test_every_kind_of_file_is_held_to_what_it_computes_in(tmp_path: Path) -> None:
+    workload = with_forms(tmp_path / "model", "float32", "float16", "int8-weights", "int8")
+    backends = {"litert": LiteRtBackend(), "onnxruntime": OnnxRuntimeBackend()}
+    target = this_target()
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    tests = make_test_set(workload, {}, 3)
+    with LocalDevice(Ticket(workload, target, tuple(backends)), backends, scratch) as device:
+        truth = device.build("onnxruntime", backends["onnxruntime"].reference(workload, target))
+        with closing(device.open("onnxruntime", truth, "reference", tests.timing)) as session:
+            expected = run_reference(session, tests)
+        for kind, tolerance in TOLERANCES.items():
+            options = {"source": f"{kind}.tflite", "kernels": "xnnpack", "threads": "one"}
+            build = device.build("litert", options)
+            assert build.tolerance == tolerance, (kind, build.detail)
+            assert build.provenance["source"] == f"{kind}.tflite"
+            assert build.provenance["operators"]["FULLY_CONNECTED"] == 3
+            with closing(device.open("litert", build, "candidate", tests.timing)) as session:
+                require(check(session, tests, expected), build.tolerance, None, None)
+            with pytest.raises(CandidateFailed, match="how long each takes"):
+                device.profile("litert", build, tests.timing, tmp_path / kind)
+
+
+def test_a_file_of_another_network_is_refused(tmp_path: Path) -> None:
+    workload = with_forms(tmp_path / "model", "float32")
+    (only,) = workload.forms
+    write_dense(only.path, layers()[1:])
+    options = LiteRtBackend().default(workload, TARGET)
+    (tmp_path / "out").mkdir()
+    with pytest.raises(InvalidCandidate, match=r"input has the shape \[\?, 32\], x .* \[N, 8\]"):
+        LiteRtBackend().build(workload, TARGET, options, tmp_path / "out")
+
+
+@pytest.mark.parametrize("damage", [b"", b"TFL3" * 4, b"\x1c\0\0\0TFL3" + b"\xff" * 64])
+def test_a_damaged_file_is_refused_without_its_folder(tmp_path: Path, damage: bytes) -> None:
+    workload = with_forms(tmp_path / "model", "float32")
+    workload.forms[0].path.write_bytes(damage)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    made = LiteRtBackend()
+    with LocalDevice(Ticket(workload, TARGET, ("litert",)), {"litert": made}, scratch) as device:
+        build = device.build("litert", made.default(workload, TARGET))
+    assert build.outcome == "invalid"
+    assert "model.tflite" in build.detail
+    assert str(tmp_path) not in build.detail
+
+
+def test_channels_last_are_turned_on_the_way(tmp_path: Path) -> None:
+    mapped = Mapped(Tensor("image", "float32", ("N", 3, 4, 5)), 0, (0, 2, 3, 1))
+    image = np.arange(60, dtype=np.float32).reshape(1, 3, 4, 5)
+    turned = mapped.to_file(image)
+    assert turned.shape == (1, 4, 5, 3)
+    np.testing.assert_array_equal(mapped.from_file(turned), image)
+
+
+def test_without_its_converter_a_conversion_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "litert_torch", None)
+    program = Form("torch-export", tmp_path / "model.pt2", "0" * 64)
+    workload = replace(networks.write(networks.mlp(), tmp_path / "model"), forms=(program,))
+    made = LiteRtBackend()
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    with LocalDevice(Ticket(workload, TARGET, ("litert",)), {"litert": made}, scratch) as device:
+        build = device.build("litert", made.default(workload, TARGET))
+    assert build.outcome != "measured"
+    assert "hpcfair-hub[litert-convert]" in build.detail
+
+
+def test_a_network_without_other_forms_says_what_to_publish(tmp_path: Path) -> None:
+    workload = networks.write(networks.mlp(), tmp_path / "model")
+    made = LiteRtBackend()
+    with pytest.raises(InvalidCandidate, match=r"hpcfair\.save of a torch module"):
+        made.build(workload, TARGET, made.default(workload, TARGET), tmp_path)

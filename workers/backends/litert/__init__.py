@@ -1,0 +1,1 @@
+"""LiteRT: runs the TensorFlow Lite files that a model's author published."""

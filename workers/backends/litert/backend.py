@@ -1,0 +1,108 @@
+"""Builds for LiteRT on the CPU."""
+
+import shutil
+from importlib import metadata
+from pathlib import Path
+
+from hpcfair.errors import HpcfairError, MissingPackage
+from hpcfair.runtimes import registry
+from workers.backends.litert.space import (
+    CONVERTED,
+    default_of,
+    published,
+    reference_of,
+    space_of,
+)
+from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.ports import Array, Session
+from workers.engine.profile import Profile
+from workers.engine.space import Space
+from workers.engine.types import BuildResult, Options, TargetSpec, Workload
+
+_PACKAGE = "ai-edge-litert"
+_PASSED_ON = ("kernels", "threads")
+
+
+class LiteRtBackend:
+    """TensorFlow Lite files as published; a :class:`~workers.engine.ports.Backend`."""
+
+    name = "litert"
+    programs = False
+
+    def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  every target has a CPU
+        """See :meth:`workers.engine.ports.Backend.probe`."""
+        try:
+            return {_PACKAGE: metadata.version(_PACKAGE)}
+        except metadata.PackageNotFoundError as error:
+            raise BackendUnavailable(
+                f"Backend litert needs the package {_PACKAGE}: pip install 'hpcfair-hub[litert]'"
+            ) from error
+
+    def space(self, workload: Workload, target: TargetSpec) -> Space:
+        """See :func:`workers.backends.litert.space.space_of`."""
+        return space_of(workload, target)
+
+    def default(self, workload: Workload, target: TargetSpec) -> Options:
+        """See :func:`workers.backends.litert.space.default_of`."""
+        return default_of(workload, target)
+
+    def reference(self, workload: Workload, target: TargetSpec) -> Options:
+        """See :func:`workers.backends.litert.space.reference_of`."""
+        return reference_of(workload, target)
+
+    def build(
+        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+    ) -> BuildResult:
+        """See :meth:`workers.engine.ports.Backend.build`."""
+        if not self.space(workload, target).contains(options):
+            raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
+        source, path = str(options["source"]), out / "model.tflite"
+        # Both import LiteRT, which only a child may.
+        if source in CONVERTED:
+            from workers.backends.litert.convert import convert  # noqa: PLC0415
+
+            made = convert(workload, CONVERTED[source], path)
+        else:
+            form = published(workload)[source]
+            shutil.copyfile(form.path, path)
+            made = {"source": source, "source_sha256": form.sha256}
+        from workers.backends.litert.files import describe  # noqa: PLC0415
+
+        tolerance, facts = describe(path, workload)
+        return BuildResult(
+            outcome="measured",
+            directory=out,
+            entry_point=path.name,
+            runtime=self.name,
+            runtime_options={name: options[name] for name in _PASSED_ON if name in options},
+            tolerance=tolerance,
+            toolchain=self.probe(target),
+            provenance={**made, **facts},
+        )
+
+    def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
+        """See :meth:`workers.engine.ports.Backend.load`."""
+        if build.directory is None:
+            raise InvalidCandidate(f"nothing was built: {build.detail}")
+        try:
+            return registry.open(
+                build.runtime, build.directory / build.entry_point, build.runtime_options
+            )
+        except MissingPackage as error:
+            raise BackendUnavailable(str(error)) from error
+        except HpcfairError as error:
+            raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
+
+    def profile(
+        self,
+        workload: Workload,  # noqa: ARG002
+        target: TargetSpec,  # noqa: ARG002
+        build: BuildResult,  # noqa: ARG002
+        inputs: dict[str, Array],  # noqa: ARG002
+        out: Path,  # noqa: ARG002
+    ) -> Profile:
+        """See :meth:`workers.engine.ports.Backend.profile`."""
+        raise InvalidCandidate(
+            "LiteRT tells Python which operators it runs, but not how long each takes: that is "
+            "left to its benchmark program, which its package does not hold"
+        )

@@ -1,0 +1,64 @@
+"""Makes a ``.tflite`` file of an exported PyTorch program with litert-torch.
+
+The converter takes gigabytes with what it needs; nothing here imports it unless a candidate asks
+for a conversion. Runs in the limited child process of a build.
+"""
+
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.samples import random_inputs
+from workers.engine.types import Workload
+
+_HINT = "Install it with: pip install 'hpcfair-hub[litert-convert]'"
+_SEED = 0
+
+
+def convert(workload: Workload, precision: str, path: Path) -> dict[str, Any]:
+    """Write ``path``; returns its provenance.
+
+    Args:
+        precision: ``float32``, or ``int8`` for int8 weights with ranges of activations found at
+            run time.
+
+    Raises:
+        BackendUnavailable: the converter is not installed; says how to get it.
+        InvalidCandidate: no PyTorch program was published, or the converter cannot take it.
+    """
+    program = next((form for form in workload.forms if form.format == "torch-export"), None)
+    if program is None:
+        raise InvalidCandidate(
+            "neither a .tflite file nor a PyTorch program to make one of was published; "
+            "hpcfair.save of a torch module publishes one"
+        )
+    try:
+        import litert_torch  # noqa: PLC0415  an extra of its own
+        import torch  # noqa: PLC0415
+    except ImportError as error:
+        raise BackendUnavailable(f"litert-torch is not installed: {error}. {_HINT}") from error
+    given = random_inputs(workload, _SEED)
+    examples = tuple(torch.from_numpy(given[spec.name]) for spec in workload.inputs)
+    try:
+        module = torch.export.load(program.path).module()
+        litert_torch.convert(module, examples).export(str(path))
+        if precision == "int8":
+            _quantise(path)
+    # Converters raise whatever they stumble over.
+    except Exception as error:
+        raise InvalidCandidate(f"litert-torch: {type(error).__name__}: {error}") from error
+    return {
+        "source": program.path.name,
+        "source_sha256": program.sha256,
+        "converter": f"litert-torch {metadata.version('litert-torch')}",
+    }
+
+
+def _quantise(path: Path) -> None:
+    """Lower a float file to int8 weights, in place."""
+    # Comes with litert-torch.
+    from ai_edge_quantizer import quantizer, recipe  # noqa: PLC0415
+
+    made = quantizer.Quantizer(str(path), recipe.dynamic_wi8_afp32()).quantize()
+    made.export_model(str(path), overwrite=True)

@@ -1,0 +1,67 @@
+"""What LiteRT can try with a network.
+
+::
+
+    source ─ each published .tflite by name
+           └ convert-float32, convert-int8 (torch-export forms): see convert.py
+    kernels ─ xnnpack, builtin: threads
+            └ reference
+"""
+
+from importlib import util
+
+from workers.engine.space import Choice, Conditional, Parameter, Space
+from workers.engine.types import Form, Options, TargetSpec, Workload
+
+CONVERTED = {"convert-float32": "float32", "convert-int8": "int8"}
+#: Module of the converter, which is too large to come along: see the README.
+CONVERTER = "litert_torch"
+
+
+def space_of(workload: Workload, target: TargetSpec) -> Space:
+    """Options worth trying for this network on this target."""
+    threaded = Conditional("kernels", ("xnnpack", "builtin"), Choice(_threads(target.cores)))
+    parameters: dict[str, Parameter] = {
+        "source": Choice(_sources(workload)),
+        "kernels": Choice(("xnnpack", "builtin", "reference")),
+        "threads": threaded,
+    }
+    return Space(parameters)
+
+
+def default_of(workload: Workload, target: TargetSpec) -> Options:
+    """The first file as LiteRT opens it, on all cores."""
+    threads = _threads(target.cores)[0]
+    return {"source": _sources(workload)[0], "kernels": "xnnpack", "threads": threads}
+
+
+def reference_of(workload: Workload, target: TargetSpec) -> Options:  # noqa: ARG001
+    """The first file by LiteRT's plain kernels."""
+    return {"source": _sources(workload)[0], "kernels": "reference"}
+
+
+def published(workload: Workload) -> dict[str, Form]:
+    """The ``.tflite`` files by their names; float32 first, as far as names tell."""
+    files = [form for form in workload.forms if form.format == "tflite"]
+    files.sort(key=lambda form: (_looks_lowered(form.path.name), form.path.name))
+    return {form.path.name: form for form in files}
+
+
+def _sources(workload: Workload) -> tuple[str, ...]:
+    names = tuple(published(workload))
+    convertible = any(form.format == "torch-export" for form in workload.forms)
+    # Candidates that only say what is missing are worth one trial, where nothing else is.
+    if not names or (convertible and util.find_spec(CONVERTER)):
+        return (*names, *CONVERTED)
+    return names
+
+
+def _looks_lowered(name: str) -> bool:
+    return any(word in name.lower() for word in ("int8", "quant", "fp16", "float16", "f16"))
+
+
+def _threads(cores: int) -> tuple[str, ...]:
+    """Thread counts that differ on this many cores."""
+    if cores == 1:
+        return ("one",)
+    return ("all", "one") if cores < 4 else ("all", "half", "one")
