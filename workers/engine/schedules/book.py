@@ -16,6 +16,8 @@ from workers.engine.schedules.types import (
 #: as MetaSchedule's gradient task scheduler has them.
 _ALPHA = 0.2
 _WINDOW = 3
+#: How much slower a workload never tried may be than the slowest found, so that none waits long.
+_PESSIMISM = 4.0
 
 
 class Book:
@@ -106,7 +108,6 @@ class Book:
 def pick(books: Sequence[Book]) -> Book | None:
     """The workload whose next round promises the network most; ``None`` when none does."""
     rates = [book.task.flops / book.best_s for book in books if book.best_s < inf]
-    # Pessimistic, so that nothing stays untried for long.
-    slowest = min(rates, default=1e9) or 1e9
-    best = max(books, key=lambda book: book.gain(slowest), default=None)
-    return best if best is not None and best.gain(slowest) > 0 else None
+    slow = min(rates, default=1e9) / _PESSIMISM
+    best = max(books, key=lambda book: book.gain(slow), default=None)
+    return best if best is not None and best.gain(slow) > 0 else None

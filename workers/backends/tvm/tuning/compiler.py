@@ -1,14 +1,13 @@
 """The engine's compiler of schedules over TVM, in confined children. Imports no TVM."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
 from typing import Any, Literal, Self
 
-import numpy as np
-
-from workers.engine.child import Child, call
+from workers.backends.tvm.tuning.handover import ROOM, candidates_of, packed, seconds_of
+from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.schedules.types import (
     ScheduleCandidate,
@@ -16,53 +15,11 @@ from workers.engine.schedules.types import (
     ScheduleTask,
     ScheduleTrial,
 )
-from workers.engine.types import Limits, TargetSpec, Workload
+from workers.engine.types import Limits
 
-_ROOM = "workers.backends.tvm.tuning"
 #: Building and timing one schedule; one that takes longer is worth nothing.
 _RUN_WALL_S = 60.0
-#: A time beyond this is no time: MetaSchedule itself writes 1e10 for a failure.
-_LONGEST_S = 1e6
 _LONGEST_DETAIL = 2000
-
-
-def tasks_of(
-    workload: Workload, target: TargetSpec, *, limits: Limits, scratch: Path
-) -> list[ScheduleTask]:
-    """The workloads of a network, found in a child.
-
-    Args:
-        scratch: Empty folder for the child.
-
-    Raises:
-        CandidateFailed: TVM cannot take the network.
-    """
-    found = call(
-        f"{_ROOM}.extract:tasks",
-        limits=limits,
-        workspace=scratch,
-        readable=[workload.model_path.parent],
-        workload=workload,
-        target=target,
-    )
-    try:
-        return [task_from(described) for described in found]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise CandidateFailed("crash", f"workloads that make no sense: {error}") from error
-
-
-def task_from(described: Mapping[str, Any]) -> ScheduleTask:
-    """A workload as :func:`workers.backends.tvm.tuning.extract.described` tells it."""
-    return ScheduleTask(
-        key=str(described["key"]),
-        name=str(described["name"]),
-        anchor=str(described["anchor"]),
-        arguments=tuple(described["arguments"]),
-        flops=float(described["flops"]),
-        calls=int(described["calls"]),
-        features=tuple(map(float, described["features"])),
-        source=described["source"].tobytes(),
-    )
 
 
 class TvmSchedules:
@@ -124,15 +81,14 @@ class TvmSchedules:
         times = [t.result.median_s for t in told if t.result.median_s is not None]
         known = self._best_s.get(task.key, float("inf"))
         self._best_s[task.key] = min([known, *times])
-        restarted = self._search is None
-        self._searching(task, lambda: None)
-        if not restarted:
-            self._searching(task, lambda: self._tell(task.key, told))
+        # A new child is told everything, these trials among it.
+        is_new = self._search is None
+        self._searching(task, lambda: None if is_new else self._tell(task.key, told))
 
     def propose(self, task: ScheduleTask, most: int) -> Sequence[ScheduleCandidate]:
         """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.propose`."""
         found = self._searching(task, lambda: self._ask("propose", key=task.key, most=most))
-        return _candidates(task, found)
+        return candidates_of(task, found)
 
     def neighbours(
         self, task: ScheduleTask, best: ScheduleCandidate, most: int
@@ -140,7 +96,7 @@ class TvmSchedules:
         """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.neighbours`."""
         around = {"key": task.key, "sketch": best.sketch, "decisions": best.decisions}
         found = self._searching(task, lambda: self._ask("neighbours", **around, most=most))
-        return _candidates(task, found)
+        return candidates_of(task, found)
 
     def measure(
         self, task: ScheduleTask, candidates: Sequence[ScheduleCandidate]
@@ -156,9 +112,9 @@ class TvmSchedules:
         racing = [{"sketch": c.sketch, "decisions": c.decisions} for c in candidates]
         try:
             found = self._running(task).call(
-                f"{_ROOM}.run:race", key=task.key, candidates=racing, rounds=rounds
+                f"{ROOM}.run:race", key=task.key, candidates=racing, rounds=rounds
             )
-            times = [_seconds(seconds) for seconds in found]
+            times = [seconds_of(seconds) for seconds in found]
         except CandidateFailed as failure:
             self._run_failed(failure)
             return [()] * len(candidates)
@@ -181,13 +137,13 @@ class TvmSchedules:
         started = perf_counter()
         try:
             found = child.call(
-                f"{_ROOM}.run:measure",
+                f"{ROOM}.run:measure",
                 key=task.key,
                 sketch=candidate.sketch,
                 decisions=candidate.decisions,
                 best_s=self._best_s.get(task.key),
             )
-            seconds = _seconds(found["seconds"])
+            seconds = seconds_of(found["seconds"])
         except CandidateFailed as failure:
             self._run_failed(failure)
             detail = str(failure)[:_LONGEST_DETAIL]
@@ -201,9 +157,9 @@ class TvmSchedules:
         """The run child, with the workload in it."""
         if self._run is None:
             self._run = self._child("run", _RUN_WALL_S)
-            self._run.call(f"{_ROOM}.run:start", target=self._target, threads=self._threads)
+            self._run.call(f"{ROOM}.run:start", target=self._target, threads=self._threads)
         if task.key not in self._known["run"]:
-            self._run.call(f"{_ROOM}.run:add", key=task.key, source=_bytes(task))
+            self._run.call(f"{ROOM}.run:add", key=task.key, source=packed(task))
             self._known["run"].add(task.key)
         return self._run
 
@@ -213,7 +169,7 @@ class TvmSchedules:
             self._run.close()
             self._run = None
 
-    def _searching(self, task: ScheduleTask, work: Any) -> Any:
+    def _searching(self, task: ScheduleTask, work: Callable[[], Any]) -> Any:
         """Do something in the search child with a workload; nothing comes of it where it dies."""
         if task.key in self._hopeless:
             return []
@@ -244,7 +200,7 @@ class TvmSchedules:
 
     def _add(self, task: ScheduleTask) -> None:
         if task.key not in self._known["search"]:
-            self._ask("add", key=task.key, anchor=task.anchor, source=_bytes(task))
+            self._ask("add", key=task.key, anchor=task.anchor, source=packed(task))
             self._known["search"].add(task.key)
 
     def _tell(self, key: str, trials: Sequence[ScheduleTrial]) -> None:
@@ -262,7 +218,7 @@ class TvmSchedules:
 
     def _ask(self, function: str, **arguments: Any) -> Any:
         assert self._search is not None  # noqa: S101  _ready made it
-        return self._search.call(f"{_ROOM}.search:{function}", **arguments)
+        return self._search.call(f"{ROOM}.search:{function}", **arguments)
 
     def _child(self, name: str, wall_s: float) -> Child:
         folder = self._scratch / name
@@ -270,30 +226,3 @@ class TvmSchedules:
         self._known[name] = set()
         limits = Limits(wall_s, self._limits.memory_bytes, self._limits.file_bytes)
         return Child(limits, folder)
-
-
-def _bytes(task: ScheduleTask) -> Any:
-    return np.frombuffer(task.source, np.uint8)
-
-
-def _candidates(task: ScheduleTask, found: Any) -> list[ScheduleCandidate]:
-    try:
-        return [
-            ScheduleCandidate(
-                task.key, c["sketch"], c["decisions"], str(c["proposed_by"]), c["predicted"]
-            )
-            for c in found
-        ]
-    except (KeyError, TypeError) as error:
-        raise CandidateFailed("crash", f"candidates that make no sense: {error}") from error
-
-
-def _seconds(found: Any) -> tuple[float, ...]:
-    """Times as a child tells them; it runs strangers' loops, so it may say anything."""
-    try:
-        seconds = tuple(map(float, found))
-    except (TypeError, ValueError) as error:
-        raise CandidateFailed("crash", f"times that make no sense: {error}", "protocol") from error
-    if not seconds or not all(0 < second < _LONGEST_S for second in seconds):
-        raise CandidateFailed("crash", "times that cannot be", "protocol")
-    return seconds

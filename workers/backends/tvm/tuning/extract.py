@@ -52,13 +52,15 @@ def tasks(
 def described(name: str, function: PrimFunc, calls: int) -> dict[str, Any]:
     """A loop nest as the engine's ``ScheduleTask``, its source as an array of bytes."""
     infos = ms.arg_info.ArgInfo.from_prim_func(function)
+    shapes = [[int(size) for size in info.shape] for info in infos]
     arguments = [
-        {"dtype": str(info.dtype), "shape": [int(size) for size in info.shape]} for info in infos
+        {"dtype": str(info.dtype), "shape": shape}
+        for info, shape in zip(infos, shapes, strict=True)
     ]
-    elements = sum(prod(argument["shape"]) for argument in arguments)
+    elements = sum(map(prod, shapes))
     # Copying is work too: what computes nothing still takes its time per element.
     flops = max(float(analysis.estimate_tir_flops(ms_module(function))), float(elements))
-    sizes = [size for argument in arguments for size in argument["shape"]][:_DIMENSIONS]
+    sizes = [size for shape in shapes for size in shape][:_DIMENSIONS]
     padded = sizes + [0] * (_DIMENSIONS - len(sizes))
     return {
         "key": workload_key(function),

@@ -18,10 +18,11 @@ from workers.backends.tvm.tuning import moves
 from workers.backends.tvm.tuning.model import Features, Model
 from workers.backends.tvm.tuning.workload import context_of, prepare, scheduled, trace_of, unpack
 from workers.engine.errors import InvalidCandidate
+from workers.engine.types import sha256_of
 
 #: MetaSchedule keeps no end of its own: the engine ends a search.
 _ENDLESS = 10**6
-_POPULATION, _GENERATIONS = 128, 3
+_POPULATION, _GENERATIONS = 64, 3
 #: Trials of another workload that the model learns from: more teach it little and take long.
 _MOST_FOREIGN = 96
 #: Best schedules of another workload to be tried on this one.
@@ -160,11 +161,12 @@ class _Search:
             features = self.model.features(task.context, candidates)
             scores = [float(score) for score in self.model.predict(features)]
         described = []
+        task.pending.clear()
         for (by, candidate), score in zip(found, scores, strict=True):
             sketch, decisions = moves.cut(trace_of(candidate.sch))
-            described.append(
-                {"sketch": sketch, "decisions": decisions, "proposed_by": by, "predicted": score}
-            )
+            schedule = {"sketch": sketch, "decisions": decisions}
+            task.pending[sha256_of(schedule)] = candidate
+            described.append({**schedule, "proposed_by": by, "predicted": score})
         return described
 
 
