@@ -37,6 +37,7 @@ class GraphFacts:
         weight_bytes: Bytes of all weights.
         forms: ``{"format", "path"}`` of each other file of the same network that can be used in its
             place: ``torch-export`` or ``tflite``.
+        integer_bounds: Integer input to the number of rows of the table it indexes, where known.
     """
 
     path: str
@@ -53,6 +54,7 @@ class GraphFacts:
     external_data: list[str]
     weight_bytes: int
     forms: list[dict[str, str]] = field(default_factory=list)
+    integer_bounds: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ def graph_facts(graph: Graph) -> GraphFacts:
         producer=graph.facts["producer"],
         external_data=graph.facts["external_data"],
         weight_bytes=graph.facts["weight_bytes"],
-        # What was inspected before forms were known of has none.
+        # What was inspected before these were known of has none.
         forms=graph.facts.get("forms", []),
+        integer_bounds=graph.facts.get("integer_bounds", {}),
     )

@@ -17,6 +17,7 @@ import onnx
 
 from workers.inspection.anatomy import dissect
 from workers.inspection.architecture import architecture_class
+from workers.inspection.bounds import integer_bounds
 from workers.inspection.cost import cost
 from workers.inspection.embedding import embedding
 from workers.inspection.errors import InspectionError, invalid, printable
@@ -171,6 +172,7 @@ def _facts(model: onnx.ModelProto, shown: str, external: list[str], warnings: li
         "producer": _producer(model),
         "external_data": external,
         "weight_bytes": spent.weight_bytes,
+        "integer_bounds": integer_bounds(flow, [tensor["name"] for tensor in described["inputs"]]),
         "forms": [],
     }
 

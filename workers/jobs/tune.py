@@ -1,25 +1,26 @@
 """Tuning: a ticket becomes a search, and its finalists become builds with records."""
 
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
 
 from registry.services.job import job_note
-from registry.tickets import GraphFacts, JobTicket
+from registry.tickets import JobTicket
 from workers.backends.registry import available
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
 from workers.engine.tune import tune
-from workers.engine.types import Budget, Form, Limits, TensorSpec, Ticket, Workload, sha256_of
+from workers.engine.types import Budget, Limits, Ticket, sha256_of
 from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
+from workers.jobs.passes import known_to_serve
 from workers.jobs.publish import publish
 from workers.jobs.record_store import RegistryStore
-from workers.jobs.workspace import fetch, workspace
+from workers.jobs.workload import workload_of
+from workers.jobs.workspace import workspace
 
-_SAMPLES = "samples.npz"
 # Builds of large networks on slow machines take minutes; a candidate that takes longer is not
 # worth its time in any search we plan.
 _CANDIDATE_WALL_S = 300.0
@@ -40,7 +41,10 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     key = search_key(graph.graph_hash, here.spec.slug, toolchain)
     with workspace("tune") as folder:
         lease.progress("fetch", 0, None, "copying the model")
-        workload = _workload(ticket, graph, folder / "model")
+        workload = replace(
+            workload_of(ticket, graph, folder / "model"),
+            passes=known_to_serve(here.spec.slug, graph.architecture_class, toolchain),
+        )
         search = Ticket(
             workload=workload,
             target=here.spec,
@@ -80,38 +84,6 @@ def _backends(
         detail = " ".join(missing.values()) or "No backend is installed on this machine."
         raise JobFailed("invalid", "no_backend", detail)
     return backends, {name: backend.probe(here.spec) for name, backend in backends.items()}
-
-
-def _workload(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Workload:
-    forms = [form["path"] for form in graph.forms]
-    wanted = {graph.path, *graph.external_data, *forms, _SAMPLES}
-    files = [file for file in ticket.files if file.path in wanted]
-    fetch(files, folder)
-    digests = {file.path: file.sha256 for file in files}
-    return Workload(
-        model_path=folder / graph.path,
-        model_sha256=digests[graph.path],
-        graph_hash=graph.graph_hash,
-        architecture_class=graph.architecture_class,
-        inputs=_specs(graph.signature["inputs"]),
-        outputs=_specs(graph.signature["outputs"]),
-        operators=graph.operators,
-        parameters=graph.parameters,
-        macs=graph.macs,
-        embedding=tuple(graph.embedding),
-        samples_path=folder / _SAMPLES if _SAMPLES in digests else None,
-        integer_bounds=dict(graph.integer_bounds),
-        forms=tuple(
-            Form(form["format"], folder / form["path"], digests[form["path"]])
-            for form in graph.forms
-        ),
-    )
-
-
-def _specs(tensors: list[dict[str, Any]]) -> tuple[TensorSpec, ...]:
-    return tuple(
-        TensorSpec(tensor["name"], tensor["dtype"], tuple(tensor["shape"])) for tensor in tensors
-    )
 
 
 def _budget(ticket: JobTicket) -> Budget:
