@@ -6,12 +6,20 @@ installed. What cannot be found out is ``None`` or left out, never zero.
 
 import os
 import platform
+import re
 import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hpcfair import _linux
+from hpcfair import _linux, _nvml
+from hpcfair._targets import GPU_TARGETS, TARGETS, Target
+
+__all__ = [
+    *("FEATURES", "GPU_TARGETS", "TARGETS", "Accelerator", "Machine", "Target", "describe"),
+    *("target_of", "target_slug", "targets_of"),
+]
 
 #: Instruction-set extensions that decide how fast a network runs, as Linux spells them.
 FEATURES = frozenset(
@@ -46,12 +54,43 @@ _MACOS_FEATURES = {
 
 
 @dataclass(frozen=True, slots=True)
+class Accelerator:
+    """A GPU beside the processor.
+
+    Attributes:
+        driver: Version of its driver.
+        capability: Compute capability, such as ``9.0``.
+        uuid_sha256: Hash of its serial identity.
+    """
+
+    name: str
+    memory_bytes: int | None = None
+    driver: str | None = None
+    capability: str | None = None
+    uuid_sha256: str | None = None
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """What targets can ask for: ``cuda``, its generation, its model."""
+        if self.capability is None:
+            return ("cuda", self.slug)
+        return ("cuda", f"sm_{self.capability.replace('.', '')}", self.slug)
+
+    @property
+    def slug(self) -> str:
+        """Its model as a name of a target, such as ``nvidia-h200``."""
+        words = re.findall("[a-z0-9]+", self.name.lower())
+        return "-".join(words if words[:1] == ["nvidia"] else ["nvidia", *words])[:50].rstrip("-")
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """One machine, as this process may use it.
 
     Attributes:
         architecture: ``x86-64``, ``arm64``, or the kernel's name for another.
-        features: Those of :data:`FEATURES` that the processor has, sorted.
+        features: Those of :data:`FEATURES` that the processor has, and those of its accelerators,
+            sorted.
         cores: Physical cores left to this process by affinity and cgroup quota; at least 1.
         logical_cpus: Hardware threads left to this process by affinity.
         memory_bytes: Main memory, or the cgroup's limit where that is lower; ``None`` if unknown.
@@ -60,6 +99,7 @@ class Machine:
         caches: ``"L1d"``, ``"L1i"``, ``"L2"``, ``"L3"`` to bytes, each of one instance.
         virtualisation: ``vm``, ``container``, ``vm+container`` or ``none``.
         governor: Frequency governor of the first CPU.
+        accelerators: Its NVIDIA GPUs.
     """
 
     architecture: str
@@ -77,62 +117,51 @@ class Machine:
     caches: tuple[tuple[str, int], ...] = ()
     virtualisation: str | None = None
     governor: str | None = None
+    accelerators: tuple[Accelerator, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """JSON form; what is unknown is left out."""
-        document = {key: value for key, value in asdict(self).items() if value is not None}
-        return document | {"features": list(self.features), "caches": dict(self.caches)}
+        document = _known(asdict(self)) | {
+            "features": list(self.features),
+            "caches": dict(self.caches),
+            "accelerators": [_known(asdict(each)) for each in self.accelerators],
+        }
+        if not self.accelerators:
+            del document["accelerators"]
+        return document
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A kind of hardware. A machine can use its builds if it has all ``features``.
-
-    Attributes:
-        rank: Among the targets a machine can use, the highest is the closest fit.
-    """
-
-    slug: str
-    title: str
-    architecture: str
-    rank: int
-    features: tuple[str, ...] = ()
-
-
-_AVX2 = ("avx2", "f16c", "fma")
-_AVX512 = (*_AVX2, "avx512bw", "avx512dq", "avx512f", "avx512vl")
-_VNNI = (*_AVX512, "avx512_vnni")
-_BF16 = (*_VNNI, "avx512_bf16")
-_N1 = ("asimd", "asimddp", "asimdhp")
-_V1 = (*_N1, "bf16", "i8mm", "sve")
-
-#: Each target's features include those of the targets before it of the same architecture, so the
-#: highest rank is always the one to take.
-TARGETS = (
-    Target("x86-64-baseline", "x86-64", "x86-64", 0),
-    Target("x86-64-avx2", "x86-64 with AVX2", "x86-64", 10, _AVX2),
-    Target("x86-64-avx512", "x86-64 with AVX-512", "x86-64", 20, _AVX512),
-    Target("x86-64-avx512vnni", "x86-64 with AVX-512 VNNI", "x86-64", 30, _VNNI),
-    Target("x86-64-avx512bf16", "x86-64 with AVX-512 BF16", "x86-64", 40, _BF16),
-    Target(
-        "x86-64-amx", "x86-64 with AMX", "x86-64", 50, (*_BF16, "amx_bf16", "amx_int8", "amx_tile")
-    ),
-    Target("arm64-generic", "ARM64", "arm64", 0),
-    Target("arm64-neoverse-n1", "ARM64 like Neoverse N1: FP16, dot products", "arm64", 10, _N1),
-    Target("arm64-neoverse-v1", "ARM64 like Neoverse V1: BF16, I8MM, SVE", "arm64", 20, _V1),
-    Target("arm64-neoverse-v2", "ARM64 like Neoverse V2: SVE2", "arm64", 30, (*_V1, "sve2")),
-)
+#: Above a GPU's generation: code is tuned for one model.
+_MODEL_RANK = 200
 
 
 def describe() -> Machine:
     """Describe the machine this process runs on, under the limits it runs in now."""
     if platform.system() == "Linux":
-        return _describe_linux()
+        return _with_accelerators(_describe_linux())
     return _describe_other()
 
 
+def targets_of(machine: Machine) -> tuple[Target, ...]:
+    """All this machine can be tuned for: the closest processor target, then its GPUs' targets.
+
+    A GPU is a target by its model, such as ``nvidia-h200``, since tuned code fits that alone, and
+    by its generation.
+    """
+    architecture = machine.architecture
+    ours = [target for target in GPU_TARGETS if target.architecture == architecture]
+    suffix = "" if architecture == "x86-64" else f"-{architecture}"
+    models = [
+        Target(gpu.slug + suffix, gpu.name, architecture, _MODEL_RANK, gpu.features)
+        for gpu in machine.accelerators
+    ]
+    has = set(machine.features)
+    generations = [target for target in ours if has.issuperset(target.features)]
+    return (target_of(machine), *dict.fromkeys(models), *generations)
+
+
 def target_of(machine: Machine) -> Target:
-    """The closest target: tune for this one, and prefer its builds."""
+    """The closest target of the processor: tune for this one, and prefer its builds."""
     has = set(machine.features)
     fitting = [
         target
@@ -149,6 +178,29 @@ def target_of(machine: Machine) -> Target:
 def target_slug(machine: Machine) -> str:
     """Name of the closest target, such as ``x86-64-avx512``."""
     return target_of(machine).slug
+
+
+def _with_accelerators(machine: Machine) -> Machine:
+    gpus = _accelerators()
+    if not gpus:
+        return machine
+    features = {feature for gpu in gpus for feature in gpu.features}
+    return replace(
+        machine, features=tuple(sorted({*machine.features, *features})), accelerators=gpus
+    )
+
+
+@cache
+def _accelerators() -> tuple[Accelerator, ...]:
+    """Asked once: it takes a while, and cards do not come and go."""
+    return tuple(
+        Accelerator(gpu.name, gpu.memory_bytes, gpu.driver, gpu.capability, gpu.uuid_sha256)
+        for gpu in _nvml.gpus()
+    )
+
+
+def _known(document: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in document.items() if value is not None}
 
 
 def _describe_linux(root: Path = Path("/")) -> Machine:

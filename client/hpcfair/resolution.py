@@ -138,9 +138,10 @@ def _target(here: machine.Machine, slug: str | None) -> machine.Target:
     own = machine.target_of(here)
     if slug is None or slug in {"auto", own.slug}:
         return own
-    named = next((target for target in machine.TARGETS if target.slug == slug), None)
+    every = dict.fromkeys((*machine.TARGETS, *machine.targets_of(here), *machine.GPU_TARGETS))
+    named = next((target for target in every if target.slug == slug), None)
     if named is None:
-        known = ", ".join(target.slug for target in machine.TARGETS)
+        known = ", ".join(target.slug for target in every)
         raise BadInput(f"There is no target {slug!r}.", f"Known are {known}.")
     lacking = sorted(set(named.features) - set(here.features))
     if named.architecture != here.architecture or lacking:
