@@ -16,7 +16,7 @@ from workers.engine.errors import (
     RigFailed,
 )
 from workers.fleet.probe import ThisMachine
-from workers.jobs import inspect, tune
+from workers.jobs import inspect, passes, tune
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
 
@@ -29,10 +29,13 @@ class _Work(Protocol):
     ) -> dict[str, Any]: ...
 
 
-WORK: dict[str, _Work] = {"inspect": inspect.work, "tune": tune.work}
+WORK: dict[str, _Work] = {"inspect": inspect.work, "tune": tune.work, "passes": passes.work}
 
 # What follows a success, outside the job's own lease.
-_AFTER: dict[str, Callable[[JobTicket], None]] = {"inspect": inspect.after}
+_AFTER: dict[str, tuple[Callable[[JobTicket], None], ...]] = {
+    "inspect": (inspect.after,),
+    "tune": (passes.plan_after_search,),
+}
 
 
 def drain(kinds: list[JobKind], *, here: ThisMachine | None) -> int:
@@ -60,7 +63,7 @@ def perform(ticket: JobTicket, here: ThisMachine | None) -> None:
             result = WORK[ticket.kind](ticket, lease, here)
         job_succeed(job_uuid=ticket.job_uuid, fence=ticket.fence, result=result)
         logger.info("%s %s: %s", ticket.kind, ticket.mlmodel, result["summary"])
-        if follow := _AFTER.get(ticket.kind):
+        for follow in _AFTER.get(ticket.kind, ()):
             follow(ticket)
     except LeaseLost as error:
         logger.warning("%s", error)

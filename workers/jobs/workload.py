@@ -1,0 +1,43 @@
+"""The network that a job is about, as the engine wants it."""
+
+from pathlib import Path
+from typing import Any
+
+from registry.tickets import GraphFacts, JobTicket
+from workers.engine.types import Form, TensorSpec, Workload
+from workers.jobs.workspace import fetch
+
+_SAMPLES = "samples.npz"
+
+
+def workload_of(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Workload:
+    """Copy the network a job is about into ``folder``, with all that belongs to it."""
+    forms = [form["path"] for form in graph.forms]
+    wanted = {graph.path, *graph.external_data, *forms, _SAMPLES}
+    files = [file for file in ticket.files if file.path in wanted]
+    fetch(files, folder)
+    digests = {file.path: file.sha256 for file in files}
+    return Workload(
+        model_path=folder / graph.path,
+        model_sha256=digests[graph.path],
+        graph_hash=graph.graph_hash,
+        architecture_class=graph.architecture_class,
+        inputs=_specs(graph.signature["inputs"]),
+        outputs=_specs(graph.signature["outputs"]),
+        operators=graph.operators,
+        parameters=graph.parameters,
+        macs=graph.macs,
+        embedding=tuple(graph.embedding),
+        samples_path=folder / _SAMPLES if _SAMPLES in digests else None,
+        integer_bounds=dict(graph.integer_bounds),
+        forms=tuple(
+            Form(form["format"], folder / form["path"], digests[form["path"]])
+            for form in graph.forms
+        ),
+    )
+
+
+def _specs(tensors: list[dict[str, Any]]) -> tuple[TensorSpec, ...]:
+    return tuple(
+        TensorSpec(tensor["name"], tensor["dtype"], tuple(tensor["shape"])) for tensor in tensors
+    )
