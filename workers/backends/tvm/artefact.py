@@ -11,7 +11,7 @@ from typing import Any
 from hpcfair.runtimes.tvm import SIGNATURE
 from workers.backends.tvm import compile as compiling
 from workers.backends.tvm.database import Record, read_records
-from workers.backends.tvm.importer import Imported, import_model
+from workers.backends.tvm.importer import import_model
 from workers.backends.tvm.passes import pipeline_of
 from workers.backends.tvm.rows import rows_dimension
 from workers.backends.tvm.space import DATABASE, FIXED, has_open_dimensions
@@ -40,7 +40,7 @@ def write(
     started = perf_counter()
     imported = imported_of(workload, options)
     import_s = perf_counter() - started
-    compiled = compiling.compile_network(imported.module, pipeline, named, records)
+    compiled = compiling.compile_network(imported, pipeline, named, records)
     with tempfile.TemporaryDirectory() as workspace:
         compiling.export(compiled, out / LIBRARY, Path(workspace))
     signature = signature_of(workload, options)
@@ -65,7 +65,7 @@ def records_of(workload: Workload, options: Options) -> dict[str, Record]:
     return read_records(workload.schedules_path)
 
 
-def imported_of(workload: Workload, options: Options) -> Imported:
+def imported_of(workload: Workload, options: Options) -> Any:
     """The network as a candidate wants its shapes."""
     sizes = open_sizes(workload) if options["shapes"] == FIXED else None
     return import_model(workload.model_path, workload.inputs, sizes)

@@ -12,11 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tvm import IRModule, relax
-from tvm.ir import GlobalVar
+from tvm import IRModule
 from tvm.s_tir import Schedule
 from tvm.s_tir.schedule import Trace
-from tvm.tirx import IntImm, PrimFunc
+from tvm.tirx import PrimFunc
 
 from workers.engine.errors import InvalidCandidate
 
@@ -37,20 +36,6 @@ class Record:
     key: str
     trace: Any
     seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A loop nest to tune.
-
-    Attributes:
-        name: Of the function in its network.
-        calls: How often one run of the network calls it.
-    """
-
-    name: str
-    function: PrimFunc
-    calls: int
 
 
 def workload_key(function: PrimFunc) -> str:
@@ -89,31 +74,6 @@ def write_records(path: Path, records: Iterable[Record]) -> None:
     path.write_text("".join(lines), encoding="utf-8")
 
 
-def tasks_of(module: IRModule) -> dict[str, Task]:
-    """Loop nests of a network by key; those over symbolic shapes, which cannot be tuned, left out.
-
-    Args:
-        module: As :func:`workers.backends.tvm.compile.tensor_program` makes it, ``tunable``.
-    """
-    calls: dict[str, int] = {}
-
-    def count(expression: Any) -> None:
-        if isinstance(expression, relax.Call):
-            for called in (expression.op, *expression.args):
-                if isinstance(called, GlobalVar):
-                    calls[called.name_hint] = calls.get(called.name_hint, 0) + 1
-
-    relax.analysis.post_order_visit(module["main"], count)
-    found: dict[str, Task] = {}
-    for variable, function in module.functions_items():
-        name = variable.name_hint
-        if isinstance(function, PrimFunc) and name in calls and _is_static(function):
-            key = workload_key(function)
-            earlier = found[key].calls if key in found else 0
-            found[key] = Task(name, function, earlier + calls[name])
-    return found
-
-
 def apply_database(
     module: IRModule, records: Mapping[str, Record]
 ) -> tuple[IRModule, dict[str, str]]:
@@ -144,14 +104,6 @@ def _scheduled(function: PrimFunc, record: Record) -> PrimFunc:
     except Exception as error:
         raise InvalidCandidate(f"the schedule kept for {record.key} does not fit") from error
     return schedule.mod["main"].with_attr({"tirx.is_scheduled": True})
-
-
-def _is_static(function: PrimFunc) -> bool:
-    return all(
-        isinstance(size, IntImm)
-        for parameter in function.params
-        for size in getattr(parameter, "shape", (parameter,))
-    )
 
 
 class _Anonymous(ast.NodeTransformer):

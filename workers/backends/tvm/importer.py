@@ -9,7 +9,6 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,27 +24,16 @@ from workers.engine.types import TensorSpec
 #: The domains whose operators TVM's importer means by a bare name.
 _DOMAINS = frozenset({"", "ai.onnx", "com.microsoft"})
 _NUMBERED = re.compile(r"(?:lv|gv)(\d*)")
-_OWNED = re.compile(r"onnx(\d+)_")
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """A network in Relax.
-
-    Attributes:
-        module: Its function ``main`` takes the graph's inputs in order; each variable that a node
-            of the graph bound is named by it (:func:`owner_of`).
-        silent: Nodes that bound nothing: constants, shapes, and what passes its input on.
-    """
-
-    module: IRModule
-    silent: tuple[int, ...]
+_OWNED = re.compile(r"onnx(\d+(?:n\d+)*)")
 
 
 def import_model(
     path: Path, inputs: Sequence[TensorSpec], sizes: Mapping[str, int] | None
-) -> Imported:
-    """Read an ONNX file with its external data.
+) -> IRModule:
+    """Read an ONNX file with its external data into a network in Relax.
+
+    Its function ``main`` takes the graph's inputs in order; each variable that a node of the graph
+    bound is named after it (:func:`owners_of`).
 
     Args:
         inputs: The graph's inputs; their named dimensions become symbols.
@@ -68,38 +56,42 @@ def import_model(
         raise InvalidCandidate(f"TVM cannot import this network: {reason_of(error)}") from error
     if module["main"].attrs["num_input"] != len(inputs):
         raise InvalidCandidate("TVM sees other inputs in this network than there are")
-    owners = importer.owners()
-    named = rename(module, owners)
-    bound = set(owners.values())
-    silent = tuple(index for index in range(len(model.graph.node)) if index not in bound)
-    return Imported(named, silent)
+    return _named(module, importer.owners())
 
 
-def owner_of(name: str) -> int | None:
-    """The node that bound a variable of this name; ``None`` for one that a pass made."""
-    found = _OWNED.match(name)
-    return int(found[1]) if found else None
+def owners_of(name: str) -> tuple[int, ...] | None:
+    """The nodes that a variable of this name belongs to; ``None`` if nobody named it yet."""
+    found = _OWNED.fullmatch(name)
+    return tuple(map(int, found[1].split("n"))) if found else None
 
 
-def rename(module: IRModule, owners: Mapping[str, int]) -> IRModule:
-    """``module`` with the variables of ``main`` named after their owners, where they have one.
+def rename(module: IRModule, owners: Mapping[Any, Sequence[int]]) -> IRModule:
+    """``module`` with variables of ``main`` named after their owners.
 
-    Only where names are unique: right after the import, and as :mod:`provenance` makes them so.
+    Args:
+        owners: Variable to its nodes.
     """
+    if not owners:
+        return module
     main = _Renamer(module, owners).visit_expr(module["main"])
-    module = IRModule(dict(module.functions_items()), attrs=module.attrs)
-    module.update_func(module.get_global_var("main"), main)
-    return module
+    renamed = IRModule(dict(module.functions_items()), attrs=module.attrs)
+    renamed.update_func(renamed.get_global_var("main"), main)
+    return renamed
+
+
+def _named(module: IRModule, owners: Mapping[str, int]) -> IRModule:
+    """``module`` with variables named after the nodes they were made for."""
+    variables = (b.var for block in module["main"].body.blocks for b in block.bindings)
+    return rename(module, {v: (owners[v.name],) for v in variables if v.name in owners})
 
 
 @mutator
 class _Renamer(PyExprMutator):  # type: ignore[misc]  # TVM has no types
     """Names variables after their owners."""
 
-    def __init__(self, module: IRModule, owners: Mapping[str, int]) -> None:
+    def __init__(self, module: IRModule, owners: Mapping[Any, Sequence[int]]) -> None:
         super().__init__(module)
         self._owners = owners
-        self._made = 0
 
     def visit_var_def_(self, var: Any) -> Any:
         return self._renamed(var, relax.Var)
@@ -108,11 +100,10 @@ class _Renamer(PyExprMutator):  # type: ignore[misc]  # TVM has no types
         return self._renamed(var, relax.DataflowVar)
 
     def _renamed(self, var: Any, kind: Any) -> Any:
-        owner = self._owners.get(var.name)
-        if owner is None:
+        nodes = self._owners.get(var)
+        if not nodes:
             return var
-        self._made += 1
-        renamed = kind(f"onnx{owner}_{self._made}", var.ty)
+        renamed = kind("onnx" + "n".join(map(str, nodes)), var.ty)
         self.set_var_remap(var, renamed)
         return renamed
 

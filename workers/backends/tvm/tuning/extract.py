@@ -34,7 +34,7 @@ def tasks(
     """
     imported = imported_of(workload_from(workload), {"shapes": FIXED})
     named = target_of(target_from(target))
-    program = tensor_program(imported.module, pipeline_of(passes), named, tunable=True).module
+    program = tensor_program(imported, pipeline_of(passes), named, tunable=True).module
     calls = _calls(program)
     found: dict[str, dict[str, Any]] = {}
     for variable, function in program.functions_items():
