@@ -17,8 +17,16 @@ from hpcfair import _linux, _nvml
 from hpcfair._targets import GPU_TARGETS, TARGETS, Target
 
 __all__ = [
-    *("FEATURES", "GPU_TARGETS", "TARGETS", "Accelerator", "Machine", "Target", "describe"),
-    *("target_of", "target_slug", "targets_of"),
+    "FEATURES",
+    "GPU_TARGETS",
+    "TARGETS",
+    "Accelerator",
+    "Machine",
+    "Target",
+    "describe",
+    "target_of",
+    "target_slug",
+    "targets_of",
 ]
 
 #: Instruction-set extensions that decide how fast a network runs, as Linux spells them.

@@ -49,6 +49,7 @@ class Child:
         workspace: Existing folder, the only one the child can write to.
         readable: What it may read besides Python and the system's libraries.
         programs: Whether it may start programs, such as a linker.
+        gpu: Whether it may compute on the machine's GPUs.
 
     Attributes:
         isolation: The level reached, one of :data:`workers.engine.sandbox.LEVELS`.
@@ -64,6 +65,7 @@ class Child:
         readable: Sequence[Path] = (),
         *,
         programs: bool = False,
+        gpu: bool = False,
     ) -> None:
         self._limits = limits
         self._tail = bytearray()
@@ -78,6 +80,7 @@ class Child:
             "workspace": str(self._workspace),
             "readable": list(map(str, self._readable)),
             "programs": programs,
+            "gpu": gpu,
         }
         try:
             self._process = start(self._workspace)

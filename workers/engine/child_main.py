@@ -31,6 +31,7 @@ def main() -> None:
             workspace=Path(hello["workspace"]),
             readable=tuple(map(Path, hello["readable"])),
             programs=hello["programs"],
+            gpu=hello["gpu"],
         )
     )
     # After confine(), because importing NumPy starts threads that would stay free.

@@ -29,6 +29,8 @@ RUN = READ | _EXECUTE
 WRITE = READ | _WRITE_FILE | _TRUNCATE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _REFER
 #: For device files that swallow or give bytes: no creating, no truncating.
 USE = _READ_FILE | _WRITE_FILE
+#: For device files that are driven by ioctl(2).
+CONTROL = USE | _READ_DIR | _IOCTL_DEV
 
 
 def abi() -> int:
@@ -42,10 +44,10 @@ def abi() -> int:
 def restrict(rules: Iterable[tuple[Path, int]]) -> int:
     """Leave this process only the access that ``rules`` give; returns the ABI version used.
 
-    A rule gives :data:`LIST`, :data:`READ`, :data:`RUN` (read and execute), :data:`WRITE` or
-    :data:`USE` on a file, or on a folder and all in it; one whose path does not exist is skipped.
-    Needs ``no_new_privs``; the process must have one thread only, others would stay free. Returns
-    0, and restricts nothing, where the kernel has no Landlock.
+    A rule gives :data:`LIST`, :data:`READ`, :data:`RUN` (read and execute), :data:`WRITE`,
+    :data:`USE` or :data:`CONTROL` on a file, or on a folder and all in it; one whose path does not
+    exist is skipped. Needs ``no_new_privs``; the process must have one thread only, others would
+    stay free. Returns 0, and restricts nothing, where the kernel has no Landlock.
 
     Raises:
         OSError: the kernel has Landlock and refused.

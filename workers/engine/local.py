@@ -188,7 +188,9 @@ class LocalDevice:
             )
 
     def _child(self, folder: Path, *readable: Path, programs: bool = False) -> Child:
-        child = Child(self._limits, folder, [*self._code, *readable], programs=programs)
+        readable = (*self._code, *readable)
+        gpu = "cuda" in self._target.features
+        child = Child(self._limits, folder, readable, programs=programs, gpu=gpu)
         self.isolation = min(self.isolation or child.isolation, child.isolation, key=LEVELS.index)
         return child
 

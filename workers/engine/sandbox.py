@@ -43,6 +43,16 @@ SYSTEM = tuple(
     )
 )
 
+#: What NVIDIA's driver opens to compute: its device files, which it reads, writes and controls, and
+#: what it reads to find the card.
+_GPU_FILES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-caps")
+_GPU_FACTS = tuple(
+    map(
+        Path,
+        ("/proc/driver/nvidia", "/proc/devices", "/sys/bus/pci", "/sys/devices", "/sys/module"),
+    )
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -53,12 +63,15 @@ class Policy:
         readable: Files and folders it may read besides those of the system and of Python.
         programs: Whether it may start programs of the system and of Python, such as a linker; they
             are bound by all the rest, and stay in its process group.
+        gpu: Whether it may compute on the machine's NVIDIA GPUs. Their driver reserves more address
+            space than there is memory, so only what is really used is limited then.
     """
 
     limits: Limits
     workspace: Path
     readable: tuple[Path, ...] = ()
     programs: bool = False
+    gpu: bool = False
 
 
 def confine(policy: Policy) -> str:
@@ -74,7 +87,7 @@ def confine(policy: Policy) -> str:
         RuntimeError: there are other threads already.
         OSError: a layer that the system has could not be put on.
     """
-    set_limits(policy.limits)
+    set_limits(policy.limits, address_space=not policy.gpu)
     if sys.platform != "linux":
         return "rlimits"
     threads = len(list(Path("/proc/self/task").iterdir()))
@@ -97,7 +110,7 @@ def confine(policy: Policy) -> str:
     return "+".join(layers) or "rlimits"
 
 
-def set_limits(limits: Limits) -> None:
+def set_limits(limits: Limits, *, address_space: bool = True) -> None:
     """Limit memory, file sizes, open files and core dumps of this process, for good.
 
     ``memory_bytes`` bounds private writable memory. Address space is bounded more loosely, since
@@ -110,7 +123,7 @@ def set_limits(limits: Limits) -> None:
     _limit(resource.RLIMIT_NOFILE, _OPEN_FILES)
     _limit(resource.RLIMIT_FSIZE, limits.file_bytes)
     _limit(resource.RLIMIT_DATA, limits.memory_bytes)
-    if sys.platform == "linux":
+    if sys.platform == "linux" and address_space:
         _limit(resource.RLIMIT_AS, limits.memory_bytes + reserve)
 
 
@@ -158,6 +171,12 @@ def _rules(policy: Policy) -> Iterator[tuple[Path, int]]:
     for path in listable:
         yield path, landlock.LIST
     yield Path("/dev/null"), landlock.USE
+    if policy.gpu:
+        for path in _GPU_FACTS:
+            yield path, landlock.READ
+        cards = Path("/dev").glob("nvidia[0-9]*")
+        for path in (*(Path("/dev", name) for name in _GPU_FILES), *cards):
+            yield path, landlock.CONTROL
     yield policy.workspace, landlock.WRITE
 
 
