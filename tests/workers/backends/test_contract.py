@@ -4,6 +4,7 @@ import pytest
 
 from workers.backends.fake.backend import FakeBackend
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
+from workers.backends.openvino.backend import OpenVinoBackend
 from workers.testing.backend_contract import BackendContract
 from workers.testing.compiler_contract import CompilerContract
 
@@ -12,6 +13,13 @@ from workers.testing.compiler_contract import CompilerContract
 class TestOnnxRuntime(CompilerContract):
     backend = OnnxRuntimeBackend
     heavy = ("onnxruntime", "onnx")
+
+
+@pytest.mark.slow
+class TestOpenVino(CompilerContract):
+    backend = OpenVinoBackend
+    heavy = ("openvino", "nncf")
+    sampled = 1
 
 
 class TestFake(BackendContract):

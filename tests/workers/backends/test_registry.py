@@ -43,7 +43,7 @@ def test_a_backend_that_needs_another_form_says_so() -> None:
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(BackendUnavailable, match=r"'abacus'; known are fake, onnxruntime"):
+    with pytest.raises(BackendUnavailable, match=r"'abacus'; known are fake, .*onnxruntime"):
         registry.get("abacus")
     assert "abacus" in registry.available(TARGET, ["abacus"])[1]
 

@@ -5,7 +5,6 @@ is the candidate's failure.
 """
 
 import logging
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,17 +16,13 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 
 from workers.backends.onnxruntime.files import MOST_BYTES, size_bytes
 from workers.backends.onnxruntime.space import BETWEEN, HEAVY
+from workers.engine.calibration import calibration_inputs
 from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array
-from workers.engine.samples import make_test_set, random_inputs, read_samples
 from workers.engine.types import Options, TargetSpec, Workload
 
 #: Per-channel weights exist from opset 13 on, and every tool here knows it.
 _OPSET, _IR_VERSION = 13, 8
-#: Ranges settle after few inputs, and every input costs a run without optimisations.
-_CALIBRATION_ROWS = 64
-_CALIBRATION_RUNS = 16
-_SEED = 20_260_101
 _DYNAMIC = ("Attention", "Gemm", "LSTM", "MatMul")
 _INTEGER = frozenset({"DequantizeLinear", "DynamicQuantizeLSTM", "MatMulInteger", "QAttention"})
 _VNNI = frozenset({"avx512_vnni", "avx_vnni"})
@@ -64,7 +59,7 @@ def quantize_static(
         Provenance.
     """
     prepared = _prepare(workload, out.parent)
-    inputs, source = _calibration_inputs(workload)
+    inputs, source = calibration_inputs(workload)
     reduce_range = _reduces_range(target)
     # Means over runs keep one odd sample from widening every range; random tensors have no odd
     # ones, and being small, few of them reach as far as real ones will.
@@ -167,18 +162,6 @@ def _upgrade(model: onnx.ModelProto) -> onnx.ModelProto:
     # The converter writes the newest version, which ONNX Runtime may not know yet.
     model.ir_version = _IR_VERSION if version < _OPSET else max(model.ir_version, _IR_VERSION)
     return model
-
-
-def _calibration_inputs(workload: Workload) -> tuple[list[dict[str, Array]], str]:
-    """Inputs of a few runs, and where they come from: ``samples`` or ``random``."""
-    path = workload.samples_path
-    if path is None:
-        seeds = range(_SEED, _SEED + _CALIBRATION_RUNS)
-        return [random_inputs(workload, seed) for seed in seeds], "random"
-    # The last rows: builds are checked on the first, and must not be fitted to what judges them.
-    samples = {name: a[-_CALIBRATION_ROWS:] for name, a in read_samples(path, sys.maxsize).items()}
-    tests = make_test_set(workload, samples, _SEED)
-    return list(tests.cases[:_CALIBRATION_RUNS]), tests.source
 
 
 def _reduces_range(target: TargetSpec) -> bool:

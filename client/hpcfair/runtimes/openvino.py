@@ -1,0 +1,218 @@
+"""OpenVINO on the CPU."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hpcfair import machine
+from hpcfair.errors import BadConfig, RuntimeFailed
+from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
+from hpcfair.runtimes.quiet_openvino import ov
+
+Shape = tuple[int, ...]
+
+PRECISIONS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+#: Threads relative to the physical cores this process may use, so that a build travels.
+THREADS: dict[str, Callable[[int], int]] = {
+    "all": lambda cores: cores,
+    "half": lambda cores: max(1, cores // 2),
+    "one": lambda _: 1,
+}
+HINTS = {"latency": "LATENCY", "throughput": "THROUGHPUT"}
+SHAPES = {"dynamic": False, "static": True}
+_FLAGS = {False: False, True: True}
+
+#: Input shapes that get a compiled network of their own; each holds its weights once more.
+MOST_SHAPES = 4
+
+_DTYPES = {
+    "boolean": "bool", "f16": "float16", "f32": "float32", "f64": "float64",
+    **{f"{kind[0]}{bits}": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+#: Lines of a message that tell where in OpenVINO's sources it was raised.
+_WHERE = re.compile(r"(Exception from |Check '.*' failed at |FrontEnd API failed with |\s*$)")
+
+
+class OpenVino:
+    """A network in OpenVINO's IR; a :class:`~hpcfair.runtimes.base.Runtime`.
+
+    Options, all optional:
+        ``precision``: ``float32`` (unless set), ``bfloat16`` or ``float16``: what it computes in.
+            Always asked for: left alone, OpenVINO takes bfloat16 wherever the processor has it.
+        ``threads``: ``all``, ``half`` or ``one`` of the physical cores.
+        ``pinning``: Whether each thread stays on a core of its own.
+        ``hint``: ``latency``, or ``throughput``: as many threads for one request as OpenVINO would
+            give it beside others. It excludes ``threads``.
+        ``shapes``: ``static`` compiles the network again for each of the first few combinations of
+            input shapes it meets, when it meets them; others share one for ``dynamic`` shapes.
+
+    ``bfloat16`` and text cannot cross: NumPy has no such type, and OpenVINO 2026.4 corrupts its
+    memory on text. int64 is computed in int32 and float64 in float32, as OpenVINO does on CPUs.
+    """
+
+    name = "openvino"
+
+    def __init__(self, path: Path, options: Options) -> None:
+        self._settings = settings(options)
+        self._model: Any = read_model(path)
+        self.inputs = tuple(_tensor(port) for port in self._model.inputs)
+        self.outputs = tuple(_tensor(port) for port in self._model.outputs)
+        self._names = [tensor.name for tensor in self.outputs]
+        self._static = bool(options.get("shapes") == "static" and self._model.is_dynamic())
+        self._requests: dict[tuple[Shape, ...] | None, Any] = {}
+        if not self._static:
+            self._requests[None] = self._request(None)
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """See :meth:`hpcfair.runtimes.base.Runtime.run`."""
+        if self._model is None:
+            raise RuntimeFailed("this build has been closed")
+        check_inputs(inputs, self.inputs)
+        arrays = [_shareable(inputs[tensor.name]) for tensor in self.inputs]
+        request = self._request_for(arrays) if self._static else self._requests[None]
+        tensors = {i: ov.Tensor(array, shared_memory=True) for i, array in enumerate(arrays)}
+        try:
+            # The public method does the same after 15 microseconds of looking at its arguments.
+            values = super(ov.InferRequest, request).infer(
+                tensors, share_outputs=False, decode_strings=False
+            )
+        # What it raises shares no base below Exception.
+        except Exception as error:
+            raise RuntimeFailed(f"OpenVINO failed: {reason(error)}") from error
+        return dict(zip(self._names, values.values(), strict=True))
+
+    def close(self) -> None:
+        """See :meth:`hpcfair.runtimes.base.Runtime.close`."""
+        self._requests.clear()
+        self._model = None
+
+    def version(self) -> str:
+        """Version of ``openvino``."""
+        return str(ov.__version__).partition("-")[0]
+
+    def _request_for(self, arrays: Sequence[Array]) -> Any:
+        shapes: tuple[Shape, ...] | None = tuple(array.shape for array in arrays)
+        if shapes not in self._requests:
+            # Shape inference with empty dimensions is OpenVINO's least trodden path.
+            special = len(self._requests) >= MOST_SHAPES or any(a.size == 0 for a in arrays)
+            shapes = None if special else shapes
+            if shapes not in self._requests:
+                self._requests[shapes] = self._request(shapes)
+        return self._requests[shapes]
+
+    def _request(self, shapes: Sequence[Shape] | None) -> Any:
+        return compile_model(self._model, self._settings, shapes).create_infer_request()
+
+
+def read_model(path: Path) -> Any:
+    """The network of an IR file.
+
+    Raises:
+        RuntimeFailed: it cannot be read.
+    """
+    try:
+        # Named, because left to choose OpenVINO would try every format it knows on the bytes.
+        frontend = ov.frontend.FrontEndManager().load_by_framework("ir")
+        return frontend.convert(frontend.load(str(path)))
+    # What it raises shares no base below Exception.
+    except Exception as error:
+        why = reason(error).replace(str(path), path.name)
+        raise RuntimeFailed(f"OpenVINO cannot open {path.name}: {why}") from error
+
+
+def compile_model(
+    model: Any, properties: Mapping[str, Any], shapes: Sequence[Shape] | None = None
+) -> Any:
+    """Compile a network for this processor.
+
+    Args:
+        shapes: Of every input, where the result may take these only.
+
+    Raises:
+        RuntimeFailed: OpenVINO cannot.
+    """
+    try:
+        if shapes is not None:
+            model = model.clone()
+            model.reshape({i: list(shape) for i, shape in enumerate(shapes)})
+        return ov.Core().compile_model(model, "CPU", dict(properties))
+    except Exception as error:
+        raise RuntimeFailed(f"OpenVINO cannot compile it: {reason(error)}") from error
+
+
+def settings(options: Options) -> dict[str, Any]:
+    """OpenVINO's properties for build options.
+
+    Raises:
+        BadConfig: an option or its value is unknown.
+    """
+    tables: dict[str, Mapping[Any, Any]] = {
+        "precision": PRECISIONS, "threads": THREADS, "pinning": _FLAGS, "hint": HINTS,
+        "shapes": SHAPES,
+    }  # fmt: skip
+    unknown = set(options) - tables.keys()
+    if unknown:
+        raise BadConfig(
+            f"runtime openvino does not know the option {', '.join(sorted(unknown))}",
+            f"It knows {', '.join(sorted(tables))}. A newer hpcfair may know more.",
+        )
+    picked = {name: _pick(tables[name], name, value) for name, value in options.items()}
+    throughput = options.get("hint") == "throughput"
+    if throughput and "threads" in options:
+        raise BadConfig("runtime openvino: beside hint 'throughput' no threads may stand")
+    precision = picked.get("precision", "f32")
+    found: dict[str, Any] = {
+        "PERFORMANCE_HINT": picked.get("hint", "LATENCY"),
+        "INFERENCE_PRECISION_HINT": precision,
+        "EXECUTION_MODE_HINT": "ACCURACY" if precision == "f32" else "PERFORMANCE",
+        # Else activations before compressed weights are rounded to 8 bits on the fly.
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
+    }
+    if not throughput:
+        threads = picked.get("threads", THREADS["all"])
+        found["INFERENCE_NUM_THREADS"] = threads(machine.describe().cores)
+    if "pinning" in picked:
+        found["ENABLE_CPU_PINNING"] = picked["pinning"]
+    return found
+
+
+def reason(error: Exception) -> str:
+    """OpenVINO's message without the lines that say where in its sources it was raised."""
+    lines = [line.strip() for line in str(error).splitlines() if not _WHERE.match(line)]
+    return " ".join(lines) or type(error).__name__
+
+
+def _pick(table: Mapping[Any, Any], name: str, value: object) -> Any:
+    # 1 and True are equal to Python.
+    if value not in table or isinstance(value, bool) is (table is not _FLAGS):
+        known = ", ".join(map(str, table))
+        raise BadConfig(f"runtime openvino: {name} cannot be {value!r}", f"It is one of {known}.")
+    return table[value]
+
+
+def _tensor(port: Any) -> Tensor:
+    """An input or output of the network.
+
+    Raises:
+        RuntimeFailed: its element type cannot cross into NumPy, or even its rank is open.
+    """
+    name, element = port.any_name, port.element_type.get_type_name()
+    if element not in _DTYPES:
+        raise RuntimeFailed(
+            f"{name} is of type {element}, which OpenVINO cannot exchange with NumPy",
+            "Export the network with float32 or integer inputs and outputs.",
+        )
+    shape = port.partial_shape
+    if shape.rank.is_dynamic:
+        raise RuntimeFailed(f"{name} has no fixed number of dimensions")
+    sizes = tuple("?" if size.is_dynamic else size.get_length() for size in shape)
+    return Tensor(name, _DTYPES[element], sizes)
+
+
+def _shareable(array: Array) -> Array:
+    """The array itself where OpenVINO can read it in place, else a copy."""
+    flags = array.flags
+    return array if flags.c_contiguous and flags.writeable else np.array(array, order="C")

@@ -1,0 +1,111 @@
+"""Builds for OpenVINO on the CPU."""
+
+from importlib import metadata
+from pathlib import Path
+
+from hpcfair.errors import HpcfairError, MissingPackage
+from hpcfair.runtimes import registry
+from workers.backends.openvino.space import default_of, space_of
+from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.ports import Array, Session
+from workers.engine.profile import Profile
+from workers.engine.space import Space
+from workers.engine.types import BuildResult, Options, TargetSpec, Tolerance, Workload
+
+_PACKAGES = ("openvino", "nncf")
+_TOLERANCES: dict[str, Tolerance] = {
+    "float32": "exact",
+    "float16": "fp16",
+    "bfloat16": "bf16",
+    "int8": "int8",
+}
+_PASSED_ON = ("threads", "pinning", "shapes")
+_ENTRY_POINT = "model.xml"
+
+
+class OpenVinoBackend:
+    """OpenVINO's own knobs; a :class:`~workers.engine.ports.Backend`."""
+
+    name = "openvino"
+    programs = False
+
+    def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  every target has a CPU
+        """See :meth:`workers.engine.ports.Backend.probe`."""
+        try:
+            return {package: metadata.version(package) for package in _PACKAGES}
+        except metadata.PackageNotFoundError as error:
+            raise BackendUnavailable(
+                f"Backend openvino needs the package {error.name}: pip install"
+                " 'hpcfair-hub[openvino]'"
+            ) from error
+
+    def space(self, workload: Workload, target: TargetSpec) -> Space:
+        """See :func:`workers.backends.openvino.space.space_of`."""
+        return space_of(workload, target)
+
+    def default(self, workload: Workload, target: TargetSpec) -> Options:
+        """See :func:`workers.backends.openvino.space.default_of`."""
+        return default_of(workload, target)
+
+    def reference(self, workload: Workload, target: TargetSpec) -> Options:
+        """As near as OpenVINO comes: float32, one thread. Its optimiser cannot be switched off."""
+        options = default_of(workload, target)
+        options.pop("pinning", None)
+        return options | {"threads": "one"}
+
+    def build(
+        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+    ) -> BuildResult:
+        """See :meth:`workers.engine.ports.Backend.build`."""
+        if not self.space(workload, target).contains(options):
+            raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
+        precision = str(options["precision"])
+        computed = str(options.get("rest", "float32")) if precision == "int8" else precision
+        runtime_options: Options = {name: options[name] for name in _PASSED_ON if name in options}
+        runtime_options["precision"] = computed
+        # Imported here: it takes half a second, and the worker itself must not.
+        from workers.backends.openvino import build  # noqa: PLC0415
+
+        try:
+            provenance = build.make(workload, options, runtime_options, out / _ENTRY_POINT)
+        except (InvalidCandidate, MemoryError, OSError):
+            raise
+        # The tools raise whatever they stumble over.
+        except Exception as error:
+            raise InvalidCandidate(f"{precision}: {type(error).__name__}: {error}") from error
+        return BuildResult(
+            outcome="measured",
+            directory=out,
+            entry_point=_ENTRY_POINT,
+            runtime=self.name,
+            runtime_options=runtime_options,
+            tolerance=_TOLERANCES[precision],
+            toolchain=self.probe(target),
+            provenance=provenance,
+        )
+
+    def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
+        """See :meth:`workers.engine.ports.Backend.load`."""
+        if build.directory is None:
+            raise InvalidCandidate(f"nothing was built: {build.detail}")
+        try:
+            return registry.open(
+                build.runtime, build.directory / build.entry_point, build.runtime_options
+            )
+        except MissingPackage as error:
+            raise BackendUnavailable(str(error)) from error
+        except HpcfairError as error:
+            raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
+
+    def profile(
+        self,
+        workload: Workload,
+        target: TargetSpec,  # noqa: ARG002
+        build: BuildResult,
+        inputs: dict[str, Array],
+        out: Path,  # noqa: ARG002  OpenVINO does not give away its kernels' code
+    ) -> Profile:
+        """See :meth:`workers.engine.ports.Backend.profile`."""
+        from workers.backends.openvino import profile  # noqa: PLC0415  as above
+
+        return profile.profile_build(workload, build, inputs)

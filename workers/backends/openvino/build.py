@@ -1,0 +1,56 @@
+"""Makes the artefact of a candidate, in the limited child process of a build."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hpcfair.errors import HpcfairError
+from hpcfair.runtimes.openvino import compile_model, read_model, settings
+from workers.backends.openvino.convert import precisions, read_onnx, save
+from workers.engine.errors import InvalidCandidate
+from workers.engine.samples import open_sizes
+from workers.engine.types import Options, Workload
+
+
+def make(
+    workload: Workload, options: Options, runtime_options: Options, path: Path
+) -> dict[str, Any]:
+    """Write the IR; returns its provenance, with what each operator really computes in here.
+
+    Raises:
+        InvalidCandidate: OpenVINO cannot, or nothing would compute in the precision asked for.
+    """
+    model = read_onnx(workload)
+    provenance: dict[str, Any] = {}
+    precision = str(options["precision"])
+    if precision == "int8":
+        # Imported here: it takes seconds, and other builds do without.
+        from workers.backends.openvino.quantize import quantize  # noqa: PLC0415
+
+        model, provenance = quantize(model, workload, options)
+    save(model, path)
+    found = _precisions(workload, runtime_options, path)
+    if precision not in found and precision != "float32":
+        raise InvalidCandidate(
+            f"no operator of this network computes in {precision} here, but in {_listed(found)}"
+        )
+    return provenance | {"precisions": found}
+
+
+def _precisions(workload: Workload, runtime_options: Options, path: Path) -> dict[str, int]:
+    """What the written network computes in, opened as its users will open it."""
+    shapes = None
+    if runtime_options.get("shapes") == "static":
+        sizes = open_sizes(workload)
+        shapes = [
+            tuple(size if isinstance(size, int) else sizes[size] for size in spec.shape)
+            for spec in workload.inputs
+        ]
+    try:
+        return precisions(compile_model(read_model(path), settings(runtime_options), shapes))
+    except HpcfairError as error:
+        raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
+
+
+def _listed(found: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in sorted(found.items())) or "none"

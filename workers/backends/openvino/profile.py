@@ -1,0 +1,193 @@
+"""Where the time of a build goes, from OpenVINO's performance counters.
+
+A counter holds the mean over all runs since the network was compiled, in whole microseconds. So
+the network is compiled afresh for each of a few rounds, the first run of a round is taken away
+from its sum, and times are medians over the rounds: exact to a microsecond, where the difference
+of two late means would be off by as many as there were runs.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from statistics import median
+from time import perf_counter, perf_counter_ns
+from typing import Any
+
+from hpcfair.errors import HpcfairError
+from hpcfair.runtimes.openvino import compile_model, read_model, settings
+from workers.backends.attribution import Operator, attribute, read_graph
+from workers.backends.openvino.convert import Executed, executed
+from workers.engine.errors import InvalidCandidate
+from workers.engine.ports import Array
+from workers.engine.profile import CallSite, NodeLink, Profile
+from workers.engine.types import BuildResult, Workload
+
+#: Runs of a round that count, after one that does not; rounds as many as fit the time.
+_RUNS, _FEWEST, _MOST, _SECONDS = 4, 3, 7, 10.0
+#: Operators that OpenVINO inserts to change layout or precision.
+_CONVERSIONS = frozenset({"Reorder", "Convert", "FakeQuantize", "Transpose"})
+#: What the optimiser appends to names when it splits an int8 operator from its rescaling, and the
+#: names of what NNCF inserts.
+_APPENDED = re.compile(r"(/Dequantization\w*|/WithoutBiases|_original)$")
+_INSERTED = re.compile(r"/fq_(output|input|weights)_\d|nncf_")
+#: What ONNX calls an operator of the same kind.
+_ONNX = {"Convert": "Cast"}
+_AXES = {4: dict(zip("abcd", "nchw", strict=True)), 5: dict(zip("abcde", "ncdhw", strict=True))}
+
+
+def profile_build(workload: Workload, build: BuildResult, inputs: Mapping[str, Array]) -> Profile:
+    """Run a build under the profiler.
+
+    Raises:
+        InvalidCandidate: OpenVINO does not open or run it.
+    """
+    if build.directory is None:
+        raise InvalidCandidate(f"nothing was built: {build.detail}")
+    try:
+        model = read_model(build.directory / build.entry_point)
+        arrays = [inputs[port.any_name] for port in model.inputs]
+        static = build.runtime_options.get("shapes") == "static" and model.is_dynamic()
+        shapes = [array.shape for array in arrays] if static else None
+        properties = settings(build.runtime_options) | {"PERF_COUNT": True}
+        rounds: list[dict[Executed, int]] = []
+        totals: list[int] = []
+        started = perf_counter()
+        while len(rounds) < _FEWEST or (
+            len(rounds) < _MOST and perf_counter() - started < _SECONDS
+        ):
+            compiled = compile_model(model, properties, shapes)
+            rounds.append(_round(compiled, arrays, totals))
+    except HpcfairError as error:
+        raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
+    operators = list(rounds[0])
+    # OpenVINO numbers what it inserts anew each time, so rounds agree in order, not in names.
+    if any([o.operator for o in each] != [o.operator for o in operators] for each in rounds):
+        raise InvalidCandidate("OpenVINO compiles this network differently from time to time")
+    found = attribute(read_graph(workload.model_path), _operators(operators, _tensors(model)))
+    return Profile(
+        method=f"openvino {metadata.version('openvino')} performance counters,"
+        f" medians of {len(rounds)} means of {_RUNS} runs",
+        total_ns=int(median(totals)),
+        call_sites=tuple(
+            _site(each, times, links)
+            for each, times, links in zip(
+                operators, zip(*(r.values() for r in rounds), strict=True), found.links, strict=True
+            )
+        ),
+        folded=found.folded,
+    )
+
+
+def _round(compiled: Any, arrays: list[Array], totals: list[int]) -> dict[Executed, int]:
+    """Mean nanoseconds of each operator that ran; times of whole runs are added to ``totals``."""
+    request = compiled.create_infer_request()
+    feed = dict(enumerate(arrays))
+    try:
+        request.infer(feed)
+        first = _counted_us(request)
+        for _ in range(_RUNS):
+            started = perf_counter_ns()
+            request.infer(feed)
+            totals.append(perf_counter_ns() - started)
+    # What it raises shares no base below Exception.
+    except Exception as error:
+        raise InvalidCandidate(f"it does not run under the profiler: {error}") from error
+    means = _counted_us(request)
+    return {
+        each: max(0, (means[each.name] * (_RUNS + 1) - first[each.name]) * 1000 // _RUNS)
+        for each in executed(compiled)
+    }
+
+
+def _counted_us(request: Any) -> dict[str, int]:
+    """Mean of each operator; also of one that ran, but for less than a microsecond."""
+    return {
+        each.node_name: round(each.real_time.total_seconds() * 1e6)
+        for each in request.get_profiling_info()
+    }
+
+
+def _operators(found: list[Executed], tensors: Mapping[str, tuple[str, ...]]) -> list[Operator]:
+    """What each computes, by the published graph's tensors."""
+    given = {
+        each.name: tuple(t for name in each.originals for t in _look_up(name, tensors))
+        for each in found
+    }
+    return [
+        Operator(
+            _ONNX.get(each.operator, each.operator),
+            names=(),
+            outputs=given[each.name],
+            inputs=tuple(
+                # A source that is no operator is an input of the graph, called as its tensor.
+                tensor
+                for source in each.sources
+                for tensor in given.get(source, (source,))
+            ),
+            converts=each.operator in _CONVERSIONS or all(map(_INSERTED.search, each.originals)),
+        )
+        for each in found
+    ]
+
+
+def _look_up(name: str, tensors: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Tensors of an operator of the IR, as it is called or without what was added to its name."""
+    while name not in tensors:
+        shorter = _APPENDED.sub("", name)
+        if shorter == name:
+            return ()
+        name = shorter
+    return tensors[name]
+
+
+def _tensors(model: Any) -> dict[str, tuple[str, ...]]:
+    """Operator of the IR to the tensors of the published graph that its node gives.
+
+    The frontend converts node by node and names what each gives. An operator without such a name
+    is therefore a part of the node that the first named one after it stands for. One that NNCF has
+    inserted rounds or scales what another gives: whatever contains it has computed that.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    inserted = []
+    for operator in reversed(model.get_ordered_ops()):
+        name = operator.friendly_name
+        given = tuple(sorted(tensor for port in operator.outputs() for tensor in port.names))
+        after = {
+            found.get(target.get_node().friendly_name, ())
+            for port in operator.outputs()
+            for target in port.get_target_inputs()
+        } - {()}
+        if given:
+            found[name] = given
+        elif _INSERTED.search(name) and operator.get_input_size():
+            inserted.append(operator)
+        elif len(after) == 1:
+            found[name] = after.pop()
+    for operator in reversed(inserted):
+        source = operator.input_value(0).get_node().friendly_name
+        found[operator.friendly_name] = found.get(source, ())
+    return found
+
+
+def _site(each: Executed, times_ns: Sequence[int], links: tuple[NodeLink, ...]) -> CallSite:
+    middle = int(median(times_ns))
+    return CallSite(
+        name=each.name,
+        operator=each.operator,
+        median_ns=middle,
+        mad_ns=int(median(abs(ns - middle) for ns in times_ns)),
+        runs=len(times_ns) * _RUNS,
+        precision=each.precision,
+        layout=_layout(each.layout),
+        implementation=each.implementation,
+        nodes=links,
+    )
+
+
+def _layout(letters: str) -> str | None:
+    """Axes by their usual names where they have one: ``acdb`` is NHWC, ``aBcd16b`` nChw16c."""
+    axes = _AXES.get(sum(map(str.islower, set(letters.lower()))))
+    if axes is None:
+        return None
+    named = letters.translate(str.maketrans(axes | {k.upper(): v.upper() for k, v in axes.items()}))
+    return named.upper() if named.isalpha() else named

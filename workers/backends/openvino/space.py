@@ -1,0 +1,96 @@
+"""What OpenVINO can try with a network, each distinct configuration once.
+
+::
+
+    threads ─ all | half: pinning
+    shapes (networks with open dimensions)
+    precision ─ float32
+              ├ bfloat16, float16 (processors that multiply in them)
+              └ int8: preset, smoothing (transformers), rest (processors with bfloat16)
+"""
+
+from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
+from workers.engine.types import Options, TargetSpec, Workload
+
+#: What each precision needs of the processor, any one of them.
+_FEATURES: dict[str, frozenset[str]] = {
+    "bfloat16": frozenset({"avx512_bf16", "amx_bf16"}),
+    "float16": frozenset({"avx512_fp16", "amx_fp16", "asimdhp"}),
+}
+#: Operators whose arithmetic a lower precision makes faster.
+_HEAVY = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU", "RNN", "Attention"})
+#: Of these, what NNCF quantises.
+_QUANTISABLE = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
+_QUANTISED = frozenset(
+    {
+        *("QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"),
+        *("ConvInteger", "MatMulInteger"),
+    }
+)
+_TRANSFORMER = "transformer"
+
+
+def space_of(workload: Workload, target: TargetSpec) -> Space:
+    """Options worth trying for this network on this target.
+
+    Left out, as they change nothing for one request at a time on a CPU: streams beside the first,
+    and with a fixed precision the execution mode.
+    """
+    threads = _threads(target.cores)
+    precisions = _precisions(workload, target)
+    parameters: dict[str, Parameter] = {
+        "threads": Choice(threads),
+        "precision": Choice(precisions),
+    }
+    several = tuple(name for name in threads if name != "one")
+    if several:
+        parameters["pinning"] = Conditional("threads", several, Flag())
+    if any(isinstance(size, str) for spec in workload.inputs for size in spec.shape):
+        parameters["shapes"] = Choice(("dynamic", "static"))
+    if "int8" in precisions:
+        parameters["preset"] = _of_int8(Choice(("performance", "mixed")))
+        if is_transformer(workload):
+            parameters["smoothing"] = _of_int8(Flag())
+        if "bfloat16" in precisions:
+            parameters["rest"] = _of_int8(Choice(("float32", "bfloat16")))
+    return Space(parameters)
+
+
+def default_of(workload: Workload, target: TargetSpec) -> Options:
+    """``compile_model(path, "CPU")``, but for the precision, which would depend on the machine."""
+    options: Options = {
+        "threads": _threads(target.cores)[0],
+        "precision": "float32",
+        "pinning": True,
+        "shapes": "dynamic",
+    }
+    known = space_of(workload, target).parameters
+    return {name: options[name] for name in known if name in options}
+
+
+def is_transformer(workload: Workload) -> bool:
+    """Whether the inspection found it to be one."""
+    return workload.architecture_class == _TRANSFORMER
+
+
+def _of_int8(parameter: Choice | Flag) -> Conditional:
+    return Conditional("precision", ("int8",), parameter)
+
+
+def _threads(cores: int) -> tuple[str, ...]:
+    """Thread counts that differ on this many cores."""
+    if cores == 1:
+        return ("one",)
+    return ("all", "one") if cores < 4 else ("all", "half", "one")
+
+
+def _precisions(workload: Workload, target: TargetSpec) -> tuple[str, ...]:
+    """Precisions that may pay here: of networks in float32 that are not quantised already."""
+    operators = workload.operators.keys()
+    specs = (*workload.inputs, *workload.outputs)
+    floats = {spec.dtype for spec in specs if spec.dtype.startswith(("float", "bfloat"))}
+    if operators & _QUANTISED or not operators & _HEAVY or not floats <= {"float32"}:
+        return ("float32",)
+    found = [name for name, wanted in _FEATURES.items() if wanted & target.features]
+    int8 = ["int8"] if operators & _QUANTISABLE else []
+    return ("float32", *found, *int8)
