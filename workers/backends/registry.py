@@ -51,6 +51,13 @@ BACKENDS: dict[str, Entry] = {
         distribution="onnxruntime",
         precisions=("float32", "float16", "bfloat16", "int8"),
     ),
+    "openvino": Entry(
+        "workers.backends.openvino.backend:OpenVinoBackend",
+        distribution="openvino",
+        extra="openvino",
+        architectures=frozenset({"x86-64", "arm64"}),
+        precisions=("float32", "bfloat16", "float16", "int8"),
+    ),
     "tvm": Entry(
         "workers.backends.tvm.backend:TvmBackend",
         distribution="apache-tvm",
