@@ -65,19 +65,20 @@ class ScheduleTrial(models.Model):
 
     ``predicted`` is the cost model's score before it learnt from this trial (higher is faster).
     ``seconds`` are all raw times of one run; empty after a failure. A failure of the
-    infrastructure is kept, and charged to nobody.
+    infrastructure is kept, charged to nobody, and tried again under another number.
+
+    ``confirmed`` are raw times of the second measurement, in turn with its rivals, by which the
+    best of a workload is chosen: the first one picks wrong winners by noise.
     """
 
     uuid = uuid_column()
     task = models.ForeignKey(ScheduleTask, models.CASCADE, related_name="trials")
     job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="schedule_trials")
     number = models.IntegerField()
-    sketch = models.ForeignKey(
-        ScheduleSketch, models.PROTECT, null=True, related_name="schedule_trials"
-    )
+    sketch = models.ForeignKey(ScheduleSketch, models.PROTECT, related_name="schedule_trials")
     decisions = models.JSONField(default=list)
     # Of sketch and decisions: the same schedule is never paid for twice.
-    digest = sha256_column()
+    digest = sha256_column(db_index=True)
     proposed_by = models.CharField(max_length=32)
     predicted = models.FloatField(null=True)
     outcome = models.CharField(max_length=16, choices=TrialOutcome.choices)
@@ -85,11 +86,20 @@ class ScheduleTrial(models.Model):
     seconds = models.JSONField(default=list)
     # Median of ``seconds``.
     median_s = models.FloatField(null=True)
+    confirmed = models.JSONField(default=list)
+    # Median of ``confirmed``, and when that was: of one workload, the newest is its best.
+    confirmed_s = models.FloatField(null=True)
+    confirmed_at = models.DateTimeField(null=True)
+    # The whole schedule, ready to be applied; of those confirmed only.
+    trace = models.JSONField(null=True)
     duration_s = models.FloatField()
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        indexes = [models.Index(fields=["task", "median_s"], name="schedule_trial_best")]
+        indexes = [
+            models.Index(fields=["task", "median_s"], name="schedule_trial_best"),
+            models.Index(fields=["task", "confirmed_at"], name="schedule_trial_confirmed"),
+        ]
         constraints = [
-            models.UniqueConstraint(fields=["task", "digest", "job"], name="schedule_trial_unique")
+            models.UniqueConstraint(fields=["job", "number"], name="schedule_trial_number")
         ]
