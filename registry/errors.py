@@ -100,6 +100,7 @@ CODES: dict[str, str] = {
     "job_not_found": "No such job",
     "trial_not_found": "No such trial",
     "build_not_found": "No such build",
+    "profile_not_found": "No profile known",
     "record_not_found": "No such record",
     "token_not_found": "No such token",
     "grant_not_found": "No such sign-in code",

@@ -225,6 +225,7 @@ CODES: dict[str, type[HubError]] = {
             "job_not_found",
             "trial_not_found",
             "build_not_found",
+            "profile_not_found",
             "record_not_found",
             "token_not_found",
             "grant_not_found",

@@ -10,7 +10,7 @@ from registry.errors import NotFound
 from registry.ids import SHA256_RE
 from registry.selectors.access import Actor, fetchable_repositories, person
 from registry.storage import blob_store
-from registry.tables import Blob, BuildFile, File, Upload, Xorb
+from registry.tables import Blob, BuildFile, File, KernelCode, ScheduleTask, Upload, Xorb
 
 #: Databases bound the number of values in one query.
 AT_ONCE = 500
@@ -61,6 +61,8 @@ def blobs_unreferenced() -> QuerySet[Blob]:
         Exists(File.objects.filter(blob=this))
         | Exists(BuildFile.objects.filter(blob=this))
         | Exists(Xorb.objects.filter(payload=this))
+        | Exists(KernelCode.objects.filter(blob=this))
+        | Exists(ScheduleTask.objects.filter(source=this))
     )
 
 

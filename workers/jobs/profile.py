@@ -1,0 +1,73 @@
+"""Where the time of the winning builds goes: they are run once more, under their profilers."""
+
+from pathlib import Path
+from typing import Any
+
+from registry.errors import Conflict, RegistryError
+from registry.services.blob import blob_adopt
+from registry.services.job import job_note
+from registry.services.profile import profile_store
+from registry.tickets import JobTicket
+from workers.engine.errors import CandidateFailed, LeaseLost
+from workers.engine.judge import Headline
+from workers.engine.ports import Device
+from workers.engine.profile import Profile, profile_to_dict
+from workers.engine.tune import SearchResult
+from workers.engine.types import TOLERANCES
+from workers.jobs.lease import Lease
+
+_LONGEST_NOTE = 500
+
+
+def profile_winners(
+    ticket: JobTicket, lease: Lease, device: Device, result: SearchResult, folder: Path
+) -> None:
+    """Profile the baseline and the best build of each tolerance class, once they are published.
+
+    Profilers disturb, so this comes after every measurement and no record holds its figures. A
+    build that cannot be profiled is a line in the job's log, and nothing worse.
+
+    Args:
+        folder: Existing and private; kernels' code passes through it.
+
+    Raises:
+        LeaseLost, Cancelled: as the lease says.
+    """
+    winners = winners_of(result)
+    for number, headline in enumerate(winners):
+        name = headline.trial.candidate.backend
+        lease.progress("profile", number, len(winners), name)
+        code = folder / f"profile-{number}"
+        code.mkdir()
+        try:
+            found = device.profile(name, headline.build, result.tests.timing, code)
+            _store(ticket, headline, found, code)
+        except Conflict as error:
+            raise LeaseLost(str(error)) from error
+        except (CandidateFailed, RegistryError, OSError) as error:
+            message = f"No profile of {name}: {error}"[:_LONGEST_NOTE]
+            job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=message)
+
+
+def winners_of(result: SearchResult) -> list[Headline]:
+    """The baseline, then what users of each tolerance class load, each once."""
+    winners = [result.baseline]
+    for tolerance in TOLERANCES:
+        best = result.best(tolerance)
+        if best not in winners:
+            winners.append(best)
+    return winners
+
+
+def _store(ticket: JobTicket, headline: Headline, found: Profile, code: Path) -> None:
+    document: dict[str, Any] = profile_to_dict(found)
+    for kernel in document["kernels"]:
+        kernel["code"] = {
+            kind: blob_adopt(path=code / path).sha256 for kind, path in kernel["code"].items()
+        }
+    profile_store(
+        job_uuid=ticket.job_uuid,
+        fence=ticket.fence,
+        config_sha256=headline.trial.candidate.sha256,
+        profile=document,
+    )
