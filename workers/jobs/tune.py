@@ -16,6 +16,7 @@ from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
 from workers.jobs.passes import known_to_serve
+from workers.jobs.profile import profile_winners
 from workers.jobs.publish import publish
 from workers.jobs.record_store import RegistryStore
 from workers.jobs.workload import workload_of
@@ -61,7 +62,9 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
             result = tune(search, backends, device, store, progress=lease.progress)
             job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=result.ended)
             lease.progress("publish", 0, None, "storing builds and records")
-            return publish(ticket, here, search, key, result, device.isolation or "none")
+            summary = publish(ticket, here, search, key, result, device.isolation or "none")
+            profile_winners(ticket, lease, device, result, folder)
+            return summary
 
 
 def search_key(graph_hash: str, target: str, toolchain: dict[str, dict[str, str]]) -> str:
