@@ -93,9 +93,7 @@ def blind_trials(size: int, good: int) -> float:
 
 def blind_median(size: int, good: int) -> int:
     """Smallest number of draws that holds a good one with probability one half."""
-    return next(
-        n for n in range(1, size + 1) if 1 - comb(size - good, n) / comb(size, n) >= 0.5
-    )
+    return next(n for n in range(1, size + 1) if 1 - comb(size - good, n) / comb(size, n) >= 0.5)
 
 
 def blind_regret(table: Table, tolerance: Tolerance, count: int) -> float:

@@ -43,7 +43,9 @@ _SPACES = {
             "preset": Conditional("precision", ("int8",), Choice(("performance", "mixed"))),
         }
     ),
-    "slow": Space({"level": Choice((0, 1, 2, 3)), "fuse": Flag(), "precision": Choice(("float32",))}),
+    "slow": Space(
+        {"level": Choice((0, 1, 2, 3)), "fuse": Flag(), "precision": Choice(("float32",))}
+    ),
 }
 _CLASSES: dict[str, Tolerance] = {"float32": "exact", "bfloat16": "bf16", "int8": "int8"}
 #: Logarithm of the backend's level, and how much it varies between networks.

@@ -1,4 +1,4 @@
-"""Frozen tables: every configuration of a network's spaces, measured once, to replay searches on."""
+"""Frozen tables: all configurations of some networks, measured once, to replay searches on."""
 
 import json
 from collections.abc import Sequence
@@ -122,7 +122,7 @@ class Table:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON. A row is ``[backend, index in its space, outcome, tolerance, ratio, seconds]``."""
+        """As JSON. A row is ``[backend, index in space, outcome, tolerance, ratio, seconds]``."""
         index = {
             Candidate(name, options).sha256: at
             for name, space in self.spaces.items()

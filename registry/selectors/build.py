@@ -9,8 +9,8 @@ from registry.errors import NotFound
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor, readable_builds
 from registry.selectors.graph import graph_of
-from registry.states import ToleranceClass, Verdict
-from registry.tables import Build, BuildFile, Graph, Revision, Target
+from registry.states import RecordKind, ToleranceClass, Verdict
+from registry.tables import Build, BuildFile, Graph, Job, Revision, Target
 
 _STRICTEST_FIRST = list(ToleranceClass)
 
@@ -53,6 +53,15 @@ def build_file_get(build: Build, path: str) -> BuildFile:
         if file.path == path:
             return file
     raise NotFound("file_not_found", f"Build {build.uuid} has no file {path[:200]!r}.")
+
+
+def has_headlines(job_uuid: str) -> bool:
+    """Whether the job's network has builds on its target that were measured in fresh processes."""
+    job = Job.objects.select_related("revision").get(uuid=parse_uuid(job_uuid))
+    live = Build.objects.filter(
+        graph=graph_of(job.revision), target=job.target_id, withdrawn_at=None
+    )
+    return live.filter(record__kind=RecordKind.HEADLINE).exists()
 
 
 def builds_of(revision: Revision, target: Target | None = None) -> QuerySet[Build]:

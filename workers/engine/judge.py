@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from math import inf
 
 from workers.engine.errors import BaselineFailed, CandidateFailed, RigFailed, WrongOutput
-from workers.engine.measure import Rounds, Rule, measure_into
+from workers.engine.measure import Rounds, Rule, hopeless_at_a_glance, measure_into
 from workers.engine.numerics import Checked
-from workers.engine.ratios import half_width
+from workers.engine.ratios import half_width, round_ratios
 from workers.engine.rig import Rig
 from workers.engine.strategies import Proposal
 from workers.engine.types import (
@@ -48,11 +48,23 @@ class Effort:
         processes: Fresh ones of each side at most.
         half_width: Relative half-width of the ratio's interval aimed at.
         seconds: Starting the processes included.
+        beaten_by: Ratio of a build that serves the same users. One that is slower in every round
+            of its first process is given up: that one as good as it shows this by chance has
+            probability ``0.5**4`` (sign test), and then the users have the other one.
     """
 
     processes: int
     half_width: float
     seconds: float
+    beaten_by: float = inf
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A trial, and how its outputs compared where it came that far."""
+
+    trial: Trial
+    checked: Checked | None
 
 
 @dataclass(slots=True)
@@ -65,7 +77,7 @@ class _Findings:
     measurement: Measurement | None = None
 
 
-def attempt(rig: Rig, number: int, proposal: Proposal, bar: Callable[[Tolerance], float]) -> Trial:
+def attempt(rig: Rig, number: int, proposal: Proposal, bar: Callable[[Tolerance], float]) -> Judged:
     """Build, check and measure a candidate. Its failure is a trial like any other.
 
     Args:
@@ -80,7 +92,7 @@ def attempt(rig: Rig, number: int, proposal: Proposal, bar: Callable[[Tolerance]
         # The baseline beside itself is no competitor: noise must not prune it.
         hopeless_above = inf if candidate == rig.baseline else bar(build.tolerance)
         _judge(rig, candidate, build, hopeless_above, found)
-    return Trial(
+    trial = Trial(
         number=number,
         candidate=candidate,
         proposed_by=proposal.proposed_by,
@@ -93,6 +105,7 @@ def attempt(rig: Rig, number: int, proposal: Proposal, bar: Callable[[Tolerance]
         predicted_ratio=proposal.predicted_ratio,
         detail=found.detail,
     )
+    return Judged(trial, found.checked)
 
 
 def headline(rig: Rig, trial: Trial, build: BuildResult | None, effort: Effort) -> Headline:
@@ -102,7 +115,7 @@ def headline(rig: Rig, trial: Trial, build: BuildResult | None, effort: Effort) 
         build: The trial's build where its files still exist; else it is built again.
 
     Raises:
-        CandidateFailed: it does not build or run this time.
+        CandidateFailed: it does not build or run this time, or was given up for a better one.
         WrongOutput: it does not give the right outputs this time.
         RigFailed: the baseline does not run any more.
     """
@@ -115,6 +128,9 @@ def headline(rig: Rig, trial: Trial, build: BuildResult | None, effort: Effort) 
     rule = Rule(effort.half_width, seconds, rounds=HEADLINE_ROUNDS)
     rounds = Rounds()
     checked = _in_fresh_process(rig, candidate, build, rounds, rule)
+    if min(round_ratios(rounds.blocks)) > effort.beaten_by:
+        rig.device.discard(build)
+        raise CandidateFailed("pruned", "another build serves the same users better")
     for done in range(1, effort.processes):
         spent = rig.clock.monotonic() - started
         if done >= FEWEST_PROCESSES and (
@@ -135,9 +151,11 @@ def _judge(
     rounds = Rounds()
     try:
         with closing(rig.open(candidate, build, "candidate")) as session:
-            found.checked = rig.compare(session)
-            rig.require(found.checked, build.tolerance)
-            measure_into(rounds, rig.baseline_session(), session, rule, rig.clock)
+            against = rig.baseline_session()
+            if not hopeless_at_a_glance(rounds, against, session, rule, rig.clock):
+                found.checked = rig.compare(session)
+                rig.require(found.checked, build.tolerance)
+                measure_into(rounds, against, session, rule, rig.clock)
     except CandidateFailed as error:
         found.outcome, found.detail = error.outcome, str(error)
     except WrongOutput as error:

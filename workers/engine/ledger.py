@@ -2,13 +2,19 @@
 
 from collections.abc import Sequence
 from math import inf
+from statistics import median
 
 from workers.engine.errors import RigFailed
+from workers.engine.ratios import MARGIN, half_width
 from workers.engine.strategies.tpe import bars
 from workers.engine.types import TOLERANCES, Budget, BuildResult, Candidate, Tolerance, Trial
 
 #: Trials in a row that fail by the machine's fault before the machine is given up.
 MOST_RIG_FAILURES = 3
+#: Trials before a model's word that no more is to be gained ends a search.
+FEWEST_TRIALS = 8
+#: Half of a 95 % interval in standard errors.
+_STANDARD_ERRORS = 1.96
 
 
 class Ledger:
@@ -70,6 +76,23 @@ class Ledger:
         if budget.patience is not None and self._since_gain >= budget.patience:
             return f"no gain beyond noise in {budget.patience} trials"
         return None
+
+    def futile(self, expected_gain: float | None) -> str | None:
+        """Why a search is over whose model expects no more than this of any candidate left.
+
+        A gain smaller than the standard error of a measurement could not be told from none.
+        """
+        widths = [
+            half_width(t.measurement.ratio)
+            for t in self.trials
+            if t.outcome == "measured" and t.measurement
+        ]
+        if expected_gain is None or self.charged < FEWEST_TRIALS or not widths:
+            return None
+        noise = max(MARGIN, median(widths) / _STANDARD_ERRORS)
+        if expected_gain >= noise:
+            return None
+        return f"the expected gain of {expected_gain:.1%} is below the noise of {noise:.1%}"
 
     def bar(self, tolerance: Tolerance) -> float:
         """The ratio a build of this class must reach to be of use: to be among its finalists, and

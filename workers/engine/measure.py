@@ -7,7 +7,7 @@ comparison under each other's load would measure the load.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import ceil
+from math import ceil, isfinite
 from typing import Any, Literal
 
 import numpy as np
@@ -42,6 +42,9 @@ CONTENDED_SHARE = 0.25
 #: a candidate as good as the bar shows this by chance has probability 0.5**3 even without the
 #: margin (sign test), and then one trial in a search is lost, not the search.
 PRUNE_ROUNDS, PRUNE_MARGIN = 3, 0.10
+#: A candidate this many times slower than it should be shows it in its first runs. The very first
+#: may pay for what others do not, so the best of a few counts.
+GLANCE_FACTOR, _GLANCE_RUNS = 3.0, 3
 
 
 Side = Literal["baseline", "candidate"]
@@ -158,6 +161,38 @@ def measure_into(
     rounds.loads.append(load())
 
 
+def hopeless_at_a_glance(
+    rounds: Rounds,
+    baseline: RunningSession,
+    candidate: RunningSession,
+    rule: Rule,
+    clock: Clock,
+    load: Callable[[], Load] = read_load,
+) -> bool:
+    """Whether the first runs rule a candidate out; what was seen is then booked as a round.
+
+    Code a hundred times slower than the baseline would otherwise take a search's seconds for
+    nothing: its checks and rounds take a hundred times as long as well.
+
+    Raises:
+        CandidateFailed: the candidate's process ended badly.
+        BaselineFailed: the baseline's did.
+    """
+    if rule.hopeless_above is None or not isfinite(rule.hopeless_above):
+        return False
+    rounds.loads.append(load())
+    usual = _time(baseline, "baseline", _GLANCE_RUNS, 1)
+    limit_ns = GLANCE_FACTOR * rule.hopeless_above * float(np.median(usual.samples_ns))
+    clock.sleep(SETTLE_S)
+    seen = _time(candidate, "candidate", 1, 0)
+    if min(seen.samples_ns) > limit_ns:
+        seen = _time(candidate, "candidate", _GLANCE_RUNS - 1, 0)
+        rounds.pruned = min(seen.samples_ns) > limit_ns
+    if rounds.pruned:
+        rounds.add(0, [("baseline", usual), ("candidate", seen)])
+    return rounds.pruned
+
+
 def _enough(rounds: Rounds, first: int, rule: Rule, spent_s: float) -> bool:
     """Whether to stop, before a round that would take as long as those before it."""
     done = len(rounds.blocks) - first
@@ -212,12 +247,16 @@ class _Pair:
         return max(1, min(MOST_RUNS // 2, ceil(BLOCK_S / max(typical_s, 1e-9))))
 
     def _time(self, side: Side, runs: int, warmup: int) -> Timing:
-        try:
-            return self._sides[side].time(runs, warmup)
-        except CandidateFailed as error:
-            if side == "baseline":
-                raise BaselineFailed(error.outcome, str(error)) from error
-            raise
+        return _time(self._sides[side], side, runs, warmup)
+
+
+def _time(session: RunningSession, side: Side, runs: int, warmup: int) -> Timing:
+    try:
+        return session.time(runs, warmup)
+    except CandidateFailed as error:
+        if side == "baseline":
+            raise BaselineFailed(error.outcome, str(error)) from error
+        raise
 
 
 def _p50(samples: Sequence[tuple[int, ...]]) -> int:

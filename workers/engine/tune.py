@@ -5,22 +5,36 @@ and stored, until the budget ends; then the best are measured again in fresh pro
 smallest of many noisy figures flatters (the winner's curse), and only that figure is published.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 
 from workers.engine.clock import SystemClock
 from workers.engine.errors import CandidateFailed, WrongOutput
-from workers.engine.judge import Effort, Headline, attempt, headline
+from workers.engine.judge import Effort, Headline, Judged, attempt, headline
 from workers.engine.ledger import Ledger
 from workers.engine.ports import Backend, Clock, Device, Progress, RecordStore
 from workers.engine.rig import Rig
 from workers.engine.samples import TestSet
 from workers.engine.strategies import Scene, Strategy, make_strategy
-from workers.engine.types import TOLERANCES, Budget, Candidate, Ticket, Tolerance, Trial
+from workers.engine.types import (
+    TOLERANCES,
+    Budget,
+    BuildResult,
+    Candidate,
+    Ticket,
+    Tolerance,
+    Trial,
+)
+
+#: Told what the search has found while it goes on: the best build of each class as its trial
+#: measured it. The builds' files exist during the call.
+Found = Callable[["SearchResult"], None]
 
 #: The baseline against itself only shows that the machine is sane; two processes show it.
 BASELINE_PROCESSES = 2
+#: By how much a build must be faster than what was shown before, to be shown before the end.
+WORTH_SHOWING = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +75,15 @@ def tune(
     *,
     clock: Clock | None = None,
     progress: Progress | None = None,
+    found: Found | None = None,
 ) -> SearchResult:
     """Search the ticket's backends for builds faster than the baseline.
 
     Stored trials are told to the strategy and never run again. ``device`` is open, and stays so:
     builds of the result live until its owner leaves it.
+
+    Args:
+        found: Told of the baseline as soon as it is measured, and of each clear gain after it.
 
     Raises:
         ReferenceFailed: reference or baseline does not run, so nothing can be judged.
@@ -81,16 +99,21 @@ def tune(
         for trial in ledger.trials:
             strategy.tell(trial)
 
+        shown = _Shown(rig, ledger, found)
         while (ended := ledger.ended()) is None:
             proposal = strategy.ask()
             if proposal is None:
-                ended = "every configuration was tried"
+                ended = "every configuration worth a trial was tried"
+                break
+            if (ended := ledger.futile(proposal.expected_gain)) is not None:
                 break
             say("search", ledger.charged, ticket.budget.trials, _name(proposal.candidate))
-            trial = attempt(rig, ledger.next_number, proposal, ledger.bar)
-            store.add(trial)
-            strategy.tell(trial)
-            for build in ledger.add(trial):
+            judged = attempt(rig, ledger.next_number, proposal, ledger.bar)
+            store.add(judged.trial)
+            strategy.tell(judged.trial)
+            useless = ledger.add(judged.trial)
+            shown.consider(judged)
+            for build in useless:
                 device.discard(build)
 
         headlines = _headlines(rig, ledger, ticket.budget, say)
@@ -107,8 +130,63 @@ def tune(
         )
 
 
+class _Shown:
+    """What the search has shown so far: the baseline, then each clear gain, as they come."""
+
+    def __init__(self, rig: Rig, ledger: Ledger, tell: Found | None) -> None:
+        self._rig = rig
+        self._ledger = ledger
+        self._tell = tell
+        self._judged: dict[int, Judged] = {}
+        self._baseline: Headline | None = None
+        self._best: dict[Tolerance, float] = {}
+
+    def consider(self, judged: Judged) -> None:
+        """Show what changes if this trial changes anything."""
+        if self._tell is None or judged.trial.outcome != "measured":
+            return
+        self._judged[judged.trial.number] = judged
+        if judged.trial.candidate == self._rig.baseline:
+            self._baseline = self._headline(judged, self._rig.baseline_build)
+        elif not self._better(judged.trial):
+            return
+        if self._baseline is not None:
+            self._tell(self._result(self._baseline))
+
+    def _better(self, trial: Trial) -> bool:
+        clear = trial.measurement is not None and trial.measurement.verdict == "faster"
+        ratio = inf if trial.ratio is None else trial.ratio
+        better = clear and ratio < (1 - WORTH_SHOWING) * self._best.get(trial.tolerance, 1.0)
+        if better:
+            self._best[trial.tolerance] = ratio
+        return better
+
+    def _result(self, baseline: Headline) -> SearchResult:
+        bests: dict[Tolerance, Headline] = {}
+        for trial in self._ledger.finalists():
+            build, judged = self._ledger.build_of(trial), self._judged.get(trial.number)
+            if build is not None and judged is not None and trial.tolerance not in bests:
+                bests[trial.tolerance] = self._headline(judged, build)
+        return SearchResult(
+            tuple(self._ledger.trials),
+            tuple(bests.values()),
+            baseline,
+            self._rig.tests,
+            self._rig.reference_accuracy,
+            "it goes on",
+        )
+
+    @staticmethod
+    def _headline(judged: Judged, build: BuildResult) -> Headline:
+        measured, checked = judged.trial.measurement, judged.checked
+        assert measured is not None  # noqa: S101 - the outcome says so
+        assert checked is not None  # noqa: S101
+        return Headline(judged.trial, build, measured, checked)
+
+
 def _headlines(rig: Rig, ledger: Ledger, budget: Budget, say: Progress) -> list[Headline]:
     headlines: list[Headline] = []
+    best: dict[Tolerance, float] = {}
     finalists = ledger.finalists()
     for done, trial in enumerate(finalists):
         say("headline", done, len(finalists), _name(trial.candidate))
@@ -116,9 +194,12 @@ def _headlines(rig: Rig, ledger: Ledger, budget: Budget, say: Progress) -> list[
             budget.headline_processes,
             budget.headline_half_width,
             budget.headline_seconds / len(finalists),
+            beaten_by=best.get(trial.tolerance, inf),
         )
         try:
             headlines.append(headline(rig, trial, ledger.build_of(trial), effort))
+            ratio = headlines[-1].measurement.ratio.value
+            best[trial.tolerance] = min(ratio, best.get(trial.tolerance, inf))
         except (CandidateFailed, WrongOutput) as error:
             say("headline", done, len(finalists), f"{_name(trial.candidate)} failed: {error}")
     return headlines

@@ -3,7 +3,7 @@
 import importlib.metadata
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from registry.errors import Conflict
 from registry.services.blob import blob_adopt
@@ -26,10 +26,15 @@ def publish(
     search_key: str,
     result: SearchResult,
     isolation: str,
+    kind: Literal["headline", "search-trial"] = "headline",
 ) -> dict[str, Any]:
     """Keep a record of the baseline and of every finalist; publish those that are faster.
 
     Call it while the builds' files exist. Returns a summary for people.
+
+    Args:
+        kind: ``search-trial`` while the search goes on: its builds are withdrawn by those of the
+            next call.
 
     Raises:
         LeaseLost: the job is somebody else's now; nothing is published.
@@ -47,7 +52,7 @@ def publish(
     builds = []
     try:
         for headline in (result.baseline, *result.headlines):
-            document = bench_record(search, result, headline, origin)
+            document = bench_record(search, result, headline, origin, kind)
             record = record_add(job_uuid=ticket.job_uuid, fence=ticket.fence, document=document)
             if headline is result.baseline or headline.faster:
                 builds.append(_build(headline, result, search, record.pk))

@@ -1,5 +1,6 @@
 """The whole loop, on a simulated machine."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,6 +29,18 @@ def test_the_best_build_of_each_class_is_found_measured_and_told(device: Simulat
     assert result.best("exact").build.tolerance == "exact"
     ratios = [result.best(t).measurement.ratio.value for t in ("exact", "fp16", "int8")]
     assert ratios[0] == ratios[1] > ratios[2]
+
+
+def best_three(trials: Sequence[Trial]) -> list[Trial]:
+    """What is measured again: of each class, those that beat the stricter ones."""
+    found: list[Trial] = []
+    bar = 1.0
+    for tolerance in ("exact", "int8"):
+        of_class = [t for t in trials if t.outcome == "measured" and t.tolerance == tolerance]
+        ordered = sorted((t.ratio, t.number, t) for t in of_class if t.ratio is not None)
+        found += [trial for ratio, _, trial in ordered[:3] if ratio < bar]
+        bar = min([bar, *(ratio for ratio, _, _ in ordered)])
+    return found
 
 
 def test_the_first_trial_is_the_baseline_against_itself(device: SimulatedDevice) -> None:
@@ -74,7 +87,7 @@ def test_a_resumed_search_runs_nothing_twice_and_goes_the_same_way(
     result = search(device, a_ticket(14), stored(paid))
     assert [trial.candidate for trial in result.trials] == whole
     assert [trial.number for trial in result.trials] == list(range(14))
-    finals = {headline.trial.number for headline in result.headlines}
+    finals = {trial.number for trial in best_three(result.trials)}
     again = [
         t for t in paid if t.number not in finals and ("fake", t.candidate.options) in device.built
     ]
@@ -89,7 +102,7 @@ def test_a_finished_search_resumed_only_measures_its_finalists(device: Simulated
     assert [t.number for t in again.trials] == [t.number for t in first.trials]
     numbers = [headline.trial.number for headline in again.headlines]
     assert numbers == [headline.trial.number for headline in first.headlines]
-    assert len(device.built) == 2 + len(numbers)  # reference, baseline, finalists
+    assert len(device.built) == 2 + len(best_three(first.trials))  # reference, baseline, finalists
 
 
 # Budgets
@@ -126,7 +139,7 @@ def test_a_search_ends_when_no_gain_is_expected_any_more(device: SimulatedDevice
 
 def test_a_search_ends_when_every_configuration_was_tried(device: SimulatedDevice) -> None:
     result = search(device, replace(a_ticket(None), strategy="default"))
-    assert result.ended == "every configuration was tried"
+    assert result.ended == "every configuration worth a trial was tried"
     assert len(result.trials) == 1
 
 

@@ -7,7 +7,7 @@
       ─▶ the portfolio of the architecture class
       ─▶ the model: a ranking learned from all networks, corrected by this search's own trials,
          by expected gain per second; one proposal in ten at random
-      ─▶ TPE, warm-started by the nearest networks' trials: every fourth proposal
+      ─▶ TPE, warm-started by the nearest networks' trials: every eighth proposal
 
 What other networks say is believed as long as it holds for what is measured here. A backend that
 is far slower than the baseline, here or on every network that tried it, gets no more of the budget.
@@ -39,7 +39,7 @@ FROM_HISTORY = 2
 #: Share of the model's proposals taken at random, so that it learns where it is wrong.
 EPSILON = 0.1
 #: One proposal in so many is TPE's.
-TPE_EVERY = 4
+TPE_EVERY = 8
 #: A backend whose best trial takes this many times as long as the baseline is closed, and one that
 #: failed so often without a success.
 HOPELESS, MOST_FAILURES = 3.0, 3
