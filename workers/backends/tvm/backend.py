@@ -94,4 +94,10 @@ class TvmBackend:
         out: Path,
     ) -> Profile:
         """See :meth:`workers.engine.ports.Backend.profile`."""
-        raise InvalidCandidate("profiles of TVM are not read yet")
+        from workers.backends.tvm.profile import profile  # noqa: PLC0415  as in build
+
+        session = self.load(build, target)
+        try:
+            return profile(workload, build, session, inputs, out)
+        finally:
+            session.close()

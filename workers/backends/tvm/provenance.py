@@ -155,23 +155,27 @@ class _Numbers:
         """Number of an expression; a tuple is the tuple of its fields' numbers."""
         match value:
             case relax.Var():
-                return known[value]
+                number = known[value]
             case relax.Tuple():
-                return tuple(self.value(field, known) for field in value.fields)
+                number = tuple(self.value(field, known) for field in value.fields)
             case relax.TupleGetItem():
-                whole = self.value(value.tuple_value, known)
-                if isinstance(whole, tuple):
-                    return whole[value.index]
-                return self._number(("field", whole, int(value.index)))
+                number = self._field(self.value(value.tuple_value, known), int(value.index))
             case relax.Call():
                 arguments = tuple(self.value(argument, known) for argument in value.args)
-                return self._number((_op(value), str(value.attrs), arguments))
+                number = self._number((_op(value), str(value.attrs), arguments))
             case GlobalVar():
-                return ("function", value.name_hint)
+                number = ("function", value.name_hint)
             case GenericConst():
                 self._held.append(value.value)
-                return self._number(("constant", hash(value.value)))
-        return ("literal", str(value))
+                number = self._number(("constant", hash(value.value)))
+            case _:
+                number = ("literal", str(value))
+        return number
+
+    def _field(self, whole: Any, index: int) -> Any:
+        if isinstance(whole, tuple):
+            return whole[index]
+        return self._number(("field", whole, index))
 
     def _number(self, key: Any) -> int:
         return self._numbers.setdefault(key, len(self._numbers))

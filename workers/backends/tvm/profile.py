@@ -1,0 +1,203 @@
+"""Where a TVM build's time goes. Runs in a profile's child.
+
+Times come from the build itself, through the virtual machine's hook around every call. Which nodes
+a call computes, and its code, come from compiling the same candidate again, which is deterministic.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from time import perf_counter_ns
+from typing import Any
+
+import tvm
+from tvm import IRModule, relax
+from tvm.tirx import PrimFunc
+
+from hpcfair.runtimes.tvm import TvmRuntime
+from workers.backends.tvm import code
+from workers.backends.tvm import compile as compiling
+from workers.backends.tvm.artefact import imported_of, records_of
+from workers.backends.tvm.database import Record, workload_key
+from workers.backends.tvm.passes import pipeline_of
+from workers.backends.tvm.provenance import RESHAPE, Site, Tracker, calls_of, links_of
+from workers.engine.errors import InvalidCandidate
+from workers.engine.ports import Array, Session
+from workers.engine.profile import CallSite, Kernel, NodeLink, Profile
+from workers.engine.types import BuildResult, Workload
+
+_RUNS, _MOST_S = 21, 5.0
+#: What the virtual machine calls for itself: memory, shapes, checks.
+_OWN = ("vm.builtin.", "shape_func")
+
+
+@dataclass(frozen=True, slots=True)
+class _Again:
+    """A candidate, compiled again under observation.
+
+    Attributes:
+        called: Symbols one run calls, in order, each with the loop nest's key where it has one.
+        functions: Symbol to the loop nest as it was compiled.
+        scheduled: Symbol to the record its schedule comes from.
+    """
+
+    sites: list[Site]
+    called: list[tuple[str, str | None]]
+    functions: dict[str, PrimFunc]
+    executable: Any
+    scheduled: dict[str, Record]
+
+
+def profile(
+    workload: Workload, build: BuildResult, runtime: Session, inputs: dict[str, Array], out: Path
+) -> Profile:
+    """See :meth:`workers.engine.ports.Backend.profile`.
+
+    Raises:
+        InvalidCandidate: the network branches, so that calls have no one order.
+    """
+    if not isinstance(runtime, TvmRuntime):
+        raise InvalidCandidate(f"no build of TVM: {build.runtime}")
+    again = _compile_again(workload, build)
+    log, total_ns = timed(runtime, inputs)
+    if [name for name, _ in log] != [name for name, _ in again.called]:
+        raise InvalidCandidate("the build calls other functions than its network compiles to")
+    links, folded = links_of(workload.model_path, again.sites)
+    return Profile(
+        method=f"VirtualMachine.set_instrument of TVM {tvm.__version__}, each call",
+        total_ns=total_ns,
+        call_sites=_call_sites(again, log, links),
+        kernels=_kernels(again, out),
+        folded=tuple(folded),
+    )
+
+
+def timed(runtime: TvmRuntime, inputs: dict[str, Array]) -> tuple[list[tuple[str, list[int]]], int]:
+    """Calls of one run in order, each with its times in nanoseconds; and the median of a run."""
+    started: list[int] = []
+    calls: list[tuple[str, int]] = []
+
+    def watch(_function: Any, name: str, before: bool, _result: Any, *_rest: Any) -> None:  # noqa: FBT001  TVM's signature
+        if before:
+            started.append(perf_counter_ns())
+            return
+        elapsed = perf_counter_ns() - started.pop()
+        if name == RESHAPE or not name.startswith(_OWN):
+            calls.append((name, elapsed))
+
+    runs: list[list[tuple[str, int]]] = []
+    totals: list[int] = []
+    runtime.run(inputs)
+    runtime.machine().set_instrument(watch)
+    begun = perf_counter_ns()
+    while len(runs) < _RUNS and (len(runs) < 3 or perf_counter_ns() - begun < _MOST_S * 1e9):
+        at = perf_counter_ns()
+        runtime.run(inputs)
+        totals.append(perf_counter_ns() - at)
+        runs.append(calls.copy())
+        calls.clear()
+    if len({tuple(name for name, _ in run) for run in runs}) != 1:
+        raise InvalidCandidate("runs of this build differ in what they call")
+    log = [(name, [run[at][1] for run in runs]) for at, (name, _) in enumerate(runs[0])]
+    return log, int(median(totals))
+
+
+def _compile_again(workload: Workload, build: BuildResult) -> _Again:
+    options = build.provenance["options"]
+    records, pipeline = records_of(workload, options), pipeline_of(options["passes"])
+    tracker, calls = Tracker(), _Calls(pipeline.tail[0])
+
+    def watch(name: str, module: IRModule) -> IRModule:
+        return calls(name, tracker(name, module))
+
+    network = imported_of(workload, options)
+    target = build.provenance["target"]
+    compiled = compiling.compile_network(network, pipeline, target, records, watch)
+    sites, keys = tracker.sites(), calls.keys()
+    if not len(sites) == len(calls.symbols) == len(keys):
+        raise InvalidCandidate("passes after fusion changed which functions are called")
+    return _Again(
+        sites,
+        list(zip(calls.symbols, keys, strict=True)),
+        calls.functions,
+        compiled.executable,
+        {symbol: records[key] for symbol, key in compiled.scheduled.items()},
+    )
+
+
+@dataclass(slots=True)
+class _Calls:
+    """Remembers what a network calls once its loop nests are final.
+
+    Attributes:
+        final: The first pass after that.
+    """
+
+    final: str
+    body: IRModule | None = None
+    symbols: list[str] = field(default_factory=list)
+    functions: dict[str, PrimFunc] = field(default_factory=dict)
+
+    def __call__(self, name: str, module: IRModule) -> IRModule:
+        if name == self.final:
+            self.symbols = calls_of(module)
+            self.functions = _functions(module)
+        elif not self.symbols:
+            self.body = module
+        return module
+
+    def keys(self) -> list[str | None]:
+        """Keys of the loop nests, in the order of calls; what is no loop nest has none."""
+        tunable = relax.transform.AttachAttrLayoutFreeBuffers()(self.body)
+        keyed = {symbol: workload_key(f) for symbol, f in _functions(tunable).items()}
+        return [keyed.get(symbol) for symbol in calls_of(tunable)]
+
+
+def _functions(module: IRModule) -> dict[str, PrimFunc]:
+    return {
+        variable.name_hint: function
+        for variable, function in module.functions_items()
+        if isinstance(function, PrimFunc)
+    }
+
+
+def _call_sites(
+    again: _Again, log: Sequence[tuple[str, list[int]]], links: Sequence[tuple[NodeLink, ...]]
+) -> tuple[CallSite, ...]:
+    seen: Counter[str] = Counter()
+    found = []
+    for site, (symbol, times), nodes in zip(again.sites, log, links, strict=True):
+        seen[site.symbol] += 1
+        middle = median(times)
+        function = again.functions.get(symbol)
+        found.append(
+            CallSite(
+                name=f"{site.symbol}#{seen[site.symbol]}",
+                operator=site.symbol,
+                median_ns=int(middle),
+                mad_ns=int(median(abs(time - middle) for time in times)),
+                runs=len(times),
+                kernel=symbol if function is not None else None,
+                precision=str(function.params[-1].dtype) if function is not None else None,
+                implementation="tuned" if symbol in again.scheduled else None,
+                nodes=nodes,
+            )
+        )
+    return tuple(found)
+
+
+def _kernels(again: _Again, out: Path) -> tuple[Kernel, ...]:
+    sources = code.sources_of(again.executable.mod, list(again.functions))
+    found = []
+    for number, (symbol, key) in enumerate(sorted(dict(again.called).items())):
+        if symbol not in again.functions:
+            continue
+        texts = {"tir": again.functions[symbol].script(), **sources[symbol]}
+        files = {kind: f"{number:04}.{kind}" for kind in texts}
+        for kind, name in files.items():
+            (out / name).write_text(texts[kind], encoding="utf-8")
+        record = again.scheduled.get(symbol)
+        found.append(Kernel(symbol, key, files, record.trace if record else None))
+    return tuple(found)
