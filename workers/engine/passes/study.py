@@ -96,7 +96,7 @@ def study(
     noise = _Noise.of(book.trial("noise", menu.default, budget.screen))
     for value in served:
         book.value("class", value, budget.screen)
-    idle = _idle(menu, judge)
+    idle = _idle(menu, judge, book)
     rest = menu.without(menu.default, idle)
     single = {
         f: book.trial("ablation", f.apply(rest), budget.screen, f.name) for f in _drops(menu, rest)
@@ -120,25 +120,34 @@ def study(
     return Study(tuple(book.trials), survivors, dropped, winners, book.ended())
 
 
-def _idle(menu: Menu, judge: Judge) -> list[str]:
-    """Passes that can go all at once without changing the code. Halves that change nothing go
-    whole, so few builds tell of many passes."""
-    (own,) = judge.fingerprints([menu.value(menu.default)])
+def _idle(menu: Menu, judge: Judge, book: Book) -> list[str]:
+    """Passes that can go all at once without changing the code.
+
+    Groups that change nothing go whole and others are halved, so few builds tell of many passes.
+    """
+
+    def prints(groups: Sequence[Sequence[str]]) -> list[str]:
+        lists = [menu.without(menu.default, group) for group in groups]
+        return judge.fingerprints([menu.value(passes) for passes in lists])
+
+    groups = [[name for name in menu.default if name not in menu.needed]]
+    own, *told = prints([[], *groups])
+    idle: list[list[str]] = []
+    while own and groups and not book.spent:
+        told = told or prints(groups)
+        idle += [group for group, code in zip(groups, told, strict=True) if code == own]
+        others = [group for group, code in zip(groups, told, strict=True) if code != own]
+        middles = [(group, len(group) // 2) for group in others if len(group) > 1]
+        groups = [half for group, at in middles for half in (group[:at], group[at:])]
+        told = []
+    together = [name for group in idle for name in group]
+    if not together or prints([together]) == [own]:
+        return together
+    # Some stand in for each other: those go that still can.
     gone: list[str] = []
-
-    def sift(group: list[str]) -> None:
-        if not group:
-            return
-        value = menu.value(menu.without(menu.default, [*gone, *group]))
-        if judge.fingerprints([value]) == [own]:
-            gone.extend(group)
-        elif len(group) > 1:
-            middle = len(group) // 2
-            sift(group[:middle])
-            sift(group[middle:])
-
-    if own:
-        sift([name for name in menu.default if name not in menu.needed])
+    for group in idle:
+        if not book.spent and prints([[*gone, *group]]) == [own]:
+            gone += group
     return gone
 
 

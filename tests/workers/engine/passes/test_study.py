@@ -161,6 +161,16 @@ def test_code_that_stays_the_same_is_not_measured(clock: VirtualClock) -> None:
     assert sum(trial.role == "ablation" for trial in found.trials) == 2
 
 
+def test_code_tells_of_passes_that_stand_in_for_each_other(clock: VirtualClock) -> None:
+    judge = Simulated(clock, lambda _: 1.0, lambda _: 1.0, idle=frozenset(NAMES))
+
+    def prints(values: Sequence[str]) -> list[str]:
+        return ["same" if {"PassB", "PassK"} & set(v.split(",")) else "other" for v in values]
+
+    judge.fingerprints = prints  # type: ignore[method-assign]
+    assert {"PassB", "PassK"} & {n for n in NAMES if n not in run(judge).dropped}
+
+
 def test_what_cannot_be_left_out_stays(clock: VirtualClock) -> None:
     judge = Simulated(
         clock,

@@ -1,0 +1,101 @@
+"""Studies of passes through the real engine, and searches that try what they found."""
+
+from typing import Any
+
+import pytest
+
+from registry.services.job import job_claim, job_submit
+from registry.states import ArchitectureClass, JobKind, JobState
+from registry.tables import Graph, Job, PassPortfolio, PassTrial, User
+from tests.factories import make_mlmodel, readme
+from workers.backends.registry import available
+from workers.engine.passes.bench import Effort
+from workers.engine.passes.study import Budget
+from workers.fleet.probe import ThisMachine
+from workers.jobs import passes, run
+from workers.jobs.device import register
+from workers.testing import networks
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+
+@pytest.fixture
+def here(settings: Any, monkeypatch: pytest.MonkeyPatch) -> ThisMachine:
+    settings.PASSES_S = 4
+    quick = Effort(pairs=2, seconds=0.2)
+    monkeypatch.setattr(passes, "available", lambda spec: available(spec, ["onnxruntime"]))
+    monkeypatch.setattr(passes, "Budget", lambda s: Budget(s, screen=quick, final=quick))
+    return register()
+
+
+def studied(alice: User) -> Job:
+    """A study of a residual network that waits."""
+    model = networks.residual_cnn().SerializeToString()
+    make_mlmodel("alice/net", actor=alice, files={"README.md": readme(), "model.onnx": model})
+    run.drain([JobKind.INSPECT], here=None)
+    search = Job.objects.get(kind=JobKind.TUNE)
+    search.state = JobState.SUCCEEDED
+    search.save()
+    return job_submit(
+        actor=None, kind=JobKind.PASSES, revision=search.revision, target=search.target
+    )
+
+
+def test_a_study_gives_way_to_a_search_and_ends_in_a_portfolio(
+    alice: User, here: ThisMachine
+) -> None:
+    job = studied(alice)
+    search = job_submit(actor=None, kind=JobKind.TUNE, revision=job.revision, target=job.target)
+    ticket = job_claim(device_name=here.device, kinds=[JobKind.PASSES], target=here.spec.slug)
+    assert ticket is not None
+    run.perform(ticket, here)
+    job.refresh_from_db()
+    assert (job.state, job.attempt) == (JobState.QUEUED, 0)
+    trials = PassTrial.objects.filter(job=job).order_by("number")
+    first = trials.get()
+    search.delete()
+    assert run.drain([JobKind.TUNE, JobKind.PASSES], here=here) >= 1
+    job.refresh_from_db()
+    assert job.state == JobState.SUCCEEDED, job.failure_detail
+    assert job.result["summary"].startswith("onnxruntime: ")
+    assert [trial.number for trial in trials] == list(range(len(trials)))
+    assert (trials[0], trials[0].role) == (first, "noise")
+    for trial in trials.filter(outcome="measured"):
+        assert trial.compile_ratio_low <= trial.compile_ratio <= trial.compile_ratio_high
+        assert trial.measurement["compile"]
+    portfolio = PassPortfolio.objects.get()
+    assert portfolio.networks == 1
+    assert portfolio.architecture_class == Graph.objects.get().architecture_class
+
+
+def test_a_search_is_handed_the_portfolio_of_its_class(here: ThisMachine, alice: User) -> None:
+    job = studied(alice)
+    toolchain = available(here.spec, ["onnxruntime"])[0]["onnxruntime"].probe(here.spec)
+    PassPortfolio.objects.create(
+        target=job.target,
+        backend="onnxruntime",
+        toolchain=passes.toolchain_of(toolchain),
+        architecture_class=ArchitectureClass.RESIDUAL_CNN,
+        networks=1,
+        lists=[{"passes": "ConvBNFusion", "objective": "latency", "networks": 1, "ratio": 0.9}],
+        made_at=job.created_at,
+    )
+    found = passes.known_to_serve(
+        here.spec.slug, "residual-cnn", {"onnxruntime": toolchain, "tvm": {"apache-tvm": "1"}}
+    )
+    assert found == {"onnxruntime": ("ConvBNFusion",)}
+
+
+def test_a_search_plans_a_study_where_that_is_wished(
+    alice: User, here: ThisMachine, settings: Any
+) -> None:
+    Job.objects.filter(pk=studied(alice).pk).delete()
+    search = Job.objects.get(kind=JobKind.TUNE)
+    Job.objects.filter(pk=search.pk).update(state=JobState.QUEUED)
+    ticket = job_claim(device_name=here.device, kinds=[JobKind.TUNE], target=here.spec.slug)
+    assert ticket is not None
+    for seconds, planned in ((0, 0), (60, 1), (60, 1)):
+        settings.PASSES_S = seconds
+        passes.plan_after_search(ticket)
+        assert Job.objects.filter(kind=JobKind.PASSES).count() == planned
+    assert Job.objects.get(kind=JobKind.PASSES).priority > search.priority
