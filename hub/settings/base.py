@@ -104,6 +104,8 @@ JOB_LEASE_S = env.integer("HPCFAIR_LEASE_SECONDS", 45, low=2, high=3600)
 JOB_REAP_EVERY_S = env.integer("HPCFAIR_REAP_SECONDS", 10, low=1, high=600)
 # One tune job's search time; a job may ask for another within twice this.
 TUNE_BUDGET_S = env.integer("HPCFAIR_TUNE_SECONDS", 120, low=5, high=86_400)
+# One search for operator schedules, which follows the first search of a network; 0 for none.
+SCHEDULE_S = env.integer("HPCFAIR_SCHEDULE_SECONDS", 300, low=0, high=86_400)
 # One study of compiler passes, in the background, for the first few networks of a class; 0: none.
 PASSES_S = env.integer("HPCFAIR_PASSES_SECONDS", 300, low=0, high=86_400)
 CHILD_MEMORY_BYTES = env.integer("HPCFAIR_CHILD_MEMORY_MIB", 8192, low=512, high=2**20) * 2**20

@@ -32,6 +32,7 @@ SECRET_KEY = "testing-only"  # noqa: S105
 ALLOWED_HOSTS = ["*"]
 # Nothing is studied unless a test asks for it.
 PASSES_S = 0
+SCHEDULE_S = 0
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # Threads of a live server and child processes must see the same database: a file, not memory.

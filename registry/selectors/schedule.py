@@ -14,7 +14,7 @@ from registry.tables import Graph, Job, ScheduleTask, ScheduleTrial, ScheduleUse
 #: What the engine reads of a trial, besides its sketch.
 _COLUMNS = (
     "number", "decisions", "proposed_by", "predicted", "outcome", "failure_detail", "seconds",
-    "duration_s", "digest", "confirmed", "trace",
+    "duration_s", "digest", "confirmed", "confirmed_at", "trace",
 )  # fmt: skip
 #: Workloads and trials looked at when something similar is sought.
 _SIMILAR_DEPTH = 500

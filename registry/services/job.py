@@ -328,7 +328,8 @@ def _check_submission(
         if target or parameters:
             raise Invalid("invalid_target", "An inspection has no target and no parameters.")
         return
-    check_search(parameters, longest_s=2 * settings.TUNE_BUDGET_S)
+    longest_s = settings.SCHEDULE_S if kind == JobKind.SCHEDULE else settings.TUNE_BUDGET_S
+    check_search(parameters, longest_s=2 * longest_s)
     if target is None or not target.enabled:
         raise Invalid(
             "invalid_target",

@@ -16,7 +16,7 @@ from workers.engine.errors import (
     RigFailed,
 )
 from workers.fleet.probe import ThisMachine
-from workers.jobs import inspect, passes, tune
+from workers.jobs import inspect, passes, schedule, tune
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
 
@@ -29,12 +29,17 @@ class _Work(Protocol):
     ) -> dict[str, Any]: ...
 
 
-WORK: dict[str, _Work] = {"inspect": inspect.work, "tune": tune.work, "passes": passes.work}
+WORK: dict[str, _Work] = {
+    "inspect": inspect.work,
+    "tune": tune.work,
+    "schedule": schedule.work,
+    "passes": passes.work,
+}
 
 # What follows a success, outside the job's own lease.
 _AFTER: dict[str, tuple[Callable[[JobTicket], None], ...]] = {
     "inspect": (inspect.after,),
-    "tune": (passes.plan_after_search,),
+    "tune": (schedule.plan_after_search, passes.plan_after_search),
 }
 
 

@@ -1,0 +1,140 @@
+"""Searching schedules: the workloads of a network, with the hub's memory of all networks."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from registry.selectors.schedule import schedules_best
+from registry.services.job import job_note
+from registry.services.schedule import plan_schedules, plan_with_schedules
+from registry.tickets import JobTicket
+from workers.backends.registry import available
+from workers.backends.tvm.targets import target_of
+from workers.backends.tvm.tuning.compiler import TvmSchedules
+from workers.backends.tvm.tuning.handover import tasks_of
+from workers.engine.errors import CandidateFailed
+from workers.engine.schedules.tune import tune_schedules
+from workers.engine.schedules.types import ScheduleBudget, ScheduleResult, ScheduleTask
+from workers.engine.types import Limits, Workload, canonical_json
+from workers.fleet.probe import ThisMachine
+from workers.jobs.errors import JobFailed
+from workers.jobs.lease import Lease
+from workers.jobs.schedule_store import RegistryScheduleStore
+from workers.jobs.workload import workload_of
+from workers.jobs.workspace import workspace
+
+_BACKEND = "tvm"
+#: Of one proposal, or of taking a network apart.
+_WALL_S = 300.0
+_FILE = "schedules.jsonl"
+
+
+def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:
+    """Search schedules for the network's workloads; plans a search that uses what was found.
+
+    Raises:
+        JobFailed: the network is unknown, or the compiler is not here.
+        RigFailed: the machine cannot run trials.
+        LeaseLost, Cancelled: as the lease says.
+    """
+    graph = ticket.graph
+    if here is None or graph is None:
+        raise JobFailed("invalid", "graph_not_found", "Inspect the revision before tuning it.")
+    backends, missing = available(here.spec, [_BACKEND])
+    if not backends:
+        raise JobFailed("invalid", "no_backend", missing[_BACKEND])
+    toolchain = schedule_toolchain(backends[_BACKEND].probe(here.spec))
+    with workspace("schedule") as folder:
+        lease.progress("fetch", 0, None, "copying the model")
+        workload = workload_of(ticket, graph, folder / "model")
+        lease.progress("workloads", 0, None, "taking the network apart")
+        try:
+            tasks = _tasks(workload, here, folder)
+        except CandidateFailed as failure:
+            if failure.outcome != "invalid":
+                raise
+            return {"summary": f"no schedules: {failure}", "trials": 0, "improved": 0}
+        store = RegistryScheduleStore(ticket, here.spec.slug, toolchain)
+        store.add_tasks(tasks)
+        result = _search(tasks, store, ticket, lease, here, folder)
+    job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=result.ended)
+    if result.improved:
+        plan_with_schedules(job_uuid=ticket.job_uuid)
+    return {
+        "summary": f"better schedules for {len(result.improved)} of {len(tasks)} workloads "
+        f"after {result.charged} trials",
+        "ended": result.ended,
+        "trials": result.charged,
+        "improved": len(result.improved),
+    }
+
+
+def plan_after_search(ticket: JobTicket) -> None:
+    """Plan a search of schedules for the network just searched, where it never had one."""
+    if settings.SCHEDULE_S and ticket.graph is not None:
+        plan_schedules(job_uuid=ticket.job_uuid)
+
+
+def schedules_known(
+    target: str, toolchains: dict[str, dict[str, str]], graph_hash: str, folder: Path
+) -> Path | None:
+    """The best schedules known for a network, as the compiler's backend reads them.
+
+    Args:
+        toolchains: Backend to the versions at hand: schedules of others mean nothing.
+        folder: Where the file goes: the network's own.
+
+    Returns:
+        The file; ``None`` where there are none, or nobody to use them.
+    """
+    if _BACKEND not in toolchains:
+        return None
+    toolchain = schedule_toolchain(toolchains[_BACKEND])
+    records = schedules_best(target, toolchain, graph_hash)
+    if not records:
+        return None
+    path = folder / _FILE
+    path.write_bytes(b"".join(canonical_json(record) + b"\n" for record in records))
+    return path
+
+
+def schedule_toolchain(versions: dict[str, str]) -> str:
+    """What a schedule depends on, of a backend's packages."""
+    return f"apache-tvm {versions['apache-tvm']}"
+
+
+def _tasks(workload: Workload, here: ThisMachine, folder: Path) -> list[ScheduleTask]:
+    scratch = folder / "apart"
+    scratch.mkdir()
+    return tasks_of(workload, here.spec, limits=_limits(), scratch=scratch)
+
+
+def _search(
+    tasks: Sequence[ScheduleTask],
+    store: RegistryScheduleStore,
+    ticket: JobTicket,
+    lease: Lease,
+    here: ThisMachine,
+    folder: Path,
+) -> ScheduleResult:
+    asked = ticket.parameters
+    budget = ScheduleBudget(
+        seconds=float(asked.get("budget_s") or settings.SCHEDULE_S), trials=asked.get("trials")
+    )
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    with TvmSchedules(
+        target_of(here.spec),
+        limits=_limits(),
+        scratch=scratch,
+        seed=int(asked.get("seed", 0)),
+        batch=budget.batch,
+        threads=here.spec.cores,
+    ) as compiler:
+        return tune_schedules(tasks, compiler, store, budget, progress=lease.progress)
+
+
+def _limits() -> Limits:
+    return Limits(wall_s=_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES)
