@@ -1,0 +1,71 @@
+"""A device whose children are this process, for backends whose library takes seconds to import.
+
+What crosses into a child and back crosses the same wire; confinement and crashes are not tested
+here, so one test of the backend must use :class:`workers.engine.local.LocalDevice`.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Self, cast
+
+from workers.engine import child_serve, child_work, wire
+from workers.engine.child import Child
+from workers.engine.errors import CandidateFailed
+from workers.engine.local import LocalDevice
+
+
+class HereDevice(LocalDevice):
+    """A local device without processes."""
+
+    def _child(self, folder: Path, *readable: Path, programs: bool = False) -> Child:  # noqa: ARG002
+        self.isolation = "rlimits"
+        return cast("Child", _Here((folder, *readable)))
+
+
+class _Here:
+    """What a device uses of a :class:`workers.engine.child.Child`."""
+
+    def __init__(self, paths: tuple[Path, ...]) -> None:
+        self._paths = paths
+        self._session: list[Any] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def call(self, function: str, /, **arguments: Any) -> Any:
+        """See :meth:`workers.engine.child.Child.call`."""
+        module, _, name = function.partition(":")
+        child_work._OPEN[:] = self._session  # noqa: SLF001  each child has one of its own
+        try:
+            result = getattr(import_module(module), name)(**_over_the_wire(arguments))
+            return _over_the_wire(result)
+        except Exception as error:
+            described = child_serve.describe(error)
+            outcome = cast("Any", described["outcome"])
+            raise CandidateFailed(
+                outcome, self._presentable(described["detail"]), described["cause"]
+            ) from error
+        finally:
+            self._session = child_work._OPEN.copy()  # noqa: SLF001
+
+    def close(self) -> None:
+        """See :meth:`workers.engine.child.Child.close`."""
+        for opened in self._session:
+            opened.session.close()
+        self._session = []
+
+    def _presentable(self, text: str) -> str:
+        for path in self._paths:
+            text = text.replace(str(path), f"<{path.name}>")
+        return text
+
+
+def _over_the_wire(value: Any) -> Any:
+    decoder = wire.Decoder()
+    rest = b"".join(bytes(piece) for piece in wire.encode(value))
+    while not decoder.feed(rest[: (taken := decoder.wanted)]):
+        rest = rest[taken:]
+    return decoder.value()
