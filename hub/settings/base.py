@@ -102,8 +102,9 @@ REDIS_URL = env.text("REDIS_URL", f"redis+socket://{env.socket_path(DATA_DIR)}")
 
 JOB_LEASE_S = env.integer("HPCFAIR_LEASE_SECONDS", 45, low=2, high=3600)
 JOB_REAP_EVERY_S = env.integer("HPCFAIR_REAP_SECONDS", 10, low=1, high=600)
-# One tune job's search time; a job may ask for another within twice this.
-TUNE_BUDGET_S = env.integer("HPCFAIR_TUNE_SECONDS", 120, low=5, high=86_400)
+# One tune job's search time, so that a newcomer has the best build in a minute and a half; a job
+# may ask for up to six times this.
+TUNE_BUDGET_S = env.integer("HPCFAIR_TUNE_SECONDS", 40, low=5, high=86_400)
 # One search for operator schedules, which follows the first search of a network; 0 for none.
 SCHEDULE_S = env.integer("HPCFAIR_SCHEDULE_SECONDS", 300, low=0, high=86_400)
 # One study of compiler passes, in the background, for the first few networks of a class; 0: none.

@@ -328,8 +328,8 @@ def _check_submission(
         if target or parameters:
             raise Invalid("invalid_target", "An inspection has no target and no parameters.")
         return
-    longest_s = settings.SCHEDULE_S if kind == JobKind.SCHEDULE else settings.TUNE_BUDGET_S
-    check_search(parameters, longest_s=2 * longest_s)
+    tuning_s, schedules_s = 6 * settings.TUNE_BUDGET_S, 2 * settings.SCHEDULE_S
+    check_search(parameters, longest_s=schedules_s if kind == JobKind.SCHEDULE else tuning_s)
     if target is None or not target.enabled:
         raise Invalid(
             "invalid_target",

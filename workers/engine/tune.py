@@ -215,6 +215,8 @@ def _strategy(
         spaces={name: backend.space(workload, target) for name, backend in searched.items()},
         seed=ticket.seed,
         defaults=[baseline, *(candidate for candidate in defaults if candidate != baseline)],
+        # Compilers that start programs: an untried one would take a short search for itself.
+        late=frozenset(name for name, backend in searched.items() if backend.programs),
         history=store.history(),
         experience=store.experience(),
         architecture_class=workload.architecture_class,

@@ -5,12 +5,13 @@ from typing import Any
 
 from django.conf import settings
 
+from registry.selectors.build import has_headlines
 from registry.services.job import job_note
 from registry.tickets import JobTicket
 from workers.backends.registry import available
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
-from workers.engine.tune import tune
+from workers.engine.tune import SearchResult, tune
 from workers.engine.types import Budget, Limits, Ticket, sha256_of
 from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailed
@@ -19,12 +20,15 @@ from workers.jobs.passes import known_to_serve
 from workers.jobs.profile import profile_winners
 from workers.jobs.publish import publish
 from workers.jobs.record_store import RegistryStore
+from workers.jobs.schedule import schedules_known
 from workers.jobs.workload import workload_of
 from workers.jobs.workspace import workspace
 
 # Builds of large networks on slow machines take minutes; a candidate that takes longer is not
 # worth its time in any search we plan.
 _CANDIDATE_WALL_S = 300.0
+#: A search from which on a third finalist of each class is worth its processes.
+_LONG_S = 60.0
 
 
 def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:
@@ -42,9 +46,11 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     key = search_key(graph.graph_hash, here.spec.slug, toolchain)
     with workspace("tune") as folder:
         lease.progress("fetch", 0, None, "copying the model")
+        files = folder / "model"
         workload = replace(
-            workload_of(ticket, graph, folder / "model"),
+            workload_of(ticket, graph, files),
             passes=known_to_serve(here.spec.slug, graph.architecture_class, toolchain),
+            schedules_path=schedules_known(here.spec.slug, toolchain, graph.graph_hash, files),
         )
         search = Ticket(
             workload=workload,
@@ -59,7 +65,22 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         scratch.mkdir()
         with LocalDevice(search, backends, scratch) as device:
             store = RegistryStore(ticket, key, here.spec.slug)
-            result = tune(search, backends, device, store, progress=lease.progress)
+
+            def show(found: SearchResult) -> None:
+                publish(
+                    ticket, here, search, key, found, device.isolation or "none", "search-trial"
+                )
+
+            # Better measured builds of an earlier search stay until this one has measured its own.
+            first = not has_headlines(ticket.job_uuid)
+            result = tune(
+                search,
+                backends,
+                device,
+                store,
+                progress=lease.progress,
+                found=show if first else None,
+            )
             job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=result.ended)
             lease.progress("publish", 0, None, "storing builds and records")
             summary = publish(ticket, here, search, key, result, device.isolation or "none")
@@ -97,6 +118,6 @@ def _budget(ticket: JobTicket) -> Budget:
         # A short search tries a dozen candidates rather than measuring four to perfection; six
         # rounds, which a verdict needs, take about two seconds.
         seconds_per_measurement=min(4.0, max(2.0, seconds / 30)),
-        finalists=2,
-        headline_seconds=max(20.0, seconds),
+        finalists=3 if seconds >= _LONG_S else 2,
+        headline_seconds=max(15.0, seconds / 2),
     )

@@ -28,7 +28,8 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
     }
     if workload.schedules_path is not None:
         # Schedules are for loops of known length.
-        schedules = Choice((DATABASE, UNTUNED))
+        # The plainest first: what is known of networks without schedules is of that.
+        schedules = Choice((UNTUNED, DATABASE))
         parameters["schedules"] = Conditional("shapes", (FIXED,), schedules)
     return Space(parameters)
 

@@ -26,6 +26,7 @@ from workers.engine.strategies.classes import class_shares
 from workers.engine.strategies.default import best_priors
 from workers.engine.strategies.features import Features
 from workers.engine.strategies.joint import JointSpace
+from workers.engine.strategies.novel import unseen
 from workers.engine.strategies.peers import Found, Peer, peers_of, value_of
 from workers.engine.strategies.pool import Pool
 from workers.engine.strategies.portfolio import portfolio
@@ -43,6 +44,8 @@ TPE_EVERY = 8
 #: A backend whose best trial takes this many times as long as the baseline is closed, and one that
 #: failed so often without a success.
 HOPELESS, MOST_FAILURES = 3.0, 3
+#: Trials before a backend has its turn that takes long to build and is new to this target.
+LATE = 10
 #: Networks that must have found a backend hopeless before it is closed unseen, and the share of
 #: searches that look again: compilers get better.
 WITNESSES, LOOK_AGAIN = 2, 0.1
@@ -63,6 +66,7 @@ class Learned(Strategy):
         self._expected = _expected(self._peers)
         self._history = best_priors(scene.history, FROM_HISTORY)
         self._portfolio = portfolio(self._peers, scene.architecture_class)
+        self._elsewhere = {found.candidate.backend for found in self._found}
         self._written_off = self._hopeless_elsewhere()
         self._pools: dict[frozenset[str], Pool] = {}
 
@@ -105,14 +109,29 @@ class Learned(Strategy):
         are in the portfolio.
         """
         believed = trusted(self._pairs())
-        elsewhere = {f.candidate.backend for peer in self._peers for f in peer.found}
         baseline, others = self._scene.defaults[:1], self._scene.defaults[1:]
-        defaults = [c for c in others if not (believed and c.backend in elsewhere)]
+        defaults = [c for c in others if not (believed and c.backend in self._elsewhere)]
         listed = [Proposal(c, "default") for c in (*baseline, *defaults)]
         listed += [Proposal(c, "history", ratio) for c, ratio in self._history]
         if believed:
             listed += [Proposal(c, "portfolio", ratio) for c, ratio in self._portfolio]
-        return [p for p in listed if p.candidate in baseline or p.candidate.backend in pool.spaces]
+        known = [p for p in listed if p.candidate in baseline or p.candidate.backend in pool.spaces]
+        return known + [Proposal(candidate, "unseen") for candidate in self._unseen(pool)]
+
+    def _unseen(self, pool: Pool) -> list[Candidate]:
+        """A last trial for closed backends that have an option nobody has tried."""
+        tried: dict[str, set[str]] = defaultdict(set)
+        candidates = [trial.candidate for trial in self._trials if trial.proposed_by != "unseen"]
+        candidates += [each.candidate for each in self._scene.experience]
+        candidates += [prior.candidate for prior in self._scene.history]
+        for candidate in candidates:
+            tried[candidate.backend].update(candidate.options)
+        found = [
+            unseen(default, self._scene.spaces[default.backend], tried[default.backend])
+            for default in self._scene.defaults[1:]
+            if default.backend not in pool.spaces and tried[default.backend]
+        ]
+        return [candidate for candidate in found if candidate is not None]
 
     def _tpe(self, pool: Pool, taken: Set[str]) -> Proposal | None:
         scene = self._scene
@@ -173,13 +192,14 @@ class Learned(Strategy):
         trials: dict[str, list[Trial]] = defaultdict(list)
         for trial in self._trials:
             trials[trial.candidate.backend].append(trial)
+        waiting = self._scene.late - self._elsewhere if len(self._trials) < LATE else frozenset()
         closed = {
             name
             for name, own in trials.items()
             if min((t.ratio for t in own if t.ratio is not None), default=0.0) > HOPELESS
             or (len(own) >= MOST_FAILURES and all(t.ratio is None for t in own))
         }
-        untried = self._written_off - trials.keys()
+        untried = (self._written_off | waiting) - trials.keys()
         return frozenset((closed | untried) - first)
 
     def _hopeless_elsewhere(self) -> frozenset[str]:
