@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from hpcfair.errors import HpcfairError
-from hpcfair.runtimes.openvino import compile_model, read_model, settings
+from hpcfair.runtimes.openvino import compile_model, read_model, reshaped, settings
 from workers.backends.openvino.convert import precisions, read_onnx, save
 from workers.engine.errors import InvalidCandidate
 from workers.engine.samples import open_sizes
@@ -47,7 +47,8 @@ def _precisions(workload: Workload, runtime_options: Options, path: Path) -> dic
             for spec in workload.inputs
         ]
     try:
-        return precisions(compile_model(read_model(path), settings(runtime_options), shapes))
+        model = reshaped(read_model(path), shapes)
+        return precisions(compile_model(model, settings(runtime_options)))
     except HpcfairError as error:
         raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
 

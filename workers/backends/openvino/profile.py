@@ -14,7 +14,7 @@ from time import perf_counter, perf_counter_ns
 from typing import Any
 
 from hpcfair.errors import HpcfairError
-from hpcfair.runtimes.openvino import compile_model, read_model, settings
+from hpcfair.runtimes.openvino import compile_model, read_model, reshaped, settings
 from workers.backends.attribution import Operator, attribute, read_graph
 from workers.backends.openvino.convert import Executed, executed
 from workers.engine.errors import InvalidCandidate
@@ -47,7 +47,7 @@ def profile_build(workload: Workload, build: BuildResult, inputs: Mapping[str, A
         model = read_model(build.directory / build.entry_point)
         arrays = [inputs[port.any_name] for port in model.inputs]
         static = build.runtime_options.get("shapes") == "static" and model.is_dynamic()
-        shapes = [array.shape for array in arrays] if static else None
+        fixed = reshaped(model, [array.shape for array in arrays] if static else None)
         properties = settings(build.runtime_options) | {"PERF_COUNT": True}
         rounds: list[dict[Executed, int]] = []
         totals: list[int] = []
@@ -55,7 +55,7 @@ def profile_build(workload: Workload, build: BuildResult, inputs: Mapping[str, A
         while len(rounds) < _FEWEST or (
             len(rounds) < _MOST and perf_counter() - started < _SECONDS
         ):
-            compiled = compile_model(model, properties, shapes)
+            compiled = compile_model(fixed, properties)
             rounds.append(_round(compiled, arrays, totals))
     except HpcfairError as error:
         raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
