@@ -41,6 +41,7 @@ class Exporter:
 EXPORTERS: dict[str, Exporter] = {
     "pathlib": Exporter("hpcfair.exporters.files:export_path"),
     "onnx": Exporter("hpcfair.exporters.onnx_proto:export", "onnx"),
+    "torch": Exporter("hpcfair.exporters.torch_module:export", "torch onnxscript"),
     "sklearn": Exporter("hpcfair.exporters.scikit_learn:export", "skl2onnx"),
 }
 

@@ -1,0 +1,135 @@
+"""PyTorch modules, as an exported program and as ONNX."""
+
+import inspect
+import logging
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxscript  # noqa: F401  torch.onnx needs it, and would only say so half-way
+import torch
+
+from hpcfair.errors import BadInput
+from hpcfair.exporters.registry import Examples, Files
+
+#: Where a node came from in its author's files: left out of what is published.
+_TRACES = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", "custom")
+#: Protocol buffers end at 2 GiB; larger weights go into a file beside the graph.
+_LARGEST_BYTES = 2**31 - 2**24
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def export(model: Any, examples: Examples, scratch: Path) -> Files:
+    """``model.pt2``, which Inductor compiles, and ``model.onnx``, which everything else does.
+
+    The leading dimension of all inputs is the open batch, unless the module only works with the
+    number of rows of the examples; then that is part of both files. The module is exported as it
+    infers, and keeps its mode and its weights.
+
+    Raises:
+        BadInput: there are no examples, or not of the module's inputs, or PyTorch cannot export
+            the module; says what PyTorch says.
+    """
+    if isinstance(model, torch.export.ExportedProgram):
+        program = model
+    else:
+        program = _program(model, _tensors(model, examples))
+    for node in program.graph.nodes:
+        for trace in _TRACES:
+            node.meta.pop(trace, None)
+    pt2, onnx = scratch / "model.pt2", scratch / "model.onnx"
+    weights = [*program.state_dict.values(), *program.constants.values()]
+    size = sum(value.nbytes for value in weights if isinstance(value, torch.Tensor))
+    try:
+        with _quiet():
+            torch.export.save(program, pt2)
+            torch.onnx.export(
+                program,
+                (),
+                onnx,
+                dynamo=True,
+                external_data=size > _LARGEST_BYTES,
+                output_names=_names(len(program.graph_signature.user_outputs)),
+                verbose=False,
+            )
+    # Its exporters raise whatever they stumble over.
+    except Exception as error:
+        raise _refused(error) from error
+    data = scratch / "model.onnx.data"
+    return {"model.pt2": pt2, "model.onnx": onnx} | ({data.name: data} if data.exists() else {})
+
+
+def _tensors(model: Any, examples: Examples) -> tuple[torch.Tensor, ...]:
+    if not examples:
+        raise BadInput(
+            "A PyTorch module needs example inputs.",
+            "Pass example_inputs=(x,) with arrays as the module takes them, some rows each.",
+        )
+    if isinstance(examples, Mapping):
+        names = [name for name in inspect.signature(model.forward).parameters if name in examples]
+        if len(names) != len(examples):
+            raise BadInput(
+                f"The module takes {', '.join(inspect.signature(model.forward).parameters)}.",
+                "Name example_inputs as the arguments of its forward method.",
+            )
+        arrays = [examples[name] for name in names]
+    else:
+        arrays = list(examples)
+    return tuple(torch.from_numpy(np.array(array)) for array in arrays)
+
+
+def _program(model: Any, tensors: tuple[torch.Tensor, ...]) -> torch.export.ExportedProgram:
+    # PyTorch takes sizes 0 and 1 for part of the program; two rows stand for any number.
+    several = tuple(t if len(t) > 1 else t.repeat(2, *[1] * (t.dim() - 1)) for t in tensors)
+    batch = torch.export.Dim("N")
+    shapes: Any = tuple({0: batch} for _ in tensors)
+    with _inferring(model), _quiet():
+        # That the module does not work with any number of rows is told in many ways.
+        with suppress(Exception):
+            return torch.export.export(model, several, dynamic_shapes=shapes)
+        try:
+            return torch.export.export(model, tensors)
+        except Exception as error:
+            raise _refused(error) from error
+
+
+@contextmanager
+def _inferring(model: Any) -> Iterator[None]:
+    """The module as it infers; each part gets its own mode back."""
+    modes = {part: part.training for part in model.modules()}
+    model.eval()
+    try:
+        yield
+    finally:
+        for part, training in modes.items():
+            part.training = training
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what PyTorch says to its own developers, and of packages nobody asked for."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def _names(count: int) -> list[str]:
+    return ["output"] if count == 1 else [f"output{number}" for number in range(count)]
+
+
+def _refused(error: Exception) -> BadInput:
+    reason = " ".join(_COLOURS.sub("", str(error)).split())[:400]
+    return BadInput(
+        f"PyTorch cannot export this module: {type(error).__name__}: {reason}",
+        "Export it to ONNX your own way and save the file.",
+    )

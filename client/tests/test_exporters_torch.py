@@ -1,0 +1,98 @@
+"""What becomes of PyTorch modules: a program for Inductor and ONNX for everything else."""
+
+import pickletools
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hpcfair.errors import BadInput
+from hpcfair.exporters.registry import export
+from hpcfair.runtimes import registry as runtimes
+from hpcfair.samples import add_samples
+
+torch: Any = pytest.importorskip(
+    "torch", reason="PyTorch is an extra: pip install 'hpcfair[torch]'"
+)
+pytest.importorskip("onnxscript", reason="torch.onnx needs it: pip install 'hpcfair[torch]'")
+
+
+class Tiny(torch.nn.Module):  # type: ignore[misc]
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.first = torch.nn.Linear(4, 8)
+        self.drop = torch.nn.Dropout(0.5)
+        self.second = torch.nn.Linear(8, 3)
+
+    def forward(self, x: Any) -> Any:
+        return self.second(self.drop(torch.relu(self.first(x))))
+
+
+@pytest.fixture(scope="module")
+def module() -> Any:
+    return Tiny()
+
+
+@pytest.fixture(scope="module")
+def files(module: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Exported once: it takes seconds."""
+    scratch = tmp_path_factory.mktemp("scratch")
+    x = np.zeros((1, 4), np.float32)
+    return add_samples(export(module, (x,), scratch), (x,), None, scratch)
+
+
+def test_a_module_becomes_a_program_an_onnx_file_and_samples(files: dict[str, Path]) -> None:
+    assert sorted(files) == ["model.onnx", "model.pt2", "samples.npz"]
+
+
+def test_the_onnx_file_agrees_with_the_module_on_any_batch(
+    files: dict[str, Path], module: Any
+) -> None:
+    runtime = runtimes.open("onnxruntime", files["model.onnx"], {})
+    assert [tensor.name for tensor in (*runtime.inputs, *runtime.outputs)] == ["x", "output"]
+    for rows in (1, 5):
+        x = np.random.default_rng(rows).standard_normal((rows, 4)).astype(np.float32)
+        with torch.no_grad():
+            expected = module.eval()(torch.from_numpy(x)).numpy()
+        np.testing.assert_allclose(runtime.run({"x": x})["output"], expected, atol=1e-6)
+
+
+def test_the_program_loads_and_tells_nothing_of_its_author(files: dict[str, Path]) -> None:
+    program = torch.export.load(files["model.pt2"])
+    assert program.module()(torch.zeros(7, 4)).shape == (7, 3)
+    assert b"test_exporters_torch" not in files["model.pt2"].read_bytes()
+    with zipfile.ZipFile(files["model.pt2"]) as archive:
+        (inner,) = [n for n in archive.namelist() if n.endswith("sample_inputs/model.pt")]
+        with archive.open(inner) as stream, zipfile.ZipFile(stream) as samples:
+            pickle = samples.read(next(n for n in samples.namelist() if n.endswith("data.pkl")))
+    found = {
+        argument for opcode, argument, _ in pickletools.genops(pickle) if "GLOBAL" in opcode.name
+    }
+    assert found <= {
+        "torch._utils _rebuild_tensor_v2",
+        "torch FloatStorage",
+        "collections OrderedDict",
+    }
+
+
+def test_the_module_keeps_its_mode(module: Any, tmp_path: Path) -> None:
+    module.train()
+    module.drop.eval()
+    with pytest.raises(BadInput, match="cannot export"):
+        export(module, (np.zeros((2, 5), np.float32),), tmp_path)
+    assert module.training
+    assert not module.drop.training
+
+
+@pytest.mark.parametrize(
+    ("examples", "said"),
+    [(None, "needs example inputs"), ({"z": np.zeros((1, 4), np.float32)}, "takes x")],
+)
+def test_missing_or_unknown_examples_are_refused(
+    module: Any, tmp_path: Path, examples: Any, said: str
+) -> None:
+    with pytest.raises(BadInput, match=said):
+        export(module, examples, tmp_path)

@@ -1,0 +1,217 @@
+"""Inductor compiles the PyTorch program that was published beside the ONNX file."""
+
+import json
+import os
+import shutil
+import zipfile
+from contextlib import closing
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import numpy_helper
+
+from hpcfair.errors import BadConfig, RuntimeFailed
+from hpcfair.runtimes import registry as runtimes
+from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
+from workers.backends.torch.backend import TorchBackend
+from workers.engine.errors import InvalidCandidate
+from workers.engine.local import LocalDevice
+from workers.engine.numerics import check, require, run_reference
+from workers.engine.samples import make_test_set
+from workers.engine.types import BuildResult, Form, Limits, TargetSpec, Ticket, Workload
+from workers.inspection.pt2 import read_pt2
+from workers.testing import networks
+from workers.testing.backend_contract import this_target
+from workers.testing.builds import python, run_as_a_user
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_spec("torch") is None, reason="PyTorch is an extra: pip install 'hpcfair-hub[torch]'"
+    ),
+]
+needs_compiler = pytest.mark.skipif(
+    shutil.which(os.environ.get("CXX", "g++")) is None, reason="Inductor needs a C++ compiler"
+)
+_AVX512 = frozenset({"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"})
+
+
+def target_with(*features: str, architecture: str = "x86-64", cores: int = 2) -> TargetSpec:
+    return TargetSpec("made-up", architecture, frozenset(features), cores, None)
+
+
+def export_mlp(path: Path) -> None:
+    """``networks.mlp()`` as its author might have written it in PyTorch."""
+    import torch  # noqa: PLC0415  an extra
+
+    held = {t.name: numpy_helper.to_array(t) for t in networks.mlp().graph.initializer}
+    layers: list[Any] = []
+    for n in range(3):
+        weight, bias = (torch.tensor(held[f"{kind}{n}"]) for kind in "wb")
+        layer = torch.nn.Linear(*weight.shape)
+        layer.weight, layer.bias = torch.nn.Parameter(weight.T), torch.nn.Parameter(bias)
+        layers += [layer, torch.nn.ReLU()]
+    module = torch.nn.Sequential(*layers[:-1]).eval()
+    batch = torch.export.Dim("N")
+    program = torch.export.export(module, (torch.zeros(2, 8),), dynamic_shapes=({0: batch},))
+    torch.export.save(program, path)
+
+
+@dataclass(frozen=True)
+class Made:
+    workload: Workload
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    folder = tmp_path_factory.mktemp("published")
+    workload = networks.write(networks.mlp(), folder / "model")
+    path = folder / "model/model.pt2"
+    export_mlp(path)
+    return Made(replace(workload, forms=(Form("torch-export", path, "0" * 64),)), folder)
+
+
+@pytest.fixture(scope="module")
+def build(made: Made) -> BuildResult:
+    """The one package compiled here: it takes half a minute of a core."""
+    scratch, backend, target = made.folder / "scratch", TorchBackend(), this_target()
+    scratch.mkdir()
+    ticket = Ticket(made.workload, target, ("torch",), limits=Limits(wall_s=300))
+    with LocalDevice(ticket, {"torch": backend}, scratch) as device:
+        options = backend.default(made.workload, target) | {"effort": "freezing"}
+        found = device.build("torch", options)
+        assert found.outcome == "measured", found.detail
+        assert found.directory is not None
+        kept = made.folder / "built"
+        found.directory.rename(kept)
+    return replace(found, directory=kept)
+
+
+@needs_compiler
+def test_a_package_agrees_with_the_onnx_reference_on_any_batch(
+    made: Made, build: BuildResult, tmp_path: Path
+) -> None:
+    target, workload = this_target(), made.workload
+    backends = {"torch": TorchBackend(), "onnxruntime": OnnxRuntimeBackend()}
+    samples = {"inputs/x": np.random.default_rng(0).standard_normal((40, 8)).astype(np.float32)}
+    tests = make_test_set(workload, samples, 0)
+    with LocalDevice(Ticket(workload, target, tuple(backends)), backends, tmp_path) as device:
+        truth = device.build("onnxruntime", backends["onnxruntime"].reference(workload, target))
+        with closing(device.open("onnxruntime", truth, "reference", tests.timing)) as session:
+            expected = run_reference(session, tests)
+        with closing(device.open("torch", build, "candidate", tests.timing)) as session:
+            require(check(session, tests, expected), "exact", None, None)
+            assert len(session.time(runs=3, warmup=1).samples_ns) == 3
+
+
+@needs_compiler
+def test_a_package_runs_for_who_knows_the_client_alone(build: BuildResult, tmp_path: Path) -> None:
+    outputs = run_as_a_user(build, {"x": np.ones((3, 8), np.float32)}, tmp_path)
+    assert outputs["scores"].shape == (3, 10)
+
+
+@needs_compiler
+def test_a_package_says_what_it_is_and_not_where_it_was_made(build: BuildResult) -> None:
+    assert build.tolerance == "exact"
+    assert build.provenance["precisions"] == ["float32"]
+    assert build.provenance["source"] == "model.pt2"
+    assert build.directory is not None
+    with zipfile.ZipFile(build.directory / build.entry_point) as package:
+        sources = [name for name in package.namelist() if name.endswith(".cpp")]
+        assert sources
+        assert not any(b"g++ " in package.read(name) for name in sources)
+
+
+@needs_compiler
+def test_a_package_is_refused_what_it_cannot_take(build: BuildResult, tmp_path: Path) -> None:
+    assert build.directory is not None
+    path = build.directory / build.entry_point
+    with pytest.raises(BadConfig, match="does not know the option warp"):
+        runtimes.open("torch", path, {"warp": 9})
+    with pytest.raises(RuntimeFailed, match=r"tensors\.json of this build is missing"):
+        runtimes.open("torch", tmp_path / "model.pt2", {})
+    (tmp_path / "tensors.json").write_bytes((build.directory / "tensors.json").read_bytes())
+    (tmp_path / "model.pt2").write_bytes(b"nothing")
+    with pytest.raises(RuntimeFailed, match=r"cannot open model\.pt2"):
+        runtimes.open("torch", tmp_path / "model.pt2", {})
+    runtime = runtimes.open("torch", path, {"threads": "one"})
+    runtime.close()
+    with pytest.raises(RuntimeFailed, match="closed"):
+        runtime.run({"x": np.zeros((1, 8), np.float32)})
+
+
+def test_inspection_reads_what_pytorch_writes(made: Made) -> None:
+    found = read_pt2(made.workload.forms[0].path)
+    assert [(spec.dtype, spec.shape) for spec in found.inputs] == [("float32", ("?", 8))]
+    assert [(spec.dtype, spec.shape) for spec in found.outputs] == [("float32", ("?", 10))]
+
+
+def test_a_program_of_another_network_is_refused(made: Made, tmp_path: Path) -> None:
+    from workers.backends.torch.compile import load_program  # noqa: PLC0415  imports PyTorch
+
+    other = networks.write(networks.residual_cnn(), tmp_path / "other")
+    with pytest.raises(InvalidCandidate, match="not this network: .*the shape"):
+        load_program(made.workload.forms[0].path, other, tmp_path)
+    tensors = load_program(made.workload.forms[0].path, made.workload, tmp_path)
+    assert json.loads((tmp_path / "tensors.json").read_text())["inputs"][0]["name"] == "x"
+    assert not any("stack_trace" in node.meta for node in tensors.graph.nodes)
+
+
+def test_a_damaged_program_is_an_invalid_candidate(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCHINDUCTOR_CACHE_DIR"):
+        monkeypatch.setenv(name, "1")
+    path = tmp_path / "model.pt2"
+    path.write_bytes(made.workload.forms[0].path.read_bytes()[:2000])
+    workload = replace(made.workload, forms=(Form("torch-export", path, "0" * 64),))
+    target = this_target()
+    with pytest.raises(InvalidCandidate, match="Inductor: "):
+        TorchBackend().build(workload, target, TorchBackend().default(workload, target), tmp_path)
+
+
+def test_a_network_without_its_program_says_what_to_publish(tmp_path: Path) -> None:
+    workload, target = networks.write(networks.mlp(), tmp_path / "model"), target_with()
+    backend = TorchBackend()
+    with pytest.raises(InvalidCandidate, match=r"publish the torch program too \(hpcfair\.save"):
+        backend.build(workload, target, backend.default(workload, target), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("target", "generation"),
+    [
+        (target_with(), "x86-64-v2"),
+        (target_with("avx2", "fma"), "x86-64-v3"),
+        (target_with(*_AVX512), "x86-64-v4"),
+        (target_with("asimd", architecture="arm64"), "armv8-a"),
+    ],
+)
+def test_code_is_for_the_target_not_for_the_machine_that_compiles(
+    target: TargetSpec, generation: str
+) -> None:
+    from workers.backends.torch import compile as compiler  # noqa: PLC0415  imports PyTorch
+
+    assert compiler.generation(target) == generation
+
+
+def test_bfloat16_is_tried_where_the_processor_computes_in_it(tmp_path: Path) -> None:
+    workload, backend = networks.write(networks.mlp(), tmp_path / "model"), TorchBackend()
+    plain = backend.space(workload, target_with(*_AVX512))
+    assert plain.contains(backend.default(workload, target_with(*_AVX512)))
+    assert backend.space(workload, target_with("amx_bf16")).size == 2 * plain.size
+
+
+def test_the_space_is_known_without_pytorch() -> None:
+    code = (
+        "import sys; from workers.backends.torch.backend import TorchBackend as B\n"
+        "from workers.engine.types import TargetSpec, Workload; from pathlib import Path\n"
+        "w = Workload(Path('m.onnx'), '', '', 'mlp', (), (), {'Gemm': 1}, 1, 1)\n"
+        "t = TargetSpec('arm64-generic', 'arm64', frozenset(), 4, None)\n"
+        "B().space(w, t); B().default(w, t); B().probe(t); print('torch' in sys.modules)"
+    )
+    assert python(code).strip() == "False"

@@ -1,0 +1,1 @@
+"""torch.compile's compiler ahead of time: AOTInductor packages of exported programs."""

@@ -1,0 +1,98 @@
+"""Builds by torch.compile's compiler, for networks published as exported PyTorch programs."""
+
+from importlib import metadata
+from pathlib import Path
+
+from hpcfair.errors import HpcfairError, MissingPackage
+from hpcfair.runtimes import registry
+from workers.backends.torch.space import default_of, space_of
+from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.ports import Array, Session
+from workers.engine.profile import Profile
+from workers.engine.space import Space
+from workers.engine.types import BuildResult, Options, TargetSpec, Workload
+
+_PACKAGE = "torch"
+
+
+class TorchBackend:
+    """AOTInductor packages; a :class:`~workers.engine.ports.Backend`."""
+
+    name = "torch"
+    #: Inductor writes C++ and has the system's compiler and linker make a library of it.
+    programs = True
+
+    def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002
+        """See :meth:`workers.engine.ports.Backend.probe`."""
+        try:
+            return {_PACKAGE: metadata.version(_PACKAGE)}
+        except metadata.PackageNotFoundError as error:
+            raise BackendUnavailable(
+                f"Backend torch needs the package {_PACKAGE}: pip install 'hpcfair-hub[torch]'"
+            ) from error
+
+    def space(self, workload: Workload, target: TargetSpec) -> Space:  # noqa: ARG002
+        """See :func:`workers.backends.torch.space.space_of`."""
+        return space_of(target)
+
+    def default(self, workload: Workload, target: TargetSpec) -> Options:  # noqa: ARG002
+        """See :func:`workers.backends.torch.space.default_of`."""
+        return default_of(target)
+
+    def reference(self, workload: Workload, target: TargetSpec) -> Options:  # noqa: ARG002
+        """There is none: Inductor always optimises."""
+        raise InvalidCandidate("Inductor has no mode without optimisations")
+
+    def build(
+        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+    ) -> BuildResult:
+        """See :meth:`workers.engine.ports.Backend.build`."""
+        if not self.space(workload, target).contains(options):
+            raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
+        form = next((form for form in workload.forms if form.format == "torch-export"), None)
+        if form is None:
+            raise InvalidCandidate(
+                "Inductor takes PyTorch programs, not ONNX: publish the torch program too "
+                "(hpcfair.save does)"
+            )
+        # Imports PyTorch, which only a child may.
+        from workers.backends.torch.compile import compile_program  # noqa: PLC0415
+
+        provenance = compile_program(form.path, workload, target, options, out / "model.pt2")
+        return BuildResult(
+            outcome="measured",
+            directory=out,
+            entry_point="model.pt2",
+            runtime=self.name,
+            runtime_options={"threads": options["threads"]},
+            tolerance="bf16" if options["precision"] == "bfloat16" else "exact",
+            toolchain=self.probe(target),
+            provenance={"source": form.path.name, "source_sha256": form.sha256, **provenance},
+        )
+
+    def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
+        """See :meth:`workers.engine.ports.Backend.load`."""
+        if build.directory is None:
+            raise InvalidCandidate(f"nothing was built: {build.detail}")
+        try:
+            return registry.open(
+                build.runtime, build.directory / build.entry_point, build.runtime_options
+            )
+        except MissingPackage as error:
+            raise BackendUnavailable(str(error)) from error
+        except HpcfairError as error:
+            raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
+
+    def profile(
+        self,
+        workload: Workload,  # noqa: ARG002
+        target: TargetSpec,  # noqa: ARG002
+        build: BuildResult,  # noqa: ARG002
+        inputs: dict[str, Array],  # noqa: ARG002
+        out: Path,  # noqa: ARG002
+    ) -> Profile:
+        """See :meth:`workers.engine.ports.Backend.profile`."""
+        raise InvalidCandidate(
+            "an AOTInductor package records no time of its kernels unless it was compiled to, "
+            "which would be another build than the one that was measured"
+        )

@@ -1,0 +1,210 @@
+"""From an exported program to an AOTInductor package. Runs in the limited child of a build.
+
+``torch.export.load`` falls back to unpickling without limits where a file asks for it. Inspection
+lets no such file pass; here the environment forbids the fallback besides, and the child can write
+nothing but its workspace.
+"""
+
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch._inductor import aoti_compile_and_package, cpu_vec_isa
+
+from hpcfair.runtimes.base import Tensor
+from hpcfair.runtimes.tensors import Mapped, write_tensors
+from workers.engine.errors import InvalidCandidate
+from workers.engine.forms import Misfit, bind
+from workers.engine.types import Options, TargetSpec, TensorSpec, Workload
+
+_AVX512 = frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl"})
+#: Where a node came from in its author's files: nobody's business, and no part of the program.
+_TRACES = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", "custom")
+#: After this line Inductor quotes the command with folders of this machine.
+_COMMANDS = b"\n// Compile cmd\n"
+_EFFORTS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "freezing": {"freezing": True},
+    "max-autotune": {"freezing": True, "max_autotune": True},
+}
+
+
+def compile_program(
+    program: Path, workload: Workload, target: TargetSpec, options: Options, package: Path
+) -> dict[str, Any]:
+    """Write ``package`` and its ``tensors.json``; returns provenance.
+
+    Raises:
+        InvalidCandidate: PyTorch cannot load or compile the program, or it is not this network.
+    """
+    os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path(tempfile.gettempdir(), "inductor"))
+    march = generation(target)
+    settings = {
+        **_EFFORTS[str(options["effort"])],
+        "compile_threads": 1,
+        "cpp.march": march,
+        # Asked by compiling and starting programs otherwise; the target has been chosen already.
+        "cpp.vec_isa_ok": True,
+        # As many as the process that opens it is told to use, not as many as there are here.
+        "cpp.dynamic_threads": True,
+        "aot_inductor.enable_line_tables": False,
+        "aot_inductor.enable_frame_pointer": False,
+    }
+    try:
+        with _without_chmod(), _instructions(target):
+            exported = load_program(program, workload, package.parent)
+            if options["precision"] == "bfloat16":
+                exported = _in_bfloat16(exported)
+            aoti_compile_and_package(exported, package_path=str(package), inductor_configs=settings)
+    except (InvalidCandidate, MemoryError):
+        raise
+    # PyTorch raises whatever it stumbles over.
+    except Exception as error:
+        reason = str(error).strip().partition("\n\n")[0]
+        raise InvalidCandidate(f"Inductor: {type(error).__name__}: {reason}") from error
+    _forget_folders(package)
+    precision = str(options["precision"])
+    # The library names the folder it was compiled in, which differs each time.
+    return {"march": march, "precisions": [precision], "reproducible": False}
+
+
+def load_program(program: Path, workload: Workload, folder: Path) -> Any:
+    """The exported program, and which tensors of the graph its own stand for in ``folder``.
+
+    Raises:
+        InvalidCandidate: it is not this network.
+    """
+    exported = torch.export.load(program)
+    for node in exported.graph.nodes:
+        for trace in _TRACES:
+            node.meta.pop(trace, None)
+    signature = exported.graph_signature
+    values = {node.name: node.meta.get("val") for node in exported.graph.nodes}
+    try:
+        sides = [
+            _mapped(tuple(_spec(name, values[name]) for name in names), graph)
+            for names, graph in (
+                (signature.user_inputs, workload.inputs),
+                (signature.user_outputs, workload.outputs),
+            )
+        ]
+    except Misfit as error:
+        raise InvalidCandidate(f"{program.name} is not this network: {error}") from error
+    write_tensors(folder, *sides)
+    return exported
+
+
+def _spec(name: str, value: Any) -> TensorSpec:
+    if not isinstance(value, torch.Tensor):
+        raise Misfit(f"{name} is no tensor")
+    sizes = tuple(size if isinstance(size, int) else "?" for size in value.shape)
+    return TensorSpec(name, str(value.dtype).removeprefix("torch."), sizes)
+
+
+def _mapped(own: tuple[TensorSpec, ...], graph: tuple[TensorSpec, ...]) -> tuple[Mapped, ...]:
+    bindings = bind(own, graph, resizable=False)
+    return tuple(
+        Mapped(Tensor(spec.name, spec.dtype, spec.shape), binding.index, binding.order)
+        for spec, binding in zip(graph, bindings, strict=True)
+    )
+
+
+def _in_bfloat16(exported: Any) -> Any:
+    """The program under autocast: products in bfloat16, inputs and outputs as they were."""
+    inner = exported.module()
+    names = set(exported.graph_signature.user_inputs)
+    inputs = [node.meta["val"] for node in exported.graph.nodes if node.name in names]
+
+    class Lowered(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, *args: Any) -> Any:
+            with torch.autocast("cpu", torch.bfloat16):
+                outputs = self.inner(*args)
+            return torch.utils._pytree.tree_map(  # noqa: SLF001  the one PyTorch uses itself
+                lambda value: value.float() if value.dtype == torch.bfloat16 else value, outputs
+            )
+
+    shapes = tuple(
+        {
+            axis: torch.export.Dim.AUTO
+            for axis, size in enumerate(value.shape)
+            if not isinstance(size, int)
+        }
+        for value in inputs
+    )
+    examples, _ = exported.example_inputs
+    return torch.export.export(Lowered(), tuple(examples), dynamic_shapes=(shapes,))
+
+
+def generation(target: TargetSpec) -> str:
+    """The processor generation that every machine of the target belongs to, in GCC's words."""
+    if target.architecture == "arm64":
+        return "armv8-a"
+    if target.features >= _AVX512:
+        return "x86-64-v4"
+    return "x86-64-v3" if target.features >= {"avx2", "fma"} else "x86-64-v2"
+
+
+@contextmanager
+def _instructions(target: TargetSpec) -> Iterator[None]:
+    """Inductor's vectors as the target has them; by itself it takes the most this machine has."""
+    found: list[Any] = []
+    if target.architecture == "arm64":
+        found = [cpu_vec_isa.VecNEON()]
+    elif target.features >= _AVX512:
+        found = [_Avx512()]
+    elif target.features >= {"avx2", "fma"}:
+        found = [cpu_vec_isa.VecAVX2()]
+    module: Any = cpu_vec_isa
+    known = module.valid_vec_isa_list
+    module.valid_vec_isa_list = lambda: found
+    try:
+        yield
+    finally:
+        module.valid_vec_isa_list = known
+
+
+#: AVX-512 without the extensions that this machine may have beyond the target: asked whether it is
+#: there, Inductor's own looks for them and turns them on.
+_Avx512: Any = type(
+    "_Avx512",
+    (cpu_vec_isa.VecAVX512,),
+    {"__bool__": lambda _: True, "__hash__": cpu_vec_isa.VecISA.__hash__},
+)
+
+
+@contextmanager
+def _without_chmod() -> Iterator[None]:
+    """No changes of file modes, which a confined child may not make: Inductor and ``shutil`` try
+    to, on files of their own in the workspace that are fine as they are."""
+    known = os.chmod, os.fchmod
+
+    def ignore(*_args: Any, **_named: Any) -> None:
+        """Leave the mode alone."""
+
+    os.chmod = os.fchmod = ignore
+    try:
+        yield
+    finally:
+        os.chmod, os.fchmod = known
+
+
+def _forget_folders(package: Path) -> None:
+    """Cut the compiler's command lines off the sources in a package."""
+    scratch = package.with_suffix(".new")
+    with zipfile.ZipFile(package) as old, zipfile.ZipFile(scratch, "w") as new:
+        for member in old.infolist():
+            data = old.read(member)
+            if member.filename.endswith(".cpp"):
+                data = data.partition(_COMMANDS)[0] + b"\n"
+            new.writestr(zipfile.ZipInfo(member.filename, (1980, 1, 1, 0, 0, 0)), data)
+    scratch.replace(package)

@@ -1,0 +1,38 @@
+"""What Inductor can try with an exported program.
+
+::
+
+    effort ─ plain:    as torch.compile does
+           ├ freezing: weights as constants, folded and packed for the kernels
+           └ max-autotune: freezing, and every product tried with several kernels while compiling
+    precision ─ float32, bfloat16 (processors that compute in it)
+    threads
+"""
+
+from workers.engine.space import Choice, Parameter, Space
+from workers.engine.types import Options, TargetSpec
+
+_BFLOAT16 = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
+
+
+def space_of(target: TargetSpec) -> Space:
+    """Options worth trying on this target, whatever the network."""
+    precisions = ("float32", "bfloat16") if _BFLOAT16 & target.features else ("float32",)
+    parameters: dict[str, Parameter] = {
+        "effort": Choice(("plain", "freezing", "max-autotune")),
+        "precision": Choice(precisions),
+        "threads": Choice(_threads(target.cores)),
+    }
+    return Space(parameters)
+
+
+def default_of(target: TargetSpec) -> Options:
+    """What ``torch.compile`` does without options."""
+    return {"effort": "plain", "precision": "float32", "threads": _threads(target.cores)[0]}
+
+
+def _threads(cores: int) -> tuple[str, ...]:
+    """Thread counts that differ on this many cores."""
+    if cores == 1:
+        return ("one",)
+    return ("all", "one") if cores < 4 else ("all", "half", "one")
