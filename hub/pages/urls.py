@@ -4,6 +4,7 @@ from django.urls import URLPattern, path
 
 from hub.pages import (
     account,
+    build,
     commit,
     dataset,
     device,
@@ -85,6 +86,7 @@ urlpatterns = [
     path("jobs/<uuid:uuid>/cancel", job.cancel, name="job-cancel"),
     path("records", record.records, name="records"),
     path("records/<str:record_id>", record.record, name="record"),
+    path("builds/<uuid:uuid>", build.build, name="build"),
     path("docs/errors", docs.errors, name="docs-errors"),
     path("device", device.device, name="device"),
     path("login", account.Login.as_view(), name="login"),

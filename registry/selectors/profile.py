@@ -53,13 +53,14 @@ def profile_of(build: Build) -> Profile:
 
 def call_sites(profile: Profile) -> QuerySet[CallSite]:
     """In order of execution, each with its kernel and the kinds of code kept of it."""
-    rows = profile.call_sites.select_related("kernel").prefetch_related("kernel__code__blob")
+    rows = profile.call_sites.select_related("kernel").prefetch_related("kernel__code")
     return rows.order_by("sequence")
 
 
 def hottest(profile: Profile, count: int) -> QuerySet[CallSite]:
     """The call sites that cost most."""
-    return profile.call_sites.select_related("kernel").order_by("-median_ns", "sequence")[:count]
+    rows = profile.call_sites.select_related("kernel").prefetch_related("kernel__code")
+    return rows.order_by("-median_ns", "sequence")[:count]
 
 
 def coverage(profile: Profile, sites: Sequence[CallSite]) -> Coverage:

@@ -233,6 +233,38 @@ def artefact(threads: str = "all") -> dict[str, str]:
     return {"model.ort": make_blob(f"artefact with {threads} threads".encode()).sha256}
 
 
+def call_site(name: str, median_ns: int, *nodes: tuple[int, str], **columns: Any) -> dict[str, Any]:
+    """A call site as part of :func:`profile`; ``nodes`` are positions with grades."""
+    return {
+        "name": name,
+        "operator": "Conv",
+        "median_ns": median_ns,
+        "mad_ns": 1,
+        "runs": 5,
+        "nodes": [{"index": index, "grade": grade} for index, grade in nodes],
+        **columns,
+    }
+
+
+def profile(**changes: Any) -> dict[str, Any]:
+    """A profile, as ``profile_store`` takes it: five nodes, three call sites, one kernel."""
+    code = {"asm": make_blob(b"vfmadd231ps").sha256}
+    kernel = {"symbol": "conv", "workload": "c" * 64, "schedule": [["Split", 8]], "code": code}
+    sites = [
+        call_site("reorder", 5, (0, "shared"), precision="float32"),
+        call_site("stem", 60, (0, "exact"), (1, "inferred"), kernel="conv", precision="bfloat16"),
+        call_site("head", 30, (2, "exact"), (3, "shared"), kernel="conv", precision="bfloat16"),
+    ]
+    return {
+        "method": "onnxruntime 1.31.1 profiler",
+        "total_ns": 100,
+        "folded": [4],
+        "kernels": [kernel],
+        "call_sites": sites,
+        **changes,
+    }
+
+
 def build(record_id: str, threads: str = "all", **columns: Any) -> dict[str, Any]:
     """A build, as ``builds_publish`` takes it."""
     return {

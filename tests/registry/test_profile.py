@@ -45,32 +45,6 @@ def ticket(floor: Floor) -> JobTicket:
     return claimed
 
 
-def site(name: str, median_ns: int, *nodes: tuple[int, str], **columns: Any) -> dict[str, Any]:
-    links = [{"index": index, "grade": grade} for index, grade in nodes]
-    return {
-        "name": name, "operator": "Conv", "median_ns": median_ns, "mad_ns": 1, "runs": 5,
-        "nodes": links, **columns,
-    }  # fmt: skip
-
-
-def a_profile(**changes: Any) -> dict[str, Any]:
-    code = shopfloor.make_blob(b"vfmadd231ps").sha256
-    return {
-        "method": "onnxruntime 1.31.1 profiler",
-        "total_ns": 100,
-        "folded": [4],
-        "kernels": [
-            {"symbol": "conv", "workload": KEY, "schedule": [["Split", 8]], "code": {"asm": code}}
-        ],
-        "call_sites": [
-            site("reorder", 5, (0, "shared"), precision="float32"),
-            site("stem", 60, (0, "exact"), (1, "inferred"), kernel="conv", precision="bfloat16"),
-            site("head", 30, (2, "exact"), (3, "shared"), kernel="conv", precision="bfloat16"),
-        ],
-        **changes,
-    }
-
-
 def store(ticket: JobTicket, profile: dict[str, Any], config: str = CONFIG) -> Profile:
     return profile_store(
         job_uuid=ticket.job_uuid, fence=ticket.fence, config_sha256=config, profile=profile
@@ -78,7 +52,7 @@ def store(ticket: JobTicket, profile: dict[str, Any], config: str = CONFIG) -> P
 
 
 def test_a_profile_comes_back_as_it_was_put_in(ticket: JobTicket) -> None:
-    store(ticket, a_profile())
+    store(ticket, shopfloor.profile())
     found = profile_of(Build.objects.get())
     sites = list(call_sites(found))
     assert [each.name for each in sites] == ["reorder", "stem", "head"]
@@ -91,7 +65,7 @@ def test_a_profile_comes_back_as_it_was_put_in(ticket: JobTicket) -> None:
 
 
 def test_its_parts_are_held_against_the_whole(ticket: JobTicket) -> None:
-    told = summary(store(ticket, a_profile()))
+    told = summary(store(ticket, shopfloor.profile()))
     assert (told["sum_ns"], told["gap_ns"], told["reconciled"]) == (95, 5, True)
     assert told["precisions"] == {"bfloat16": 90, "float32": 5}
     covered = told["coverage"]
@@ -102,8 +76,8 @@ def test_its_parts_are_held_against_the_whole(ticket: JobTicket) -> None:
 
 
 def test_storing_twice_is_storing_once(ticket: JobTicket) -> None:
-    first = store(ticket, a_profile())
-    assert store(ticket, a_profile(total_ns=7)) == first
+    first = store(ticket, shopfloor.profile())
+    assert store(ticket, shopfloor.profile(total_ns=7)) == first
     assert Profile.objects.get().total_ns == 100
 
 
@@ -111,16 +85,16 @@ def test_who_lost_the_lease_stores_nothing(ticket: JobTicket) -> None:
     with pytest.raises(Conflict):
         profile_store(
             job_uuid=ticket.job_uuid, fence=ticket.fence + 1, config_sha256=CONFIG,
-            profile=a_profile(),
+            profile=shopfloor.profile(),
         )  # fmt: skip
     with pytest.raises(NotFound, match="published no build"):
-        store(ticket, a_profile(), config="d" * 64)
+        store(ticket, shopfloor.profile(), config="d" * 64)
     with pytest.raises(NotFound, match="has not been profiled"):
         profile_of(Build.objects.get())
 
 
 def broken(where: str, what: Any) -> dict[str, Any]:
-    made = copy.deepcopy(a_profile())
+    made = copy.deepcopy(shopfloor.profile())
     *path, last = where.split(".")
     part: Any = made
     for step in path:
@@ -156,7 +130,7 @@ def test_what_is_no_profile_is_refused(ticket: JobTicket, where: str, what: Any)
 
 
 def test_two_kernels_of_one_symbol_are_refused(ticket: JobTicket) -> None:
-    profile = a_profile()
+    profile = shopfloor.profile()
     profile["kernels"] *= 2
     with pytest.raises(Invalid):
         store(ticket, profile)
@@ -164,8 +138,8 @@ def test_two_kernels_of_one_symbol_are_refused(ticket: JobTicket) -> None:
 
 def test_long_names_are_cut_and_still_differ(ticket: JobTicket) -> None:
     names = ["n" * 5000 + tail for tail in "ab"]
-    sites = [site(name, 1, operator="O" * 999, layout="L" * 99) for name in names]
-    found = store(ticket, a_profile(call_sites=sites))
+    sites = [shopfloor.call_site(name, 1, operator="O" * 999, layout="L" * 99) for name in names]
+    found = store(ticket, shopfloor.profile(call_sites=sites))
     first, second = call_sites(found)
     assert first.name != second.name
     assert (len(first.name), len(first.operator), len(first.layout)) == (500, 200, 32)
@@ -174,7 +148,7 @@ def test_long_names_are_cut_and_still_differ(ticket: JobTicket) -> None:
 def test_code_of_kernels_and_sources_of_tasks_are_not_garbage(
     ticket: JobTicket, floor: Floor
 ) -> None:
-    store(ticket, a_profile())
+    store(ticket, shopfloor.profile())
     code = Blob.objects.get(kernel_code__kind="asm")
     task = ScheduleTask.objects.create(
         key=KEY, target=floor.target, toolchain="tvm 1", name="conv", anchor="conv", flops=1.0,
@@ -190,7 +164,7 @@ def test_code_of_kernels_and_sources_of_tasks_are_not_garbage(
 
 
 def test_kernels_of_one_workload_are_found_across_models(ticket: JobTicket) -> None:
-    store(ticket, a_profile())
+    store(ticket, shopfloor.profile())
     build = Build.objects.get()
     assert list(same_workload(None, KEY)) == [build]
     assert list(same_workload(None, "")) == []

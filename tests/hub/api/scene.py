@@ -6,6 +6,7 @@ from registry.selectors.mlmodel import mlmodel_get
 from registry.selectors.revision import revision_get
 from registry.services.build import builds_publish
 from registry.services.job import job_claim, job_note, job_submit
+from registry.services.profile import profile_store
 from registry.services.record import record_add
 from registry.services.trial import trial_add
 from registry.states import JobKind
@@ -57,6 +58,7 @@ def tuned(mlmodel: MLModel) -> Scene:
             shopfloor.build(records["one"].pk, "one", ratio=0.5, verdict="faster"),
         ],
     )
+    profile_store(**held, config_sha256=fast.config_sha256, profile=shopfloor.profile())
     return Scene(
         mlmodel=mlmodel_get(None, mlmodel.full_name),
         revision=revision,

@@ -30,6 +30,8 @@ ABOUT: dict[str, Callable[[Scene], str]] = {
     "model_resolve": lambda s: f"models/{s.name}/resolve",
     "model_tune": lambda s: f"models/{s.name}/tune",
     "build_get": lambda s: f"builds/{s.fast.uuid}",
+    "build_profile": lambda s: f"builds/{s.fast.uuid}/profile",
+    "build_call_sites": lambda s: f"builds/{s.fast.uuid}/call-sites",
     "build_file": lambda s: f"builds/{s.fast.uuid}/files/model.ort",
     "job_get": lambda s: f"jobs/{s.job.uuid}",
     "job_cancel": lambda s: f"jobs/{s.job.uuid}/cancel",

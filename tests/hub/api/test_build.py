@@ -52,6 +52,32 @@ def test_many_builds_cost_few_queries(
         anonymous.get("models/lab/galaxy-cnn/builds").ok()
 
 
+def test_where_the_time_of_a_build_goes_is_told(anonymous: Api, scene: Scene) -> None:
+    told = anonymous.get(f"builds/{scene.fast.uuid}/profile").ok()
+    assert (told["total_ns"], told["sum_ns"], told["gap_ns"]) == (100, 95, 5)
+    assert told["reconciled"]
+    assert told["precisions"] == {"bfloat16": 90, "float32": 5}
+    assert told["coverage"] == {"nodes": 5, "exact": 2, "inferred": 1, "shared": 1, "folded": 1}
+    assert [site["name"] for site in told["hottest"]] == ["stem", "head", "reorder"]
+    assert told["hottest"][0]["kernel"]["code"].keys() == {"asm"}
+    sites = anonymous.all(f"builds/{scene.fast.uuid}/call-sites", limit=2)
+    assert [site["name"] for site in sites] == ["reorder", "stem", "head"]
+    assert sites[-1]["nodes"] == [{"index": 2, "grade": "exact"}, {"index": 3, "grade": "shared"}]
+
+
+def test_a_build_without_a_profile_says_so(anonymous: Api, scene: Scene) -> None:
+    for what in ("profile", "call-sites"):
+        answer = anonymous.get(f"builds/{scene.baseline.uuid}/{what}")
+        assert (answer.status, answer.code) == (404, "profile_not_found")
+
+
+def test_a_profile_costs_few_queries(
+    anonymous: Api, scene: Scene, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_max_num_queries(10):
+        anonymous.get(f"builds/{scene.fast.uuid}/profile").ok()
+
+
 def test_a_graph_is_told(anonymous: Api, scene: Scene) -> None:
     told = anonymous.get("models/lab/galaxy-cnn/graph").ok()
     assert told["signature"] == "float32[N,3] -> float32[N,10]"

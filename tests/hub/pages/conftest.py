@@ -11,6 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from registry.services.build import builds_publish
 from registry.services.job import job_fail, job_submit, job_succeed
+from registry.services.profile import profile_store
 from registry.services.record import record_add
 from registry.services.trial import trial_add
 from registry.states import FailureClass, JobKind
@@ -78,6 +79,9 @@ def tune(mlmodel: MLModel) -> Tuned:
     baseline = shopfloor.build(records[0].pk, "all", is_baseline=True, ratio=1.0, verdict="same")
     faster = shopfloor.build(records[1].pk, "half", deviation={"max_relative": 1e-6})
     builds_publish(**handle, builds=[baseline, faster])
+    profile_store(
+        **handle, config_sha256=faster["config_sha256"], profile=shopfloor.profile(total_ns=200)
+    )
     job_succeed(**handle, result={"summary": "1.25x"})
     job.refresh_from_db()
     inspection.refresh_from_db()

@@ -12,7 +12,7 @@ from registry.services.gate import access_request
 from registry.services.mlmodel import mlmodel_create, mlmodel_update
 from registry.services.webhook import webhook_create
 from registry.states import Gate, RepositoryKind
-from registry.tables import Namespace, User
+from registry.tables import Build, Namespace, User
 from tests.factories import commit_files, make_mlmodel, readme
 from tests.hub.pages.conftest import Tuned, needs_chromium, sign_in
 
@@ -53,6 +53,7 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
         f"{root}/discussions/new", f"{root}/discussions/1", f"{root}/discussions/2",
         f"{root}/discussions/2/changes", "/datasets/alice/sky", "/lab/shut",
         "/lab/shut/raw/main/README.md", f"/jobs/{tuned.job.uuid}", f"/records/{tuned.record.pk}",
+        f"/builds/{Build.objects.get(is_baseline=False).uuid}",
         "/settings/tokens", "/settings/webhooks", "/settings/access", "/nobody/nothing",
     ]  # fmt: skip
 

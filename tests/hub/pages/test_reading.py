@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from registry.tables import MLModel, User
+from registry.tables import Build, MLModel, User
 from tests.hub.pages.conftest import Tuned, fail_inspection
 
 pytestmark = pytest.mark.django_db
@@ -113,6 +113,17 @@ def test_a_record_shows_its_samples_and_how_to_repeat_it(client: Client, tuned: 
     page = text(client, f"/records/{tuned.record.pk}")
     assert f"hpcfair bench reproduce {tuned.record.pk}" in page
     assert "Distribution of latencies" in page
+
+
+def test_a_build_shows_where_its_time_goes(client: Client, tuned: Tuned) -> None:
+    baseline, faster = Build.objects.order_by("-is_baseline")
+    assert f"/builds/{faster.uuid}" in text(client, "/alice/stars/builds")
+    page = text(client, f"/builds/{faster.uuid}")
+    assert "4 of 5 nodes" in page
+    assert "bfloat16" in page
+    assert "does not add up" in page
+    assert page.index(">stem<") < page.index(">head<") < page.index(">reorder<")
+    assert "Not profiled" in text(client, f"/builds/{baseline.uuid}")
 
 
 def test_a_broken_file_is_explained_on_the_model_page(client: Client, galaxy: MLModel) -> None:
