@@ -1,5 +1,6 @@
 """Finds the loop nests of a network that schedules are searched for. Runs in a child."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from math import log1p, prod
@@ -10,6 +11,7 @@ from tvm import relax
 from tvm.s_tir import analysis
 from tvm.s_tir import meta_schedule as ms
 from tvm.tirx import IntImm, PrimFunc
+from tvm.tirx.buffer import BufferType
 
 from workers.backends.tvm.artefact import imported_of
 from workers.backends.tvm.compile import tensor_program
@@ -20,6 +22,9 @@ from workers.backends.tvm.targets import target_of
 from workers.backends.tvm.tuning.workload import pack
 from workers.engine.child_work import target_from, workload_from
 
+_OWNER = re.compile(r"onnx\d+_")
+#: Loop nests that TVM replaces by a call that moves nothing.
+_FREE = "reshape"
 #: Sizes of dimensions among a workload's features, the rest of them 0.
 _DIMENSIONS = 16
 
@@ -40,6 +45,8 @@ def tasks(
     for variable, function in program.functions_items():
         count = calls[variable.name_hint]
         if not isinstance(function, PrimFunc) or not count or not _tunable(function):
+            continue
+        if variable.name_hint.startswith(_FREE):
             continue
         task = described(variable.name_hint, function, count)
         if known := found.get(task["key"]):
@@ -82,17 +89,19 @@ def ms_module(function: PrimFunc) -> Any:
 def _anchor(function: PrimFunc, name: str) -> str:
     """Name of the block that does the work; of the function, where no block stands out."""
     block = analysis.find_anchor_sblock(ms_module(function))
-    return str(block.name_hint if block is not None else name.rstrip("0123456789_"))[:64]
+    found = str(block.name_hint if block is not None else name.rstrip("0123456789_"))
+    # Reductions are named after their input, and that after its node.
+    return _OWNER.sub("", found)[:64]
 
 
 def _tunable(function: PrimFunc) -> bool:
     """Whether all loops have a known length and nobody scheduled them before."""
     if function.attrs and function.attrs.get("tirx.is_scheduled", False):
         return False
-    buffers = [function.buffer_map.get(parameter) for parameter in function.params]
     return all(
-        buffer is not None and all(isinstance(size, IntImm) for size in buffer.shape)
-        for buffer in buffers
+        isinstance(parameter.ty, BufferType)
+        and all(isinstance(size, int | IntImm) for size in parameter.ty.shape)
+        for parameter in function.params
     )
 
 
