@@ -54,7 +54,7 @@ class TvmRuntime:
             self._main: Any = self._machine["main"]
         # What TVM raises has no base below Exception.
         except Exception as error:
-            reason = _reason(error).replace(str(path), path.name)
+            reason = _reason(error).replace(f"{path.parent}{os.sep}", "")
             raise RuntimeFailed(f"TVM cannot open {path.name}: {reason}") from error
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:

@@ -1,0 +1,216 @@
+"""Builds for TVM: shapes, schedules, a confined build, and what the runtime refuses."""
+
+import json
+import shutil
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, TensorProto, helper
+
+from hpcfair.errors import BadConfig, BadInput, RuntimeFailed
+from hpcfair.runtimes import registry
+from workers.backends.tvm.backend import TvmBackend
+from workers.backends.tvm.targets import target_of
+from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.local import LocalDevice
+from workers.engine.samples import random_inputs
+from workers.engine.types import BuildResult, TargetSpec, Ticket, Workload
+from workers.testing import networks
+from workers.testing.backend_contract import this_target
+
+pytestmark = pytest.mark.slow
+
+TARGET = this_target()
+
+
+def build(workload: Workload, out: Path, **options: str) -> BuildResult:
+    backend = TvmBackend()
+    out.mkdir()
+    chosen = {**backend.default(workload, TARGET), **options}
+    return backend.build(workload, TARGET, chosen, out)
+
+
+def runtime_of(built: BuildResult) -> Any:
+    assert built.directory is not None
+    path = built.directory / built.entry_point
+    return registry.open(built.runtime, path, built.runtime_options)
+
+
+def network(*nodes: Any, shape: tuple[int | str, ...] = ("N", 4)) -> ModelProto:
+    """``float32[shape] -> float32[shape]`` from ``x`` to ``y``."""
+    graph = helper.make_graph(
+        nodes,
+        "network",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+@pytest.fixture(scope="module")
+def dense(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workload, BuildResult]:
+    """The dense network, built for one row."""
+    folder = tmp_path_factory.mktemp("dense")
+    workload = networks.write(networks.mlp(), folder / "model")
+    return workload, build(workload, folder / "build", shapes="fixed")
+
+
+def test_a_confined_child_compiles_links_and_runs(tmp_path: Path) -> None:
+    workload = networks.write(networks.mlp(), tmp_path / "model")
+    backend, inputs = TvmBackend(), random_inputs(workload, 1)
+    (tmp_path / "scratch").mkdir()
+    ticket = Ticket(workload, TARGET, ("tvm",))
+    with LocalDevice(ticket, {"tvm": backend}, tmp_path / "scratch") as device:
+        built = device.build("tvm", backend.default(workload, TARGET))
+        assert built.outcome == "measured", built.detail
+        with closing(device.open("tvm", built, "candidate", inputs)) as session:
+            assert session.run(inputs)["scores"].shape == (1, 10)
+
+
+def test_a_build_for_one_row_takes_rows_one_after_another(
+    dense: tuple[Workload, BuildResult],
+) -> None:
+    workload, built = dense
+    assert built.provenance["sizes"] == {"N": 1}
+    assert built.provenance["by_row"] is True
+    runtime = runtime_of(built)
+    several = random_inputs(replace(workload, dimensions={"N": 5}), 3)["x"]
+    together = runtime.run({"x": several})["scores"]
+    alone = [runtime.run({"x": several[row : row + 1]})["scores"][0] for row in range(5)]
+    np.testing.assert_array_equal(together, alone)
+    assert runtime.run({"x": several[:0]})["scores"].shape == (0, 10)
+
+
+def test_rows_that_look_at_each_other_are_not_run_one_by_one(tmp_path: Path) -> None:
+    mixing = network(helper.make_node("Softmax", ["x"], ["y"], axis=0))
+    built = build(networks.write(mixing, tmp_path / "model"), tmp_path / "build", shapes="fixed")
+    assert built.provenance["by_row"] is False
+    with pytest.raises(BadInput, match=r"dimension 0 must be 1"):
+        runtime_of(built).run({"x": np.ones((2, 4), np.float32)})
+
+
+def test_a_size_that_was_baked_in_is_required(tmp_path: Path) -> None:
+    workload = networks.write(networks.transformer(), tmp_path / "model")
+    workload = replace(workload, dimensions={"S": 6})
+    built = build(workload, tmp_path / "build", shapes="fixed")
+    runtime = runtime_of(built)
+    assert runtime.run({"ids": np.ones((2, 6), np.int64)})["scores"].shape == (2, 10)
+    with pytest.raises(BadInput, match="dimension 1 must be 6"):
+        runtime.run({"ids": np.ones((2, 7), np.int64)})
+
+
+def test_an_output_is_the_callers_own(dense: tuple[Workload, BuildResult]) -> None:
+    workload, built = dense
+    runtime = runtime_of(built)
+    inputs = random_inputs(workload, 5)
+    first = runtime.run(inputs)["scores"]
+    before = first.copy()
+    runtime.run({"x": inputs["x"] + 1})
+    np.testing.assert_array_equal(first, before)
+    first[:] = 0
+
+
+def test_the_passes_that_ran_are_timed(dense: tuple[Workload, BuildResult]) -> None:
+    provenance = dense[1].provenance
+    assert set(provenance["passes"]) <= provenance["pass_s"].keys()
+    assert {"import", "codegen", "link"} <= provenance["pass_s"].keys()
+    assert provenance["precisions"] == {"float32": 3}
+
+
+def test_schedules_are_used_where_the_ticket_brings_some(tmp_path: Path) -> None:
+    from workers.backends.tvm.database import Record, write_records  # noqa: PLC0415  heavy
+
+    workload = networks.write(networks.mlp(), tmp_path / "model")
+    assert "schedules" not in TvmBackend().space(workload, TARGET).parameters
+    file = tmp_path / "model" / "schedules.jsonl"
+    write_records(file, [Record("0" * 64, [[], []], 1.0)])
+    workload = replace(workload, schedules_path=file)
+    built = build(workload, tmp_path / "build", shapes="fixed", schedules="database")
+    assert built.provenance["schedules"] == {}
+    assert len(built.provenance["schedules_sha256"]) == 64
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"threads": "most"}, "threads cannot be 'most'"),
+        ({"streams": 2}, "does not know the option streams"),
+    ],
+)
+def test_unknown_options_are_refused(
+    dense: tuple[Workload, BuildResult], options: dict[str, Any], reason: str
+) -> None:
+    with pytest.raises(BadConfig, match=reason):
+        runtime_of(replace(dense[1], runtime_options=options))
+
+
+@pytest.mark.parametrize("damage", ["library", "signature", "no signature"])
+def test_broken_files_are_refused(
+    dense: tuple[Workload, BuildResult], tmp_path: Path, damage: str
+) -> None:
+    assert dense[1].directory is not None
+    folder = shutil.copytree(dense[1].directory, tmp_path / "build")
+    match damage:
+        case "library":
+            (folder / "model.so").write_bytes(b"\x7fELF, and nothing else")
+        case "signature":
+            (folder / "signature.json").write_text("{}")
+        case _:
+            (folder / "signature.json").unlink()
+    with pytest.raises(RuntimeFailed, match=r"TVM cannot open model\.so") as caught:
+        runtime_of(replace(dense[1], directory=folder))
+    assert str(tmp_path) not in str(caught.value)
+
+
+def test_a_closed_build_does_not_run(dense: tuple[Workload, BuildResult]) -> None:
+    runtime = runtime_of(dense[1])
+    runtime.close()
+    runtime.close()
+    with pytest.raises(RuntimeFailed, match="closed"):
+        runtime.run(random_inputs(dense[0], 1))
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (network(helper.make_node("Relu", ["x"], ["y"], domain="ai.nobody")), "operator Relu"),
+        (network(helper.make_node("StringNormalizer", ["x"], ["y"])), "StringNormalizer"),
+        (network(helper.make_node("Relu", ["x"], ["y"]), shape=("...",)), "number of dimensions"),
+    ],
+)
+def test_what_tvm_cannot_take_is_named(model: ModelProto, reason: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidCandidate, match=reason):
+        build(networks.write(model, tmp_path / "model"), tmp_path / "build")
+
+
+def test_a_target_says_what_its_machines_promise_and_no_more() -> None:
+    wide = TargetSpec("x", "x86-64", frozenset({"avx2", "avx512f", "avx512_vnni"}), 4, None)
+    assert target_of(wide, "O2") == {
+        "kind": "llvm",
+        "mcpu": "x86-64-v4",
+        "mattr": ["+avx512vnni"],
+        "num-cores": 4,
+        "opt-level": 2,
+    }
+    arm = TargetSpec("a", "arm64", frozenset({"asimd", "asimddp"}), 4, None)
+    assert target_of(arm)["mattr"] == ["+neon", "+dotprod"]
+    with pytest.raises(InvalidCandidate, match="riscv64"):
+        target_of(replace(arm, architecture="riscv64"))
+    with pytest.raises(InvalidCandidate, match="O9"):
+        target_of(arm, "O9")
+
+
+def test_without_a_linker_the_backend_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(BackendUnavailable, match=r"g\+\+"):
+        TvmBackend().probe(TARGET)
+
+
+def test_a_signature_says_what_the_library_takes(dense: tuple[Workload, BuildResult]) -> None:
+    assert dense[1].directory is not None
+    document = json.loads((dense[1].directory / "signature.json").read_text())
+    assert document["inputs"] == [{"name": "x", "dtype": "float32", "shape": ["N", 8]}]

@@ -1,0 +1,161 @@
+"""Each call of a TVM build computes the nodes it is said to: held against ONNX Runtime's values."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from workers.backends.tvm.backend import TvmBackend
+from workers.engine.ports import Array
+from workers.engine.profile import Profile
+from workers.engine.samples import random_inputs
+from workers.engine.types import Workload
+from workers.testing import networks
+from workers.testing.backend_contract import this_target
+from workers.testing.builds import check_profile
+
+pytestmark = pytest.mark.slow
+
+TARGET = this_target()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A profile, what its calls really gave, and what every node gives by ONNX Runtime."""
+
+    profile: Profile
+    given: list[Array]
+    values: list[list[Array]]
+
+
+def seen(model: onnx.ModelProto, workload: Workload, folder: Path, **options: str) -> Seen:
+    """Build, profile and run a network with every call's output kept."""
+    backend = TvmBackend()
+    out, code = folder / "build", folder / "code"
+    out.mkdir()
+    code.mkdir()
+    chosen = {**backend.default(workload, TARGET), **options}
+    build = backend.build(workload, TARGET, chosen, out)
+    inputs = random_inputs(workload, 11)
+    profile = backend.profile(workload, TARGET, build, inputs, code)
+    check_profile(profile, len(model.graph.node), code)
+    session: Any = backend.load(build, TARGET)
+    given = outputs_of_calls(session, inputs)
+    session.close()
+    return Seen(profile, given, node_values(model, inputs))
+
+
+def outputs_of_calls(session: Any, inputs: dict[str, Array]) -> list[Array]:
+    from workers.backends.tvm.profile import _OWN, RESHAPE  # noqa: PLC0415  heavy
+
+    given: list[Array] = []
+
+    def watch(_function: Any, name: str, before: bool, result: Any, *arguments: Any) -> None:
+        if before or (name.startswith(_OWN) and name != RESHAPE):
+            return
+        given.append((result if name == RESHAPE else arguments[-1]).numpy().copy())
+
+    session.machine().set_instrument(watch)
+    session.run(inputs)
+    return given
+
+
+def node_values(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[list[Array]]:
+    """What each node gives, without any optimisation."""
+    whole = onnx.ModelProto()
+    whole.CopyFrom(model)
+    names = [name for node in model.graph.node for name in node.output if name]
+    kept = {value.name for value in model.graph.output}
+    whole.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in kept)
+    settings = ort.SessionOptions()
+    settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = ort.InferenceSession(whole.SerializeToString(), settings)
+    values = dict(zip(names, session.run(names, inputs), strict=True))
+    return [[values[name] for name in node.output if name] for node in model.graph.node]
+
+
+def agree(one: Array, other: Array) -> bool:
+    """Same elements up to 1e-4 of the largest, however they are laid out in dimensions."""
+    if one.size != other.size:
+        return False
+    largest = np.abs(other).max(initial=0) or 1.0
+    return bool(np.abs(one.ravel() - other.ravel()).max(initial=0) <= 1e-4 * largest)
+
+
+def unexplained(found: Seen) -> list[str]:
+    """Calls whose output is that of none of their nodes, steps inside one node left out."""
+    sites = found.profile.call_sites
+    owners = [
+        tuple(link.index for link in site.nodes if link.grade != "inferred") for site in sites
+    ]
+    last = {owned: at for at, owned in enumerate(owners)}
+    return [
+        site.name
+        for at, (site, given) in enumerate(zip(sites, found.given, strict=True))
+        if not any(agree(given, value) for node in site.nodes for value in found.values[node.index])
+        and not (len(owners[at]) == 1 and last[owners[at]] > at)
+    ]
+
+
+@pytest.mark.parametrize("shapes", ["open", "fixed"])
+@pytest.mark.parametrize("network", [networks.residual_cnn, networks.transformer])
+def test_every_call_gives_what_one_of_its_nodes_gives(
+    network: Any, shapes: str, tmp_path: Path
+) -> None:
+    model = network()
+    workload = networks.write(model, tmp_path / "model")
+    # Each pipeline once; every other pairing takes the same way.
+    passes = "full" if (shapes == "open") == (network is networks.residual_cnn) else "default"
+    found = seen(model, workload, tmp_path, shapes=shapes, passes=passes)
+    assert unexplained(found) == []
+    assert found.profile.folded == ()
+
+
+def test_what_is_constant_or_passes_its_input_on_is_folded(tmp_path: Path) -> None:
+    two = numpy_helper.from_array(np.full(4, 2, np.float32), "two")
+    nodes = [
+        helper.make_node("Add", ["two", "two"], ["four"]),
+        helper.make_node("Identity", ["x"], ["same"]),
+        helper.make_node("Mul", ["same", "four"], ["scaled"]),
+        helper.make_node("Shape", ["scaled"], ["shape"]),
+        helper.make_node("Reshape", ["scaled", "shape"], ["shaped"]),
+        helper.make_node("Exp", ["shaped"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "network",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [3, 4])],
+        [two],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    workload = networks.write(model, tmp_path / "model")
+    found = seen(model, workload, tmp_path, passes="full")
+    assert set(found.profile.folded) >= {0, 1, 3}
+    assert unexplained(found) == []
+
+
+def test_two_nodes_that_compute_the_same_own_a_call_each(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Softmax", ["x"], ["one"]),
+        helper.make_node("Softmax", ["x"], ["other"]),
+        helper.make_node("MatMul", ["one", "other"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "network",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 4])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [4, 4])],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    found = seen(model, networks.write(model, tmp_path / "model"), tmp_path)
+    owners = Counter(link.index for site in found.profile.call_sites for link in site.nodes)
+    assert owners == {0: 1, 1: 1, 2: 1}
+    kernels = {kernel.symbol: kernel for kernel in found.profile.kernels}
+    assert len(kernels) < len(found.profile.call_sites)
