@@ -1,0 +1,211 @@
+"""Measure the tables that ``benchmarks.search`` replays: ``python -m benchmarks.search_tables``.
+
+Every configuration of every backend's space, as the tuner sees it, is built, checked and measured
+once by the tuner's own paired protocol; what is clearly slower than the baseline is cut short as
+the tuner would. The best of each problem are then measured again in fresh processes, since the
+smallest of many noisy figures flatters. Wants a quiet machine for about five minutes a network.
+What was measured is kept: started again, it goes on where it stopped.
+"""
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.replay import PROBLEMS
+from benchmarks.report import environment, say
+from benchmarks.tables import FOLDER, Row, Table, write
+from benchmarks.workloads import example
+from workers.backends.registry import available
+from workers.engine.clock import SystemClock
+from workers.engine.errors import CandidateFailed, WrongOutput
+from workers.engine.judge import Effort, attempt, headline
+from workers.engine.local import LocalDevice
+from workers.engine.ports import Backend, Clock, Device
+from workers.engine.rig import Rig
+from workers.engine.space import Space
+from workers.engine.stores import JsonLinesStore
+from workers.engine.strategies import Proposal
+from workers.engine.types import (
+    TOLERANCES,
+    Budget,
+    Candidate,
+    TargetSpec,
+    Ticket,
+    Tolerance,
+    Trial,
+    Workload,
+)
+from workers.fleet.probe import this_machine
+
+#: Networks, each with its family: what is left out together when its searches are replayed.
+MODELS = {
+    "digits": "small",
+    "digits_mlp": "small",
+    "squeezenet": "squeezenet",
+    "shufflenet": "depthwise",
+    "mobilenetv2": "depthwise",
+    "resnet18": "residual",
+    "bert_small": "transformer",
+    "inception_v1": "inception",
+    "ssd": "detection",
+}
+BACKENDS = ("onnxruntime", "openvino")
+_BUDGET = Budget(seconds=None, trials=None, seconds_per_measurement=2.5, half_width=0.02)
+#: What is measured again: the best of each problem within this factor of the best, and how often.
+_NEAR, _MOST, _PROCESSES = 1.08, 6, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What makes a table: a network, its family, and where its configurations are tried."""
+
+    model: str
+    family: str
+    ticket: Ticket
+    backends: dict[str, Backend]
+    spaces: dict[str, Space]
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        return [Candidate(n, o) for n, space in self.spaces.items() for o in space.enumerate()]
+
+    @property
+    def defaults(self) -> list[Candidate]:
+        """The baseline's first."""
+        workload, target = self.ticket.workload, self.ticket.target
+        names = [self.ticket.reference_backend, *self.ticket.backends]
+        return [
+            Candidate(n, self.backends[n].default(workload, target)) for n in dict.fromkeys(names)
+        ]
+
+
+def main() -> None:
+    options = _options()
+    target = this_machine().spec
+    backends, missing = available(target, options.backends)
+    for reason in missing.values():
+        say(reason)
+    options.cache.mkdir(parents=True, exist_ok=True)
+    for model in options.models:
+        workload = example(model, options.cache)
+        study = study_of(model, MODELS.get(model, model), workload, target, backends)
+        store = JsonLinesStore(options.cache / f"{model}.trials.jsonl")
+        with (
+            tempfile.TemporaryDirectory(prefix="hpcfair-tables-") as scratch,
+            LocalDevice(study.ticket, backends, Path(scratch)) as device,
+        ):
+            table = measured(study, device, store, SystemClock())
+        say(f"{model}: {write(table, options.out)}")
+
+
+def study_of(
+    model: str, family: str, workload: Workload, target: TargetSpec, backends: dict[str, Backend]
+) -> Study:
+    """The first backend is reference and baseline."""
+    first = next(iter(backends))
+    ticket = Ticket(workload, target, tuple(backends), _BUDGET, reference_backend=first)
+    spaces = {name: backend.space(workload, target) for name, backend in backends.items()}
+    return Study(model, family, ticket, backends, spaces)
+
+
+def measured(study: Study, device: Device, store: JsonLinesStore, clock: Clock) -> Table:
+    """The table, less what the store has already.
+
+    Raises:
+        ReferenceFailed: the network does not run.
+    """
+    ticket = study.ticket
+    with Rig(ticket, study.backends[ticket.reference_backend], device, clock) as rig:
+        _try_all(study, rig, store)
+        again = _again(rig, store.trials(), _say_for(study.model))
+    workload, target = ticket.workload, ticket.target
+    return Table(
+        model=study.model,
+        family=study.family,
+        architecture_class=workload.architecture_class,
+        embedding=workload.embedding,
+        target=target.slug,
+        features=tuple(sorted(target.features)),
+        spaces=study.spaces,
+        defaults=tuple(study.defaults),
+        rows=tuple(_row(trial, again) for trial in _last(store.trials())),
+        facts=environment("onnxruntime", "openvino", "nncf", measured_again=len(again)),
+    )
+
+
+def _try_all(study: Study, rig: Rig, store: JsonLinesStore) -> None:
+    done = {t.candidate.sha256 for t in store.trials() if t.outcome != "infrastructure"}
+    left = [c for c in study.candidates if c.sha256 not in done]
+    started = time.monotonic()
+    for at, candidate in enumerate(left):
+        if at:
+            eta_min = (time.monotonic() - started) / at * (len(left) - at) / 60
+            options = " ".join(f"{name}={value}" for name, value in candidate.options.items())
+            say(f"{study.model} {at}/{len(left)}, {eta_min:.0f} min: {candidate.backend} {options}")
+        number = len(store.trials())
+        judged = attempt(rig, number, Proposal(candidate, "table"), lambda _: 1.0)
+        store.add(judged.trial)
+        if judged.trial.build is not None and judged.trial.build.directory is not None:
+            rig.device.discard(judged.trial.build)
+
+
+def _again(rig: Rig, trials: Sequence[Trial], tell: Callable[[str], None]) -> dict[str, float]:
+    """Ratios of the best of each problem, in fresh processes, by candidate."""
+    found: dict[str, float] = {}
+    effort = Effort(_PROCESSES, _BUDGET.half_width, 60.0)
+    for problem in PROBLEMS:
+        for trial in _nearly_best(trials, problem):
+            if trial.candidate.sha256 in found:
+                continue
+            tell(f"again: {trial.candidate.as_dict()}, was {trial.ratio:.3f}")
+            try:
+                result = headline(rig, trial, None, effort)
+            except (CandidateFailed, WrongOutput) as error:
+                tell(f"failed this time: {error}")
+                continue
+            found[trial.candidate.sha256] = result.measurement.ratio.value
+            rig.device.discard(result.build)
+    return found
+
+
+def _nearly_best(trials: Sequence[Trial], problem: Tolerance) -> list[Trial]:
+    accepted = TOLERANCES[: TOLERANCES.index(problem) + 1]
+    able = [t for t in trials if t.outcome == "measured" and t.tolerance in accepted]
+    ordered = sorted((t.ratio, t.number, t) for t in able if t.ratio is not None)
+    return [trial for ratio, _, trial in ordered[:_MOST] if ratio <= _NEAR * ordered[0][0]]
+
+
+def _last(trials: Sequence[Trial]) -> list[Trial]:
+    """One trial of each candidate: not the ones that the machine spoilt, where there is another."""
+    return list({t.candidate.sha256: t for t in trials}.values())
+
+
+def _row(trial: Trial, again: dict[str, float]) -> Row:
+    ratio = again.get(trial.candidate.sha256, trial.ratio)
+    kept = trial.outcome in {"measured", "pruned"}
+    return Row(
+        trial.candidate, trial.outcome, trial.tolerance, ratio if kept else None, trial.duration_s
+    )
+
+
+def _say_for(model: str) -> Callable[[str], None]:
+    return lambda text: say(f"{model} {text}")
+
+
+def _options() -> Any:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", nargs="+", default=list(MODELS))
+    parser.add_argument("--backends", nargs="+", default=list(BACKENDS))
+    parser.add_argument("--out", type=Path, default=FOLDER, help="where the tables go")
+    parser.add_argument(
+        "--cache", type=Path, default=Path(".bench/search"), help="models, and trials so far"
+    )
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
