@@ -51,6 +51,8 @@ def write(
         "target": named,
         "passes": list(pipeline.names),
         "precisions": compiled.precisions,
+        # Of the program before machine code is made from it, weights included.
+        "fingerprint": f"{compiling.fingerprint(compiled.module):016x}",
         **_fixed(workload, options, signature),
         **_schedules(workload, compiled.scheduled, records),
         "pass_s": {name: round(seconds, 6) for name, seconds in timed.items()},

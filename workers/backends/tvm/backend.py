@@ -1,13 +1,16 @@
 """Builds for Apache TVM on the CPU."""
 
 import shutil
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
 from hpcfair.errors import HpcfairError, MissingPackage
 from hpcfair.runtimes import registry
+from workers.backends.tvm.menu import menu_of
 from workers.backends.tvm.space import default_of, reference_of, space_of
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.passes.menu import Menu
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
 from workers.engine.space import Space
@@ -55,7 +58,10 @@ class TvmBackend:
         self, workload: Workload, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
         """See :meth:`workers.engine.ports.Backend.build`."""
-        if not self.space(workload, target).contains(options):
+        # A build can be made again from its options alone, whatever portfolio of passes there is;
+        # whether a list is legal, compiling says with the reason.
+        lists = {**workload.passes, self.name: (str(options.get("passes")),)}
+        if not self.space(replace(workload, passes=lists), target).contains(options):
             raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
         # Imported here: TVM is heavy, and a child lives for one build.
         from workers.backends.tvm import artefact  # noqa: PLC0415
@@ -68,9 +74,16 @@ class TvmBackend:
             runtime=self.name,
             runtime_options={"threads": options["threads"]},
             tolerance="exact",
+            # Linking copies the weights into a file, whatever was done to them; and TVM itself was
+            # imported meanwhile.
+            compile_s=sum(s for name, s in provenance["pass_s"].items() if name != "link"),
             toolchain=self.probe(target),
             provenance=provenance,
         )
+
+    def menu(self, workload: Workload, target: TargetSpec) -> Menu:
+        """See :meth:`workers.engine.passes.menu.PassBackend.menu`."""
+        return menu_of(workload, target)
 
     def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
         """See :meth:`workers.engine.ports.Backend.load`."""

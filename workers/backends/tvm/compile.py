@@ -11,6 +11,7 @@ from typing import Any, Protocol
 import tvm
 from tvm import IRModule, relax
 from tvm.tirx import PrimFunc
+from tvm_ffi import structural_hash
 
 from workers.backends.tvm import passes
 from workers.backends.tvm.database import Record, apply_database
@@ -99,6 +100,11 @@ def compile_network(
         compiled.executable = _generate(compiled.module, target)
         compiled.pass_s["codegen"] = perf_counter() - started
     return compiled
+
+
+def fingerprint(module: IRModule) -> int:
+    """Equal for programs that are equal but for the names of their variables."""
+    return int(structural_hash(module, map_free_vars=True)) % 2**64
 
 
 def export(compiled: Compiled, path: Path, workspace: Path) -> None:
