@@ -37,6 +37,7 @@ class _Task:
 
     Attributes:
         pending: Proposed, by digest, until its outcome is told.
+        told: Digests of schedules whose outcome is known.
         best: Measured schedules: seconds, sketch, decisions.
     """
 
@@ -47,6 +48,7 @@ class _Task:
     database: Any
     workload: Any
     pending: dict[str, Any] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
     best: list[tuple[float, list[Any], moves.Decisions]] = field(default_factory=list)
     adapted: bool = False
 
@@ -94,7 +96,11 @@ class _Search:
     def neighbours(
         self, task: _Task, sketch: list[Any], decisions: moves.Decisions, most: int
     ) -> list[dict[str, Any]]:
-        around = list(moves.neighbours(sketch, decisions))
+        around = [
+            other
+            for other in moves.neighbours(sketch, decisions)
+            if sha256_of({"sketch": sketch, "decisions": other}) not in task.told
+        ]
         self.chance.shuffle(around)
         fit = [_candidate(task, sketch, other) for other in around[:_MOST_NEIGHBOURS]]
         candidates = [("descent", candidate) for candidate in fit if candidate is not None]
@@ -105,6 +111,7 @@ class _Search:
     def learn(self, task: _Task, trials: Sequence[Mapping[str, Any]]) -> None:
         told: list[tuple[Any, float | None]] = []
         for trial in trials:
+            task.told.add(trial["digest"])
             candidate = task.pending.pop(trial["digest"], None) or _candidate(
                 task, trial["sketch"], trial["decisions"]
             )
