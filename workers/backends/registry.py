@@ -14,6 +14,7 @@ from workers.engine.ports import Backend
 from workers.engine.types import TargetSpec
 
 ENTRY_POINTS = "hpcfair.backends"
+_CUDA = "cuda"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Entry:
     extra: str = ""
     architectures: frozenset[str] = frozenset()
     precisions: tuple[str, ...] = ("float32",)
+    accelerator: str = ""
     on_request: bool = False
     forms: frozenset[str] = frozenset()
 
@@ -77,6 +79,20 @@ BACKENDS: dict[str, Entry] = {
         architectures=frozenset({"x86-64", "arm64"}),
         precisions=("float32", "bfloat16"),
         forms=frozenset({"torch-export"}),
+    ),
+    "onnxruntime_cuda": Entry(
+        "workers.backends.onnxruntime_cuda.backend:OnnxRuntimeCudaBackend",
+        distribution="onnxruntime-gpu",
+        extra="cuda",
+        precisions=("float32", "float16"),
+        accelerator="cuda",
+    ),
+    "tensorrt": Entry(
+        "workers.backends.tensorrt.backend:TensorRtBackend",
+        distribution="tensorrt",
+        extra="tensorrt",
+        precisions=("float32", "float16", "int8"),
+        accelerator="cuda",
     ),
     "fake": Entry(
         "workers.backends.fake.backend:FakeBackend",
@@ -134,13 +150,9 @@ def available(
     found: dict[str, Backend] = {}
     missing: dict[str, str] = {}
     for name in names:
-        entry = entries.get(name)
-        if entry and entry.architectures and target.architecture not in entry.architectures:
-            missing[name] = f"Backend {name} does not serve {target.architecture}."
-            continue
-        if entry and entry.forms and forms is not None and entry.forms.isdisjoint(forms):
-            wanted = " or ".join(sorted(entry.forms))
-            missing[name] = f"Backend {name} needs the model as {wanted} too, beside ONNX."
+        reason = _unfit(name, entries[name], target, forms) if name in entries else None
+        if reason:
+            missing[name] = reason
             continue
         try:
             backend = get(name)
@@ -150,3 +162,24 @@ def available(
         else:
             found[name] = backend
     return found, missing
+
+
+def reference_for(target: TargetSpec) -> str:
+    """The backend whose defaults are the baseline on a target: ONNX Runtime's, where it runs."""
+    return "onnxruntime_cuda" if _CUDA in target.features else "onnxruntime"
+
+
+def _unfit(
+    name: str, entry: Entry, target: TargetSpec, forms: Collection[str] | None
+) -> str | None:
+    """Why a backend cannot serve a target or a model, as far as its line in the table tells."""
+    if entry.architectures and target.architecture not in entry.architectures:
+        return f"Backend {name} does not serve {target.architecture}."
+    if entry.accelerator and entry.accelerator not in target.features:
+        return f"Backend {name} needs an NVIDIA GPU; {target.slug} has none."
+    if _CUDA in target.features and not entry.accelerator and not entry.on_request:
+        return f"Backend {name} runs on processors; {target.slug} is a GPU."
+    if entry.forms and forms is not None and entry.forms.isdisjoint(forms):
+        wanted = " or ".join(sorted(entry.forms))
+        return f"Backend {name} needs the model as {wanted} too, beside ONNX."
+    return None

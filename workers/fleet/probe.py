@@ -25,10 +25,19 @@ class ThisMachine:
     rank: int
 
 
-def this_machine() -> ThisMachine:
-    """Describe this machine now: cores and limits may have changed since the last call."""
+def this_machine(asked: str | None = None) -> ThisMachine:
+    """Describe this machine now: cores and limits may have changed since the last call.
+
+    Args:
+        asked: The target it shall work for, by default ``HPCFAIR_TARGET``, else its processor's.
+            One machine works for several targets by several workers: ``nvidia-h200`` or ``gpu`` for
+            the GPU in it.
+
+    Raises:
+        ValueError: this machine has no such target; names those it has.
+    """
     described = machine.describe()
-    target = machine.target_of(described)
+    target = _target(described, asked or os.environ.get("HPCFAIR_TARGET") or "processor")
     return ThisMachine(
         device=os.environ.get("HPCFAIR_DEVICE") or socket.gethostname(),
         spec=TargetSpec(
@@ -42,3 +51,14 @@ def this_machine() -> ThisMachine:
         title=target.title,
         rank=target.rank,
     )
+
+
+def _target(described: machine.Machine, asked: str) -> machine.Target:
+    targets = machine.targets_of(described)
+    if asked == "processor":
+        return targets[0]
+    for target in targets:
+        if asked == target.slug or (asked == "gpu" and "cuda" in target.features):
+            return target
+    slugs = ", ".join(target.slug for target in targets)
+    raise ValueError(f"This machine is no {asked!r}; it can work for {slugs}.")

@@ -62,9 +62,12 @@ class OnnxRuntime:
     name = "onnxruntime"
 
     def __init__(self, path: Path, options: Options) -> None:
-        self._session: Any = open_session(path, options)
-        self.inputs = tuple(map(_tensor, self._session.get_inputs()))
-        self.outputs = tuple(map(_tensor, self._session.get_outputs()))
+        self._adopt(open_session(path, options))
+
+    def _adopt(self, session: Any) -> None:
+        self._session: Any = session
+        self.inputs = tuple(map(_tensor, session.get_inputs()))
+        self.outputs = tuple(map(_tensor, session.get_outputs()))
         self._names = [tensor.name for tensor in self.outputs]
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -75,7 +78,7 @@ class OnnxRuntime:
         try:
             values = self._session.run(self._names, dict(inputs))
         except Exception as error:
-            raise RuntimeFailed(f"ONNX Runtime failed: {_reason(error)}") from error
+            raise RuntimeFailed(f"ONNX Runtime failed: {reason_of(error)}") from error
         return dict(zip(self._names, values, strict=True))
 
     def close(self) -> None:
@@ -109,7 +112,7 @@ def open_session(path: Path, options: Options, prepare: Callable[[Any], None] | 
         )
     # What it raises shares no base below Exception.
     except Exception as error:
-        reason = _reason(error).replace(str(path), path.name)
+        reason = reason_of(error).replace(str(path), path.name)
         raise RuntimeFailed(f"ONNX Runtime cannot open {path.name}: {reason}") from error
 
 
@@ -175,6 +178,6 @@ def _tensor(node: Any) -> Tensor:
     return Tensor(node.name, dtype, tuple(size if size is not None else "?" for size in node.shape))
 
 
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
     """The message without the bracketed code in front."""
     return str(error).rpartition("[ONNXRuntimeError] : ")[2] or type(error).__name__

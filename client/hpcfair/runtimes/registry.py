@@ -31,6 +31,11 @@ class Entry:
 
 RUNTIMES: dict[str, Entry] = {
     "onnxruntime": Entry("hpcfair.runtimes.onnxruntime:OnnxRuntime", "onnxruntime", "onnxruntime"),
+    # Not the processor's runtime: a machine without CUDA must not be offered its builds.
+    "onnxruntime_cuda": Entry(
+        "hpcfair.runtimes.onnxruntime_cuda:OnnxRuntimeCuda", "onnxruntime-gpu", "cuda"
+    ),
+    "tensorrt": Entry("hpcfair.runtimes.tensorrt:TensorRt", "tensorrt", "tensorrt"),
     "openvino": Entry("hpcfair.runtimes.openvino:OpenVino", "openvino", "openvino"),
     "litert": Entry("hpcfair.runtimes.litert:LiteRt", "ai-edge-litert", "litert"),
     "torch": Entry("hpcfair.runtimes.torch:TorchRuntime", "torch", "torch"),

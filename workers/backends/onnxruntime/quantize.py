@@ -65,8 +65,10 @@ def quantize_static(
     # ones, and being small, few of them reach as far as real ones will.
     averaged = source == "samples"
     # x86-64 multiplies unsigned by signed bytes, ARM64 prefers signed by signed: see "Choosing
-    # parameters for CPU inference" in the documentation of quantize_static.
-    signed = target.architecture == "arm64"
+    # parameters for CPU inference" in the documentation of quantize_static. TensorRT takes nothing
+    # but signed bytes around zero, and adds biases in float32.
+    gpu = _is_gpu(target)
+    signed = gpu or target.architecture == "arm64"
     kinds = quantization.QuantType
     quantization.quantize_static(
         prepared,
@@ -79,7 +81,11 @@ def quantize_static(
         activation_type=kinds.QInt8 if signed else kinds.QUInt8,
         weight_type=kinds.QInt8,
         calibrate_method=quantization.CalibrationMethod.MinMax,
-        extra_options={"CalibMovingAverage": averaged, "ActivationSymmetric": signed},
+        extra_options={
+            "CalibMovingAverage": averaged,
+            "ActivationSymmetric": signed,
+            "QuantizeBias": not gpu,
+        },
     )
     prepared.unlink()
     method = "min-max, mean over runs" if averaged else "min-max"
@@ -166,7 +172,12 @@ def _upgrade(model: onnx.ModelProto) -> onnx.ModelProto:
 
 def _reduces_range(target: TargetSpec) -> bool:
     """Without VNNI, sums of two products of full 8-bit values overflow 16 bits and saturate."""
-    return target.architecture == "x86-64" and not _VNNI & target.features
+    on_processor = target.architecture == "x86-64" and not _is_gpu(target)
+    return on_processor and not _VNNI & target.features
+
+
+def _is_gpu(target: TargetSpec) -> bool:
+    return "cuda" in target.features
 
 
 def _refuse_large(workload: Workload) -> None:

@@ -1,0 +1,1 @@
+"""ONNX Runtime on NVIDIA GPUs: the baseline there, and its own knobs."""

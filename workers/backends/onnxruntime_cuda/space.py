@@ -1,0 +1,64 @@
+"""What ONNX Runtime's CUDA provider can try with a network, each distinct configuration once.
+
+::
+
+    default ─ yes: the provider with nothing set, which rounds float32 products to TF32
+            └ no ─ precision ─ float32: tf32, graph_optimization
+                             └ float16
+                 └ layout, convolutions (networks with convolutions)
+"""
+
+from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
+from workers.engine.types import Options, TargetSpec, Workload
+
+DEFAULT: Options = {"default": True}
+_CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
+#: GPUs from this generation on have TF32.
+_TF32_FROM = 80
+
+
+def space_of(workload: Workload, target: TargetSpec) -> Space:
+    """Options worth trying for this network on this GPU."""
+    precisions = ("float32", "float16") if takes_float32(workload) else ("float32",)
+    parameters: dict[str, Parameter] = {
+        "default": Flag(),
+        "precision": Conditional("default", (False,), Choice(precisions)),
+        "graph_optimization": Conditional("precision", ("float32",), Choice(("disable", "all"))),
+    }
+    if has_tf32(target):
+        parameters["tf32"] = Conditional("precision", ("float32",), Flag())
+    if _CONVOLUTIONS & workload.operators.keys():
+        parameters["layout"] = Conditional("default", (False,), Choice(("nchw", "nhwc")))
+        searches = Choice(("exhaustive", "heuristic", "default"))
+        parameters["convolutions"] = Conditional("default", (False,), searches)
+    return Space(parameters)
+
+
+def reference_of(workload: Workload, target: TargetSpec) -> Options:
+    """Every optimisation off, float32 as it is written."""
+    options: Options = {
+        "default": False,
+        "precision": "float32",
+        "graph_optimization": "disable",
+        "tf32": False,
+        "layout": "nchw",
+        "convolutions": "default",
+    }
+    known = space_of(workload, target).parameters
+    return {name: options[name] for name in known}
+
+
+def has_tf32(target: TargetSpec) -> bool:
+    """Whether the GPU rounds float32 products to TF32 when it may."""
+    generations = [int(f.removeprefix("sm_")) for f in target.features if f.startswith("sm_")]
+    return any(generation >= _TF32_FROM for generation in generations)
+
+
+def takes_float32(workload: Workload) -> bool:
+    """Whether the network computes in float32: converters of other precisions expect it."""
+    floats = {
+        spec.dtype
+        for spec in (*workload.inputs, *workload.outputs)
+        if spec.dtype.startswith(("float", "bfloat", "double"))
+    }
+    return floats <= {"float32"}

@@ -1,0 +1,1 @@
+"""NVIDIA TensorRT: engines for one model of GPU."""

@@ -1,0 +1,106 @@
+"""Builds for TensorRT."""
+
+from importlib import metadata
+from pathlib import Path
+
+from hpcfair.errors import HpcfairError, MissingPackage
+from hpcfair.runtimes import registry
+from workers.backends.onnxruntime_cuda.space import has_tf32
+from workers.backends.tensorrt.space import default_of, space_of
+from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.ports import Array, Session
+from workers.engine.profile import Profile
+from workers.engine.space import Space
+from workers.engine.types import BuildResult, Options, TargetSpec, Tolerance, Workload
+
+_PACKAGES = ("tensorrt", "onnx")
+_ENTRY_POINT = "model.engine"
+_TOLERANCES: dict[str, Tolerance] = {"float32": "exact", "float16": "fp16", "int8": "int8"}
+
+
+class TensorRtBackend:
+    """TensorRT engines; a :class:`~workers.engine.ports.Backend`."""
+
+    name = "tensorrt"
+    programs = False
+
+    def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  the table knows targets
+        """See :meth:`workers.engine.ports.Backend.probe`."""
+        try:
+            return {package: metadata.version(package) for package in _PACKAGES}
+        except metadata.PackageNotFoundError as error:
+            raise BackendUnavailable(
+                f"Backend tensorrt needs the package {error.name}:"
+                " pip install 'hpcfair-hub[tensorrt]'"
+            ) from error
+
+    def space(self, workload: Workload, target: TargetSpec) -> Space:
+        """See :func:`workers.backends.tensorrt.space.space_of`."""
+        return space_of(workload, target)
+
+    def default(self, workload: Workload, target: TargetSpec) -> Options:
+        """See :func:`workers.backends.tensorrt.space.default_of`."""
+        return default_of(workload, target)
+
+    def reference(self, workload: Workload, target: TargetSpec) -> Options:
+        """Float32 as it is written; TensorRT cannot be told not to optimise."""
+        options = default_of(workload, target)
+        return options | {"tf32": False} if "tf32" in options else options
+
+    def build(
+        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+    ) -> BuildResult:
+        """See :meth:`workers.engine.ports.Backend.build`."""
+        if not self.space(workload, target).contains(options):
+            raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
+        # Not at the top: it imports TensorRT.
+        from workers.backends.tensorrt.compile import compile_engine  # noqa: PLC0415
+
+        precision = str(options["precision"])
+        try:
+            provenance = compile_engine(workload, target, options, out / _ENTRY_POINT)
+        except (InvalidCandidate, MemoryError, OSError):
+            raise
+        # The tools raise whatever they stumble over.
+        except Exception as error:
+            raise InvalidCandidate(f"{precision}: {type(error).__name__}: {error}") from error
+        tolerance = _TOLERANCES[precision]
+        if options.get("tf32") and has_tf32(target):
+            # It has the mantissa of float16, and so its rounding.
+            tolerance = "fp16"
+        return BuildResult(
+            outcome="measured",
+            directory=out,
+            entry_point=_ENTRY_POINT,
+            runtime=self.name,
+            runtime_options={},
+            tolerance=tolerance,
+            toolchain=self.probe(target),
+            provenance=provenance,
+        )
+
+    def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
+        """See :meth:`workers.engine.ports.Backend.load`."""
+        if build.directory is None:
+            raise InvalidCandidate(f"nothing was built: {build.detail}")
+        try:
+            return registry.open(
+                build.runtime, build.directory / build.entry_point, build.runtime_options
+            )
+        except MissingPackage as error:
+            raise BackendUnavailable(str(error)) from error
+        except HpcfairError as error:
+            raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
+
+    def profile(
+        self,
+        workload: Workload,
+        target: TargetSpec,
+        build: BuildResult,
+        inputs: dict[str, Array],
+        out: Path,  # noqa: ARG002  it shows no code
+    ) -> Profile:
+        """See :func:`workers.backends.tensorrt.profile.profile_build`."""
+        from workers.backends.tensorrt.profile import profile_build  # noqa: PLC0415  heavy
+
+        return profile_build(workload, self.load(build, target), inputs)

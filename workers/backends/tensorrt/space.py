@@ -1,0 +1,47 @@
+"""What TensorRT can try with a network, each distinct configuration once.
+
+::
+
+    precision ─ float32: tf32 (GPUs that have it)
+              ├ float16
+              └ int8
+    effort: how long the builder looks for kernels
+
+Networks are strongly typed: TensorRT computes in the types that the ONNX file states and in no
+other, so what precision ran is known. (From version 11 on there is no other way.)
+"""
+
+from workers.backends.onnxruntime_cuda.space import has_tf32, takes_float32
+from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
+from workers.engine.types import Options, TargetSpec, Workload
+
+_QUANTISED = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"})
+_HEAVY = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+#: Builder optimisation levels: TensorRT's default, and the most it offers.
+EFFORTS = {"usual": 3, "most": 5}
+
+
+def space_of(workload: Workload, target: TargetSpec) -> Space:
+    """Options worth trying for this network on this GPU."""
+    parameters: dict[str, Parameter] = {
+        "precision": Choice(_precisions(workload)),
+        "effort": Choice(tuple(EFFORTS)),
+    }
+    if has_tf32(target):
+        parameters["tf32"] = Conditional("precision", ("float32",), Flag())
+    return Space(parameters)
+
+
+def default_of(workload: Workload, target: TargetSpec) -> Options:
+    """What TensorRT does if nothing is asked for: float32, rounded to TF32 where the GPU can."""
+    options: Options = {"precision": "float32", "effort": "usual", "tf32": True}
+    known = space_of(workload, target).parameters
+    return {name: options[name] for name in known}
+
+
+def _precisions(workload: Workload) -> tuple[str, ...]:
+    if not takes_float32(workload) or _QUANTISED & workload.operators.keys():
+        return ("float32",)
+    if not _HEAVY & workload.operators.keys():
+        return ("float32", "float16")
+    return ("float32", "float16", "int8")
