@@ -41,6 +41,7 @@ def test_a_search_ends_in_builds_with_records_that_a_machine_can_load(alice: Use
     assert job.result["summary"]
     baseline = Build.objects.get(is_baseline=True)
     assert (baseline.ratio, baseline.verdict) == (1.0, Verdict.SAME)
+    assert baseline.profile.call_sites.exists()
     for build in Build.objects.all():
         assert build.is_baseline or build.verdict == Verdict.FASTER
         assert build.record.document["identity"]["config_sha256"] == build.config_sha256
