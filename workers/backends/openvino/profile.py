@@ -32,7 +32,7 @@ _APPENDED = re.compile(r"(/Dequantization\w*|/WithoutBiases|_original)$")
 _INSERTED = re.compile(r"/fq_(output|input|weights)_\d|nncf_")
 #: What ONNX calls an operator of the same kind.
 _ONNX = {"Convert": "Cast"}
-_AXES = {4: dict(zip("abcd", "nchw", strict=True)), 5: dict(zip("abcde", "ncdhw", strict=True))}
+_AXES = {4: "nchw", 5: "ncdhw"}
 
 
 def profile_build(workload: Workload, build: BuildResult, inputs: Mapping[str, Array]) -> Profile:
@@ -189,5 +189,6 @@ def _layout(letters: str) -> str | None:
     axes = _AXES.get(sum(map(str.islower, set(letters.lower()))))
     if axes is None:
         return None
-    named = letters.translate(str.maketrans(axes | {k.upper(): v.upper() for k, v in axes.items()}))
+    known = "abcde"[: len(axes)]
+    named = letters.translate(str.maketrans(known + known.upper(), axes + axes.upper()))
     return named.upper() if named.isalpha() else named
