@@ -53,7 +53,10 @@ def export_mlp(path: Path) -> None:
     for n in range(3):
         weight, bias = (torch.tensor(held[f"{kind}{n}"]) for kind in "wb")
         layer = torch.nn.Linear(*weight.shape)
-        layer.weight, layer.bias = torch.nn.Parameter(weight.T), torch.nn.Parameter(bias)
+        layer.weight, layer.bias = (
+            torch.nn.Parameter(weight.T.contiguous()),
+            torch.nn.Parameter(bias),
+        )
         layers += [layer, torch.nn.ReLU()]
     module = torch.nn.Sequential(*layers[:-1]).eval()
     batch = torch.export.Dim("N")
@@ -155,7 +158,7 @@ def test_a_program_of_another_network_is_refused(made: Made, tmp_path: Path) -> 
     from workers.backends.torch.compile import load_program  # noqa: PLC0415  imports PyTorch
 
     other = networks.write(networks.residual_cnn(), tmp_path / "other")
-    with pytest.raises(InvalidCandidate, match="not this network: .*the shape"):
+    with pytest.raises(InvalidCandidate, match=r"not this network: .*the shape"):
         load_program(made.workload.forms[0].path, other, tmp_path)
     tensors = load_program(made.workload.forms[0].path, made.workload, tmp_path)
     assert json.loads((tmp_path / "tensors.json").read_text())["inputs"][0]["name"] == "x"
