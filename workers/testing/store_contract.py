@@ -4,7 +4,7 @@ class TestMine(StoreContract):
     @pytest.fixture(autouse=True)
     def database(self, tmp_path): ...
 
-    def make(self, history=()):
+    def make(self, history=(), experience=()):
         return Mine(...)
 """
 
@@ -17,6 +17,7 @@ from workers.engine.types import (
     BuildResult,
     Candidate,
     Deviation,
+    Experience,
     Interval,
     Measurement,
     Outcome,
@@ -57,11 +58,29 @@ def make_trial(number: int, outcome: Outcome = "measured", tolerance: Tolerance 
     )
 
 
+def make_experience(number: int, outcome: Outcome = "measured") -> Experience:
+    """What a search of another network found."""
+    return Experience(
+        candidate=Candidate("fake", {"number": number, "fast": True, "scale": 0.5}),
+        outcome=outcome,
+        tolerance="int8" if outcome == "measured" else "exact",
+        ratio=0.5 + number / 10 if outcome == "measured" else None,
+        network=f"{number:064x}",
+        architecture_class="transformer",
+        embedding=(0.6, 0.8),
+        target="x86-64-avx512",
+        features=frozenset({"avx2", "avx512f"}),
+        seconds=2.5,
+    )
+
+
 class StoreContract(ABC):
     """See :class:`workers.engine.ports.RecordStore`."""
 
     @abstractmethod
-    def make(self, history: Sequence[Prior] = ()) -> RecordStore:
+    def make(
+        self, history: Sequence[Prior] = (), experience: Sequence[Experience] = ()
+    ) -> RecordStore:
         """The search's store. Called again in a test, it opens the same one as after a crash."""
 
     def test_trials_come_back_by_number_after_a_crash(self) -> None:
@@ -116,3 +135,15 @@ class StoreContract(ABC):
         ]
         found = self.make(priors).history()
         assert [prior.ratio for prior in found] == [0.4, 0.9, 1.2]
+
+    def test_experience_comes_back_as_it_was(self) -> None:
+        known = [make_experience(1), make_experience(2, "crash")]
+        found = self.make(experience=known).experience()
+        assert sorted(found, key=lambda each: each.network) == known
+        assert type(found[0].candidate.options["fast"]) is bool
+
+    def test_own_trials_are_no_experience(self) -> None:
+        store = self.make()
+        store.add(make_trial(0))
+        assert not store.experience()
+        assert not self.make().experience()

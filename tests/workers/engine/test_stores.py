@@ -8,7 +8,7 @@ import pytest
 
 from workers.engine.ports import RecordStore
 from workers.engine.stores import JsonLinesStore, MemoryStore
-from workers.engine.types import Prior
+from workers.engine.types import Experience, Prior
 from workers.testing.store_contract import StoreContract, make_trial
 
 
@@ -17,8 +17,10 @@ class TestMemoryStore(StoreContract):
     def _forget(self) -> None:
         self.store: MemoryStore | None = None
 
-    def make(self, history: Sequence[Prior] = ()) -> RecordStore:
-        self.store = self.store or MemoryStore(history)
+    def make(
+        self, history: Sequence[Prior] = (), experience: Sequence[Experience] = ()
+    ) -> RecordStore:
+        self.store = self.store or MemoryStore(history, experience)
         return self.store
 
 
@@ -27,8 +29,10 @@ class TestJsonLinesStore(StoreContract):
     def _folder(self, tmp_path: Path) -> None:
         self.path = tmp_path / "trials.jsonl"
 
-    def make(self, history: Sequence[Prior] = ()) -> RecordStore:
-        return JsonLinesStore(self.path, history)
+    def make(
+        self, history: Sequence[Prior] = (), experience: Sequence[Experience] = ()
+    ) -> RecordStore:
+        return JsonLinesStore(self.path, history, experience)
 
     def test_a_line_cut_off_by_a_crash_is_dropped_and_written_over(self) -> None:
         self.make().add(make_trial(0))

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from registry.services.job import job_claim
+from registry.selectors import trial as selector
+from registry.services.job import job_claim, job_submit
 from registry.states import JobKind
 from registry.tables import Job
 from registry.tables import Trial as Row
@@ -17,13 +18,14 @@ from workers.engine.types import (
     BuildResult,
     Candidate,
     Deviation,
+    Experience,
     Interval,
     Measurement,
     Prior,
     Trial,
 )
 from workers.jobs.record_store import RegistryStore
-from workers.testing.store_contract import StoreContract
+from workers.testing.store_contract import StoreContract, make_experience
 
 pytestmark = pytest.mark.django_db
 
@@ -114,6 +116,58 @@ def test_nothing_is_claimed_for_another_target() -> None:
     assert job_claim(device_name=device.name, kinds=[JobKind.TUNE], target="arm64-generic") is None
 
 
+def remember(known: Experience, key: str = "d" * 64, name: str = "") -> None:
+    """A trial of another network's search."""
+    revision = shopfloor.make_revision(name or f"carol/net{int(known.network, 16)}")
+    graph = shopfloor.make_graph(revision)
+    graph.graph_hash, graph.embedding = known.network, list(known.embedding)
+    graph.architecture_class = known.architecture_class
+    graph.save()
+    target, device = shopfloor.make_machine(
+        known.target, features=sorted(known.features), name=f"of-{known.target}"
+    )
+    job_submit(actor=None, kind=JobKind.TUNE, revision=revision, target=target)
+    ticket = job_claim(device_name=device.name, kinds=[JobKind.TUNE], target=target.slug)
+    assert ticket is not None
+    trial = Trial(
+        number=0,
+        candidate=known.candidate,
+        proposed_by="tpe",
+        outcome=known.outcome,
+        duration_s=known.seconds,
+    )
+    if known.ratio is not None:
+        as_measured = measured(0, ratio=known.ratio)
+        trial = replace(as_measured, candidate=known.candidate, duration_s=known.seconds)
+    RegistryStore(ticket, key, target.slug).add(trial)
+
+
+def test_experience_is_of_other_keys_and_of_this_target_first() -> None:
+    kept = store(shopfloor.floor())
+    remember(make_experience(1))
+    here = replace(make_experience(2), target=shopfloor.SLUG, features=frozenset({"avx2"}))
+    remember(here)
+    remember(replace(here, network=f"{3:064x}"), key=KEY)
+    remember(make_experience(4, "infrastructure"))
+    found = kept.experience()
+    assert [(each.network, each.target) for each in found] == [
+        (here.network, shopfloor.SLUG),
+        (f"{1:064x}", "x86-64-avx512"),
+    ]
+
+
+def test_a_network_tuned_every_night_does_not_push_out_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(selector, "_PER_NETWORK", 1)
+    kept = store(shopfloor.floor())
+    other, often = make_experience(1), make_experience(2)
+    remember(other)
+    remember(often)
+    remember(often, name="dave/again")
+    assert [each.network for each in kept.experience()] == [often.network, other.network]
+
+
 class TestRegistryStore(StoreContract):
     """The contract every store of the engine keeps."""
 
@@ -123,7 +177,11 @@ class TestRegistryStore(StoreContract):
         self.floor.tune()
         self.ticket = self.floor.claim()
 
-    def make(self, history: Sequence[Prior] = ()) -> RegistryStore:
+    def make(
+        self, history: Sequence[Prior] = (), experience: Sequence[Experience] = ()
+    ) -> RegistryStore:
+        for known in experience:
+            remember(known)
         if history:
             earlier = store(shopfloor.floor("bob/earlier"))
             for number, prior in enumerate(history):
