@@ -26,9 +26,10 @@ MODELS = (
     *("alexnet", "mobilenetv2", "bert_small", "digits"),
 )
 QUICK = ("digits", "squeezenet", "mobilenetv2")
-#: Processors and GPUs that multiply bfloat16.
-BF16 = frozenset({"amx_bf16", "avx512_bf16", "bf16"})
+#: What multiplies in bfloat16 or float16: some processors, all GPUs.
+BF16 = frozenset({"amx_bf16", "avx512_bf16", "bf16", "cuda"})
 _BASELINE = "onnxruntime.InferenceSession(path), nothing set, in the same interleaved run"
+_GPU_BASELINE = "ONNX Runtime's CUDA provider, nothing set, in the same interleaved run"
 _PACKAGES = (
     *("onnxruntime", "openvino", "nncf", "apache-tvm", "torch", "ai-edge-litert"),
     *("onnxruntime-gpu", "tensorrt"),
@@ -38,7 +39,7 @@ _PACKAGES = (
 def main() -> None:
     """Search, measure, and say it."""
     options = _options()
-    here = this_machine().spec
+    here = this_machine(options.target).spec
     facts = environment(*_PACKAGES, target=here.slug, arguments=_arguments(options))
     hunt = _hunt(options, here)
     folder = options.cache / "served" / _key(options, hunt)
@@ -56,12 +57,14 @@ def main() -> None:
     if not BF16 & hunt.features:
         del figures["bf16"], figures["bf16_least"]
         facts["bf16"] = "absent: this machine has no arithmetic in bfloat16"
-    report("served", figures, baseline=_BASELINE, environment=facts, details=_brief(found))
+    baseline = _BASELINE if hunt.reference == "onnxruntime" else _GPU_BASELINE
+    report("served", figures, baseline=baseline, environment=facts, details=_brief(found))
 
 
 def _hunt(options: argparse.Namespace, here: TargetSpec) -> Hunt:
     backends, missing = registry.available(here, options.backends)
-    return Hunt(here, backends, missing, options.budget, options.processes)
+    baseline = registry.reference_for(here)
+    return Hunt(here, backends, missing, options.budget, options.processes, baseline)
 
 
 def _once(folder: Path, name: str, hunt: Hunt, cache: Path) -> dict[str, Any]:
@@ -149,6 +152,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--models", help=f"of {','.join(MODELS)} and the other examples")
     parser.add_argument("--backends", help="by default all that are here")
+    parser.add_argument("--target", help="of this machine; gpu for its GPU")
     parser.add_argument("--budget", type=float, default=60.0, help="seconds of search per model")
     parser.add_argument("--processes", type=int, default=7, help="fresh ones of a measurement")
     parser.add_argument("--cache", type=Path, default=Path(".bench"), help="models and results")

@@ -150,6 +150,7 @@ def _target(target: TargetSpec, device: str) -> dict[str, Any]:
         threads=facts.get("logical_cpus"),
         caches=facts.get("caches"),
         microcode=facts.get("microcode"),
+        accelerators=facts.get("accelerators"),
         facts=facts or None,
     )
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from registry.selectors.build import has_headlines
 from registry.services.job import job_note
 from registry.tickets import JobTicket
-from workers.backends.registry import available
+from workers.backends.registry import available, reference_for
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
 from workers.engine.tune import SearchResult, tune
@@ -60,6 +60,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
             limits=Limits(wall_s=_CANDIDATE_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES),
             strategy=str(ticket.parameters.get("strategy", "learned")),
             seed=int(ticket.parameters.get("seed", 0)),
+            reference_backend=reference_for(here.spec),
         )
         scratch = folder / "scratch"
         scratch.mkdir()
