@@ -39,7 +39,7 @@ def test_a_search_ends_in_builds_with_records_that_a_machine_can_load(alice: Use
     job = Job.objects.get(kind=JobKind.TUNE)
     assert job.state == JobState.SUCCEEDED, job.failure_detail
     assert job.result["summary"]
-    baseline = Build.objects.get(is_baseline=True)
+    baseline = Build.objects.get(is_baseline=True, withdrawn_at=None)
     assert (baseline.ratio, baseline.verdict) == (1.0, Verdict.SAME)
     assert baseline.profile.call_sites.exists()
     for build in Build.objects.all():
