@@ -8,6 +8,7 @@ from typing import Protocol
 
 from workers.engine.errors import BaselineFailed, CandidateFailed, RigFailed, WrongOutput
 from workers.engine.measure import Rounds, Rule, measure_into
+from workers.engine.numerics import Checked, require
 from workers.engine.passes.device import CompilingDevice
 from workers.engine.passes.menu import DEFAULT, Menu
 from workers.engine.passes.objective import Finding
@@ -71,6 +72,7 @@ class Bench:
         self._builds: dict[str, BuildResult] = {}
         self._open = ExitStack()
         self._sessions: dict[str, RunningSession] = {}
+        self._checked: dict[str, Checked] = {}
 
     def __enter__(self) -> "Bench":
         return self
@@ -137,11 +139,21 @@ class Bench:
                 self._close()
             with closing(self._session(build, "candidate")) as session:
                 if not process:
-                    self._rig.require(self._rig.compare(session), build.tolerance)
+                    self._check(session, build, against)
                 measure_into(
                     rounds, self._opened(against), session, rule, self._rig.clock, process=process
                 )
         return rounds.measurement(rule)
+
+    def _check(self, session: RunningSession, build: BuildResult, against: str) -> None:
+        """Refuse outputs beyond the limits, or farther off than the other list's: whether that
+        hands on NaN and infinity, which some compilers do not, is not for a list to mend."""
+        accuracy = self._rig.reference_accuracy
+        if against not in self._checked:
+            other = self._rig.compare(self._opened(against))
+            require(other, build.tolerance, None, accuracy)
+            self._checked[against] = other
+        require(self._rig.compare(session), build.tolerance, self._checked[against], accuracy)
 
     def _compile(self, value: str, against: str, effort: Effort) -> list[Block]:
         """Pairs of builds in turns (ABBA), after one build that fills the compiler's caches."""
