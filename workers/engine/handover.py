@@ -6,16 +6,18 @@ import stat
 import subprocess
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, get_args
 
 from workers.engine.errors import CandidateFailed
-from workers.engine.profile import Profile, profile_from_dict
+from workers.engine.profile import Grade, Profile, profile_from_dict
 from workers.engine.types import TOLERANCES, BuildResult, Limits, canonical_json
 
 #: No compiler writes more, and whoever reads a build need not fear more.
 _MOST_FILES, _MOST_LEVELS, _LONGEST_DESCRIPTION = 10_000, 16, 2**20
 #: Ten thousand call sites with their links, and the schedules of their kernels.
 _LONGEST_PROFILE = 32 * 2**20
+#: Nanoseconds of a century; databases hold no more than 63 bits.
+_MOST = 2**62
 
 
 def result_of(described: Any, artefact: Path, limits: Limits) -> BuildResult:
@@ -66,14 +68,45 @@ def profile_of(described: Any, code: Path, limits: Limits) -> Profile:
         if len(canonical_json(described)) > _LONGEST_PROFILE:
             raise nonsense("too much of it")
         found = profile_from_dict(described)
+        _check_profile(found, code)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise nonsense(error) from error
+    return found
+
+
+def _check_profile(found: Profile, code: Path) -> None:
+    """Raises TypeError, ValueError or AttributeError for what no profiler says."""
+    symbols = {kernel.symbol for kernel in found.kernels}
+    if len(symbols) != len(found.kernels):
+        raise ValueError("two kernels of one symbol")
     for kernel in found.kernels:
+        _texts(kernel.symbol, *kernel.code, *kernel.code.values(), kernel.workload or "none")
         for name in kernel.code.values():
             path = code / name
             if ".." in path.parts or not path.is_relative_to(code) or not path.is_file():
-                raise nonsense(f"a kernel without its code {name!r}")
-    return found
+                raise ValueError(f"a kernel without its code {name!r}")
+    _texts(found.method)
+    _counts(found.total_ns, *found.folded)
+    for site in found.call_sites:
+        told = (site.precision, site.layout, site.implementation)
+        _texts(site.name, site.operator, *(text for text in told if text is not None))
+        _counts(site.median_ns, site.mad_ns, site.runs, *(link.index for link in site.nodes))
+        if site.kernel is not None and site.kernel not in symbols:
+            raise ValueError(f"a call of the kernel {site.kernel!r}, which is none of its kernels")
+        if not all(link.grade in get_args(Grade) for link in site.nodes):
+            raise ValueError(f"links of other grades than {', '.join(get_args(Grade))}")
+
+
+def _texts(*values: object) -> None:
+    for value in values:
+        if not isinstance(value, str) or not value:
+            raise TypeError(f"{value!r:.100} where text should be")
+
+
+def _counts(*values: object) -> None:
+    for value in values:
+        if type(value) is not int or not 0 <= value < _MOST:
+            raise TypeError(f"{value!r:.100} where a whole number should be")
 
 
 def _check_result(result: BuildResult, artefact: Path) -> None:

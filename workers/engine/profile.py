@@ -108,9 +108,9 @@ def profile_from_dict(document: Mapping[str, Any]) -> Profile:
         for site in document["call_sites"]
     ]
     return Profile(
-        method=str(document["method"]),
-        total_ns=int(document["total_ns"]),
+        method=document["method"],
+        total_ns=document["total_ns"],
         call_sites=tuple(sites),
         kernels=tuple(Kernel(**kernel) for kernel in document["kernels"]),
-        folded=tuple(int(index) for index in document["folded"]),
+        folded=tuple(document["folded"]),
     )
