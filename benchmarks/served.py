@@ -62,7 +62,8 @@ def main() -> None:
 
 
 def _hunt(options: argparse.Namespace, here: TargetSpec) -> Hunt:
-    backends, missing = registry.available(here, options.backends)
+    # The examples were published as ONNX alone.
+    backends, missing = registry.available(here, options.backends, forms=())
     baseline = registry.reference_for(here)
     return Hunt(here, backends, missing, options.budget, options.processes, baseline)
 
@@ -153,16 +154,16 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--models", help=f"of {','.join(MODELS)} and the other examples")
     parser.add_argument("--backends", help="by default all that are here")
     parser.add_argument("--target", help="of this machine; gpu for its GPU")
-    parser.add_argument("--budget", type=float, default=60.0, help="seconds of search per model")
-    parser.add_argument("--processes", type=int, default=7, help="fresh ones of a measurement")
+    parser.add_argument("--budget", type=float, help="seconds of search per model, by default 60")
+    parser.add_argument("--processes", type=int, help="fresh ones of a measurement, by default 7")
     parser.add_argument("--cache", type=Path, default=Path(".bench"), help="models and results")
     parser.add_argument("--fresh", action="store_true", help="forget what was measured before")
     parser.add_argument("--quick", action="store_true", help="does it run? no figures to quote")
     options = parser.parse_args()
     options.models = options.models.split(",") if options.models else None
     options.backends = options.backends.split(",") if options.backends else None
-    if options.quick:
-        options.budget, options.processes = 12.0, 3
+    options.budget = options.budget or (12.0 if options.quick else 60.0)
+    options.processes = options.processes or (3 if options.quick else 7)
     options.models = options.models or list(QUICK if options.quick else MODELS)
     return options
 
