@@ -146,7 +146,7 @@ class Learned(Strategy):
         ranking = self._ranking
         prior, before, error = np.zeros(len(rows)), np.zeros(len(own)), None
         if ranking is not None:
-            said = ranking.predict(own)
+            said = ranking.predict(own) if self._trials else prior[:0]
             pairs = [(s, value_of(t.ratio)) for s, t in zip(said, self._trials, strict=True)]
             if trusted(pairs):
                 prior, before, error = ranking.predict(rows), said, ranking.error

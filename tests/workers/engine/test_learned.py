@@ -1,0 +1,209 @@
+"""The search that learns from other networks, told made-up trials."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from statistics import mean
+
+import pytest
+
+from workers.engine.space import Choice, Conditional, Flag, Space
+from workers.engine.strategies import Scene, Spaces, Strategy, learned, make_strategy
+from workers.engine.strategies.learned import LATE, Learned
+from workers.engine.strategies.novel import unseen
+from workers.engine.types import (
+    BuildResult,
+    Candidate,
+    Experience,
+    Interval,
+    Measurement,
+    Prior,
+    Trial,
+)
+from workers.testing.strategy_contract import SPACES, StrategyContract, cost, run_to_end
+
+from .others import BASELINE, EVERY, OTHER, experience, many, scene
+
+BEST = min(cost(candidate) for candidate in EVERY)
+
+
+@pytest.fixture(autouse=True)
+def never_look_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backend that others gave up is given up: no search looks again by chance."""
+    monkeypatch.setattr(learned, "LOOK_AGAIN", 0.0)
+
+
+class TestCold(StrategyContract):
+    #: A backend whose trials all fail is given up.
+    exhaustive = False
+
+    def make(self, spaces: Spaces, seed: int) -> Strategy:
+        defaults = [Candidate(name, space.at(0)) for name, space in spaces.items()]
+        return make_strategy("learned", Scene(spaces, seed, defaults))
+
+
+class TestWithHistoryAndExperience(StrategyContract):
+    exhaustive = False
+
+    def make(self, spaces: Spaces, seed: int) -> Strategy:
+        defaults = [Candidate(name, space.at(0)) for name, space in spaces.items()]
+        known = replace(scene(many(6), seed), spaces=spaces, defaults=defaults)
+        prior = Prior(Candidate("beta", spaces["beta"].at(3)), 0.8, "exact")
+        return make_strategy("learned", replace(known, history=[prior]))
+
+
+def told(candidate: Candidate, ratio: float | None, number: int = 0) -> Trial:
+    measurement = None
+    if ratio is not None:
+        measurement = Measurement((), Interval(ratio, ratio, ratio), 1, 1, "same")
+    outcome = "measured" if ratio is not None else "crash"
+    built = BuildResult(outcome)
+    return Trial(number, candidate, "test", outcome, 1.0, built, measurement=measurement)  # type: ignore[arg-type]
+
+
+def searched(
+    strategy: Strategy, ratio: Callable[[Candidate], float | None], trials: int
+) -> list[Trial]:
+    done: list[Trial] = []
+    while len(done) < trials and (proposal := strategy.ask()) is not None:
+        trial = told(proposal.candidate, ratio(proposal.candidate), len(done))
+        trial = replace(trial, proposed_by=proposal.proposed_by)
+        strategy.tell(trial)
+        done.append(trial)
+    return done
+
+
+def trials_to_best(known: list[Experience], seed: int) -> int:
+    done = searched(Learned(scene(known, seed)), cost, len(EVERY))
+    return next(at for at, t in enumerate(done, 1) if t.ratio is not None and t.ratio <= BEST)
+
+
+def test_without_experience_the_defaults_come_first_then_the_model() -> None:
+    done = list(run_to_end(Learned(scene([]))))
+    assert [trial.candidate for trial in done[:2]] == [BASELINE, OTHER]
+    assert {trial.proposed_by for trial in done[2:]} == {"model", "tpe", "random"}
+
+
+def test_experience_finds_the_best_in_a_handful_of_trials() -> None:
+    assert max(trials_to_best(many(6), seed) for seed in range(2)) <= 4
+
+
+def test_the_order_is_baseline_history_portfolio_ranking() -> None:
+    prior = Prior(Candidate("beta", {"level": 2, "fast": True}), 0.9, "exact")
+    strategy = make_strategy("learned", replace(scene(many(6)), history=[prior]))
+    by = [trial.proposed_by for trial in searched(strategy, cost, 12)]
+    assert by[:3] == ["default", "history", "portfolio"]
+    assert "ranking" in by
+    assert by.index("ranking") > by.index("portfolio")
+
+
+def test_an_adversarial_history_costs_little() -> None:
+    """All others say the opposite of what is true here: after a few trials nobody listens."""
+    wrong = many(6, lambda candidate: 0.6 / cost(candidate))
+    misled = [trials_to_best(wrong, seed) for seed in range(3)]
+    cold = [trials_to_best([], seed) for seed in range(3)]
+    assert mean(misled) <= mean(cold) + 6
+
+
+def test_predictions_are_of_candidates_not_tried_yet_and_come_close() -> None:
+    strategy = Learned(scene(many(6)))
+    for candidate in (BASELINE, OTHER):
+        strategy.tell(told(candidate, cost(candidate)))
+    errors = []
+    while (proposal := strategy.ask()) is not None:
+        if proposal.predicted_ratio is not None:
+            errors.append(abs(proposal.predicted_ratio / cost(proposal.candidate) - 1))
+        strategy.tell(told(proposal.candidate, cost(proposal.candidate)))
+    assert len(errors) >= 10
+    assert mean(errors) < 0.15
+
+
+def test_the_expected_gain_falls_as_less_is_left_to_find() -> None:
+    strategy = Learned(scene([]))
+    gains = []
+    while (proposal := strategy.ask()) is not None:
+        if proposal.expected_gain is not None:
+            gains.append(proposal.expected_gain)
+        strategy.tell(told(proposal.candidate, cost(proposal.candidate)))
+    assert gains[0] > 0.05
+    assert gains[-1] < 0.02
+
+
+# Backends that are not worth it
+
+
+def slow(candidate: Candidate) -> float:
+    return 30.0 if candidate.backend == "beta" else cost(candidate)
+
+
+def test_a_backend_that_is_far_slower_gets_one_trial() -> None:
+    done = searched(Learned(scene([])), slow, len(EVERY))
+    assert sum(trial.candidate.backend == "beta" for trial in done) == 1
+
+
+def test_a_backend_that_was_far_slower_on_every_network_gets_none() -> None:
+    done = searched(Learned(scene(many(4, slow))), slow, len(EVERY))
+    assert all(trial.candidate.backend == "alpha" for trial in done)
+
+
+def test_a_backend_that_takes_nothing_is_given_up() -> None:
+    done = searched(
+        Learned(scene([])), lambda c: None if c.backend == "beta" else cost(c), len(EVERY)
+    )
+    assert sum(trial.candidate.backend == "beta" for trial in done) == 3
+
+
+def test_a_backend_that_takes_long_to_build_waits_for_the_others() -> None:
+    done = searched(Learned(replace(scene([]), late=frozenset({"beta"}))), cost, len(EVERY))
+    first = next(at for at, t in enumerate(done) if t.candidate.backend == "beta")
+    assert first == LATE
+    # What others have tried needs no waiting: whether it pays is known.
+    known = searched(Learned(replace(scene(many(6)), late=frozenset({"beta"}))), cost, LATE)
+    assert any(trial.candidate.backend == "beta" for trial in known)
+
+
+def test_a_backend_given_up_gets_another_trial_when_it_has_learned_something() -> None:
+    spaces = {
+        **SPACES,
+        "beta": Space({**SPACES["beta"].parameters, "schedules": Choice(("untuned", "database"))}),
+    }
+    better = replace(scene(many(4, slow)), spaces=spaces)
+    better = replace(
+        better, defaults=[BASELINE, Candidate("beta", {**OTHER.options, "schedules": "untuned"})]
+    )
+    done = searched(Learned(better), slow, 30)
+    tried = [trial.candidate.options for trial in done if trial.candidate.backend == "beta"]
+    assert tried == [{**OTHER.options, "schedules": "database"}]
+
+
+def test_an_unseen_option_brings_what_it_depends_on() -> None:
+    space = Space(
+        {
+            "shapes": Choice(("open", "fixed")),
+            "tuned": Conditional("shapes", ("fixed",), Flag()),
+            "deep": Conditional("tuned", (True,), Choice((1, 2))),
+        }
+    )
+    default = Candidate("x", {"shapes": "open"})
+    found = unseen(default, space, {"shapes", "tuned"})
+    assert found == Candidate("x", {"shapes": "fixed", "tuned": True, "deep": 2})
+    assert unseen(default, space, {"shapes", "tuned", "deep"}) is None
+
+
+# Large spaces
+
+
+@pytest.mark.parametrize("known", [0, 5])
+def test_a_space_too_large_to_list_is_searched_around_the_best(known: int) -> None:
+    space = Space({f"o{at}": Choice(tuple(range(4))) for at in range(8)})
+
+    def ratio(candidate: Candidate) -> float:
+        return 1.0 + 0.05 * sum(int(value) for value in candidate.options.values()) - 0.4
+
+    default = Candidate("big", space.at(space.size - 1))
+    others = [e for n in range(known) for e in experience(n, ratio, [default])]
+    place = Scene({"big": space}, 1, [default], experience=others, target="here")
+    done = searched(Learned(place), ratio, 15)
+    assert len({trial.candidate.sha256 for trial in done}) == 15
+    assert all(space.contains(trial.candidate.options) for trial in done)
+    ratios = [trial.ratio for trial in done if trial.ratio is not None]
+    assert min(ratios) < 0.7 * ratios[0]
