@@ -30,6 +30,7 @@ from examples.models.training import (
     train,
     zeros,
 )
+from workers.testing.tflite import Layer, write_dense
 
 HELD_OUT = 500
 #: Pixels are 0 to 16. Networks learn on 0 to 1 and are published to take pixels as they are.
@@ -146,7 +147,7 @@ def digits_mlp(out: Path, seed: int = 0) -> Path:
     }
     weights["dense1.weight"] = weights["dense1.weight"] / PIXEL_SCALE
     model = _export("digits_mlp", nodes, weights, (64,), name="pixels")
-    return _publish(
+    folder = _publish(
         out,
         model,
         data,
@@ -155,6 +156,20 @@ def digits_mlp(out: Path, seed: int = 0) -> Path:
         shape=(64,),
         tags=("digits", "mlp", "trained", "example"),
     )
+    _write_tflite(folder, weights, data.train_images.reshape(-1, 64))
+    return folder
+
+
+def _write_tflite(out: Path, weights: dict[str, Floats], pixels: Floats) -> None:
+    """The perceptron for TensorFlow Lite beside its ONNX file: ``model.tflite`` in float32,
+    ``model-int8.tflite`` quantised, with ranges found on the training images."""
+    layers = [
+        Layer(*(np.asarray(weights[f"dense{n}.{part}"], np.float32) for part in ("weight", "bias")))
+        for n in (1, 2, 3)
+    ]
+    names = ("pixels", "logits")
+    write_dense(out / "model.tflite", layers, names=names)
+    write_dense(out / "model-int8.tflite", layers, "int8", calibration=pixels, names=names)
 
 
 def _export(

@@ -28,7 +28,9 @@ def test_an_example_is_written_where_it_was_asked_for(
 ) -> None:
     _run(monkeypatch, "digits_mlp", str(tmp_path / "a" / "b"))
     names = {path.name for path in (tmp_path / "a" / "b").iterdir()}
-    assert names == {"model.onnx", "README.md", "samples.npz"}
+    assert names == {
+        *("model.onnx", "model.tflite", "model-int8.tflite", "README.md", "samples.npz"),
+    }
     assert "model.onnx" in capsys.readouterr().out
 
 

@@ -31,7 +31,7 @@ class LiteRt:
         ``threads``: ``all``, ``half`` or ``one`` of the physical cores.
 
     Quantised inputs and outputs are converted with the scale the file gives them: float32 in,
-    float32 out. What their type cannot hold becomes its nearest value; NaN becomes zero. An input
+    float32 out. What their type cannot hold becomes its nearest value, NaN its largest. An input
     of another size than the last makes the interpreter plan anew, which costs time.
     """
 
@@ -95,21 +95,26 @@ class _Port:
     tensor: int
     dtype: Any
     scale: float
-    zero: int
+    zero: float
+    least: float
+    most: float
 
     def encode(self, array: Array) -> Array:
         array = self.mapped.to_file(array)
         if not self.scale:
             return np.ascontiguousarray(array)
-        limits = np.iinfo(self.dtype)
-        stored = np.rint(array / np.float32(self.scale)) + self.zero
-        zeroed = np.nan_to_num(stored, nan=self.zero, posinf=limits.max, neginf=limits.min)
-        clipped: Array = zeroed.clip(limits.min, limits.max).astype(self.dtype)
-        return clipped
+        stored = array * np.float32(1 / self.scale)
+        stored += self.zero
+        np.rint(stored, out=stored)
+        # Unlike clip, these let no NaN through, whose integer value is undefined.
+        np.fmin(stored, self.most, out=stored)
+        np.fmax(stored, self.least, out=stored)
+        return stored.astype(self.dtype)
 
     def decode(self, array: Array) -> Array:
         if self.scale:
-            array = (array.astype(np.float32) - np.float32(self.zero)) * np.float32(self.scale)
+            array = np.subtract(array, self.zero, dtype=np.float32)
+            array *= np.float32(self.scale)
         return self.mapped.from_file(array)
 
 
@@ -170,15 +175,24 @@ def _port(mapped: Mapped, details: list[dict[str, Any]]) -> _Port:
         raise RuntimeFailed("tensors.json of this build is not of its file")
     detail = details[mapped.index]
     scale, zero = _scale(detail)
-    return _Port(mapped, int(detail["index"]), detail["dtype"], scale, zero)
+    limits = np.iinfo(detail["dtype"]) if scale else np.iinfo(np.int8)
+    return _Port(
+        mapped,
+        int(detail["index"]),
+        detail["dtype"],
+        scale,
+        zero,
+        float(limits.min),
+        float(limits.max),
+    )
 
 
-def _scale(detail: dict[str, Any]) -> tuple[float, int]:
+def _scale(detail: dict[str, Any]) -> tuple[float, float]:
     """Scale and zero point of a quantised tensor; scale 0 for any other."""
     scales = detail["quantization_parameters"]["scales"]
     if np.dtype(detail["dtype"]).name not in _QUANTISED or len(scales) != 1:
-        return 0.0, 0
-    return float(scales[0]), int(detail["quantization_parameters"]["zero_points"][0])
+        return 0.0, 0.0
+    return float(scales[0]), float(detail["quantization_parameters"]["zero_points"][0])
 
 
 def _reason(error: Exception) -> str:

@@ -26,7 +26,7 @@ from workers.engine.types import BuildResult, Form, Limits, TargetSpec, Ticket, 
 from workers.inspection.pt2 import read_pt2
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
-from workers.testing.builds import python, run_as_a_user
+from workers.testing.builds import python
 
 pytestmark = [
     pytest.mark.slow,
@@ -110,12 +110,6 @@ def test_a_package_agrees_with_the_onnx_reference_on_any_batch(
         with closing(device.open("torch", build, "candidate", tests.timing)) as session:
             require(check(session, tests, expected), "exact", None, None)
             assert len(session.time(runs=3, warmup=1).samples_ns) == 3
-
-
-@needs_compiler
-def test_a_package_runs_for_who_knows_the_client_alone(build: BuildResult, tmp_path: Path) -> None:
-    outputs = run_as_a_user(build, {"x": np.ones((3, 8), np.float32)}, tmp_path)
-    assert outputs["scores"].shape == (3, 10)
 
 
 @needs_compiler
