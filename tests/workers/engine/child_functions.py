@@ -213,6 +213,48 @@ def run_program() -> str:
     return subprocess.run(["/bin/echo", "hello"], capture_output=True, text=True, check=True).stdout
 
 
+def run(words: list[str], *, session: bool = False) -> str:
+    """What a program prints, its complaints included."""
+    ended = subprocess.run(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        start_new_session=session,
+    )
+    return ended.stdout
+
+
+def leave_behind(words: list[str]) -> int:
+    """Start a program twice removed, and forget it; its process id."""
+    script = (
+        "import subprocess, sys\n"
+        "nothing = subprocess.DEVNULL\n"
+        "left = subprocess.Popen(sys.argv[1:], stdout=nothing, stderr=nothing)\n"
+        "print(left.pid)"
+    )
+    return int(run([sys.executable, "-c", script, *words]))
+
+
+def compile_and_call(compiler: str) -> int:
+    """Compile, link and load a function; what it returns."""
+    Path("seven.c").write_text("int seven(void) { return 7; }")
+    said = run([compiler, "-shared", "-fPIC", "-o", "./seven.so", "seven.c"])
+    if said:
+        raise RuntimeError(said)
+    return int(ctypes.CDLL("./seven.so").seven())
+
+
+def run_what_it_wrote() -> str:
+    Path("script").write_text("#!/bin/sh\necho ran")
+    return run(["./script"])
+
+
+def leave_group(way: str) -> None:
+    os.setsid() if way == "setsid" else os.setpgid(0, 0)
+
+
 def send_signal(to: int) -> None:
     os.kill(to, signal.SIGCONT)
 
