@@ -84,17 +84,21 @@ def _others(kind: str, attributes: Sequence[Any], value: Any) -> Iterator[Any]:
 
 def _moved_factors(factors: Sequence[int], most: int) -> Iterator[list[int]]:
     for source, factor in enumerate(factors):
-        if factor == 1:
-            continue
-        prime = _divisors(factor)[1]
-        for place in range(len(factors)):
-            if place == source:
-                continue
-            moved = list(factors)
-            moved[source] //= prime
-            moved[place] *= prime
-            if moved[-1] <= most:
-                yield moved
+        for prime in _primes(factor):
+            for place in range(len(factors)):
+                if place == source:
+                    continue
+                moved = list(factors)
+                moved[source] //= prime
+                moved[place] *= prime
+                if moved[-1] <= most:
+                    yield moved
+
+
+def _primes(number: int) -> list[int]:
+    """The distinct prime factors."""
+    divisors = _divisors(number)[1:]
+    return [d for d in divisors if all(d % smaller for smaller in divisors if smaller < d)]
 
 
 def _divisors(number: int) -> list[int]:
