@@ -1,0 +1,197 @@
+"""Networks whose compiler passes are studied, and the studying of one."""
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from benchmarks.report import say
+from benchmarks.workloads import example, workload_of
+from examples.models.light import images
+from examples.models.seeding import settle
+from examples.models.text import Bert
+from examples.models.vision import mobilenet_v2, resnet18, ssd_mobilenet
+from workers.engine.clock import SystemClock
+from workers.engine.errors import CandidateFailed, ReferenceFailed
+from workers.engine.passes.bench import Bench, Effort
+from workers.engine.passes.device import LocalCompiler
+from workers.engine.passes.menu import DEFAULT, Menu, PassBackend
+from workers.engine.passes.objective import Finding, PassTrial
+from workers.engine.passes.study import Budget, study
+from workers.engine.ports import Backend
+from workers.engine.rig import Rig
+from workers.engine.types import TargetSpec, Ticket, Workload
+
+Maker = Callable[[Path], Workload]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A network.
+
+    Attributes:
+        figure: Which figure it counts for.
+        heavy: Code without schedules takes seconds a run: for ONNX Runtime, or with schedules.
+    """
+
+    name: str
+    figure: str
+    make: Maker
+    heavy: bool = False
+
+
+@dataclass(slots=True)
+class Studied:
+    """What is known of a network and a compiler.
+
+    Attributes:
+        winners: Lists that its own study found.
+        findings: ``(list, beside which)`` to what was measured.
+    """
+
+    subject: Subject
+    architecture_class: str
+    menu: Menu
+    winners: tuple[PassTrial, ...] = ()
+    findings: dict[tuple[str, str], Finding] = field(default_factory=dict)
+
+    @property
+    def full(self) -> str:
+        """The list of everything; the compiler's own where it has no other."""
+        return self.menu.value(self.menu.full) if self.menu.full else DEFAULT
+
+
+def _vision(build: Callable[[np.random.Generator, int], onnx.ModelProto], size: int) -> Maker:
+    def make(cache: Path) -> Workload:
+        folder = cache / "passes" / f"{build.__name__}-{size}"
+
+        def model() -> onnx.ModelProto:
+            rng = np.random.default_rng(0)
+            made = build(rng, size)
+            settle(made, {"input": images(rng, 4, (3, size, size))})
+            return made
+
+        return _kept(folder, model)
+
+    return make
+
+
+def _text(bert: Bert) -> Maker:
+    def make(cache: Path) -> Workload:
+        folder = cache / "passes" / f"bert-{bert.layers}x{bert.width}x{bert.sequence}"
+        return _kept(folder, lambda: bert.model(np.random.default_rng(0)))
+
+    return make
+
+
+def _kept(folder: Path, make: Callable[[], onnx.ModelProto]) -> Workload:
+    path = folder / "model.onnx"
+    if not path.exists():
+        say(f"making {folder.name}")
+        folder.mkdir(parents=True, exist_ok=True)
+        onnx.save(make(), path)
+    return workload_of(folder)
+
+
+def _example(name: str) -> Maker:
+    return lambda cache: example(name, cache)
+
+
+#: Small pictures, since code without schedules is slow: what is compiled is the same but for the
+#: lengths of some loops.
+SUBJECTS = (
+    Subject("resnet18", "resnet", _vision(resnet18, 64)),
+    Subject("resnet50", "resnet", _example("resnet50"), heavy=True),
+    Subject("mobilenetv2", "mobilenet", _vision(mobilenet_v2, 64)),
+    Subject("shufflenet", "mobilenet", _example("shufflenet"), heavy=True),
+    Subject("ssd_128", "ssd", _vision(ssd_mobilenet, 128)),
+    Subject("ssd_300", "ssd", _vision(ssd_mobilenet, 300), heavy=True),
+    Subject("bert_2", "bert", _text(Bert(layers=2, width=256, heads=4, sequence=64))),
+    Subject("bert_4", "bert", _text(Bert(layers=4, width=512, heads=8, sequence=64))),
+)
+QUICK = (
+    Subject("mobilenetv2", "mobilenet", _vision(mobilenet_v2, 32)),
+    Subject("bert_1", "bert", _text(Bert(1, 64, 2, 500, 16))),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Laboratory:
+    """Where networks are studied.
+
+    Attributes:
+        schedules: Folder with ``NAME.jsonl`` of tuned schedules; ``None`` for untuned code.
+    """
+
+    target: TargetSpec
+    backends: Mapping[str, Backend]
+    cache: Path
+    schedules: Path | None = None
+
+    def workload(self, subject: Subject) -> Workload:
+        """The network, with its schedules where there are some."""
+        workload = subject.make(self.cache)
+        tuned = self.schedules / f"{subject.name}.jsonl" if self.schedules else None
+        if tuned is None or not tuned.exists():
+            return workload
+        beside = workload.model_path.with_name("schedules.jsonl")
+        shutil.copyfile(tuned, beside)
+        return replace(workload, schedules_path=beside)
+
+    def study(self, subject: Subject, compiler: str, budget: Budget) -> Studied | None:
+        """Study a network, and measure its full list; ``None`` if the compiler cannot take it."""
+        workload = self.workload(subject)
+        try:
+            with self._bench(workload, compiler) as (bench, menu):
+                found = Studied(subject, workload.architecture_class, menu)
+                done = study(menu, bench, budget, SystemClock())
+                found.winners = done.winners
+                for trial in done.trials:
+                    found.findings[trial.passes, DEFAULT] = trial.finding
+                say(f"{subject.name} {compiler}: {done.ended}")
+                return found
+        except (CandidateFailed, ReferenceFailed) as error:
+            say(f"{subject.name} {compiler}: {str(error).splitlines()[0][:300]}")
+            return None
+
+    def compare(self, found: Studied, compiler: str, lists: Sequence[str], effort: Effort) -> None:
+        """Measure lists that the network's own study did not, each beside the compiler's own."""
+        wanted = [each for each in lists if (each, DEFAULT) not in found.findings]
+        self._measure(found, compiler, [(each, DEFAULT) for each in wanted], effort)
+
+    def confirm(self, found: Studied, compiler: str, value: str, effort: Effort) -> None:
+        """Measure one list beside the compiler's own and beside the full one."""
+        pairs = {(value, DEFAULT), (value, found.full)} - {(DEFAULT, DEFAULT)}
+        self._measure(found, compiler, sorted(pairs), effort)
+
+    def _measure(
+        self, found: Studied, compiler: str, pairs: Sequence[tuple[str, str]], effort: Effort
+    ) -> None:
+        if not pairs:
+            return
+        with self._bench(self.workload(found.subject), compiler) as (bench, _):
+            for value, against in pairs:
+                try:
+                    finding = bench.judge(value, effort, against)
+                except CandidateFailed as error:
+                    finding = Finding(error.outcome, str(error))
+                found.findings[value, against] = finding
+
+    @contextmanager
+    def _bench(self, workload: Workload, compiler: str) -> Iterator[tuple[Bench, Menu]]:
+        backend = self.backends[compiler]
+        assert isinstance(backend, PassBackend)
+        ticket = Ticket(workload, self.target, (compiler,))
+        menu = backend.menu(workload, self.target)
+        with (
+            tempfile.TemporaryDirectory(prefix="hpcfair-passes-") as scratch,
+            LocalCompiler(ticket, self.backends, Path(scratch)) as device,
+            Rig(ticket, self.backends[ticket.reference_backend], device, SystemClock()) as rig,
+            Bench(rig, device, compiler, menu) as bench,
+        ):
+            yield bench, menu

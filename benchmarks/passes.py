@@ -1,0 +1,230 @@
+"""How much of its time a compiler can save by the passes that a class of networks needs.
+
+``make bench NAME=passes [ARGS="--schedules FOLDER"]``. Networks of four classes are studied by the
+engine as the hub does it; then each network gets the list that serves the others of its class (its
+own where its class has no other), measured again beside the compiler's own pipeline and beside the
+full list of passes. A list that makes code slower beyond doubt counts as no gain.
+"""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.pass_subjects import QUICK, SUBJECTS, Laboratory, Studied
+from benchmarks.report import Figure, counted, environment, geometric_mean, report, say
+from workers.backends.registry import available
+from workers.engine.passes.bench import Effort
+from workers.engine.passes.menu import DEFAULT, PassBackend
+from workers.engine.passes.objective import LOSS, Finding, Objective
+from workers.engine.passes.portfolio import Grouping, Network, greedy, left_out
+from workers.engine.passes.study import Budget
+from workers.engine.types import Interval
+from workers.fleet.probe import this_machine
+
+COMPILERS = ("tvm", "onnxruntime")
+CLASSES = ("resnet", "mobilenet", "ssd", "bert")
+#: Fraction of compile time cut without loss, and throughput gained on ResNets: Verma et al.,
+#: "Towards neural architecture-aware exploration of compiler optimizations in a deep learning
+#: {graph} compiler", CF 2022.
+PAPER = {"resnet": 0.15, "mobilenet": 0.45, "ssd": 0.54, "bert": 0.92, "resnet_throughput": 0.24}
+_BASELINE = (
+    "TVM's full list of passes in the same interleaved run; *_default: TVM's own pipeline for "
+    "CPUs; *_onnxruntime: ONNX Runtime with all its optimisers"
+)
+_SCREEN = Effort(pairs=4, seconds=1.0, half_width=0.02)
+_CONFIRM = Effort(pairs=6, processes=2, seconds=2.0, sessions=2)
+_QUICK = Effort(pairs=2, seconds=0.3)
+
+
+def main() -> None:
+    """Study, measure, and say it."""
+    options = _options()
+    here = this_machine().spec
+    backends, missing = available(here, ["onnxruntime", *COMPILERS[:1]])
+    for reason in missing.values():
+        say(reason)
+    facts = environment(
+        "apache-tvm", "onnxruntime", target=here.slug, tuned=bool(options.schedules),
+        quick=options.quick, seconds_per_study=options.seconds, missing=missing,
+    )  # fmt: skip
+    laboratory = Laboratory(here, backends, options.cache, options.schedules)
+    figures: dict[str, Figure] = {}
+    lists: dict[str, Any] = {}
+    for compiler in COMPILERS:
+        if isinstance(backends.get(compiler), PassBackend):
+            found = _study(laboratory, compiler, options)
+            chosen = _chosen(laboratory, compiler, found, options)
+            figures |= _figures(compiler, found, chosen)
+            lists[compiler] = {each.subject.name: chosen[each.subject.name] for each in found}
+    _beside_the_paper(figures)
+    code = "tuned" if options.schedules else "untuned"
+    say(f"TVM's code is {code}; how much a list matters to it depends on that.")
+    report("passes", figures, baseline=_BASELINE, environment={**facts, "lists": lists})
+
+
+def _study(lab: Laboratory, compiler: str, options: argparse.Namespace) -> list[Studied]:
+    """Study every network, then measure what won anywhere on all of them."""
+    subjects = QUICK if options.quick else SUBJECTS
+    light = compiler == "tvm" and options.schedules is None
+    effort = _QUICK if options.quick else _SCREEN
+    # ONNX Runtime opens a session in a tenth of the time that TVM compiles in.
+    seconds = options.seconds if compiler == "tvm" else options.seconds / 3
+    budget = Budget(seconds, points=16, screen=effort, final=effort)
+    chosen = [each for each in subjects if not (each.heavy and light)]
+    found = [s for each in chosen if (s := lab.study(each, compiler, budget)) is not None]
+    pool = list(dict.fromkeys(trial.passes for each in found for trial in each.winners))
+    for each in found:
+        lab.compare(each, compiler, pool, effort)
+    return found
+
+
+def _chosen(
+    lab: Laboratory, compiler: str, found: Sequence[Studied], options: argparse.Namespace
+) -> dict[str, dict[str, str]]:
+    """Per network and objective the list of its class, confirmed on the network itself."""
+    chosen: dict[str, dict[str, str]] = {}
+    for each in found:
+        others = [o for o in found if o.subject.figure == each.subject.figure and o is not each]
+        mine = chosen[each.subject.name] = {"chosen on": "others of its class"}
+        if not others:
+            mine["chosen on"] = "itself"
+        for objective in ("compile", "latency"):
+            best = greedy(_networks(others or [each], objective), 1)
+            # Nothing serves the class: its networks keep the compiler's own pipeline.
+            mine[objective] = best[0] if best else DEFAULT
+        for value in {mine["compile"], mine["latency"]}:
+            lab.confirm(each, compiler, value, _QUICK if options.quick else _CONFIRM)
+    return chosen
+
+
+def _networks(found: Sequence[Studied], objective: Objective) -> list[Network]:
+    return [
+        Network(
+            each.subject.name,
+            each.subject.figure,
+            {
+                value: finding.score(objective)
+                for (value, against), finding in each.findings.items()
+                if against == DEFAULT
+            },
+        )
+        for each in found
+    ]
+
+
+def _figures(
+    compiler: str, found: Sequence[Studied], chosen: dict[str, dict[str, str]]
+) -> dict[str, Figure]:
+    figures: dict[str, Figure] = {}
+    for name in CLASSES:
+        members = [each for each in found if each.subject.figure == name]
+        if not members:
+            continue
+        for against, label in _baselines(compiler, name):
+            ratios = []
+            for each in members:
+                value = chosen[each.subject.name]["compile"]
+                finding = _of(each, value, each.full if against == "full" else DEFAULT)
+                ratios.append(_lossless(finding))
+                say(f"{each.subject.name} {compiler} beside {against}: {_told(finding)}")
+            figures[label] = _cut(geometric_mean(ratios))
+    for against, label in _baselines(compiler, "resnet_throughput"):
+        gains = [
+            _gain(
+                _of(
+                    each,
+                    chosen[each.subject.name]["latency"],
+                    each.full if against == "full" else DEFAULT,
+                )
+            )
+            for each in found
+            if each.subject.figure == "resnet"
+        ]
+        if gains:
+            figures[label] = _more(geometric_mean(gains))
+    return figures | _falsified(compiler, found)
+
+
+def _baselines(compiler: str, name: str) -> list[tuple[str, str]]:
+    if compiler == "tvm":
+        return [("full", name), ("default", f"{name}_default")]
+    return [("default", f"{name}_{compiler}")]
+
+
+def _falsified(compiler: str, found: Sequence[Studied]) -> dict[str, Figure]:
+    """Compile time with the list of the network's class, of all others, of shuffled classes."""
+    networks = _networks(found, "compile")
+    groupings: tuple[Grouping, ...] = ("class", "global", "shuffled")
+    figures = {}
+    for grouping in groupings:
+        ratios = left_out(networks, 1, grouping)
+        figures[f"portfolio_{grouping}_{compiler}"] = geometric_mean(
+            [counted(ratio, "ratio") for ratio in ratios.values()]
+        )
+    return figures
+
+
+def _of(each: Studied, value: str, against: str) -> Finding:
+    one = Interval(1.0, 1.0, 1.0)
+    if value == against:
+        return Finding("measured", compile=one, latency=one, same_code=True)
+    return each.findings.get((value, against), Finding("invalid", "not measured"))
+
+
+def _lossless(finding: Finding) -> Figure:
+    """The compile time's ratio, or 1 of keeping the baseline where code would become slower."""
+    if finding.compile is None or finding.latency is None or finding.latency.high > LOSS:
+        return Figure(1.0, 1.0, 1.0, "ratio")
+    return Figure(finding.compile.value, finding.compile.low, finding.compile.high, "ratio")
+
+
+def _gain(finding: Finding) -> Figure:
+    if finding.latency is None:
+        return Figure(1.0, 1.0, 1.0, "ratio")
+    ratio = finding.latency
+    return Figure(1 / ratio.value, 1 / ratio.high, 1 / ratio.low, "ratio")
+
+
+def _cut(ratio: Figure) -> Figure:
+    return Figure(1 - ratio.value, 1 - ratio.high, 1 - ratio.low, "of compile time cut")
+
+
+def _more(ratio: Figure) -> Figure:
+    return Figure(ratio.value - 1, ratio.low - 1, ratio.high - 1, "more throughput")
+
+
+def _told(finding: Finding) -> str:
+    if finding.compile is None or finding.latency is None:
+        return f"{finding.outcome}: {finding.detail[:200]}"
+    compiling, running = finding.compile, finding.latency
+    loss = "" if running.high <= LOSS else f": a loss beyond {LOSS - 1:.0%} is not excluded"
+    return (
+        f"compile {compiling.value:.2f} [{compiling.low:.2f}, {compiling.high:.2f}], "
+        f"latency {running.value:.3f} [{running.low:.3f}, {running.high:.3f}]{loss}"
+    )
+
+
+def _beside_the_paper(figures: dict[str, Figure]) -> None:
+    say("")
+    for name, aim in PAPER.items():
+        for label in (name, f"{name}_default", f"{name}_onnxruntime"):
+            if label in figures:
+                value = figures[label].value
+                said = "reached" if value >= aim else f"missed by {aim - value:.0%}"
+                say(f"{label:<32} {value:>6.0%}  published {aim:.0%}: {said}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks.passes", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="does it run? not to be quoted")
+    parser.add_argument("--cache", type=Path, default=Path(".bench"))
+    parser.add_argument("--schedules", type=Path, help="folder with NAME.jsonl of tuned schedules")
+    parser.add_argument("--seconds", type=float, help="of studying one network with TVM")
+    options = parser.parse_args()
+    options.seconds = options.seconds or (9.0 if options.quick else 60.0)
+    return options
+
+
+if __name__ == "__main__":
+    main()
