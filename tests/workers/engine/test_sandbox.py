@@ -3,6 +3,7 @@
 import errno
 import os
 import platform
+import resource
 import socket
 import subprocess
 import sys
@@ -185,6 +186,20 @@ def test_memory_beyond_the_limit_is_refused(child: Child) -> None:
 def test_address_space_is_bounded_too(child: Child) -> None:
     assert child.call(f"{FUNCTIONS}:map_memory", size_bytes=2**20) == 2**20
     assert "Cannot allocate memory" in refused(child, "map_memory", size_bytes=2**46)
+
+
+def test_a_child_for_a_gpu_may_reserve_addresses_and_nothing_else(
+    workspace: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("hunter2")
+    with Child(LIMITS, workspace, [TESTS], gpu=True) as child:
+        # NVIDIA's driver reserves an address for all memory of machine and cards.
+        given = child.call(f"{FUNCTIONS}:limits")["AS"]
+        assert given == list(resource.getrlimit(resource.RLIMIT_AS))
+        assert "MemoryError" in refused(child, "allocate", size_bytes=2**31)
+        if landlock.abi():
+            path = str(tmp_path / "secret")
+            assert "Permission denied" in refused(child, "read_file", path=path)
 
 
 def test_a_file_cannot_outgrow_its_limit(child: Child) -> None:
