@@ -87,6 +87,12 @@ BACKENDS: dict[str, Entry] = {
         precisions=("float32", "float16"),
         accelerator="cuda",
     ),
+    "tvm_cuda": Entry(
+        "workers.backends.tvm.cuda:TvmCudaBackend",
+        distribution="apache-tvm",
+        extra="tvm",
+        accelerator="cuda",
+    ),
     "tensorrt": Entry(
         "workers.backends.tensorrt.backend:TensorRtBackend",
         distribution="tensorrt",

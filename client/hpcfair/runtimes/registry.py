@@ -40,6 +40,7 @@ RUNTIMES: dict[str, Entry] = {
     "litert": Entry("hpcfair.runtimes.litert:LiteRt", "ai-edge-litert", "litert"),
     "torch": Entry("hpcfair.runtimes.torch:TorchRuntime", "torch", "torch"),
     "tvm": Entry("hpcfair.runtimes.tvm:TvmRuntime", "apache-tvm", "tvm"),
+    "tvm_cuda": Entry("hpcfair.runtimes.tvm:TvmCudaRuntime", "apache-tvm", "tvm"),
 }
 
 

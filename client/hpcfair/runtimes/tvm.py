@@ -1,4 +1,4 @@
-"""Apache TVM on the CPU.
+"""Apache TVM, on the CPU or on an NVIDIA GPU.
 
 A build is a native library: opening one runs code that the hub's workers compiled, with the rights
 of this process. Open builds only from hubs you trust, as with any library.
@@ -38,19 +38,16 @@ class TvmRuntime:
     """
 
     name = "tvm"
-    device_type = "cpu"
 
     def __init__(self, path: Path, options: Options) -> None:
-        threads = _threads(self.name, options)
+        self.device = self._prepare(options)
         try:
             signature = json.loads((path.parent / SIGNATURE).read_text(encoding="utf-8"))
             self.inputs = tuple(map(_tensor, signature["inputs"]))
             self.outputs = tuple(map(_tensor, signature["outputs"]))
             self._by_row = bool(signature["by_row"])
-            _use_threads(threads)
-            self._device = tvm.device(self.device_type, 0)
             library = tvm.runtime.load_module(str(path))
-            self._machine: Any = relax.VirtualMachine(library, self._device)
+            self._machine: Any = relax.VirtualMachine(library, self.device)
             self._main: Any = self._machine["main"]
         # What TVM raises has no base below Exception.
         except Exception as error:
@@ -90,8 +87,13 @@ class TvmRuntime:
         """The ``VirtualMachine``, for profilers; ``None`` after :meth:`close`."""
         return self._machine
 
+    def _prepare(self, options: Options) -> Any:
+        """The device to run on, set up as the options ask."""
+        _use_threads(_threads(self.name, options))
+        return tvm.cpu()
+
     def _once(self, arrays: list[Array]) -> list[Array]:
-        result = self._main(*(tvm.runtime.tensor(array, self._device) for array in arrays))
+        result = self._main(*(tvm.runtime.tensor(array, self.device) for array in arrays))
         values = [result] if len(self.outputs) == 1 else list(result)
         return [value.numpy() for value in values]
 
@@ -106,6 +108,23 @@ class TvmRuntime:
             np.empty([int(size) for size in shape], tensor.dtype)
             for shape, tensor in zip(shapes, self.outputs, strict=True)
         ]
+
+
+class TvmCudaRuntime(TvmRuntime):
+    """A library for TVM's virtual machine on the first NVIDIA GPU; it has no options."""
+
+    name = "tvm_cuda"
+
+    def _prepare(self, options: Options) -> Any:
+        if options:
+            raise BadConfig(f"runtime {self.name} knows no options", "A newer hpcfair may.")
+        device = tvm.cuda(0)
+        if not device.exist:
+            raise RuntimeFailed(
+                "TVM finds no NVIDIA GPU here",
+                "Run this build where one is, with its driver and the CUDA runtime installed.",
+            )
+        return device
 
 
 def _threads(name: str, options: Options) -> str:

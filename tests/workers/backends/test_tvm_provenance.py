@@ -56,7 +56,8 @@ def outputs_of_calls(session: Any, inputs: dict[str, Array]) -> list[Array]:
 
     given: list[Array] = []
 
-    def watch(_function: Any, name: str, before: bool, result: Any, *arguments: Any) -> None:
+    def watch(_function: Any, name: str, *call: Any) -> None:
+        before, result, *arguments = call
         if before or (name.startswith(_OWN) and name != RESHAPE):
             return
         given.append((result if name == RESHAPE else arguments[-1]).numpy().copy())

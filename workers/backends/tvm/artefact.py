@@ -15,10 +15,9 @@ from workers.backends.tvm.importer import import_model
 from workers.backends.tvm.passes import pipeline_of
 from workers.backends.tvm.rows import rows_dimension
 from workers.backends.tvm.space import DATABASE, FIXED, has_open_dimensions
-from workers.backends.tvm.targets import target_of
 from workers.engine.errors import InvalidCandidate
 from workers.engine.samples import open_sizes
-from workers.engine.types import Options, TargetSpec, TensorSpec, Workload
+from workers.engine.types import Options, TensorSpec, Workload
 
 LIBRARY = "model.so"
 #: Beyond this much of weights, offsets in a library no longer fit its code model (2 GiB).
@@ -26,9 +25,12 @@ MOST_BYTES = 1_500_000_000
 
 
 def write(
-    workload: Workload, target: TargetSpec, options: Options, out: Path
+    workload: Workload, target: Mapping[str, Any], options: Options, out: Path
 ) -> tuple[str, dict[str, Any]]:
     """Compile a candidate into ``out``; returns the library's name there and its provenance.
+
+    Args:
+        target: TVM's, as a dictionary.
 
     Raises:
         InvalidCandidate: TVM cannot; says what and why.
@@ -36,11 +38,11 @@ def write(
     records = records_of(workload, options)
     if _size(workload.model_path) > MOST_BYTES:
         raise InvalidCandidate(f"a library of TVM holds weights up to {MOST_BYTES} bytes")
-    pipeline, named = pipeline_of(str(options["passes"])), target_of(target, str(options["llvm"]))
+    pipeline = pipeline_of(str(options["passes"]))
     started = perf_counter()
     imported = imported_of(workload, options)
     import_s = perf_counter() - started
-    compiled = compiling.compile_network(imported, pipeline, named, records)
+    compiled = compiling.compile_network(imported, pipeline, target, records)
     with tempfile.TemporaryDirectory() as workspace:
         compiling.export(compiled, out / LIBRARY, Path(workspace))
     signature = signature_of(workload, options)
@@ -48,7 +50,7 @@ def write(
     timed = {"import": import_s, **compiled.pass_s}
     provenance = {
         "options": dict(options),
-        "target": named,
+        "target": dict(target),
         "passes": list(pipeline.names),
         "precisions": compiled.precisions,
         # Of the program before machine code is made from it, weights included.

@@ -4,11 +4,13 @@ import shutil
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from hpcfair.errors import HpcfairError, MissingPackage
 from hpcfair.runtimes import registry
 from workers.backends.tvm.menu import menu_of
 from workers.backends.tvm.space import default_of, reference_of, space_of
+from workers.backends.tvm.targets import target_of
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
 from workers.engine.passes.menu import Menu
 from workers.engine.ports import Array, Session
@@ -21,8 +23,8 @@ _PACKAGES = ("apache-tvm", "apache-tvm-ffi", "onnx")
 _LINKERS = ("g++", "clang++", "c++")
 
 
-class TvmBackend:
-    """Apache TVM on the CPU; a :class:`~workers.engine.ports.Backend`."""
+class TvmBuilds:
+    """What all devices share; as it stands, the CPU's."""
 
     name = "tvm"
     programs = True
@@ -66,13 +68,14 @@ class TvmBackend:
         # Imported here: TVM is heavy, and a child lives for one build.
         from workers.backends.tvm import artefact  # noqa: PLC0415
 
-        entry_point, provenance = artefact.write(workload, target, options, out)
+        named, runtime_options = self.lowered(target, options)
+        entry_point, provenance = artefact.write(workload, named, options, out)
         return BuildResult(
             outcome="measured",
             directory=out,
             entry_point=entry_point,
             runtime=self.name,
-            runtime_options={"threads": options["threads"]},
+            runtime_options=runtime_options,
             tolerance="exact",
             # Linking copies the weights into a file, whatever was done to them; and TVM itself was
             # imported meanwhile.
@@ -81,9 +84,9 @@ class TvmBackend:
             provenance=provenance,
         )
 
-    def menu(self, workload: Workload, target: TargetSpec) -> Menu:
-        """See :meth:`workers.engine.passes.menu.PassBackend.menu`."""
-        return menu_of(workload, target)
+    def lowered(self, target: TargetSpec, options: Options) -> tuple[dict[str, Any], Options]:
+        """TVM's target of a candidate, and what its runtime is opened with."""
+        return target_of(target, str(options["llvm"])), {"threads": options["threads"]}
 
     def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
         """See :meth:`workers.engine.ports.Backend.load`."""
@@ -114,3 +117,11 @@ class TvmBackend:
             return profile(workload, build, session, inputs, out)
         finally:
             session.close()
+
+
+class TvmBackend(TvmBuilds):
+    """Apache TVM on the CPU; a :class:`~workers.engine.passes.menu.PassBackend`."""
+
+    def menu(self, workload: Workload, target: TargetSpec) -> Menu:
+        """See :meth:`workers.engine.passes.menu.PassBackend.menu`."""
+        return menu_of(workload, target)

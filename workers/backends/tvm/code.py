@@ -9,6 +9,9 @@ _ENTRY = "__tvm_ffi_"
 _LABEL = re.compile(r"^([A-Za-z_$][\w$.]*):")
 _FUNCTION = re.compile(r"^\s+\.type\s+([\w$.]+),@function", re.MULTILINE)
 _DEFINE = re.compile(r"^define [^@]*@\"?([\w$.]+)\"?\(")
+_GLOBAL = re.compile(
+    r'^extern "C" __global__ void (?:__launch_bounds__\(\d+(?:, \d+)?\) )?(\w+)\(.*\{$'
+)
 _NAME = re.compile(r"[A-Za-z_$][\w$.]*")
 #: Helpers of TVM's runtime, the same in every library.
 _RUNTIME = ("__TVM", "__tvm_set_raised", "__tvm_module", "__truncs", "__extend", "__tvm_ffi__")
@@ -22,7 +25,7 @@ def sources_of(library: Any, symbols: Iterable[str]) -> dict[str, dict[str, str]
     """
     names = list(symbols)
     found: dict[str, dict[str, str]] = {name: {} for name in names}
-    for module in _modules(library):
+    for module in modules_of(library):
         if module.kind == "llvm":
             for kind, source, cut in (
                 ("llvm", module.inspect_source("ll"), _llvm_functions),
@@ -31,6 +34,11 @@ def sources_of(library: Any, symbols: Iterable[str]) -> dict[str, dict[str, str]
                 functions = cut(source)
                 for name in names:
                     found[name][kind] = kernel_of(name, functions)
+        elif module.kind == "cuda":
+            functions = _cut(module.inspect_source("cuda"), _GLOBAL, lambda line: line == "}")
+            for name in names:
+                parts = [text for f, text in functions.items() if f.startswith(f"{name}_kernel")]
+                found[name]["cuda"] = "\n".join(parts)
     return found
 
 
@@ -50,10 +58,11 @@ def kernel_of(symbol: str, functions: Mapping[str, str]) -> str:
     return "\n".join(text for name, text in functions.items() if name in taken)
 
 
-def _modules(library: Any) -> Iterator[Any]:
+def modules_of(library: Any) -> Iterator[Any]:
+    """A runtime module and all it imports."""
     yield library
     for imported in library.imports:
-        yield from _modules(imported)
+        yield from modules_of(imported)
 
 
 def _asm_functions(source: str) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import tvm
 from tvm import IRModule, relax
+from tvm.s_tir import dlight
 from tvm.tirx import PrimFunc
 from tvm_ffi import structural_hash
 
@@ -67,6 +68,10 @@ def tensor_program(
     with _context(target):
         for name in pipeline.body:
             _run(compiled, name, passes.make(name), watch)
+        if target["kind"] == "cuda":
+            # Loops without a schedule cannot run on a GPU at all. Constants are folded before, on
+            # the processor.
+            _run(compiled, "ApplyDefaultSchedule", dlight.ApplyDefaultSchedule(*_cuda_rules()))
         if tunable:
             _run(compiled, "AttachAttrLayoutFreeBuffers", _transform("AttachAttrLayoutFreeBuffers"))
     return compiled
@@ -147,6 +152,12 @@ def _run(compiled: Compiled, name: str, step: Any, watch: Watch | None = None) -
     compiled.pass_s[name] = compiled.pass_s.get(name, 0.0) + seconds
     if watch is not None:
         compiled.module = watch(name, compiled.module)
+
+
+def _cuda_rules() -> list[Any]:
+    """Rules of ``tvm.relax.backend.cuda.pipeline``, in its order."""
+    gpu = dlight.gpu
+    return [gpu.Matmul(), gpu.GEMV(), gpu.Reduction(), gpu.GeneralReduction(), gpu.Fallback()]
 
 
 def _transform(name: str) -> Any:

@@ -34,6 +34,17 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
     return Space(parameters)
 
 
+def cuda_space_of(workload: Workload) -> Space:
+    """Options worth trying on a GPU: TVM's rules schedule its loops, not a database."""
+    passes = (OPTION_DEFAULT, OPTION_FULL, *workload.passes.get("tvm_cuda", ()))
+    return Space(
+        {
+            "shapes": Choice(_shapes(workload)),
+            "passes": Choice(tuple(dict.fromkeys(passes))),
+        }
+    )
+
+
 def default_of(workload: Workload, target: TargetSpec) -> Options:
     """TVM's own pipeline, for every size the network takes."""
     options: Options = {

@@ -32,6 +32,27 @@ _ARM = {
 }
 
 
+#: Limits that every NVIDIA GPU since Volta keeps; without them TVM asks the GPU it builds on.
+_CUDA_LIMITS = {
+    "max_num_threads": 1024,
+    "max_shared_memory_per_block": 49152,
+    "thread_warp_size": 32,
+}
+
+
+def cuda_target_of(target: TargetSpec) -> dict[str, Any]:
+    """``tvm.target.Target`` of a machine's NVIDIA GPU, as the dictionary it is made from.
+
+    Raises:
+        InvalidCandidate: the target does not say of which generation its GPU is.
+    """
+    generations = sorted(feature for feature in target.features if feature.startswith("sm_"))
+    if not generations:
+        raise InvalidCandidate(f"{target.slug} names no generation of GPUs, such as sm_90")
+    host = target_of(target)
+    return {"kind": "cuda", "arch": generations[-1], **_CUDA_LIMITS, "host": host}
+
+
 def target_of(target: TargetSpec, llvm: str = "O3") -> dict[str, Any]:
     """``tvm.target.Target`` of a machine, as the dictionary it is made from.
 
