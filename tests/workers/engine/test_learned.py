@@ -16,6 +16,7 @@ from workers.engine.types import (
     Experience,
     Interval,
     Measurement,
+    Outcome,
     Prior,
     Trial,
 )
@@ -55,9 +56,9 @@ def told(candidate: Candidate, ratio: float | None, number: int = 0) -> Trial:
     measurement = None
     if ratio is not None:
         measurement = Measurement((), Interval(ratio, ratio, ratio), 1, 1, "same")
-    outcome = "measured" if ratio is not None else "crash"
+    outcome: Outcome = "measured" if ratio is not None else "crash"
     built = BuildResult(outcome)
-    return Trial(number, candidate, "test", outcome, 1.0, built, measurement=measurement)  # type: ignore[arg-type]
+    return Trial(number, candidate, "test", outcome, 1.0, built, measurement=measurement)
 
 
 def searched(

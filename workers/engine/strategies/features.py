@@ -1,6 +1,6 @@
 """Candidates as numbers, for models that want numbers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,7 @@ class Features:
     def __init__(self, space: JointSpace) -> None:
         self._space = space
         self._columns: dict[tuple[str, str], int] = {}
+        self._known: dict[str, Floats] = {}
         self._ranges: dict[str, tuple[int, ...]] = {}
         for name, parameter in space.space.parameters.items():
             values = plain(parameter).values
@@ -36,6 +37,13 @@ class Features:
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(f"{name}={value}" for name, value in self._columns)
+
+    def of(self, candidates: Mapping[str, Candidate]) -> Floats:
+        """:meth:`matrix` of candidates by ``sha256``, each computed once."""
+        missing = [sha256 for sha256 in candidates if sha256 not in self._known]
+        rows = self.matrix([candidates[sha256] for sha256 in missing])
+        self._known.update(zip(missing, rows, strict=True))
+        return np.array([self._known[sha256] for sha256 in candidates])
 
     def matrix(self, candidates: Sequence[Candidate]) -> Floats:
         """Zeros and ones, ``[candidates, columns]``. Candidates are members of the space."""

@@ -14,7 +14,7 @@ is far slower than the baseline, here or on every network that tried it, gets no
 """
 
 from collections import defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from functools import cached_property
 from math import exp, log
 from random import Random
@@ -85,22 +85,20 @@ class Learned(Strategy):
         ahead = self._outlook(free)
         gain = 1 - exp(-float(ahead.gain.max()))
         proposal = self._chosen(pool, free, ahead, taken)
-        predicted = {
-            candidate.sha256: mean for candidate, mean in zip(free, ahead.mean, strict=True)
-        }.get(proposal.candidate.sha256)
+        predicted = dict(zip(free, ahead.mean, strict=True)).get(proposal.candidate.sha256)
         ratio = None if predicted is None else exp(float(predicted))
         return Proposal(proposal.candidate, proposal.proposed_by, ratio, gain)
 
     def _chosen(
-        self, pool: Pool, free: Sequence[Candidate], ahead: Outlook, taken: Set[str]
+        self, pool: Pool, free: Mapping[str, Candidate], ahead: Outlook, taken: Set[str]
     ) -> Proposal:
         if len(taken) % TPE_EVERY == TPE_EVERY - 1:
-            return self._tpe(pool, taken) or Proposal(free[0], TPE.name)
+            return self._tpe(pool, taken) or Proposal(next(iter(free.values())), TPE.name)
         chance = Random(f"{self._scene.seed} {len(taken)}")  # noqa: S311 - a search, not a secret
         if chance.random() < EPSILON:
-            return Proposal(free[chance.randrange(len(free))], "random")
-        at = int(np.argmax(ahead.worth))
-        return Proposal(free[at], "model" if self._ranking is None else "ranking")
+            return Proposal(chance.choice(list(free.values())), "random")
+        best = list(free.values())[int(np.argmax(ahead.worth))]
+        return Proposal(best, "model" if self._ranking is None else "ranking")
 
     def _listed(self, pool: Pool) -> list[Proposal]:
         """What is tried before anything is modelled, in order.
@@ -140,8 +138,8 @@ class Learned(Strategy):
             tpe.learn(trial)
         return tpe.propose(taken)
 
-    def _outlook(self, free: Sequence[Candidate]) -> Outlook:
-        rows = self._features.matrix(free)
+    def _outlook(self, free: Mapping[str, Candidate]) -> Outlook:
+        rows = self._features.of(free)
         own = self._features.matrix([trial.candidate for trial in self._trials])
         ranking = self._ranking
         prior, before, error = np.zeros(len(rows)), np.zeros(len(own)), None

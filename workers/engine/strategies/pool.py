@@ -33,22 +33,25 @@ class Pool:
             candidates = [candidate for candidate in known if self._joint.contains(candidate)]
         self._candidates = {candidate.sha256: candidate for candidate in candidates}
 
-    def free(self, taken: Set[str], trials: Sequence[Trial]) -> list[Candidate]:
-        """Those not taken, the same for the same trials and the same taken; none is left if empty.
+    def free(self, taken: Set[str], trials: Sequence[Trial]) -> dict[str, Candidate]:
+        """Those not taken, by ``sha256``: the same for the same trials and the same taken.
 
         Args:
             trials: The search's own so far.
+
+        Returns:
+            Nothing only where nothing is left.
         """
         found = self._candidates
         if not self._small:
             rng = Random(f"{self._seed} {len(taken)}")  # noqa: S311 - a search, not a secret
             drawn = [self._joint.sample(rng) for _ in range(_DRAWS)]
             found = found | {c.sha256: c for c in [*drawn, *self._around(trials)]}
-        free = [candidate for sha256, candidate in found.items() if sha256 not in taken]
+        free = {sha256: c for sha256, c in found.items() if sha256 not in taken}
         if free or self._small:
             return free
         last = self._urn.draw(taken)
-        return [last] if last else []
+        return {last.sha256: last} if last else {}
 
     def _around(self, trials: Sequence[Trial]) -> list[Candidate]:
         """Candidates that differ from one of the best in a single option."""

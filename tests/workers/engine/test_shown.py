@@ -1,0 +1,167 @@
+"""What a search shows while it goes on, and what it does not waste time on."""
+
+from dataclasses import replace
+
+import pytest
+
+from workers.backends.fake.backend import FakeBackend
+from workers.engine.errors import CandidateFailed
+from workers.engine.judge import Effort, headline
+from workers.engine.ledger import FEWEST_TRIALS, Ledger
+from workers.engine.measure import GLANCE_FACTOR
+from workers.engine.ratios import MARGIN
+from workers.engine.rig import Rig
+from workers.engine.space import Choice, Conditional, Flag, IntRange, Space
+from workers.engine.stores import MemoryStore
+from workers.engine.tune import WORTH_SHOWING, SearchResult, tune
+from workers.engine.types import Budget, Candidate, Interval, Measurement, Options, Prior, Trial
+from workers.testing.simulation import SimulatedDevice, VirtualClock
+
+from .searching import BACKENDS, DEFAULT, a_ticket, search, true_ratio
+
+
+#: Some of the fake backend's.
+SMALL = Space(
+    {
+        "kernel": Choice(("direct", "winograd")),
+        "tile": Conditional("kernel", ("winograd",), Choice((16, 32))),
+        "layout": Choice(("nchw", "nhwc")),
+        "vectorise": Flag(),
+        "threads": IntRange(1, 4),
+        "precision": Choice(("float32", "int8")),
+    }
+)
+
+
+def shown_by(device: SimulatedDevice, trials: int) -> list[SearchResult]:
+    shown: list[SearchResult] = []
+
+    def look(found: SearchResult) -> None:
+        for build in (found.baseline.build, *(each.build for each in found.headlines)):
+            assert build.directory is not None
+            assert build.directory.is_dir()
+        shown.append(found)
+
+    tune(a_ticket(trials), BACKENDS, device, MemoryStore(), clock=device.clock, found=look)
+    return shown
+
+
+def test_the_baseline_is_shown_first_then_every_clear_gain(device: SimulatedDevice) -> None:
+    shown = shown_by(device, 25)
+    assert len(shown[0].trials) == 1
+    assert not shown[0].headlines
+    assert len(shown) > 2
+    best = {"exact": 1.0, "int8": 1.0}
+    for found in shown[1:]:
+        newest = found.trials[-1]
+        assert newest.ratio is not None
+        assert newest.ratio < (1 - WORTH_SHOWING) * best[newest.tolerance]
+        best[newest.tolerance] = newest.ratio
+        ratios = {h.build.tolerance: h.measurement.ratio.value for h in found.headlines}
+        assert ratios[newest.tolerance] == newest.ratio
+        assert len(ratios) == len(found.headlines)
+
+
+def test_what_is_shown_are_the_trials_own_figures(device: SimulatedDevice) -> None:
+    for found in shown_by(device, 12):
+        for each in found.headlines:
+            assert each.measurement == each.trial.measurement
+            assert each.checked.deviation == each.trial.deviation
+        assert {block.process for block in found.baseline.measurement.blocks} == {0}
+
+
+# Early ends
+
+
+def with_history(options: Options) -> MemoryStore:
+    return MemoryStore([Prior(Candidate("fake", options), 0.5, "exact")])
+
+
+def test_a_candidate_that_is_many_times_slower_is_seen_at_a_glance(
+    device: SimulatedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = {**DEFAULT, "vectorise": False, "threads": 1}
+    assert true_ratio(slow) < GLANCE_FACTOR
+    monkeypatch.setattr("workers.engine.measure.GLANCE_FACTOR", 2.0)
+    result = search(device, replace(a_ticket(), strategy="default"), with_history(slow))
+    trial = result.trials[1]
+    assert (trial.outcome, trial.deviation) == ("pruned", None)
+    assert trial.measurement is not None
+    (block,) = trial.measurement.blocks
+    assert len(block.candidate_ns) == 2
+    assert trial.ratio == pytest.approx(true_ratio(slow))
+
+
+def test_a_slow_first_run_alone_rules_nothing_out(
+    device: SimulatedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first run of a session may pay for what the others do not."""
+    opened = SimulatedDevice.open
+
+    def slow_at_first(of: SimulatedDevice, *given: object) -> object:
+        session = opened(of, *given)  # type: ignore[arg-type]
+        if session.role == "candidate":
+            timed = session.time
+            calls = iter([40])
+
+            def time(runs: int, warmup: int) -> object:
+                found = timed(runs, warmup)
+                factor = next(calls, 1)
+                return replace(found, samples_ns=tuple(factor * n for n in found.samples_ns))
+
+            monkeypatch.setattr(session, "time", time)
+        return session
+
+    monkeypatch.setattr(SimulatedDevice, "open", slow_at_first)
+    quick = {**DEFAULT, "threads": 3}
+    result = search(device, replace(a_ticket(), strategy="default"), with_history(quick))
+    assert result.trials[1].outcome == "measured"
+
+
+def trial_with(half_width: float, number: int) -> Trial:
+    measured = Measurement((), Interval(1.0, 1 - half_width, 1 + half_width), 1, 1, "same")
+    candidate = Candidate("fake", {"number": number})
+    return Trial(number, candidate, "test", "measured", 1.0, measurement=measured)
+
+
+def test_a_search_ends_when_the_expected_gain_is_below_the_noise() -> None:
+    trials = [trial_with(0.0392, number) for number in range(FEWEST_TRIALS)]
+    ledger = Ledger(Budget(), Candidate("fake", DEFAULT), trials)
+    assert ledger.futile(0.021) is None
+    assert ledger.futile(0.019) == "the expected gain of 1.9% is below the noise of 2.0%"
+    assert ledger.futile(None) is None
+    few = Ledger(Budget(), Candidate("fake", DEFAULT), trials[:-1])
+    assert few.futile(0.0) is None
+    exact = [trial_with(0.0, number) for number in range(FEWEST_TRIALS)]
+    assert Ledger(Budget(), Candidate("fake", DEFAULT), exact).futile(MARGIN / 2) is not None
+
+
+def test_a_learned_search_says_that_no_more_is_to_be_gained(
+    device: SimulatedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeBackend, "space", lambda *_: SMALL)
+    ticket = replace(a_ticket(200), strategy="learned")
+    result = search(device, ticket)
+    assert "below the noise" in result.ended
+    for tolerance, precision in (("exact", "float32"), ("int8", "int8")):
+        best = min(true_ratio(o) for o in SMALL.enumerate() if o["precision"] == precision)
+        found = result.best(tolerance).measurement.ratio.value  # type: ignore[arg-type]
+        assert found < 1.15 * best
+
+
+def test_a_finalist_that_another_beats_in_every_round_is_given_up(
+    device: SimulatedDevice, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = {**DEFAULT, "threads": 3}
+    ticket = a_ticket()
+    given_up: list[object] = []
+    monkeypatch.setattr(SimulatedDevice, "discard", lambda _device, build: given_up.append(build))
+    with Rig(ticket, FakeBackend(), device, clock) as rig:
+        given_up.clear()
+        trial = Trial(0, Candidate("fake", quick), "test", "measured", 1.0)
+        beaten = Effort(5, 0.01, 60.0, beaten_by=0.5 * true_ratio(quick))
+        with pytest.raises(CandidateFailed, match="serves the same users better"):
+            headline(rig, trial, None, beaten)
+        assert len(given_up) == 1
+        kept = headline(rig, trial, None, replace(beaten, beaten_by=2.0))
+        assert kept.faster
