@@ -11,6 +11,7 @@ import numpy as np
 from hpcfair import machine
 from hpcfair.errors import BadConfig, RuntimeFailed
 from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
+from hpcfair.runtimes.openvino_nan import keep_nan
 from hpcfair.runtimes.quiet_openvino import ov
 
 Shape = tuple[int, ...]
@@ -24,7 +25,7 @@ THREADS: dict[str, Callable[[int], int]] = {
     "one": lambda _: 1,
 }
 HINTS = {"latency": "LATENCY", "throughput": "THROUGHPUT"}
-SHAPES = {"dynamic": False, "static": True}
+_SHAPES = {"dynamic": False, "static": True}
 _FLAGS = {False: False, True: True}
 
 #: Input shapes that get a compiled network of their own; each holds its weights once more.
@@ -53,6 +54,9 @@ class OpenVino:
         ``shapes``: ``static`` compiles the network again for each of the first few combinations of
             input shapes it meets, when it meets them; others share one for ``dynamic`` shapes.
 
+    Inputs with NaN or infinity run on a network that OpenVINO fuses less, compiled when they first
+    come (:mod:`hpcfair.runtimes.openvino_nan`).
+
     ``bfloat16`` and text cannot cross: NumPy has no such type, and OpenVINO 2026.4 corrupts its
     memory on text. int64 is computed in int32 and float64 in float32, as OpenVINO does on CPUs.
     """
@@ -66,9 +70,11 @@ class OpenVino:
         self.outputs = tuple(_tensor(port) for port in self._model.outputs)
         self._names = [tensor.name for tensor in self.outputs]
         self._static = bool(options.get("shapes") == "static" and self._model.is_dynamic())
+        self._floats = [i for i, t in enumerate(self.inputs) if t.dtype.startswith("float")]
         self._calls: dict[tuple[Shape, ...] | None, _Call] = {}
+        self._careful: _Call | None = None
         if not self._static:
-            self._calls[None] = self._compile(None)
+            self._calls[None] = self._compile(self._model)
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """See :meth:`hpcfair.runtimes.base.Runtime.run`."""
@@ -77,9 +83,10 @@ class OpenVino:
         check_inputs(inputs, self.inputs)
         arrays = [_shareable(inputs[tensor.name]) for tensor in self.inputs]
         tensors = {i: ov.Tensor(array, shared_memory=True) for i, array in enumerate(arrays)}
-        call = self._call_for(arrays) if self._static else self._calls[None]
         try:
-            values = call(tensors)
+            values = self._call_for(arrays)(tensors)
+        except RuntimeFailed:
+            raise
         # What it raises shares no base below Exception.
         except Exception as error:
             raise RuntimeFailed(f"OpenVINO failed: {reason(error)}") from error
@@ -88,6 +95,7 @@ class OpenVino:
     def close(self) -> None:
         """See :meth:`hpcfair.runtimes.base.Runtime.close`."""
         self._calls.clear()
+        self._careful = None
         self._model = None
 
     def version(self) -> str:
@@ -95,17 +103,21 @@ class OpenVino:
         return str(ov.__version__).partition("-")[0]
 
     def _call_for(self, arrays: Sequence[Array]) -> _Call:
+        if not all(np.isfinite(arrays[i]).all() for i in self._floats):
+            self._careful = self._careful or self._compile(keep_nan(self._model))
+            return self._careful
+        if not self._static:
+            return self._calls[None]
         shapes: tuple[Shape, ...] | None = tuple(array.shape for array in arrays)
         if shapes not in self._calls:
             # Shape inference with empty dimensions is OpenVINO's least trodden path.
             special = len(self._calls) >= MOST_SHAPES or any(a.size == 0 for a in arrays)
             shapes = None if special else shapes
             if shapes not in self._calls:
-                self._calls[shapes] = self._compile(shapes)
+                self._calls[shapes] = self._compile(reshaped(self._model, shapes))
         return self._calls[shapes]
 
-    def _compile(self, shapes: Sequence[Shape] | None) -> _Call:
-        model = reshaped(self._model, shapes)
+    def _compile(self, model: Any) -> _Call:
         request = compile_model(model, self._settings).create_infer_request()
         # With one thread, OpenVINO 2026.4 loses what is wrong with open shapes and answers with the
         # outputs of the run before, unless the thread is one of its own.
@@ -179,7 +191,7 @@ def settings(options: Options) -> dict[str, Any]:
     """
     tables: dict[str, Mapping[Any, Any]] = {
         "precision": PRECISIONS, "threads": THREADS, "pinning": _FLAGS, "hint": HINTS,
-        "shapes": SHAPES,
+        "shapes": _SHAPES,
     }  # fmt: skip
     unknown = set(options) - tables.keys()
     if unknown:
@@ -192,7 +204,7 @@ def settings(options: Options) -> dict[str, Any]:
     if throughput and "threads" in options:
         raise BadConfig("runtime openvino: beside hint 'throughput' no threads may stand")
     precision = picked.get("precision", "f32")
-    found: dict[str, Any] = {
+    found = {
         "PERFORMANCE_HINT": picked.get("hint", "LATENCY"),
         "INFERENCE_PRECISION_HINT": precision,
         "EXECUTION_MODE_HINT": "ACCURACY" if precision == "f32" else "PERFORMANCE",

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -106,6 +107,35 @@ def test_outputs_are_called_as_in_the_published_graph(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found["again"], [0, 2])
     np.testing.assert_array_equal(found["same"], x)
     np.testing.assert_array_equal(found["x"], x)
+
+
+_LOSING: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "Relu": (["x"], {}),
+    "Clip": (["x", "low", "high"], {}),
+    "HardSigmoid": (["x"], {}),
+    "Softmax": (["x"], {"axis": 1}),
+    "Max": (["x", "low"], {}),
+    "Min": (["high", "x"], {}),
+    "ReduceMin": (["x"], {"axes": [0]}),
+}
+
+
+@pytest.mark.parametrize("operator", sorted(_LOSING))
+@pytest.mark.parametrize("shapes", ["dynamic", "static"])
+def test_nan_and_infinity_come_through(tmp_path: Path, operator: str, shapes: str) -> None:
+    takes, attributes = _LOSING[operator]
+    nodes = [
+        helper.make_node("Constant", [], ["low"], value_float=-1.0),
+        helper.make_node("Constant", [], ["high"], value_float=1.0),
+        helper.make_node(operator, takes, ["y"], **attributes),
+    ]
+    path = write(tmp_path, nodes, [("x", FLOAT, ["N", 3])], [("y", FLOAT, ["A", "B"])])
+    runtime = opened(path, {"threads": "all", "shapes": shapes})
+    usual = onnxruntime.InferenceSession(path.with_suffix(".onnx"))
+    for planted in (1.0, np.nan, np.inf, -np.inf, 2.0):
+        x = np.array([[0.5, planted, -3], [0, 1, 2]], np.float32)
+        expected = usual.run(None, {"x": x})[0]
+        np.testing.assert_allclose(runtime.run({"x": x})["y"], expected, 1e-5)
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))

@@ -6,7 +6,8 @@ from typing import Any
 
 from hpcfair.errors import HpcfairError
 from hpcfair.runtimes.openvino import compile_model, read_model, reshaped, settings
-from workers.backends.openvino.convert import precisions, read_onnx, save
+from hpcfair.runtimes.openvino_nan import keep_nan
+from workers.backends.openvino.convert import has_nan, precisions, read_onnx, save
 from workers.engine.errors import InvalidCandidate
 from workers.engine.samples import open_sizes
 from workers.engine.types import Options, Workload
@@ -28,6 +29,9 @@ def make(
         from workers.backends.openvino.quantize import quantize  # noqa: PLC0415
 
         model, provenance = quantize(model, workload, options)
+    if has_nan(model):
+        model = keep_nan(model)
+        provenance["weights"] = "NaN or infinity"
     save(model, path)
     found = _precisions(workload, runtime_options, path)
     if precision not in found and precision != "float32":

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hpcfair.runtimes.openvino import reason
 from hpcfair.runtimes.quiet_openvino import ov
 from workers.engine.errors import InvalidCandidate
@@ -12,6 +14,7 @@ from workers.engine.types import Workload
 
 #: In the executable graph, what stands for a tensor and computes nothing.
 _TENSORS = frozenset({"Input", "Const", "Output"})
+_REAL = frozenset({ov.Type.f16, ov.Type.f32, ov.Type.f64})
 #: OpenVINO's names of what a kernel computes in. Unsigned bytes count as int8, as everywhere here.
 _PRECISIONS = {
     "f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16", "i8": "int8",
@@ -65,6 +68,15 @@ def read_onnx(workload: Workload) -> Any:
 def save(model: Any, path: Path) -> None:
     """Write ``path`` and, beside it, its weights as they are."""
     ov.save_model(model, path, compress_to_fp16=False)
+
+
+def has_nan(model: Any) -> bool:
+    """Whether a weight is NaN or infinite."""
+    return any(
+        not np.isfinite(node.data).all()
+        for node in model.get_ops()
+        if node.get_type_name() == "Constant" and node.get_output_element_type(0) in _REAL
+    )
 
 
 def executed(compiled: Any) -> list[Executed]:

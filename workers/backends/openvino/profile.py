@@ -23,7 +23,7 @@ from workers.engine.profile import CallSite, NodeLink, Profile
 from workers.engine.types import BuildResult, Workload
 
 #: Runs of a round that count, after one that does not; rounds as many as fit the time.
-_RUNS, _FEWEST, _MOST, _SECONDS = 4, 3, 7, 10.0
+_RUNS, _FEWEST, _MOST, _SECONDS = 4, 3, 5, 10.0
 #: Operators that OpenVINO inserts to change layout or precision.
 _CONVERSIONS = frozenset({"Reorder", "Convert", "FakeQuantize", "Transpose"})
 #: What the optimiser appends to names when it splits an int8 operator from its rescaling, and the

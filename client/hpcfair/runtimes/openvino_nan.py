@@ -1,0 +1,61 @@
+"""Networks in which NaN stays NaN.
+
+OpenVINO's kernels for CPUs compare with instructions that answer the other operand for NaN:
+``Relu`` of NaN is 0, and a picture with a broken pixel gets a clean-looking answer. Here each
+operator that does so is followed by one that puts NaN back. That forbids fusing it with its
+neighbours, so it is for inputs and weights with NaN, or with infinity, which may become NaN.
+
+``MaxPool`` and ``ReduceMax`` pass NaN over in ONNX Runtime too.
+"""
+
+from typing import Any
+
+from hpcfair.runtimes.quiet_openvino import ov
+
+_POINTWISE = frozenset({"Relu", "Clamp", "HardSigmoid", "FakeQuantize"})
+_OF_TWO = frozenset({"Maximum", "Minimum"})
+
+
+def keep_nan(model: Any) -> Any:
+    """A copy of the network that computes the same, and NaN from NaN."""
+    copy, ops = model.clone(), ov.opset13
+    for node in copy.get_ordered_ops():
+        kind = node.get_type_name()
+        if not node.get_output_size() or not node.get_output_element_type(0).is_real():
+            continue
+        if kind in _POINTWISE:
+            _put_back(node, _is_nan(node.input_value(0)))
+        elif kind in _OF_TWO:
+            _put_back(node, ops.logical_or(*(_is_nan(node.input_value(i)) for i in range(2))))
+        elif kind == "Softmax":
+            value = node.input_value(0)
+            # NaN, or infinity, from which it subtracts itself.
+            bad = ops.logical_not(ops.less(value, _constant(float("inf"), value)))
+            axis = node.get_attributes()["axis"]
+            _put_back(node, ops.reduce_logical_or(bad, [axis], keep_dims=True))
+        elif kind == "ReduceMin":
+            marks = ops.convert(_is_nan(node.input_value(0)), "f32")
+            keep = node.get_attributes()["keep_dims"]
+            most = ops.reduce_max(marks, node.input_value(1), keep_dims=keep)
+            _put_back(node, ops.greater(most, ops.constant(0.0, ov.Type.f32)))
+    copy.validate_nodes_and_infer_types()
+    return copy
+
+
+def _put_back(node: Any, mask: Any) -> None:
+    """Let everybody who takes the node's output take NaN where the mask is set."""
+    output = node.output(0)
+    targets, names = output.get_target_inputs(), output.names
+    replaced = ov.opset13.select(mask, _constant(float("nan"), output), output).output(0)
+    for target in targets:
+        target.replace_source_output(replaced)
+    output.set_names(set())
+    replaced.set_names(names)
+
+
+def _is_nan(value: Any) -> Any:
+    return ov.opset13.not_equal(value, value)
+
+
+def _constant(number: float, like: Any) -> Any:
+    return ov.opset13.constant(number, like.get_element_type())

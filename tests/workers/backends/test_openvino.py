@@ -1,0 +1,281 @@
+"""OpenVINO's knobs: what is offered to whom, what really runs, and what is refused."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from workers.backends.openvino.backend import OpenVinoBackend
+from workers.backends.openvino.space import space_of
+from workers.engine.local import LocalDevice
+from workers.engine.numerics import check, require, run_reference
+from workers.engine.profile import Profile
+from workers.engine.samples import make_test_set
+from workers.engine.space import plain
+from workers.engine.types import BuildResult, Options, TargetSpec, TensorSpec, Ticket, Workload
+from workers.testing import networks
+from workers.testing.backend_contract import this_target
+from workers.testing.builds import check_profile
+
+pytestmark = pytest.mark.slow
+
+BACKEND = OpenVinoBackend()
+X86 = TargetSpec("x86-64-avx2", "x86-64", frozenset({"avx2", "fma"}), 2, None)
+AMX = replace(X86, slug="x86-64-amx", features=X86.features | {"avx512_bf16", "amx_bf16"})
+ARM = TargetSpec("arm64-neoverse-v1", "arm64", frozenset({"asimdhp", "bf16"}), 8, None)
+INT8: Options = {"precision": "int8", "preset": "mixed", "shapes": "static"}
+
+
+def values(workload: Workload, target: TargetSpec, name: str) -> tuple[object, ...]:
+    """What the space offers for an option; empty if the option does not exist."""
+    found = space_of(workload, target).parameters.get(name)
+    return tuple(plain(found).values) if found else ()
+
+
+def device_for(workload: Workload, folder: Path) -> LocalDevice:
+    scratch = folder / "scratch"
+    scratch.mkdir(parents=True, exist_ok=True)
+    ticket = Ticket(workload, this_target(), (BACKEND.name,))
+    return LocalDevice(ticket, {BACKEND.name: BACKEND}, scratch)
+
+
+def build(workload: Workload, folder: Path, options: Options | None = None) -> BuildResult:
+    """How the defaults, changed by ``options``, are built; the files are gone."""
+    with device_for(workload, folder) as device:
+        return device.build(
+            BACKEND.name, BACKEND.default(workload, this_target()) | (options or {})
+        )
+
+
+def model_of(
+    nodes: list[onnx.NodeProto], dtype: int = TensorProto.FLOAT, **weights: np.ndarray
+) -> onnx.ModelProto:
+    graph = helper.make_graph(
+        nodes,
+        "network",
+        [helper.make_tensor_value_info("x", dtype, [2, 3])],
+        [helper.make_tensor_value_info("y", dtype, [2, 3])],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def write(model: onnx.ModelProto, folder: Path, dtype: str = "float32") -> Workload:
+    """Save a network of :func:`model_of`."""
+    folder.mkdir()
+    onnx.save(model, folder / "model.onnx")
+    spec = TensorSpec("x", dtype, (2, 3))
+    operators = {node.op_type: 1 for node in model.graph.node}
+    outputs = (replace(spec, name="y"),)
+    return Workload(folder / "model.onnx", "", "", "other", (spec,), outputs, operators, 1, None)
+
+
+@dataclass(frozen=True)
+class Made:
+    build: BuildResult
+    profile: Profile
+
+
+@pytest.fixture(scope="module", params=["float32", "int8"])
+def made(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Made]:
+    """A residual CNN, built, checked on several batch sizes, and profiled."""
+    folder = tmp_path_factory.mktemp(request.param)
+    workload = networks.write(networks.residual_cnn(), folder / "model")
+    rng = np.random.default_rng(0)
+    np.savez(
+        folder / "samples.npz", **{"inputs/x": rng.standard_normal((40, 3, 16, 16), np.float32)}
+    )
+    workload = replace(workload, samples_path=folder / "samples.npz")
+    changed = INT8 if request.param == "int8" else {}
+    with device_for(workload, folder) as device:
+        options = BACKEND.default(workload, this_target())
+        reference = device.build(BACKEND.name, BACKEND.reference(workload, this_target()))
+        result = device.build(BACKEND.name, options | changed)
+        assert result.outcome == "measured", result.detail
+        # 32 rows at once, then those left over, then one.
+        tests = make_test_set(workload, device.samples(40), 0)
+        cases = (*tests.cases, *({"x": tests.cases[0]["x"][:n]} for n in (1, 2, 3, 5, 7)))
+        tests = replace(tests, cases=cases)
+        with closing(device.open(BACKEND.name, reference, "reference", tests.timing)) as session:
+            expected = run_reference(session, tests)
+        with closing(device.open(BACKEND.name, result, "candidate", tests.timing)) as session:
+            require(check(session, tests, expected), result.tolerance, None, None)
+        yield Made(result, device.profile(BACKEND.name, result, tests.timing, folder / "code"))
+
+
+def test_every_operator_says_what_it_computes_in(made: Made) -> None:
+    """float32 where that was asked for, whatever the processor would rather do."""
+    assert made.build.provenance["precisions"] == made.profile.precisions
+    if made.build.tolerance == "exact":
+        assert set(made.profile.precisions) == {"float32"}
+    else:
+        assert made.profile.precisions["int8"] >= 6
+        heavy = {s.precision for s in made.profile.call_sites if s.operator == "Convolution"}
+        assert heavy == {"int8"}
+        assert made.build.provenance["calibration"]["source"] == "samples"
+
+
+def test_every_node_has_its_operator_and_every_operator_its_nodes(made: Made) -> None:
+    nodes = networks.residual_cnn().graph.node
+    check_profile(made.profile, len(nodes), Path())
+    assert made.profile.folded == ()
+    assert all(site.nodes for site in made.profile.call_sites)
+    assert all(site.implementation for site in made.profile.call_sites)
+    owners = {
+        nodes[link.index].output[0]: site.operator
+        for site in made.profile.call_sites
+        for link in site.nodes
+        if link.grade != "shared"
+    }
+    expected = {"stem.c": "Convolution", "inner.n": "Convolution", "pooled": "Pooling"}
+    assert owners.items() >= (expected | {"scores": "FullyConnected"}).items()
+    layouts = {s.layout for s in made.profile.call_sites if s.operator == "Convolution"}
+    assert layouts <= {"NHWC", "NCHW", "nChw16c", "nChw8c"}
+
+
+def test_operators_take_no_longer_than_the_whole_run(made: Made) -> None:
+    inside = sum(site.median_ns for site in made.profile.call_sites)
+    # Each is read to a microsecond.
+    assert 0 <= inside <= made.profile.total_ns * 1.5 + 2000 * len(made.profile.call_sites)
+
+
+def test_nodes_that_constants_decide_are_folded_and_not_linked(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Mul", ["w", "w"], ["square"]),
+        helper.make_node("Add", ["x", "square"], ["sum"]),
+        helper.make_node("Relu", ["sum"], ["y"]),
+    ]
+    model = model_of(nodes, w=np.full(3, 2, np.float32))
+    workload = write(model, tmp_path / "model")
+    with device_for(workload, tmp_path) as device:
+        result = device.build(BACKEND.name, BACKEND.default(workload, this_target()))
+        inputs = make_test_set(workload, {}, 0).timing
+        found = device.profile(BACKEND.name, result, inputs, tmp_path / "code")
+    assert found.folded == (0,)
+    assert {link.index for site in found.call_sites for link in site.nodes} == {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("target", "precisions"),
+    [
+        (X86, ("float32", "int8")),
+        (AMX, ("float32", "bfloat16", "int8")),
+        (ARM, ("float32", "float16", "int8")),
+    ],
+)
+def test_precisions_are_offered_where_the_processor_has_them(
+    tmp_path: Path, target: TargetSpec, precisions: tuple[str, ...]
+) -> None:
+    cnn = networks.write(networks.residual_cnn(), tmp_path / "model")
+    assert values(cnn, target, "precision") == precisions
+    assert values(cnn, target, "rest") == (("float32", "bfloat16") if target is AMX else ())
+    quantised = replace(cnn, operators={"QuantizeLinear": 1, "Conv": 1})
+    assert values(quantised, target, "precision") == ("float32",)
+    assert values(replace(cnn, operators={"Relu": 1}), target, "precision") == ("float32",)
+    double = tuple(replace(spec, dtype="float64") for spec in cnn.inputs)
+    assert values(replace(cnn, inputs=double), target, "precision") == ("float32",)
+
+
+@pytest.mark.parametrize(
+    ("cores", "threads"), [(1, ("one",)), (2, ("all", "one")), (8, ("all", "half", "one"))]
+)
+def test_threads_and_pinning_are_offered_where_they_differ(
+    tmp_path: Path, cores: int, threads: tuple[str, ...]
+) -> None:
+    target = replace(X86, cores=cores)
+    mlp = networks.write(networks.mlp(), tmp_path / "model")
+    assert values(mlp, target, "threads") == threads
+    space = space_of(mlp, target)
+    assert not any("pinning" in o for o in space.enumerate() if o["threads"] == "one")
+    assert space.contains(BACKEND.default(mlp, target))
+    assert space.contains(BACKEND.reference(mlp, target))
+
+
+def test_static_shapes_and_smoothing_are_offered_to_whom_they_concern(tmp_path: Path) -> None:
+    mlp = networks.write(networks.mlp(), tmp_path / "model")
+    assert values(mlp, X86, "shapes") == ("dynamic", "static")
+    assert values(mlp, X86, "smoothing") == ()
+    assert values(replace(mlp, architecture_class="transformer"), X86, "smoothing") == (False, True)
+    fixed = tuple(replace(spec, shape=(1, 8)) for spec in mlp.inputs)
+    assert values(replace(mlp, inputs=fixed), X86, "shapes") == ()
+
+
+def test_a_precision_that_nothing_computes_in_is_refused(tmp_path: Path) -> None:
+    """The target promises float16; where the tests run there may be none."""
+    target = replace(X86, features=X86.features | {"amx_fp16"})
+    workload = networks.write(networks.residual_cnn(), tmp_path / "model")
+    (tmp_path / "scratch").mkdir()
+    ticket = Ticket(workload, target, (BACKEND.name,))
+    with LocalDevice(ticket, {BACKEND.name: BACKEND}, tmp_path / "scratch") as device:
+        options = BACKEND.default(workload, target) | {"precision": "float16"}
+        found = device.build(BACKEND.name, options)
+    if found.outcome == "measured":
+        assert found.tolerance == "fp16"
+        assert found.provenance["precisions"]["float16"] > 0
+    else:
+        assert found.outcome == "invalid"
+        assert "no operator of this network computes in float16 here" in found.detail
+
+
+def test_a_transformer_is_smoothed_and_quantised(tmp_path: Path) -> None:
+    workload = networks.write(networks.transformer(), tmp_path / "model")
+    workload = replace(workload, architecture_class="transformer")
+    found = build(workload, tmp_path, {**INT8, "smoothing": True})
+    assert found.outcome == "measured", found.detail
+    assert found.provenance["precisions"]["int8"] >= 4
+    assert found.provenance["calibration"] == {
+        "source": "random", "runs": 16, "method": "NNCF, fast bias correction"
+    }  # fmt: skip
+
+
+def test_text_is_refused_before_it_corrupts_memory(tmp_path: Path) -> None:
+    node = helper.make_node("Identity", ["x"], ["y"])
+    workload = write(model_of([node], TensorProto.STRING), tmp_path / "model", "string")
+    found = build(workload, tmp_path)
+    assert found.outcome == "invalid"
+    assert "x gives text" in found.detail
+
+
+def test_samples_that_do_not_fit_are_named(tmp_path: Path) -> None:
+    workload = networks.write(networks.mlp(), tmp_path / "model")
+    np.savez(tmp_path / "samples.npz", **{"inputs/x": np.ones((4, 9), np.float32)})
+    workload = replace(workload, samples_path=tmp_path / "samples.npz")
+    found = build(workload, tmp_path, INT8)
+    assert found.outcome == "invalid"
+    assert "inputs/x has shape (4, 9)" in found.detail
+
+
+def test_a_signature_that_reads_otherwise_is_refused(tmp_path: Path) -> None:
+    workload = write(model_of([helper.make_node("Relu", ["x"], ["y"])]), tmp_path / "model")
+    other = replace(workload, outputs=(TensorSpec("z", "float32", (2, 3)),))
+    found = build(other, tmp_path)
+    assert found.outcome == "invalid"
+    assert "reads the signature as [['x'], ['y']]" in found.detail
+
+
+def test_nan_weights_come_out_as_nan(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Add", ["x", "w"], ["sum"]),
+        helper.make_node("Relu", ["sum"], ["y"]),
+    ]
+    weights = np.array([np.nan, np.inf, 1], np.float32)
+    workload = write(model_of(nodes, w=weights), tmp_path / "model")
+    with device_for(workload, tmp_path) as device:
+        found = device.build(BACKEND.name, BACKEND.default(workload, this_target()))
+        x = np.zeros((2, 3), np.float32)
+        with closing(device.open(BACKEND.name, found, "candidate", {})) as session:
+            np.testing.assert_array_equal(session.run({"x": x})["y"], x + weights)
+
+
+def test_options_outside_the_space_are_refused(tmp_path: Path) -> None:
+    workload = networks.write(networks.mlp(), tmp_path / "model")
+    found = build(workload, tmp_path, {"precision": "int4"})
+    assert found.outcome == "invalid"
+    assert "not in the space of openvino" in found.detail
