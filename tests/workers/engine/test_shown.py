@@ -19,7 +19,6 @@ from workers.testing.simulation import SimulatedDevice, VirtualClock
 
 from .searching import BACKENDS, DEFAULT, a_ticket, search, true_ratio
 
-
 #: Some of the fake backend's.
 SMALL = Space(
     {

@@ -13,7 +13,7 @@ from registry.services.target import target_enable
 from registry.states import JobKind, JobState, TrialOutcome, Verdict
 from registry.tables import Build, Job, MLModel, Record, Revision, Target, Trial, User
 from tests.factories import make_mlmodel, readme, tiny_onnx
-from workers.jobs import run
+from workers.jobs import run, tune
 from workers.jobs.device import register
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -32,17 +32,39 @@ def publish(alice: User, model: bytes, **files: bytes) -> Revision:
     return MLModel.objects.get(pk=mlmodel.pk).refs.get(name="main").revision
 
 
-def test_a_search_ends_in_builds_with_records_that_a_machine_can_load(alice: User) -> None:
+@pytest.fixture
+def published(monkeypatch: pytest.MonkeyPatch) -> list[set[tuple[str, bool]]]:
+    """What is published after each step of a search: kind of record, and whether the baseline."""
+    steps: list[set[tuple[str, bool]]] = []
+    kept = tune.publish
+
+    def watched(*arguments: Any) -> Any:
+        answer = kept(*arguments)
+        live = Build.objects.filter(withdrawn_at=None).select_related("record")
+        steps.append({(build.record.kind, build.is_baseline) for build in live})
+        return answer
+
+    monkeypatch.setattr(tune, "publish", watched)
+    return steps
+
+
+def test_a_search_ends_in_builds_with_records_that_a_machine_can_load(
+    alice: User, published: list[set[tuple[str, bool]]]
+) -> None:
     here = register()
     revision = publish(alice, tiny_onnx())
     assert run.drain([JobKind.TUNE], here=here) == 1
+    # The baseline is there as soon as it is measured, and the search's figures until the end's are.
+    assert published[0] == {("search-trial", True)}
+    assert {kind for step in published[:-1] for kind, _ in step} == {"search-trial"}
+    assert {kind for kind, _ in published[-1]} == {"headline"}
     job = Job.objects.get(kind=JobKind.TUNE)
     assert job.state == JobState.SUCCEEDED, job.failure_detail
     assert job.result["summary"]
     baseline = Build.objects.get(is_baseline=True, withdrawn_at=None)
     assert (baseline.ratio, baseline.verdict) == (1.0, Verdict.SAME)
     assert baseline.profile.call_sites.exists()
-    for build in Build.objects.all():
+    for build in Build.objects.filter(withdrawn_at=None):
         assert build.is_baseline or build.verdict == Verdict.FASTER
         assert build.record.document["identity"]["config_sha256"] == build.config_sha256
     assert Record.objects.count() >= Build.objects.count()
@@ -57,13 +79,18 @@ def test_a_search_ends_in_builds_with_records_that_a_machine_can_load(alice: Use
     assert choice.build is not None
 
 
-def test_a_second_search_replaces_what_the_first_published(alice: User) -> None:
+def test_a_second_search_replaces_what_the_first_published(
+    alice: User, published: list[set[tuple[str, bool]]]
+) -> None:
     here = register()
     revision = publish(alice, tiny_onnx())
     run.drain([JobKind.TUNE], here=here)
     first = Job.objects.get(kind=JobKind.TUNE)
     job_submit(actor=None, kind=JobKind.TUNE, revision=revision, target=first.target)
+    published.clear()
     run.drain([JobKind.TUNE], here=here)
+    # What was measured in fresh processes is not replaced by what was measured in passing.
+    assert [{kind for kind, _ in step} for step in published] == [{"headline"}]
     second = Job.objects.filter(kind=JobKind.TUNE).latest("id")
     assert second.state == JobState.SUCCEEDED, second.failure_detail
     assert {build.job_id for build in Build.objects.filter(withdrawn_at=None)} == {second.pk}
