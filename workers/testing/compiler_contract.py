@@ -5,38 +5,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import ModelProto
 
 from workers.engine.errors import CandidateFailed
 from workers.engine.ports import Array
 from workers.engine.samples import make_test_set
 from workers.engine.types import Options, TargetSpec, Workload
 from workers.testing import networks
-from workers.testing.backend_contract import SEED, BackendContract
+from workers.testing.backend_contract import SEED
+from workers.testing.bad_input_contract import BadInputContract
 from workers.testing.builds import assert_close
 
 
-class CompilerContract(BackendContract):
+class CompilerContract(BadInputContract):
     """What holds besides for a backend that reads the network."""
-
-    def attempt(
-        self, model: ModelProto | bytes, target: TargetSpec, folder: Path
-    ) -> CandidateFailed | None:
-        """How building and opening the defaults for a network fails; ``None`` if it does not."""
-        good = model if isinstance(model, ModelProto) else networks.mlp()
-        workload = networks.write(good, folder / "model")
-        if isinstance(model, bytes):
-            workload.model_path.write_bytes(model)
-        made = self.backend()
-        with self.device_for(workload, target, folder) as device:
-            build = device.build(made.name, made.default(workload, target))
-            if build.outcome != "measured":
-                return CandidateFailed(build.outcome, build.detail)
-            try:
-                device.open(made.name, build, "candidate", {}).close()
-            except CandidateFailed as failure:
-                return failure
-        return None
 
     @pytest.mark.parametrize("domain", ["", "ai.nobody"])
     def test_an_unknown_operator_is_named(

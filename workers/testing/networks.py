@@ -16,7 +16,11 @@ from workers.engine.types import TensorSpec, Workload, sha256_of
 
 _IR_VERSION = 8
 _Tensor = tuple[str, Sequence[int | str]]
-_DTYPES: dict[int, str] = {TensorProto.FLOAT: "float32", TensorProto.INT64: "int64"}
+_DTYPES: dict[int, str] = {
+    TensorProto.FLOAT: "float32",
+    TensorProto.INT64: "int64",
+    TensorProto.STRING: "string",
+}
 
 
 class _Weights:
@@ -120,7 +124,7 @@ def write(model: onnx.ModelProto, folder: Path, *, external_data: str = "") -> W
     # ONNX makes no folders.
     (folder / external_data).parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(exist_ok=True)
-    workload = _workload(model, path)
+    workload = describe(model, path)
     onnx.save(
         model,
         path,
@@ -168,7 +172,8 @@ def _model(
     return helper.make_model(graph, opset_imports=imports, ir_version=_IR_VERSION)
 
 
-def _workload(model: onnx.ModelProto, path: Path) -> Workload:
+def describe(model: onnx.ModelProto, path: Path) -> Workload:
+    """What an inspection would find in a network that lies at ``path``."""
     operators = dict(Counter(node.op_type for node in model.graph.node))
     return Workload(
         model_path=path,

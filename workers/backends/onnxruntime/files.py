@@ -1,5 +1,6 @@
 """ONNX files on disk: which files one consists of, and copies of it."""
 
+import resource
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
@@ -19,17 +20,26 @@ def copy_model(path: Path, out: Path) -> str:
     the folder it was made from.
 
     Raises:
-        InvalidCandidate: the file cannot be parsed, or its data lies elsewhere or is missing.
+        InvalidCandidate: the file cannot be parsed, its data lies elsewhere, is missing, or is
+            larger than this process may write.
     """
     for name in external_files(path):
         source, copy = path.parent / name, out / name
         copy.parent.mkdir(parents=True, exist_ok=True)
         try:
+            _check_size(source)
             shutil.copyfile(source, copy, follow_symlinks=False)
         except FileNotFoundError as error:
             raise InvalidCandidate(f"the external data {name} is missing") from error
     shutil.copyfile(path, out / path.name)
     return path.name
+
+
+def _check_size(source: Path) -> None:
+    """Before copying: a limit that is met half way has filled the disk half way."""
+    size, most = source.stat().st_size, resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if most != resource.RLIM_INFINITY and size > most:
+        raise InvalidCandidate(f"{source.name} has {size} bytes, a build may have {most}")
 
 
 def size_bytes(path: Path) -> int:

@@ -1,0 +1,149 @@
+"""What a backend makes of networks that are odd, hostile or too large: results, or refusals of a
+failure class within the limits, after which the next candidate runs."""
+
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto
+from onnx.reference import ReferenceEvaluator
+
+from workers.engine.errors import CandidateFailed
+from workers.engine.local import LocalDevice
+from workers.engine.ports import Array
+from workers.engine.samples import make_test_set
+from workers.engine.types import Limits, Outcome, TargetSpec, Ticket, Workload
+from workers.testing import networks, odd_networks
+from workers.testing.backend_contract import SEED, BackendContract
+
+#: How a candidate may fail by its own fault.
+_CLASSED: frozenset[Outcome] = frozenset({"invalid", "crash", "timeout"})
+#: For what would take any amount of memory, disk or time.
+_TIGHT = Limits(wall_s=60, memory_bytes=2 * 2**30, file_bytes=2**28)
+_OLDEST, _NEWEST = 7, onnx.defs.onnx_opset_version()
+_ODD = {
+    "empty": odd_networks.empty,
+    "NaN weights": odd_networks.of_nan,
+    "strings": odd_networks.of_strings,
+}
+
+
+class BadInputContract(BackendContract):
+    """What holds besides for a backend that reads the network, when that is no ordinary one."""
+
+    def attempt(
+        self, model: ModelProto | bytes, target: TargetSpec, folder: Path
+    ) -> CandidateFailed | None:
+        """How building and opening the defaults for a network fails; ``None`` if it does not."""
+        good = model if isinstance(model, ModelProto) else networks.mlp()
+        workload = networks.write(good, folder / "model")
+        if isinstance(model, bytes):
+            workload.model_path.write_bytes(model)
+        made = self.backend()
+        with self.device_for(workload, target, folder) as device:
+            build = device.build(made.name, made.default(workload, target))
+            if build.outcome != "measured":
+                return CandidateFailed(build.outcome, build.detail)
+            try:
+                device.open(made.name, build, "candidate", {}).close()
+            except CandidateFailed as failure:
+                return failure
+        return None
+
+    def confined(self, workload: Workload, target: TargetSpec, folder: Path) -> LocalDevice:
+        """A device of limited children, whatever :meth:`device_for` gives."""
+        scratch = folder / "scratch"
+        scratch.mkdir(exist_ok=True)
+        made = self.backend()
+        return LocalDevice(
+            Ticket(workload, target, (made.name,), limits=_TIGHT), {made.name: made}, scratch
+        )
+
+    def outputs_or_refusal(
+        self, model: ModelProto, inputs: dict[str, Array], target: TargetSpec, folder: Path
+    ) -> dict[str, Array] | str:
+        """What the defaults give for ``inputs``, or why they refuse the network.
+
+        Raises:
+            CandidateFailed: it fails otherwise than by refusing.
+        """
+        workload = networks.write(model, folder / "model")
+        made = self.backend()
+        with self.device_for(workload, target, folder) as device:
+            build = device.build(made.name, made.default(workload, target))
+            if build.outcome == "invalid":
+                return build.detail
+            try:
+                with closing(device.open(made.name, build, "candidate", inputs)) as session:
+                    return session.run(inputs)
+            except CandidateFailed as failure:
+                if failure.outcome != "invalid":
+                    raise
+                return str(failure)
+
+    def test_control_flow_runs_rightly_or_is_refused_by_name(
+        self, target: TargetSpec, tmp_path: Path
+    ) -> None:
+        model = odd_networks.control_flow()
+        inputs: dict[str, Array] = {"x": np.array([[1, -2, 3, -4]], np.float32)}
+        found = self.outputs_or_refusal(model, inputs, target, tmp_path)
+        if isinstance(found, str):
+            assert "Loop" in found or "If" in found
+        else:
+            np.testing.assert_array_equal(found["y"], [[-8, 16, -24, 32]])
+
+    @pytest.mark.parametrize("opset", [_OLDEST, _NEWEST])
+    def test_operator_sets_old_and_new_run_rightly_or_are_refused(
+        self, target: TargetSpec, tmp_path: Path, opset: int
+    ) -> None:
+        inputs = make_test_set(
+            networks.write(networks.residual_cnn(), tmp_path / "known"), {}, SEED
+        ).timing
+        model = networks.residual_cnn(opset=opset)
+        found = self.outputs_or_refusal(model, inputs, target, tmp_path)
+        if isinstance(found, str):
+            assert opset == _NEWEST, found
+            assert str(opset) in found or "opset" in found.lower()
+        else:
+            (expected,) = ReferenceEvaluator(networks.residual_cnn()).run(None, inputs)
+            scores = found["scores"].astype(np.float64)
+            np.testing.assert_allclose(scores, np.asarray(expected, np.float64), 1e-3, 1e-4)
+
+    @pytest.mark.parametrize("odd", sorted(_ODD))
+    def test_odd_networks_open_or_fail_in_their_class(
+        self, target: TargetSpec, tmp_path: Path, odd: str
+    ) -> None:
+        failure = self.attempt(_ODD[odd](), target, tmp_path)
+        assert failure is None or (failure.outcome in _CLASSED and str(failure))
+
+    def test_vast_external_data_fill_neither_disk_nor_memory(
+        self, target: TargetSpec, tmp_path: Path
+    ) -> None:
+        workload = odd_networks.write_vast(tmp_path / "model", 3 * 2**30)
+        made = self.backend()
+        with self.confined(workload, target, tmp_path) as device:
+            build = device.build(made.name, made.default(workload, target))
+            assert build.outcome in {*_CLASSED, "measured"}
+            taken = [path.lstat().st_blocks * 512 for path in (tmp_path / "scratch").rglob("*")]
+            assert sum(taken) < _TIGHT.file_bytes
+
+    def test_what_takes_more_than_all_memory_ends_and_the_next_runs(
+        self, target: TargetSpec, tmp_path: Path
+    ) -> None:
+        workload = networks.write(odd_networks.outer_product(), tmp_path / "model")
+        made = self.backend()
+        huge = {"x": np.ones((2_000_000, 1), np.float32)}
+        usual = make_test_set(workload, {}, SEED).timing
+        with self.confined(workload, target, tmp_path) as device:
+            build = device.build(made.name, made.default(workload, target))
+            if build.outcome != "measured":
+                assert build.outcome == "invalid"
+                return
+            with closing(device.open(made.name, build, "candidate", usual)) as session:
+                with pytest.raises(CandidateFailed) as caught:
+                    session.run(huge)
+                assert caught.value.outcome in _CLASSED
+            with closing(device.open(made.name, build, "candidate", usual)) as session:
+                assert session.run(usual)["y"].shape == (1, 1)
