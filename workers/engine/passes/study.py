@@ -35,6 +35,7 @@ _ROUGH = Effort(pairs=4, seconds=2.0, half_width=0.02)
 _FINAL = Effort(pairs=6, processes=3, seconds=4.0, sessions=3)
 #: Of each objective, how many are measured again.
 _FINALISTS = 2
+_ROLES = {"drop": "ablation", "insert": "extra", "swap": "order"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,28 +97,34 @@ def study(
     noise = _Noise.of(book.trial("noise", menu.default, budget.screen))
     for value in served:
         book.value("class", value, budget.screen)
-    idle = _idle(menu, judge, book)
-    rest = menu.without(menu.default, idle)
+    rest = menu.without(menu.default, _idle(menu, judge, book))
+    changes = [*_drops(menu, rest), *_inserts(menu)]
     single = {
-        f: book.trial("ablation", f.apply(rest), budget.screen, f.name) for f in _drops(menu, rest)
+        factor: book.trial(_ROLES[factor.kind], factor.apply(rest), budget.screen, factor.name)
+        for factor in changes
     }
-    single |= {f: book.trial("extra", f.apply(rest), budget.screen, f.name) for f in _inserts(menu)}
     factors = [factor for factor, trial in single.items() if noise.exceeded(trial)]
     quiet = [
-        f.about[0] for f, t in single.items() if f.kind == "drop" and t and not noise.exceeded(t)
+        factor.about[0]
+        for factor, trial in single.items()
+        if factor.kind == "drop" and trial and not noise.exceeded(trial)
     ]
     culprits = _culprits(menu, book, rest, quiet, budget.screen)
-    base = menu.without(rest, [name for name in quiet if name not in culprits])
     factors += [drop(menu, name) for name in rest if name in culprits]
+    base = menu.without(rest, [name for name in quiet if name not in culprits])
     for factor in _swaps(menu, base, [f.about[0] for f in factors if f.kind == "drop"]):
-        single[factor] = trial = book.trial("order", factor.apply(base), budget.screen, factor.name)
-        if noise.exceeded(trial):
+        single[factor] = book.trial("order", factor.apply(base), budget.screen, factor.name)
+        if noise.exceeded(single[factor]):
             factors.append(factor)
     _factorial(menu, book, base, factors, single, budget)
     winners = _final(book, budget)
-    survivors = tuple(name for name in base if any(name in f.about for f in factors))
-    dropped = tuple(name for name in menu.default if name not in base)
-    return Study(tuple(book.trials), survivors, dropped, winners, book.ended())
+    return Study(
+        trials=tuple(book.trials),
+        survivors=tuple(name for name in base if any(name in f.about for f in factors)),
+        dropped=tuple(name for name in menu.default if name not in base),
+        winners=winners,
+        ended=book.ended(),
+    )
 
 
 def _idle(menu: Menu, judge: Judge, book: Book) -> list[str]:
