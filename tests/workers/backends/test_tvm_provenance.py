@@ -1,7 +1,7 @@
 """Each call of a TVM build computes the nodes it is said to: held against ONNX Runtime's values."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from examples.models import light
+from examples.models.seeding import draw_weights
 from workers.backends.tvm.backend import TvmBackend
 from workers.engine.ports import Array
 from workers.engine.profile import Profile
@@ -104,18 +106,72 @@ def unexplained(found: Seen) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("shapes", ["open", "fixed"])
-@pytest.mark.parametrize("network", [networks.residual_cnn, networks.transformer])
+@pytest.mark.parametrize(
+    ("network", "shapes", "passes"),
+    [(networks.residual_cnn, "open", "full"), (networks.transformer, "fixed", "default")],
+)
 def test_every_call_gives_what_one_of_its_nodes_gives(
-    network: Any, shapes: str, tmp_path: Path
+    network: Any, shapes: str, passes: str, tmp_path: Path
 ) -> None:
     model = network()
     workload = networks.write(model, tmp_path / "model")
-    # Each pipeline once; every other pairing takes the same way.
-    passes = "full" if (shapes == "open") == (network is networks.residual_cnn) else "default"
     found = seen(model, workload, tmp_path, shapes=shapes, passes=passes)
     assert unexplained(found) == []
     assert found.profile.folded == ()
+
+
+def test_every_call_of_a_real_network_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One untuned run takes a second, and nobody looks at the times.
+    monkeypatch.setattr("workers.backends.tvm.profile._RUNS", 1)
+    model = light.load("light_squeezenet")
+    draw_weights(model.graph, np.random.default_rng(0))
+    workload = networks.write(model, tmp_path / "model")
+    found = seen(model, workload, tmp_path, shapes="fixed")
+    assert unexplained(found) == []
+    assert {link.grade for site in found.profile.call_sites for link in site.nodes} == {"exact"}
+
+
+def test_tuned_calls_bring_their_schedule_and_are_traced_as_well(tmp_path: Path) -> None:
+    model = networks.residual_cnn()
+    workload = networks.write(model, tmp_path / "model")
+    file = tmp_path / "model" / "schedules.jsonl"
+    write_schedules(workload, file)
+    workload = replace(workload, schedules_path=file)
+    found = seen(model, workload, tmp_path, shapes="fixed", schedules="database")
+    assert unexplained(found) == []
+    assert found.profile.folded == ()
+    tuned = {site.kernel for site in found.profile.call_sites if site.implementation == "tuned"}
+    assert {name.removesuffix("_prepacked")[:6] for name in tuned if name} == {"conv2d"}
+    traced = {kernel.symbol for kernel in found.profile.kernels if kernel.schedule}
+    assert traced == tuned
+
+
+def write_schedules(workload: Workload, file: Path) -> None:
+    """A schedule of MetaSchedule's own design for each convolution, not searched for."""
+    from workers.backends.tvm import artefact, compile, database  # noqa: A004, PLC0415  heavy
+    from workers.backends.tvm.passes import pipeline_of  # noqa: PLC0415
+    from workers.backends.tvm.targets import target_of  # noqa: PLC0415
+    from workers.backends.tvm.tuning.workload import (  # noqa: PLC0415
+        context_of,
+        prepare,
+        trace_of,
+    )
+
+    target = target_of(TARGET)
+    network = artefact.imported_of(workload, {"shapes": "fixed"})
+    pipeline = pipeline_of("default")
+    program = compile.tensor_program(network, pipeline, target, tunable=True).module
+    records = []
+    for variable, function in program.functions_items():
+        if variable.name_hint.startswith("conv2d"):
+            context = context_of(function, prepare(target), "replay-trace", 1, 1)
+            schedule = context.generate_design_space()[-1]
+            schedule.enter_postproc()
+            assert all(p.apply(schedule) for p in context.space_generator.postprocs)
+            key = database.workload_key(function)
+            records.append(database.Record(key, trace_of(schedule), 1e-5))
+    assert len(records) == 2
+    database.write_records(file, records)
 
 
 def test_what_is_constant_or_passes_its_input_on_is_folded(tmp_path: Path) -> None:

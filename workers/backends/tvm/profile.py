@@ -21,8 +21,9 @@ from workers.backends.tvm import code
 from workers.backends.tvm import compile as compiling
 from workers.backends.tvm.artefact import imported_of, records_of
 from workers.backends.tvm.database import Record, workload_key
+from workers.backends.tvm.links import links_of
 from workers.backends.tvm.passes import pipeline_of
-from workers.backends.tvm.provenance import RESHAPE, Site, Tracker, calls_of, links_of
+from workers.backends.tvm.provenance import RESHAPE, Site, Tracker, calls_of
 from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import CallSite, Kernel, NodeLink, Profile
@@ -40,7 +41,7 @@ class _Again:
     Attributes:
         called: Symbols one run calls, in order, each with the loop nest's key where it has one.
         functions: Symbol to the loop nest as it was compiled.
-        scheduled: Symbol to the record its schedule comes from.
+        scheduled: Key to the record that loop nests of this key were scheduled by.
     """
 
     sites: list[Site]
@@ -126,7 +127,7 @@ def _compile_again(workload: Workload, build: BuildResult) -> _Again:
         list(zip(calls.symbols, keys, strict=True)),
         calls.functions,
         compiled.executable,
-        {symbol: records[key] for symbol, key in compiled.scheduled.items()},
+        {key: records[key] for key in compiled.scheduled.values()},
     )
 
 
@@ -171,7 +172,9 @@ def _call_sites(
 ) -> tuple[CallSite, ...]:
     seen: Counter[str] = Counter()
     found = []
-    for site, (symbol, times), nodes in zip(again.sites, log, links, strict=True):
+    for site, (symbol, key), (_, times), nodes in zip(
+        again.sites, again.called, log, links, strict=True
+    ):
         seen[site.symbol] += 1
         middle = median(times)
         function = again.functions.get(symbol)
@@ -184,7 +187,7 @@ def _call_sites(
                 runs=len(times),
                 kernel=symbol if function is not None else None,
                 precision=str(function.params[-1].dtype) if function is not None else None,
-                implementation="tuned" if symbol in again.scheduled else None,
+                implementation="tuned" if key in again.scheduled else None,
                 nodes=nodes,
             )
         )
@@ -201,6 +204,6 @@ def _kernels(again: _Again, out: Path) -> tuple[Kernel, ...]:
         files = {kind: f"{number:04}.{kind}" for kind in texts}
         for kind, name in files.items():
             (out / name).write_text(texts[kind], encoding="utf-8")
-        record = again.scheduled.get(symbol)
+        record = again.scheduled.get(key or "")
         found.append(Kernel(symbol, key, files, record.trace if record else None))
     return tuple(found)
