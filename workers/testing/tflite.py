@@ -6,7 +6,7 @@ biases int32 in units of ``scale(input) * scale(weights)``.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -76,6 +76,7 @@ def write_dense(
     *,
     calibration: Floats | None = None,
     names: tuple[str, str] = ("input", "output"),
+    open_batch: bool = True,
 ) -> Path:
     """Write a dense network from ``float32[N, inputs]`` to ``float32[N, outputs]``.
 
@@ -83,6 +84,7 @@ def write_dense(
         kind: What weights are stored in, and with ``int8`` activations, inputs and outputs too.
         calibration: ``float32[n, inputs]`` that ranges of activations are taken from; for ``int8``.
         names: Of the input and the output.
+        open_batch: Whether the file says that it takes any number of rows, or only one.
 
     Raises:
         ValueError: ``int8`` without calibration inputs.
@@ -103,6 +105,8 @@ def write_dense(
         step = _Step(_FULLY_CONNECTED, (at, weight, bias), out, rectified=not last)
         network.steps.append(step)
         at = out
+    if not open_batch:
+        network.tensors = [replace(tensor, open_batch=False) for tensor in network.tensors]
     path.write_bytes(_encode(network, 0, at, _VERSIONS[kind]))
     return path
 

@@ -32,7 +32,8 @@ class LiteRt:
 
     Quantised inputs and outputs are converted with the scale the file gives them: float32 in,
     float32 out. What their type cannot hold becomes its nearest value, NaN its largest. An input
-    of another size than the last makes the interpreter plan anew, which costs time.
+    of another size than the last makes the interpreter plan anew, which costs time. A file made
+    for one row takes any number where the network does, and runs them one after another.
     """
 
     name = "litert"
@@ -47,6 +48,13 @@ class LiteRt:
         self.inputs = tuple(port.mapped.tensor for port in self._inputs)
         self.outputs = tuple(port.mapped.tensor for port in self._outputs)
         self._planned: list[tuple[int, ...]] | None = None
+        details = [inputs[each.index] for each in mapped[0]]
+        self._by_row = all(
+            each.tensor.shape
+            and isinstance(each.tensor.shape[0], str)
+            and tuple(detail["shape_signature"])[:1] == (1,)
+            for each, detail in zip(mapped[0], details, strict=True)
+        )
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """See :meth:`hpcfair.runtimes.base.Runtime.run`."""
@@ -54,14 +62,16 @@ class LiteRt:
             raise RuntimeFailed("this build has been closed")
         check_inputs(inputs, self.inputs)
         arrays = [port.encode(inputs[port.mapped.tensor.name]) for port in self._inputs]
+        rows = len(arrays[0]) if self._by_row and arrays else 1
         try:
-            self._plan([array.shape for array in arrays])
-            for port, array in zip(self._inputs, arrays, strict=True):
-                self._interpreter.set_tensor(port.tensor, array)
-            self._interpreter.invoke()
+            if rows < 2 or any(len(array) != rows for array in arrays):
+                values = self._once(arrays)
+            else:
+                each = [self._once([a[n : n + 1] for a in arrays]) for n in range(rows)]
+                values = [np.concatenate(parts) for parts in zip(*each, strict=True)]
             return {
-                port.mapped.tensor.name: port.decode(self._interpreter.get_tensor(port.tensor))
-                for port in self._outputs
+                port.mapped.tensor.name: port.decode(value)
+                for port, value in zip(self._outputs, values, strict=True)
             }
         except (RuntimeError, ValueError) as error:
             self._planned = None
@@ -74,6 +84,13 @@ class LiteRt:
     def version(self) -> str:
         """Version of ``ai-edge-litert``."""
         return metadata.version("ai-edge-litert")
+
+    def _once(self, arrays: list[Array]) -> list[Array]:
+        self._plan([array.shape for array in arrays])
+        for port, array in zip(self._inputs, arrays, strict=True):
+            self._interpreter.set_tensor(port.tensor, array)
+        self._interpreter.invoke()
+        return [self._interpreter.get_tensor(port.tensor) for port in self._outputs]
 
     def _plan(self, shapes: list[tuple[int, ...]]) -> None:
         if shapes == self._planned:

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from onnx import numpy_helper
 
+from hpcfair.errors import BadConfig, RuntimeFailed
+from hpcfair.runtimes import registry as runtimes
 from hpcfair.runtimes.base import Tensor
-from hpcfair.runtimes.tensors import Mapped
+from hpcfair.runtimes.tensors import Mapped, write_tensors
 from workers.backends.litert.backend import LiteRtBackend
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.engine.errors import CandidateFailed, InvalidCandidate
@@ -113,6 +115,54 @@ def test_a_damaged_file_is_refused_without_its_folder(tmp_path: Path, damage: by
     assert build.outcome == "invalid"
     assert "model.tflite" in build.detail
     assert str(tmp_path) not in build.detail
+
+
+def test_a_file_for_one_row_takes_any_number_one_after_another(tmp_path: Path) -> None:
+    calibration = np.random.default_rng(1).standard_normal((64, 8)).astype(np.float32)
+    mapped = [
+        (Mapped(Tensor(name, "float32", ("N", size)), 0),) for name, size in (("x", 8), ("y", 10))
+    ]
+    write_tensors(tmp_path, *mapped)
+    for kind in ("float32", "int8"):
+        outputs = []
+        for open_batch in (True, False):
+            path = tmp_path / "model.tflite"
+            write_dense(path, layers(), kind, calibration=calibration, open_batch=open_batch)
+            runtime = runtimes.open("litert", path, {"threads": "one"})
+            outputs.append(runtime.run({"x": calibration[:5]})["y"])
+            assert runtime.run({"x": calibration[:1]})["y"].shape == (1, 10)
+            runtime.close()
+        np.testing.assert_allclose(outputs[0], outputs[1], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"warp": 9}, "does not know the option warp"),
+        ({"kernels": "fast"}, "one of xnnpack"),
+        ({"threads": 3}, "one of all, half, one"),
+    ],
+)
+def test_an_option_it_does_not_know_is_refused(
+    tmp_path: Path, options: dict[str, str | int], said: str
+) -> None:
+    write_dense(tmp_path / "model.tflite", layers())
+    with pytest.raises(BadConfig, match=said):
+        runtimes.open("litert", tmp_path / "model.tflite", options)
+
+
+def test_what_int8_cannot_hold_becomes_its_nearest_value(tmp_path: Path) -> None:
+    one = np.ones((1, 8), np.float32)
+    path = write_dense(tmp_path / "model.tflite", layers(), "int8", calibration=one)
+    runtime = runtimes.open("litert", path, {})
+    largest, beyond, undefined = (
+        runtime.run({"input": one * value})["output"] for value in (1, np.inf, np.nan)
+    )
+    np.testing.assert_array_equal(beyond, largest)
+    np.testing.assert_array_equal(undefined, largest)
+    runtime.close()
+    with pytest.raises(RuntimeFailed, match="closed"):
+        runtime.run({"input": one})
 
 
 def test_channels_last_are_turned_on_the_way(tmp_path: Path) -> None:
