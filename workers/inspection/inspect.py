@@ -71,7 +71,7 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
         raise InspectionError(
             "no_model_file",
             "There is no ONNX file among the files.",
-            "Add one, best as model.onnx; other formats cannot be tuned yet.",
+            "Add one, best as model.onnx; .tflite and .pt2 files beside it are checked against it.",
         )
     primary = choose_primary(folder, found)
     warnings = [f"{shown} was not read." for shown in found[MAX_GRAPHS:]]
