@@ -113,7 +113,7 @@ def make(name: str, out: Path, seed: int = 0) -> Path:
     architecture = ARCHITECTURES[name]
     rng = np.random.default_rng(seed)
     model = architecture.build(rng)
-    settle(model, architecture.draw(rng, _SETTLING))
+    settle(model, architecture.draw(rng, _SETTLING), folded=True)
     inputs = architecture.draw(rng, architecture.published)
     outputs = reference_outputs(model, inputs)
     title = architecture.title

@@ -23,6 +23,11 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 #: Standard deviation of the class scores over classes: a trained classifier is not indifferent.
 SCORE_SPREAD = 3.0
+#: Mean of what goes into an activation, in standard deviations. At zero a rectifier cuts half away
+#: and what is left is rescaled, so that small differences grow from layer to layer: deep random
+#: networks are chaotic (Poole et al. 2016, arXiv:1606.05340), and MobileNetV2 turned 1 % of noise
+#: in its input into 22 % in its output. Trained networks do not; at one deviation it is 0.5 %.
+FOLDED_MEAN = 1.0
 #: Values of a channel from which on their mean is the channel's and not the samples'.
 _FEWEST_CELLS = 64
 _PASSES_THROUGH = frozenset({"Reshape", "Unsqueeze"})
@@ -42,8 +47,16 @@ def draw_weights(graph: onnx.GraphProto, rng: np.random.Generator) -> None:
     graph.initializer.extend(drawn)
 
 
-def settle(model: onnx.ModelProto, feed: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Run ``feed`` through ``model`` node by node and adapt each layer's weights to it."""
+def settle(
+    model: onnx.ModelProto, feed: Mapping[str, npt.NDArray[Any]], *, folded: bool = False
+) -> None:
+    """Run ``feed`` through ``model`` node by node and adapt each layer's weights to it.
+
+    Args:
+        folded: Leave each channel as a trained normalisation would that was folded into its
+            convolution: of unit variance and mean :data:`FOLDED_MEAN`. Otherwise all channels of a
+            layer are rescaled alike, and centred.
+    """
     graph = model.graph
     values: Arrays = {i.name: numpy_helper.to_array(i) for i in graph.initializer} | dict(feed)
     weights = {i.name for i in graph.initializer}
@@ -60,7 +73,9 @@ def settle(model: onnx.ModelProto, feed: Mapping[str, npt.NDArray[Any]]) -> None
         if node.op_type in {"Conv", "Gemm"} and node.output[0] not in normalised:
             head = node.output[0] in heads
             spread = SCORE_SPREAD if head else 1.0
-            _unit_variance(node, source, values, outputs[0], spread=spread, centred=not head)
+            _unit_variance(
+                node, source, values, outputs[0], spread=spread, centred=not head, folded=folded
+            )
             outputs = _run(model, node, values)
         values.update(zip(node.output, outputs, strict=True))
     for initializer in graph.initializer:
@@ -158,6 +173,7 @@ def _unit_variance(
     *,
     spread: float,
     centred: bool,
+    folded: bool,
 ) -> None:
     """Rescale the weight of ``node`` so that its output has standard deviation ``spread``.
 
@@ -171,8 +187,11 @@ def _unit_variance(
     centred = centred and output.ndim == 4 and len(node.input) > 2 and cells >= _FEWEST_CELLS
     plain = output - bias.reshape(1, -1, *(1,) * (output.ndim - 2))
     centre = plain.mean(axis=(0, 2, 3), keepdims=True) if centred else np.float32(0)
-    gain = np.float32(spread / (float((plain - centre).std()) + 1e-12))
+    # Only what may lose its mean per channel has enough values to tell its spread per channel.
+    axes = (0, 2, 3) if centred and folded else None
+    gain = (spread / ((plain - centre).std(axis=axes) + 1e-12)).astype(np.float32)
     for name in {node.input[1], source[node.input[1]]}:
-        values[name] = values[name] * gain
+        values[name] = values[name] * gain.reshape(-1, *(1,) * (values[name].ndim - 1))
     if centred:
-        values[node.input[2]] = (bias - gain * centre.ravel()).astype(np.float32)
+        mean = FOLDED_MEAN if folded else 0.0
+        values[node.input[2]] = (bias + mean - gain * centre.ravel()).astype(np.float32)
