@@ -1,6 +1,5 @@
 """OpenVINO on the CPU."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from hpcfair import machine
 from hpcfair.errors import BadConfig, RuntimeFailed
 from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
 from hpcfair.runtimes.openvino_nan import keep_nan
-from hpcfair.runtimes.quiet_openvino import ov
+from hpcfair.runtimes.quiet_openvino import ov, reason
 
 Shape = tuple[int, ...]
 _Call = Callable[[Mapping[int, Any]], Iterable[Array]]
@@ -35,10 +34,6 @@ _DTYPES = {
     "boolean": "bool", "f16": "float16", "f32": "float32", "f64": "float64",
     **{f"{kind[0]}{bits}": f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)},
 }  # fmt: skip
-#: Parts of a message that tell where in OpenVINO's sources it was raised.
-_WHERE = re.compile(
-    r"(Exception from \S+:\d+:|Check '.*?' failed at \S+:\d+:|FrontEnd API failed with \w+:)"
-)
 
 
 class OpenVino:
@@ -217,11 +212,6 @@ def settings(options: Options) -> dict[str, Any]:
     if "pinning" in picked:
         found["ENABLE_CPU_PINNING"] = picked["pinning"]
     return found
-
-
-def reason(error: Exception) -> str:
-    """OpenVINO's message without where in its sources it was raised."""
-    return " ".join(_WHERE.sub("", str(error)).split()) or type(error).__name__
 
 
 def _pick(table: Mapping[Any, Any], name: str, value: object) -> Any:

@@ -1,10 +1,11 @@
-"""OpenVINO, imported so that nothing is sent to anybody.
+"""OpenVINO, imported so that nothing is sent to anybody, and its messages.
 
 ``import openvino`` alone reports to its maker's analytics, through the package
 ``openvino_telemetry`` that it brings along, unless that looks as if it were not installed. Import
 ``ov`` from here and never the package itself.
 """
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,4 +34,14 @@ def hidden(*modules: str) -> Iterator[None]:
 with hidden(TELEMETRY):
     import openvino as ov
 
-__all__ = ["TELEMETRY", "hidden", "ov"]
+__all__ = ["TELEMETRY", "hidden", "ov", "reason"]
+
+#: Parts of a message that tell where in OpenVINO's sources it was raised.
+_WHERE = re.compile(
+    r"(Exception from \S+:\d+:|Check '.*?' failed at \S+:\d+:|FrontEnd API failed with \w+:)"
+)
+
+
+def reason(error: Exception) -> str:
+    """OpenVINO's message without where in its sources it was raised."""
+    return " ".join(_WHERE.sub("", str(error)).split()) or type(error).__name__

@@ -25,7 +25,8 @@ class TestOnnxRuntime(CompilerContract):
 class TestOpenVino(CompilerContract):
     backend = OpenVinoBackend
     heavy = ("openvino", "nncf")
-    sampled = 1
+    # Its int8, which takes seconds each time, has tests of its own.
+    sampled = 0
 
 
 @pytest.mark.slow

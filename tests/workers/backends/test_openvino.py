@@ -20,7 +20,7 @@ from workers.engine.space import plain
 from workers.engine.types import BuildResult, Options, TargetSpec, TensorSpec, Ticket, Workload
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
-from workers.testing.builds import check_profile
+from workers.testing.builds import check_profile, digests, timeless
 
 pytestmark = pytest.mark.slow
 
@@ -224,13 +224,17 @@ def test_a_precision_that_nothing_computes_in_is_refused(tmp_path: Path) -> None
         assert "no operator of this network computes in float16 here" in found.detail
 
 
-def test_a_transformer_is_smoothed_and_quantised(tmp_path: Path) -> None:
+def test_a_transformer_is_smoothed_and_quantised_alike_each_time(tmp_path: Path) -> None:
     workload = networks.write(networks.transformer(), tmp_path / "model")
     workload = replace(workload, architecture_class="transformer")
-    found = build(workload, tmp_path, {**INT8, "smoothing": True})
-    assert found.outcome == "measured", found.detail
-    assert found.provenance["precisions"]["int8"] >= 4
-    assert found.provenance["calibration"] == {
+    options = BACKEND.default(workload, this_target()) | INT8 | {"smoothing": True}
+    with device_for(workload, tmp_path) as device:
+        one, other = (device.build(BACKEND.name, options) for _ in range(2))
+        assert one.outcome == "measured", one.detail
+        assert digests(one) == digests(other)
+        assert timeless(one) == timeless(other)
+    assert one.provenance["precisions"]["int8"] >= 4
+    assert one.provenance["calibration"] == {
         "source": "random", "runs": 16, "method": "NNCF, fast bias correction"
     }  # fmt: skip
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hpcfair.runtimes.openvino import reason
-from hpcfair.runtimes.quiet_openvino import ov
+from hpcfair.runtimes.quiet_openvino import ov, reason
 from workers.engine.errors import InvalidCandidate
 from workers.engine.types import Workload
 
