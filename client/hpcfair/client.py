@@ -160,8 +160,9 @@ class Client:
         Saving the same again makes no new revision.
 
         Args:
-            model: Path to an ONNX file or a folder, ONNX bytes, an ``onnx.ModelProto``, or a
-                scikit-learn estimator.
+            model: Path to an ONNX file or a folder, ONNX bytes, an ``onnx.ModelProto``, a
+                scikit-learn estimator, or a PyTorch module; the last is published as a program too,
+                so that PyTorch's own compiler competes.
             name: ``namespace/name``; created if there is none.
             example_inputs: Arrays of samples, in the order of the inputs or by name. The hub checks
                 and times builds on them, rather than on random numbers.
