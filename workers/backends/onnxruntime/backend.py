@@ -60,22 +60,13 @@ class OnnxRuntimeBackend:
         """See :meth:`workers.engine.ports.Backend.build`."""
         if not self._takes(workload, target, options):
             raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
-        if options["default"]:
-            precision = "float32"
-            runtime_options: Options = dict(DEFAULT)
-        else:
-            precision = str(options["precision"])
-            # Lower precisions are only worth it with every fusion of their kernels.
-            runtime_options = {"graph_optimization": "all"}
-            runtime_options |= {name: options[name] for name in _PASSED_ON if name in options}
-            if precision == "bfloat16":
-                runtime_options["bf16_gemm"] = True
-        compile_s = 0.0
+        precision = str(options.get("precision", "float32"))
+        runtime_options = _runtime_options(options)
         try:
             entry_point, provenance = _make(precision, workload, target, options, out)
             if "passes" in options:
-                compile_s, found = passes.opened(out / entry_point, runtime_options)
-                provenance |= found
+                found = passes.fingerprint(out / entry_point, runtime_options, out)
+                provenance["fingerprint"] = found
         except (InvalidCandidate, MemoryError, OSError):
             raise
         # The tools raise whatever they stumble over.
@@ -88,7 +79,6 @@ class OnnxRuntimeBackend:
             runtime=self.name,
             runtime_options=runtime_options,
             tolerance=_TOLERANCES[precision],
-            compile_s=compile_s,
             toolchain=self.probe(target),
             provenance=provenance,
         )
@@ -96,6 +86,20 @@ class OnnxRuntimeBackend:
     def menu(self, workload: Workload, target: TargetSpec) -> Menu:
         """See :meth:`workers.engine.passes.menu.PassBackend.menu`."""
         return passes.menu_of(optimised_of(workload, target))
+
+    def rehearse(
+        self, workload: Workload, target: TargetSpec, options: Options, out: Path, *, timed: bool
+    ) -> tuple[float, str]:
+        """See :meth:`workers.engine.passes.menu.PassBackend.rehearse`."""
+        if not self._takes(workload, target, options):
+            raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
+        path, runtime_options = workload.model_path, _runtime_options(options)
+        try:
+            if timed:
+                return passes.open_s(path, runtime_options), ""
+            return 0.0, passes.fingerprint(path, runtime_options, out)
+        except HpcfairError as error:
+            raise InvalidCandidate(error.detail) from error
 
     def _takes(self, workload: Workload, target: TargetSpec, options: Options) -> bool:
         """Whether options are in the space, or would be under another portfolio of passes: a build
@@ -130,6 +134,16 @@ class OnnxRuntimeBackend:
         from workers.backends.onnxruntime.profile import profile_build  # noqa: PLC0415  heavy
 
         return profile_build(workload, target, build, inputs)
+
+
+def _runtime_options(options: Options) -> Options:
+    """What the runtime opens a build with."""
+    if options["default"]:
+        return dict(DEFAULT)
+    # Lower precisions are only worth it with every fusion of their kernels.
+    passed_on = {name: options[name] for name in _PASSED_ON if name in options}
+    lowered: Options = {"bf16_gemm": True} if options["precision"] == "bfloat16" else {}
+    return {"graph_optimization": "all", **passed_on, **lowered}
 
 
 def _make(

@@ -53,13 +53,25 @@ def write(
         "target": dict(target),
         "passes": list(pipeline.names),
         "precisions": compiled.precisions,
-        # Of the program before machine code is made from it, weights included.
-        "fingerprint": f"{compiling.fingerprint(compiled.module):016x}",
+        "fingerprint": _fingerprint(compiled),
         **_fixed(workload, options, signature),
         **_schedules(workload, compiled.scheduled, records),
         "pass_s": {name: round(seconds, 6) for name, seconds in timed.items()},
     }
     return LIBRARY, provenance
+
+
+def rehearse(
+    workload: Workload, target: Mapping[str, Any], options: Options, *, timed: bool
+) -> tuple[float, str]:
+    """Compile a candidate without linking it; see
+    :meth:`workers.engine.passes.menu.PassBackend.rehearse`."""
+    records, pipeline = records_of(workload, options), pipeline_of(str(options["passes"]))
+    started = perf_counter()
+    imported = imported_of(workload, options)
+    compiled = compiling.compile_network(imported, pipeline, target, records, machine_code=timed)
+    seconds = perf_counter() - started
+    return seconds, "" if timed else _fingerprint(compiled)
 
 
 def records_of(workload: Workload, options: Options) -> dict[str, Record]:
@@ -87,6 +99,11 @@ def signature_of(workload: Workload, options: Options) -> dict[str, Any]:
         "outputs": [_described(spec, sizes) for spec in workload.outputs],
         "by_row": bool(rows),
     }
+
+
+def _fingerprint(compiled: compiling.Compiled) -> str:
+    """Of the program before machine code is made from it, weights included."""
+    return f"{compiling.fingerprint(compiled.module):016x}"
 
 
 def _size(path: Path) -> int:

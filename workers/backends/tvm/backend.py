@@ -125,3 +125,18 @@ class TvmBackend(TvmBuilds):
     def menu(self, workload: Workload, target: TargetSpec) -> Menu:
         """See :meth:`workers.engine.passes.menu.PassBackend.menu`."""
         return menu_of(workload, target)
+
+    def rehearse(
+        self,
+        workload: Workload,
+        target: TargetSpec,
+        options: Options,
+        out: Path,  # noqa: ARG002
+        *,
+        timed: bool,
+    ) -> tuple[float, str]:
+        """See :meth:`workers.engine.passes.menu.PassBackend.rehearse`."""
+        from workers.backends.tvm import artefact  # noqa: PLC0415  as in build
+
+        named, _ = self.lowered(target, options)
+        return artefact.rehearse(workload, named, options, timed=timed)

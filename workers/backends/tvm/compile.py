@@ -83,8 +83,13 @@ def compile_network(
     target: Mapping[str, Any],
     records: Mapping[str, Record],
     watch: Watch | None = None,
+    *,
+    machine_code: bool = True,
 ) -> Compiled:
     """Compile a network for a target, with schedules where ``records`` has some.
+
+    Args:
+        machine_code: Whether to make it; else the program is as far as passes bring it.
 
     Raises:
         InvalidCandidate: TVM cannot; says in which pass and why.
@@ -101,9 +106,10 @@ def compile_network(
         compiled.precisions = _precisions(compiled.module)
         for name in pipeline.tail:
             _run(compiled, name, passes.make(name), watch)
-        started = perf_counter()
-        compiled.executable = _generate(compiled.module, target)
-        compiled.pass_s["codegen"] = perf_counter() - started
+        if machine_code:
+            started = perf_counter()
+            compiled.executable = _generate(compiled.module, target)
+            compiled.pass_s["codegen"] = perf_counter() - started
     return compiled
 
 

@@ -83,9 +83,8 @@ class Bench:
     def fingerprints(self, values: Sequence[str]) -> list[str]:
         """See :meth:`Judge.fingerprints`."""
         try:
-            compiled = self._device.compile_each(
-                self._backend, [self._menu.candidate(value) for value in values]
-            )
+            candidates = [self._menu.candidate(value) for value in values]
+            compiled = self._device.rehearse_each(self._backend, candidates, timed=False)
         except CandidateFailed:
             return [""] * len(values)
         return [each.fingerprint for each in compiled]
@@ -162,7 +161,7 @@ class Bench:
         sequence = [other, *(side for turn in turns for side in turn)]
         blocks: list[Block] = []
         for process in range(effort.processes):
-            told = self._device.compile_each(self._backend, sequence)
+            told = self._device.rehearse_each(self._backend, sequence, timed=True)
             failed = next((each.detail for each in told if each.detail), "")
             if failed:
                 raise CandidateFailed("invalid", failed)

@@ -15,12 +15,12 @@ _MOST_DETAIL = 4000
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """One build of a sequence.
+    """One candidate of a sequence.
 
     Attributes:
         seconds: That the compiler took, imports left out.
-        fingerprint: Equal for builds that run the same code; empty where the backend cannot tell.
-        detail: Why there is no build; empty where there is one.
+        fingerprint: Equal for those that make the same code; empty where that was not asked.
+        detail: Why it cannot be compiled; empty where it can.
     """
 
     seconds: float
@@ -29,10 +29,15 @@ class Compiled:
 
 
 class CompilingDevice(Device, Protocol):
-    """A :class:`~workers.engine.ports.Device` that also builds without keeping."""
+    """A :class:`~workers.engine.ports.Device` that also compiles without keeping."""
 
-    def compile_each(self, backend: str, sequence: Sequence[Options]) -> list[Compiled]:
-        """Build candidates one after another in one child process.
+    def rehearse_each(
+        self, backend: str, sequence: Sequence[Options], *, timed: bool
+    ) -> list[Compiled]:
+        """Compile candidates one after another in one child process.
+
+        Args:
+            timed: Whether the seconds count; else only the fingerprints do.
 
         Raises:
             CandidateFailed: the child ended badly; carries the failure class.
@@ -43,8 +48,10 @@ class CompilingDevice(Device, Protocol):
 class LocalCompiler(LocalDevice):
     """This machine as a :class:`CompilingDevice`."""
 
-    def compile_each(self, backend: str, sequence: Sequence[Options]) -> list[Compiled]:
-        """See :meth:`CompilingDevice.compile_each`."""
+    def rehearse_each(
+        self, backend: str, sequence: Sequence[Options], *, timed: bool
+    ) -> list[Compiled]:
+        """See :meth:`CompilingDevice.rehearse_each`."""
         folder = self._new_folder()
         out = folder / "artefact"
         out.mkdir()
@@ -54,11 +61,12 @@ class LocalCompiler(LocalDevice):
         try:
             with self._child(folder, *readable, programs=self._programs[backend]) as child:
                 told = child.call(
-                    "workers.engine.passes.child_work:compile_each",
+                    "workers.engine.passes.child_work:rehearse_each",
                     backend=self._paths[backend],
                     workload=self._workload,
                     target=self._target,
                     sequence=list(sequence),
+                    timed=timed,
                     out=out,
                 )
         finally:
@@ -74,6 +82,6 @@ def _compiled(told: Any) -> Compiled:
         fingerprint, detail = str(told["fingerprint"])[:128], str(told["detail"])[:_MOST_DETAIL]
     except (KeyError, TypeError, ValueError) as error:
         raise nonsense(error) from error
-    if not isfinite(seconds) or (seconds <= 0 and not detail):
+    if not isfinite(seconds) or (seconds <= 0 and not (detail or fingerprint)):
         raise nonsense("a compile time that cannot be")
     return Compiled(seconds, fingerprint, detail)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from workers.engine.ports import Backend
@@ -81,4 +82,30 @@ class PassBackend(Backend, Protocol):
 
     def menu(self, workload: Workload, target: TargetSpec) -> Menu:
         """The passes to choose from. Runs in the worker: imports nothing heavy."""
+        ...
+
+    def rehearse(
+        self,
+        workload: Workload,
+        target: TargetSpec,
+        options: Options,
+        out: Path,
+        *,
+        timed: bool,
+    ) -> tuple[float, str]:
+        """Compile as :meth:`build` would, but keep nothing. Runs in a limited child process.
+
+        Args:
+            options: Of the menu, with a list of passes.
+            out: Empty folder for what must be written.
+            timed: Whether the seconds count, so that all that compiling is must be done and
+                nothing else; otherwise only the fingerprint does.
+
+        Returns:
+            Seconds, and what is equal for lists that make the same code: empty where that cannot
+            be told, or was not asked for.
+
+        Raises:
+            InvalidCandidate: as :meth:`build`.
+        """
         ...

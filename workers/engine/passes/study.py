@@ -152,9 +152,13 @@ def _idle(menu: Menu, judge: Judge, book: Book) -> list[str]:
         return together
     # Some stand in for each other: those go that still can.
     gone: list[str] = []
-    for group in idle:
-        if not book.spent and prints([[*gone, *group]]) == [own]:
+    while idle and not book.spent:
+        group, *idle = idle
+        if prints([[*gone, *group]]) == [own]:
             gone += group
+        elif len(group) > 1:
+            middle = len(group) // 2
+            idle = [group[:middle], group[middle:], *idle]
     return gone
 
 
