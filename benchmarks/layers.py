@@ -1,0 +1,123 @@
+"""Convolutions of ResNet-18 at batch 1, each with bias and ReLU, as networks of their own."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from workers.backends.tvm.targets import target_of
+from workers.backends.tvm.tuning.compiler import TvmSchedules
+from workers.backends.tvm.tuning.handover import tasks_of
+from workers.engine.schedules.types import ScheduleTask
+from workers.engine.types import Limits, TargetSpec, Workload
+from workers.testing.networks import describe
+
+LIMITS = Limits(wall_s=600.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A convolution: channels in and out, size of its input, of its kernel, and its stride."""
+
+    inward: int
+    size: int
+    outward: int
+    kernel: int = 3
+    stride: int = 1
+
+
+#: All that differ, by the names torchvision gives to the first of each kind.
+RESNET18: dict[str, Layer] = {
+    "conv1": Layer(3, 224, 64, 7, 2),
+    "layer1": Layer(64, 56, 64),
+    "layer2.0": Layer(64, 56, 128, 3, 2),
+    "layer2.down": Layer(64, 56, 128, 1, 2),
+    "layer2": Layer(128, 28, 128),
+    "layer3.0": Layer(128, 28, 256, 3, 2),
+    "layer3.down": Layer(128, 28, 256, 1, 2),
+    "layer3": Layer(256, 14, 256),
+    "layer4.0": Layer(256, 14, 512, 3, 2),
+    "layer4.down": Layer(256, 14, 512, 1, 2),
+    "layer4": Layer(512, 7, 512),
+}
+
+
+def write(layers: Mapping[str, Layer], folder: Path) -> Workload:
+    """A network of these layers, side by side, in a folder of its own; seeded He weights."""
+    folder.mkdir(parents=True, exist_ok=True)
+    chance = np.random.default_rng(0)
+    nodes, weights, inputs, outputs = [], [], [], []
+    for name, layer in layers.items():
+        fan_in = layer.inward * layer.kernel**2
+        shape = (layer.outward, layer.inward, layer.kernel, layer.kernel)
+        weight = chance.standard_normal(shape, np.float32) * np.float32((2 / fan_in) ** 0.5)
+        bias = chance.standard_normal(layer.outward, np.float32)
+        weights += [
+            numpy_helper.from_array(weight, f"{name}.w"),
+            numpy_helper.from_array(bias, f"{name}.b"),
+        ]
+        nodes += [
+            helper.make_node(
+                "Conv",
+                [f"{name}.x", f"{name}.w", f"{name}.b"],
+                [f"{name}.c"],
+                strides=[layer.stride] * 2,
+                pads=[layer.kernel // 2] * 4,
+            ),
+            helper.make_node("Relu", [f"{name}.c"], [f"{name}.y"]),
+        ]
+        side = layer.size // layer.stride
+        inputs.append(_tensor(f"{name}.x", (1, layer.inward, layer.size, layer.size)))
+        outputs.append(_tensor(f"{name}.y", (1, layer.outward, side, side)))
+    graph = helper.make_graph(nodes, "layers", inputs, outputs, weights)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10)
+    path = folder / "model.onnx"
+    onnx.save(model, path)
+    return describe(model, path)
+
+
+def workloads(
+    layers: Mapping[str, Layer], target: TargetSpec, folder: Path
+) -> dict[str, ScheduleTask]:
+    """The schedule task of each layer, found as for any network."""
+    workload = write(layers, folder / "model")
+    scratch = folder / "apart"
+    scratch.mkdir()
+    tasks = tasks_of(workload, target, limits=LIMITS, scratch=scratch)
+    return {name: _task_of(layer, tasks) for name, layer in layers.items()}
+
+
+@contextmanager
+def compiler(target: TargetSpec, strategy: str, seed: int, batch: int) -> Iterator[TvmSchedules]:
+    """A compiler with children of its own: what it learns ends with it."""
+    with (
+        TemporaryDirectory() as folder,
+        TvmSchedules(
+            target_of(target),
+            limits=LIMITS,
+            scratch=Path(folder),
+            strategy="random" if strategy == "random" else "evolution",
+            seed=seed,
+            batch=batch,
+            threads=target.cores,
+        ) as made,
+    ):
+        yield made
+
+
+def _task_of(layer: Layer, tasks: Sequence[ScheduleTask]) -> ScheduleTask:
+    """The heaviest task that has this layer's weights among its arguments."""
+    weight = [layer.outward, layer.inward, layer.kernel, layer.kernel]
+    image = [1, layer.inward, layer.size, layer.size]
+    shapes = {task.key: [argument["shape"] for argument in task.arguments] for task in tasks}
+    fit = [t for t in tasks if weight in shapes[t.key] and image in shapes[t.key]]
+    return max(fit, key=lambda task: task.flops)
+
+
+def _tensor(name: str, shape: Sequence[int]) -> onnx.ValueInfoProto:
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)

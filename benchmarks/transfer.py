@@ -1,0 +1,172 @@
+"""What the memory of schedules saves: trials on a new workload, and time on a second network.
+
+``make bench NAME=transfer [ARGS="--trials 48 --seeds 2"]``. Convolutions of ResNet-18, batch 1.
+``schedule``: each layer is searched without a memory, then with the trials of the other layers as
+its only memory; compared are the trials until 1.05 times the best latency found without. ``repeat``:
+two networks that share all but one of four layers are tuned one after the other.
+"""
+
+import argparse
+from collections.abc import Sequence
+from math import exp, inf
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+
+import numpy as np
+
+from benchmarks.layers import RESNET18, compiler, workloads
+from benchmarks.report import Figure, counted, environment, report, say
+from workers.engine.schedules.stores import MemoryScheduleStore
+from workers.engine.schedules.tune import tune_schedules
+from workers.engine.schedules.types import ScheduleBudget, ScheduleTask, ScheduleTrial
+from workers.engine.types import TargetSpec
+from workers.fleet.probe import this_machine
+
+_BASELINE = "the same search without a memory"
+_LAYERS = ("layer1", "layer2", "layer3")
+_FIRST = ("layer1", "layer2", "layer3", "layer4")
+_SECOND = ("layer1", "layer2", "layer3", "layer3.0")
+_BATCH = 16
+#: As near to the best found without a memory counts as having found it.
+_NEAR = 1.05
+_RESAMPLES = 2000
+
+
+def main() -> None:
+    """Search with and without a memory, and say what it saved."""
+    options = _options()
+    here = this_machine().spec
+    facts = environment(
+        "apache-tvm", "xgboost-cpu", target=here.slug, trials=options.trials, seeds=options.seeds,
+        layers=options.layers, enough=options.enough,
+    )  # fmt: skip
+    names = dict.fromkeys((*options.layers, *options.first, *options.second))
+    with TemporaryDirectory() as folder:
+        tasks = workloads({name: RESNET18[name] for name in names}, here, Path(folder))
+    told = {name: tasks[name] for name in options.layers}
+    counts = [_trials_to(told, here, seed, options.trials) for seed in range(options.seeds)]
+    facts["trials_to_latency"] = counts
+    first = [tasks[name] for name in options.first]
+    second = [tasks[name] for name in options.second]
+    seconds = _repeat(first, second, here, options.enough)
+    facts["seconds"] = seconds
+    figures = {
+        "schedule": _saved(counts),
+        "repeat": counted(seconds["second"] / seconds["first"], "ratio"),
+    }
+    report("transfer", figures, baseline=_BASELINE, environment=facts)
+
+
+def _trials_to(
+    tasks: dict[str, ScheduleTask], target: TargetSpec, seed: int, trials: int
+) -> dict[str, dict[str, int]]:
+    """Trials until the latency, of each layer, with and without the others' trials."""
+    cold = {name: _search(task, target, seed, trials, ()) for name, task in tasks.items()}
+    counts = {}
+    for name, task in tasks.items():
+        others = [(tasks[other], found) for other, found in cold.items() if other != name]
+        warm = _search(task, target, seed, trials, others)
+        goal = _NEAR * min(_seconds(trial) for trial in cold[name])
+        counts[name] = {"without": _first_at(cold[name], goal), "with": _first_at(warm, goal)}
+        say(f"{name}, seed {seed}: {counts[name]['without']} trials, {counts[name]['with']} with")
+    return counts
+
+
+def _search(
+    task: ScheduleTask,
+    target: TargetSpec,
+    seed: int,
+    trials: int,
+    memory: Sequence[tuple[ScheduleTask, list[ScheduleTrial]]],
+) -> list[ScheduleTrial]:
+    """Charged trials of one search, in order, after what is remembered."""
+    store = _Remembering([task, *(other for other, _ in memory)])
+    for _, found in memory:
+        for trial in found:
+            store.remember(trial)
+    budget = ScheduleBudget(seconds=None, trials=trials, batch=_BATCH, patience=10**6, descent=0.0)
+    with compiler(target, "evolution", seed, _BATCH) as made:
+        tune_schedules([task], made, store, budget)
+    return [trial for trial in store.own() if trial.result.outcome != "infrastructure"]
+
+
+def _repeat(
+    first: list[ScheduleTask], second: list[ScheduleTask], target: TargetSpec, enough: int
+) -> dict[str, float]:
+    """Seconds that two networks cost, the second with the memory of the first."""
+    store = _Remembering([*first, *second])
+    budget = ScheduleBudget(seconds=None, batch=_BATCH, enough=enough)
+    spent = {}
+    for name, tasks in (("first", first), ("second", second)):
+        started = monotonic()
+        with compiler(target, "evolution", 0, _BATCH) as made:
+            tune_schedules(tasks, made, store, budget)
+        spent[name] = round(monotonic() - started, 3)
+        say(f"{name} network: {spent[name]:.0f} s")
+        store.end()
+    return spent
+
+
+class _Remembering(MemoryScheduleStore):
+    """A memory that tells trials of earlier searches from a search's own."""
+
+    def __init__(self, tasks: list[ScheduleTask]) -> None:
+        super().__init__(tasks)
+        self._own: list[ScheduleTrial] = []
+
+    def own(self) -> list[ScheduleTrial]:
+        return list(self._own)
+
+    def add(self, trial: ScheduleTrial) -> None:
+        super().add(trial)
+        self._own.append(trial)
+
+    def remember(self, trial: ScheduleTrial) -> None:
+        """Take in a trial of an earlier search."""
+        super().add(trial)
+
+    def end(self) -> None:
+        """What follows is another search."""
+        self._own.clear()
+
+
+def _seconds(trial: ScheduleTrial) -> float:
+    measured = trial.result.outcome == "measured" and trial.result.median_s is not None
+    return trial.result.median_s or inf if measured else inf
+
+
+def _first_at(trials: list[ScheduleTrial], goal: float) -> int:
+    """Number of the first trial at least so fast, from 1; one more than there are if none was."""
+    reached = (n for n, trial in enumerate(trials, 1) if _seconds(trial) <= goal)
+    return next(reached, len(trials) + 1)
+
+
+def _saved(counts: list[dict[str, dict[str, int]]]) -> Figure:
+    """Geometric mean of trials without over with; layers and seeds are drawn anew together."""
+    logs = np.asarray(
+        [np.log(c["without"] / c["with"]) for by_layer in counts for c in by_layer.values()]
+    )
+    chance = np.random.default_rng(0)
+    drawn = logs[chance.integers(0, len(logs), (_RESAMPLES, len(logs)))].mean(axis=1)
+    low, high = np.percentile(drawn, [2.5, 97.5])
+    return Figure(exp(float(logs.mean())), exp(float(low)), exp(float(high)), "ratio")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--layers", nargs="+", choices=sorted(RESNET18), default=list(_LAYERS))
+    parser.add_argument("--trials", type=int, default=48, help="of each search")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--enough", type=int, default=16, help="trials of a workload, for repeat")
+    parser.add_argument("--quick", action="store_true", help="two small layers, few trials")
+    options = parser.parse_args()
+    options.first, options.second = _FIRST, _SECOND
+    if options.quick:
+        options.layers, options.trials, options.seeds = ["layer4.down", "layer3.down"], 16, 1
+        options.first, options.second = ("layer4.down",), ("layer4.down", "layer3.down")
+    return options
+
+
+if __name__ == "__main__":
+    main()
