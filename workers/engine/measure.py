@@ -12,7 +12,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from workers.engine.clock import SystemClock
+from workers.engine.condition import Condition, quality_between, read_condition
 from workers.engine.contention import Load, read_load, stall_share
+from workers.engine.energy import EnergyMeter, zones
 from workers.engine.errors import BaselineFailed, CandidateFailed
 from workers.engine.ports import Clock, RunningSession
 from workers.engine.ratios import (
@@ -87,6 +90,8 @@ class Rounds:
     switches: list[int] = field(default_factory=list)
     loads: list[Load] = field(default_factory=list)
     peaks_bytes: list[int] = field(default_factory=list)
+    conditions: list[Condition] = field(default_factory=list)
+    energy: EnergyMeter | None = None
     pruned: bool = False
 
     def add(self, process: int, timings: Sequence[tuple[Side, Timing]]) -> None:
@@ -117,6 +122,8 @@ class Rounds:
             "cpu_stall_share": max(self.stalls, default=None),
             "contended_rounds": list(self.contended) or None,
         }
+        if self.conditions:
+            quality |= quality_between(self.conditions[0], self.conditions[-1])
         return Measurement(
             blocks=tuple(self.blocks),
             ratio=ratio,
@@ -126,7 +133,14 @@ class Rounds:
             quality={name: value for name, value in quality.items() if value is not None},
             protocol=rule.as_dict(),
             peak_rss_bytes=max(self.peaks_bytes, default=None),
+            energy=self.energy.as_dict() if self.energy else {},
         )
+
+    def watch(self, clock: Clock) -> None:
+        """Look at the machine, which a virtual clock knows nothing of."""
+        if isinstance(clock, SystemClock):
+            self.conditions.append(read_condition())
+            self.energy = self.energy or EnergyMeter(clock, zones())
 
 
 def measure_into(
@@ -146,7 +160,8 @@ def measure_into(
         BaselineFailed: the baseline's did.
     """
     started = clock.monotonic()
-    pair = _Pair(baseline, candidate, clock, process)
+    rounds.watch(clock)
+    pair = _Pair(baseline, candidate, clock, process, rounds.energy)
     first = len(rounds.blocks)
     rounds.loads.append(load())
     while not _enough(rounds, first, rule, clock.monotonic() - started):
@@ -159,6 +174,7 @@ def measure_into(
                 rounds.contended.append(len(rounds.blocks))
         rounds.add(process, timings)
     rounds.loads.append(load())
+    rounds.watch(clock)
 
 
 def hopeless_at_a_glance(
@@ -213,9 +229,15 @@ class _Pair:
     """Two sessions, warmed up, each with the number of runs that fill a block."""
 
     def __init__(
-        self, baseline: RunningSession, candidate: RunningSession, clock: Clock, process: int
+        self,
+        baseline: RunningSession,
+        candidate: RunningSession,
+        clock: Clock,
+        process: int,
+        energy: EnergyMeter | None = None,
     ) -> None:
         self._clock = clock
+        self._energy = energy
         self._sides: dict[Side, RunningSession] = {"baseline": baseline, "candidate": candidate}
         self._order: tuple[Side, Side] = ("baseline", "candidate")
         if process % 2:
@@ -236,8 +258,13 @@ class _Pair:
         if side != self._last:
             self._clock.sleep(SETTLE_S)
             self._last = side
-        runs = self._runs[side]
-        return self._time(side, runs * blocks, max(1, ceil(runs * WARM_SHARE)))
+        runs, warmup = self._runs[side] * blocks, max(1, ceil(self._runs[side] * WARM_SHARE))
+        if self._energy is None or side == "baseline":
+            return self._time(side, runs, warmup)
+        self._energy.start()
+        timing = self._time(side, runs, warmup)
+        self._energy.stop(runs + warmup)
+        return timing
 
     def _calibrate(self, side: Side) -> int:
         """Runs that fill ``BLOCK_S``; the first runs of a session allocate and are not counted."""

@@ -58,7 +58,8 @@ class Checked:
         foreign: Over random inputs, where the revision's samples are the test inputs.
         strays: Where NaN or infinity came out otherwise than of the reference: what was planted
             and the output, to which of its elements were finite.
-        sizes: Inputs of other sizes that were compared.
+        sizes: Inputs of other sizes, and random ones beside samples, that were compared.
+        planted: Inputs with NaN or infinity that were compared.
     """
 
     deviation: Deviation
@@ -67,6 +68,7 @@ class Checked:
     foreign: Deviation | None = None
     strays: Mapping[str, bytes] = field(default_factory=dict)
     sizes: int = 0
+    planted: int = 0
 
 
 #: By name; ``None`` for an input that the reference itself refuses.
@@ -126,6 +128,7 @@ def check(session: RunningSession, tests: TestSet, reference: Sequence[Outputs])
         foreign.deviation() if foreign.sums else None,
         strays,
         sum(outputs is not None for outputs in sized),
+        sum(outputs is not None for outputs in reference[first_planted:]),
     )
 
 

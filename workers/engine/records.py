@@ -87,6 +87,7 @@ def bench_record(
             peak_rss_bytes=build.peak_rss_bytes,
         ),
         **_memory(measurement),
+        **({"energy": measurement.energy} if measurement.energy else {}),
         "correctness": _correctness(ticket, result, headline),
         "quality": _quality(measurement),
         "search": _known(
@@ -245,6 +246,9 @@ def _correctness(ticket: Ticket, result: SearchResult, headline: Headline) -> di
         # What fails its check is never measured, so it has no record.
         passed=True,
         samples=checked.samples,
+        sizes=checked.sizes or None,
+        random_relative_l2=checked.foreign.relative_l2 if checked.foreign else None,
+        propagates=not checked.strays if checked.planted else None,
         accuracy=checked.accuracy,
         accuracy_reference=None if checked.accuracy is None else result.reference_accuracy,
         labelled_samples=None if tests.labels is None else len(tests.labels),

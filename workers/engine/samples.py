@@ -4,7 +4,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -213,7 +213,7 @@ def _random(
             raise ValueError(f"{spec.name}: no random tensors of type {spec.dtype}")
 
 
-def _dtype(spec: TensorSpec, what: str) -> np.dtype[np.generic]:
+def _dtype(spec: TensorSpec, what: str) -> np.dtype[Any]:
     """Raises ValueError for a type that NumPy does not have, such as text or bfloat16."""
     try:
         return np.dtype(spec.dtype)

@@ -218,6 +218,7 @@ class Measurement:
         quality: Signs of trouble, as ``quality`` of ``hpcfair.bench/1``.
         protocol: ``stop_rule``, ``half_width`` and ``max_s`` it was measured under.
         peak_rss_bytes: Of the candidate's process, where known.
+        energy: As ``energy`` of ``hpcfair.bench/1``; empty where nothing could be read.
     """
 
     blocks: tuple[Block, ...]
@@ -228,6 +229,7 @@ class Measurement:
     quality: dict[str, Any] = field(default_factory=dict)
     protocol: dict[str, Any] = field(default_factory=dict)
     peak_rss_bytes: int | None = None
+    energy: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +318,7 @@ class Budget:
         headline_processes: Fresh processes per side at most in that final measurement.
         headline_half_width: As ``half_width``, for the final measurement.
         headline_seconds: Cap on the final measurement of all finalists together; a few processes
-            each run whatever they take.
+            of the best of each class run whatever they take.
     """
 
     seconds: float | None = 120.0

@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from workers.engine.artifacts import artifact_files, artifact_sha256
+from workers.engine.condition import Condition, quality_between
 from workers.engine.records import Origin, bench_record
 from workers.engine.types import BuildResult, TargetSpec, Ticket, sha256_of
 from workers.testing.simulation import Noise, SimulatedDevice
@@ -148,3 +149,27 @@ def test_an_artefact_is_named_by_paths_and_contents(tmp_path: Path) -> None:
     before = artifact_sha256(files)
     (tmp_path / "a.onnx").rename(tmp_path / "c.onnx")
     assert artifact_sha256(artifact_files(BuildResult("measured", directory=tmp_path))) != before
+
+
+def test_a_record_holds_what_the_machine_told_and_nothing_else(
+    ticket: Ticket, device: SimulatedDevice
+) -> None:
+    result = search(device, ticket)
+    plain = bench_record(ticket, result, result.baseline, ORIGIN)
+    assert "energy" not in plain
+    assert not {"throttled", "clock_mhz", "cotenant_cpu_share"} & plain["quality"].keys()
+    assert plain["correctness"]["sizes"] == 1
+    assert plain["correctness"]["propagates"] is True
+    before = Condition(0.0, (2e3,), 0, 50.0, 0, 1.0, 0.5)
+    after = Condition(9.0, (3e3,), 0, 60.0, 9, 8.0, 6.0)
+    told = replace(
+        result.baseline.measurement,
+        energy={"method": "measured", "source": "rapl-package", "joules_per_run": 0.1,
+                "window_s": 2.0},
+        quality=result.baseline.measurement.quality | quality_between(before, after),
+    )  # fmt: skip
+    document = bench_record(ticket, result, replace(result.baseline, measurement=told), ORIGIN)
+    assert_valid(document)
+    assert document["energy"]["joules_per_run"] == 0.1
+    assert document["quality"]["throttled"] is False
+    assert document["quality"]["clock_max_mhz"] == 3000.0

@@ -1,0 +1,98 @@
+"""Energy of the processor packages, by the counters Intel and AMD call RAPL.
+
+Source: the kernel's ``Documentation/power/powercap/powercap.rst``. Only root may read the counters
+(CVE-2020-8694): where we may not, there is no figure, and none is estimated.
+"""
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from workers.engine.ports import Clock
+
+_POWERCAP = Path("/sys/class/powercap")
+#: Whole packages; what lies inside one would be counted twice.
+_PACKAGE = re.compile(r"package-\d+")
+#: The counters step about every millisecond; over less than this a step is a tenth of the figure.
+_SHORTEST_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """A package's counter, in microjoules; it starts over after ``range_uj``."""
+
+    counter: Path
+    range_uj: int
+
+
+@cache
+def zones(root: Path = _POWERCAP) -> tuple[Zone, ...]:
+    """The packages whose counters can be read; none where these are missing or not for us."""
+    found = []
+    for folder in sorted(root.glob("*-rapl:*")):
+        try:
+            if not _PACKAGE.fullmatch((folder / "name").read_text().strip()):
+                continue
+            zone = Zone(folder / "energy_uj", int((folder / "max_energy_range_uj").read_text()))
+            _read(zone)
+        except (OSError, ValueError):
+            continue
+        found.append(zone)
+    return tuple(found)
+
+
+@dataclass(slots=True)
+class EnergyMeter:
+    """Adds up what the packages took while the candidate ran, whoever else ran meanwhile.
+
+    Idle power is not subtracted: it is the machine's, and was paid.
+    """
+
+    clock: Clock
+    packages: tuple[Zone, ...]
+    joules: float = 0.0
+    runs: int = 0
+    window_s: float = 0.0
+    _before: list[int] = field(default_factory=list)
+    _started_s: float = 0.0
+
+    def start(self) -> None:
+        """A block of the candidate begins."""
+        if self.packages:
+            self._before, self._started_s = self._now(), self.clock.monotonic()
+
+    def stop(self, runs: int) -> None:
+        """It has ended after ``runs`` runs, warm-up included."""
+        if not self.packages:
+            return
+        after = self._now()
+        if len(after) != len(self._before) or not after:
+            return
+        for zone, one, other in zip(self.packages, self._before, after, strict=True):
+            self.joules += ((other - one) % zone.range_uj) / 1e6
+        self.runs += runs
+        self.window_s += self.clock.monotonic() - self._started_s
+
+    def as_dict(self) -> dict[str, Any]:
+        """``energy`` of ``hpcfair.bench/1``; empty where nothing was measured, or too little."""
+        if not self.runs or self.window_s < _SHORTEST_S or self.joules <= 0:
+            return {}
+        return {
+            "method": "measured",
+            "source": "rapl-package",
+            "joules_per_run": self.joules / self.runs,
+            "window_s": self.window_s,
+        }
+
+    def _now(self) -> list[int]:
+        """All counters; empty once one cannot be read any more."""
+        try:
+            return [_read(zone) for zone in self.packages]
+        except (OSError, ValueError):
+            return []
+
+
+def _read(zone: Zone) -> int:
+    return int(zone.counter.read_text())
