@@ -98,8 +98,9 @@ def _watched(client: hpcfair.Client, started: float) -> Wait:
                 shown = said
             if job.state in {"failed", "cancelled"}:
                 raise RuntimeError(f"the search {job.state}: {job.failure}")
-            if job.state == "succeeded" and usable is not None:
-                say(f"{now:7.1f} s  {job.result.get('summary')}; {job.result.get('ended')}")
+            # Profiles of the published builds come after them.
+            published = job.state == "succeeded" or job.progress.get("phase") == "profile"
+            if published and usable is not None:
                 better = [build for build in builds if build.verdict == "faster"]
                 exact = [build.ratio for build in better if build.tolerance == "exact"]
                 return Wait(

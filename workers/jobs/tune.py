@@ -117,8 +117,8 @@ def _budget(ticket: JobTicket) -> Budget:
         seconds=seconds,
         trials=ticket.parameters.get("trials"),
         # A short search tries a dozen candidates rather than measuring four to perfection; six
-        # rounds, which a verdict needs, take about two seconds.
-        seconds_per_measurement=min(4.0, max(2.0, seconds / 30)),
+        # rounds, which a verdict needs, take two seconds, or three of a slow network.
+        seconds_per_measurement=min(4.0, max(3.0, seconds / 30)),
         finalists=3 if seconds >= _LONG_S else 2,
         headline_seconds=max(15.0, seconds / 2),
     )

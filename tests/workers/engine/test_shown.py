@@ -164,3 +164,20 @@ def test_a_finalist_that_another_beats_in_every_round_is_given_up(
         assert len(given_up) == 1
         kept = headline(rig, trial, None, replace(beaten, beaten_by=2.0))
         assert kept.faster
+
+
+def test_the_best_of_each_class_is_measured_again_whatever_the_time(
+    device: SimulatedDevice,
+) -> None:
+    hurried = search(device, a_ticket(25, headline_seconds=0.0))
+    classes = [headline.build.tolerance for headline in hurried.headlines]
+    assert sorted(classes) == ["exact", "int8"]
+    best = {
+        tolerance: min(
+            trial.ratio
+            for trial in hurried.trials
+            if trial.ratio is not None and trial.tolerance == tolerance
+        )
+        for tolerance in classes
+    }
+    assert {h.build.tolerance: h.trial.ratio for h in hurried.headlines} == best
