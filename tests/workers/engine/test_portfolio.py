@@ -55,8 +55,9 @@ def test_the_class_counts_alone_where_it_has_a_few_networks() -> None:
         known += experience(
             network + 10, lambda c: 0.2 if c == SECOND else 1.1, architecture_class="transformer"
         )
-    (entry,) = portfolio(peers_of(scene(known)), "mlp")
-    assert entry == (FIRST, pytest.approx(0.7))
+    ((candidate, expected),) = portfolio(peers_of(scene(known)), "mlp")
+    assert candidate == FIRST
+    assert expected == pytest.approx(0.7)
     of_all = [candidate for candidate, _ in portfolio(peers_of(scene(known)), "recurrent")]
     assert of_all[0] == SECOND
 
