@@ -51,7 +51,7 @@ def main() -> None:
     laboratory = Laboratory(here, backends, options.cache, options.schedules)
     figures: dict[str, Figure] = {}
     lists: dict[str, Any] = {}
-    for compiler in COMPILERS:
+    for compiler in options.compilers.split(","):
         if isinstance(backends.get(compiler), PassBackend):
             found = _study(laboratory, compiler, options)
             chosen = _chosen(laboratory, compiler, found, options)
@@ -220,6 +220,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="does it run? not to be quoted")
     parser.add_argument("--cache", type=Path, default=Path(".bench"))
     parser.add_argument("--schedules", type=Path, help="folder with NAME.jsonl of tuned schedules")
+    parser.add_argument("--compilers", default=",".join(COMPILERS), help="of these")
     parser.add_argument("--seconds", type=float, help="of studying one network with TVM")
     options = parser.parse_args()
     options.seconds = options.seconds or (9.0 if options.quick else 60.0)
