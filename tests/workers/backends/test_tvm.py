@@ -103,6 +103,14 @@ def test_a_size_that_was_baked_in_is_required(tmp_path: Path) -> None:
         runtime.run({"ids": np.ones((2, 7), np.int64)})
 
 
+def test_an_index_outside_a_table_reads_no_other_memory(tmp_path: Path) -> None:
+    workload = networks.write(networks.transformer(), tmp_path / "model")
+    runtime = runtime_of(build(workload, tmp_path / "build"))
+    last = runtime.run({"ids": np.full((1, 3), 99)})["scores"]
+    beyond = runtime.run({"ids": np.full((1, 3), 10**12)})["scores"]
+    np.testing.assert_array_equal(beyond, last)
+
+
 def test_an_output_is_the_callers_own(dense: tuple[Workload, BuildResult]) -> None:
     workload, built = dense
     runtime = runtime_of(built)

@@ -32,7 +32,7 @@ class Seen:
     """A profile, what its calls really gave, and what every node gives by ONNX Runtime."""
 
     profile: Profile
-    given: list[Array]
+    given: list[list[Array]]
     values: list[list[Array]]
 
 
@@ -53,16 +53,18 @@ def seen(model: onnx.ModelProto, workload: Workload, folder: Path, **options: st
     return Seen(profile, given, node_values(model, inputs))
 
 
-def outputs_of_calls(session: Any, inputs: dict[str, Array]) -> list[Array]:
+def outputs_of_calls(session: Any, inputs: dict[str, Array]) -> list[list[Array]]:
+    """What each call wrote; two outputs come last, and with one an input stands before it."""
     from workers.backends.tvm.profile import _OWN, RESHAPE  # noqa: PLC0415  heavy
 
-    given: list[Array] = []
+    given: list[list[Array]] = []
 
     def watch(_function: Any, name: str, *call: Any) -> None:
         before, result, *arguments = call
         if before or (name.startswith(_OWN) and name != RESHAPE):
             return
-        given.append((result if name == RESHAPE else arguments[-1]).numpy().copy())
+        written = [result] if name == RESHAPE else arguments[-2:]
+        given.append([tensor.numpy().copy() for tensor in written])
 
     session.machine().set_instrument(watch)
     session.run(inputs)
@@ -101,7 +103,12 @@ def unexplained(found: Seen) -> list[str]:
     return [
         site.name
         for at, (site, given) in enumerate(zip(sites, found.given, strict=True))
-        if not any(agree(given, value) for node in site.nodes for value in found.values[node.index])
+        if not any(
+            agree(one, value)
+            for node in site.nodes
+            for value in found.values[node.index]
+            for one in given
+        )
         and not (len(owners[at]) == 1 and last[owners[at]] > at)
     ]
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import onnx
 from tvm import IRModule, relax, tirx
+from tvm.ir import Op
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_convert_map
 
@@ -23,6 +24,7 @@ from workers.engine.types import TensorSpec
 
 #: The domains whose operators TVM's importer means by a bare name.
 _DOMAINS = frozenset({"", "ai.onnx", "com.microsoft"})
+_TAKE = Op.get("relax.take")
 _NUMBERED = re.compile(r"(?:lv|gv)(\d*)")
 _OWNED = re.compile(r"onnx(\d+(?:n\d+)*)")
 
@@ -56,6 +58,7 @@ def import_model(
         raise InvalidCandidate(f"TVM cannot import this network: {reason_of(error)}") from error
     if module["main"].attrs["num_input"] != len(inputs):
         raise InvalidCandidate("TVM sees other inputs in this network than there are")
+    module["main"] = _Bounded(module).visit_expr(module["main"])
     return _named(module, importer.owners())
 
 
@@ -106,6 +109,20 @@ class _Renamer(PyExprMutator):  # type: ignore[misc]  # TVM has no types
         renamed = kind("onnx" + "n".join(map(str, nodes)), var.ty)
         self.set_var_remap(var, renamed)
         return renamed
+
+
+@mutator
+class _Bounded(PyExprMutator):  # type: ignore[misc]  # TVM has no types
+    """Looks rows of tables up within the table.
+
+    The importer has indices trusted, so that one from outside reads whatever memory it hits.
+    """
+
+    def visit_call_(self, call: Any) -> Any:
+        call = self.visit_expr_post_order(call)
+        if call.op == _TAKE and call.attrs.mode == "fast":
+            return relax.op.take(*call.args, axis=call.attrs.axis, mode="clip")
+        return call
 
 
 class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
