@@ -1,5 +1,6 @@
 """Tuning: a ticket becomes a search, and its finalists become builds with records."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +12,7 @@ from registry.tickets import JobTicket
 from workers.backends.registry import available, reference_for
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
+from workers.engine.strategies import STRATEGIES
 from workers.engine.tune import SearchResult, tune
 from workers.engine.types import Budget, Limits, Ticket, sha256_of
 from workers.fleet.probe import ThisMachine
@@ -27,6 +29,7 @@ from workers.jobs.workspace import workspace
 # Builds of large networks on slow machines take minutes; a candidate that takes longer is not
 # worth its time in any search we plan.
 _CANDIDATE_WALL_S = 300.0
+_STRATEGY = "learned"
 #: A search from which on a third finalist of each class is worth its processes.
 _LONG_S = 60.0
 
@@ -55,10 +58,10 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         search = Ticket(
             workload=workload,
             target=here.spec,
-            backends=tuple(backends),
+            backends=_searched(ticket, backends),
             budget=_budget(ticket),
             limits=Limits(wall_s=_CANDIDATE_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES),
-            strategy=str(ticket.parameters.get("strategy", "learned")),
+            strategy=_strategy(ticket),
             seed=int(ticket.parameters.get("seed", 0)),
             reference_backend=reference_for(here.spec),
         )
@@ -100,15 +103,33 @@ def search_key(graph_hash: str, target: str, toolchain: dict[str, dict[str, str]
 def _backends(
     ticket: JobTicket, here: ThisMachine
 ) -> tuple[dict[str, Backend], dict[str, dict[str, str]]]:
+    """Those asked for, and the one that everything is compared with."""
     asked = ticket.parameters.get("backends")
     forms = {form["format"] for form in ticket.graph.forms} if ticket.graph else set()
-    backends, missing = available(here.spec, asked, forms)
+    reference = reference_for(here.spec)
+    wanted = None if asked is None else list(dict.fromkeys([*asked, reference]))
+    backends, missing = available(here.spec, wanted, forms)
     for reason in missing.values():
         job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=reason)
-    if not backends:
+    if reference not in backends or not _searched(ticket, backends):
         detail = " ".join(missing.values()) or "No backend is installed on this machine."
         raise JobFailed("invalid", "no_backend", detail)
     return backends, {name: backend.probe(here.spec) for name, backend in backends.items()}
+
+
+def _searched(ticket: JobTicket, backends: Mapping[str, Backend]) -> tuple[str, ...]:
+    """Of the backends at hand, those the job is about."""
+    asked = ticket.parameters.get("backends")
+    return tuple(name for name in backends if asked is None or name in asked)
+
+
+def _strategy(ticket: JobTicket) -> str:
+    name = str(ticket.parameters.get("strategy") or _STRATEGY)
+    if name not in STRATEGIES:
+        known = ", ".join(STRATEGIES)
+        detail = f"There is no strategy {name!r}; there are {known}."
+        raise JobFailed("invalid", "invalid_request", detail)
+    return name
 
 
 def _budget(ticket: JobTicket) -> Budget:

@@ -146,6 +146,12 @@ def test_a_backend_that_was_far_slower_on_every_network_gets_none() -> None:
     assert all(trial.candidate.backend == "alpha" for trial in done)
 
 
+def test_a_search_whose_only_backend_is_given_up_ends() -> None:
+    only = Scene({"beta": SPACES["beta"]}, 0, [BASELINE, OTHER])
+    done = searched(Learned(only), slow, len(EVERY))
+    assert [trial.candidate for trial in done] == [BASELINE, OTHER]
+
+
 def test_a_backend_that_takes_nothing_is_given_up() -> None:
     done = searched(
         Learned(scene([])), lambda c: None if c.backend == "beta" else cost(c), len(EVERY)

@@ -157,6 +157,24 @@ def test_a_backend_that_is_not_there_fails_the_job_with_a_hint(alice: User) -> N
     assert "onnxruntime" in job.failure_detail
 
 
+def test_a_strategy_that_nobody_knows_fails_the_job_with_those_there_are(alice: User) -> None:
+    here = register()
+    revision = publish(alice, tiny_onnx())
+    Job.objects.filter(kind=JobKind.TUNE).delete()
+    target = Target.objects.get(slug=here.spec.slug)
+    job_submit(
+        actor=None,
+        kind=JobKind.TUNE,
+        revision=revision,
+        target=target,
+        parameters={"strategy": "psychic", "backends": ["openvino"]},
+    )
+    run.drain([JobKind.TUNE], here=here)
+    job = Job.objects.get(kind=JobKind.TUNE)
+    assert (job.state, job.failure_code) == (JobState.FAILED, "invalid_request")
+    assert "learned" in job.failure_detail
+
+
 def test_work_for_a_target_that_is_off_waits(alice: User) -> None:
     here = register()
     publish(alice, tiny_onnx())

@@ -23,13 +23,13 @@ class Pool:
 
     def __init__(self, spaces: Spaces, seed: int, known: Sequence[Candidate]) -> None:
         self.spaces = spaces
-        self._joint = JointSpace(spaces)
         self._seed = seed
-        self._urn = Urn(self._joint, seed)
-        self._small = self._joint.size <= SMALL
+        self._small = sum(space.size for space in spaces.values()) <= SMALL
         if self._small:
-            candidates = [self._joint.at(index) for index in range(self._joint.size)]
+            candidates = [Candidate(n, o) for n, space in spaces.items() for o in space.enumerate()]
         else:
+            self._joint = JointSpace(spaces)
+            self._urn = Urn(self._joint, seed)
             candidates = [candidate for candidate in known if self._joint.contains(candidate)]
         self._candidates = {candidate.sha256: candidate for candidate in candidates}
 
