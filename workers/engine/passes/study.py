@@ -98,6 +98,8 @@ def study(
     for value in served:
         book.value("class", value, budget.screen)
     rest = menu.without(menu.default, _idle(menu, judge, book))
+    # The likeliest gain of all, so it comes before what may be cut short.
+    book.trial("idle", rest, budget.screen)
     changes = [*_drops(menu, rest), *_inserts(menu)]
     single = {
         factor: book.trial(_ROLES[factor.kind], factor.apply(rest), budget.screen, factor.name)
