@@ -52,7 +52,7 @@ def make(name: str, out: Path, seed: int = 0) -> Path:
     draw_weights(model.graph, rng)
     data = model.graph.input[0]
     shape = tuple(dim.dim_value for dim in data.type.tensor_type.shape.dim[1:])
-    settle(model, {data.name: images(rng, _SETTLING, shape)})
+    settle(model, {data.name: images(rng, _SETTLING, shape)}, folded=True)
     model = shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
     inputs = {data.name: images(rng, _PUBLISHED, shape)}
     outputs = reference_outputs(model, inputs)

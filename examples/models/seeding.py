@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float32]
 Arrays = dict[str, npt.NDArray[Any]]
 
 #: Standard deviation of the class scores over classes: a trained classifier is not indifferent.
-SCORE_SPREAD = 3.0
+SCORE_SPREAD = 2.0
 #: Mean of what goes into an activation, in standard deviations. At zero a rectifier cuts half away
 #: and what is left is rescaled, so that small differences grow from layer to layer: deep random
 #: networks are chaotic (Poole et al. 2016, arXiv:1606.05340), and MobileNetV2 turned 1 % of noise
@@ -53,7 +53,7 @@ def settle(
     """Run ``feed`` through ``model`` node by node and adapt each layer's weights to it.
 
     Args:
-        folded: Leave each channel as a trained normalisation would that was folded into its
+        folded: Leave each channel as a trained normalisation would, be it there or folded into its
             convolution: of unit variance and mean :data:`FOLDED_MEAN`. Otherwise all channels of a
             layer are rescaled alike, and centred.
     """
@@ -69,6 +69,8 @@ def settle(
             axes = (0, *range(2, seen.ndim))
             values[node.input[3]] = seen.mean(axis=axes).astype(np.float32)
             values[node.input[4]] = (seen.var(axis=axes) + 1e-3).astype(np.float32)
+            if folded:
+                values[node.input[2]] = values[node.input[2]] + np.float32(FOLDED_MEAN)
         outputs = _run(model, node, values)
         if node.op_type in {"Conv", "Gemm"} and node.output[0] not in normalised:
             head = node.output[0] in heads
