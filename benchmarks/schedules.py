@@ -78,7 +78,8 @@ def _layer(
     curves: dict[str, list[list[float]]],
 ) -> tuple[list[float], Winner]:
     """Both searches with every seed: random's latency over ours, and the best of them all."""
-    gains, winners = [], []
+    gains: list[float] = []
+    winners: list[Winner] = []
     for seed in range(options.seeds):
         found = _both(task, target, seed, options.trials, curves)
         gains.append(found["random"].median_s / found["evolution"].median_s)
@@ -198,7 +199,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="one small layer, few trials")
     options = parser.parse_args()
     if options.quick:
-        options.layers, options.trials, options.seeds = ["layer4.down"], 16, 1
+        options.layers, options.trials, options.seeds = ["layer4.down"], 12, 1
     return options
 
 

@@ -105,6 +105,8 @@ class _Search:
         The idea of Droplet search (arXiv 2406.20037), which after some hundred trials beats many
         thousand more of the global search. Workloads that weigh most go first.
         """
+        if not self._budget.descent:
+            return
         found = [book for book in self.books if book.changed and book.finalists()]
         for book in sorted(found, key=lambda b: b.task.calls * b.best_s, reverse=True):
             while self._ended(1.0) is None:
