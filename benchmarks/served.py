@@ -44,7 +44,8 @@ def main() -> None:
     hunt = _hunt(options, here)
     folder = options.cache / "served" / _key(options, hunt)
     if options.fresh:
-        shutil.rmtree(folder, ignore_errors=True)
+        for forgotten in (folder, options.cache / "models"):
+            shutil.rmtree(forgotten, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     for reason in hunt.missing.values():
         say(reason)
@@ -157,7 +158,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--budget", type=float, help="seconds of search per model, by default 60")
     parser.add_argument("--processes", type=int, help="fresh ones of a measurement, by default 7")
     parser.add_argument("--cache", type=Path, default=Path(".bench"), help="models and results")
-    parser.add_argument("--fresh", action="store_true", help="forget what was measured before")
+    parser.add_argument("--fresh", action="store_true", help="forget models and results")
     parser.add_argument("--quick", action="store_true", help="does it run? no figures to quote")
     options = parser.parse_args()
     options.models = options.models.split(",") if options.models else None
