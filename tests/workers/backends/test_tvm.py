@@ -111,6 +111,13 @@ def test_an_index_outside_a_table_reads_no_other_memory(tmp_path: Path) -> None:
     np.testing.assert_array_equal(beyond, last)
 
 
+def test_a_rectifier_hands_nan_on(tmp_path: Path) -> None:
+    workload = networks.write(network(helper.make_node("Relu", ["x"], ["y"])), tmp_path / "model")
+    given = np.array([[np.nan, np.inf, -np.inf, 1]], np.float32)
+    outputs = runtime_of(build(workload, tmp_path / "build")).run({"x": given})
+    np.testing.assert_array_equal(outputs["y"], [[np.nan, np.inf, 0, 1]])
+
+
 def test_an_output_is_the_callers_own(dense: tuple[Workload, BuildResult]) -> None:
     workload, built = dense
     runtime = runtime_of(built)

@@ -24,7 +24,7 @@ from workers.engine.types import TensorSpec
 
 #: The domains whose operators TVM's importer means by a bare name.
 _DOMAINS = frozenset({"", "ai.onnx", "com.microsoft"})
-_TAKE = Op.get("relax.take")
+_TAKE, _RELU = Op.get("relax.take"), Op.get("relax.nn.relu")
 _NUMBERED = re.compile(r"(?:lv|gv)(\d*)")
 _OWNED = re.compile(r"onnx(\d+(?:n\d+)*)")
 
@@ -58,7 +58,7 @@ def import_model(
         raise InvalidCandidate(f"TVM cannot import this network: {reason_of(error)}") from error
     if module["main"].attrs["num_input"] != len(inputs):
         raise InvalidCandidate("TVM sees other inputs in this network than there are")
-    module["main"] = _Bounded(module).visit_expr(module["main"])
+    module["main"] = _Corrected(module).visit_expr(module["main"])
     return _named(module, importer.owners())
 
 
@@ -112,16 +112,21 @@ class _Renamer(PyExprMutator):  # type: ignore[misc]  # TVM has no types
 
 
 @mutator
-class _Bounded(PyExprMutator):  # type: ignore[misc]  # TVM has no types
-    """Looks rows of tables up within the table.
+class _Corrected(PyExprMutator):  # type: ignore[misc]  # TVM has no types
+    """Rewrites what the importer makes of two operators, at no cost when a network runs.
 
-    The importer has indices trusted, so that one from outside reads whatever memory it hits.
+    Rows of tables are looked up within the table: the importer has indices trusted, so that one
+    from outside reads whatever memory it hits. And ReLU hands NaN on: TVM's maximum gives its
+    second operand where they do not compare.
     """
 
     def visit_call_(self, call: Any) -> Any:
         call = self.visit_expr_post_order(call)
         if call.op == _TAKE and call.attrs.mode == "fast":
             return relax.op.take(*call.args, axis=call.attrs.axis, mode="clip")
+        if call.op == _RELU:
+            (value,) = call.args
+            return relax.op.maximum(relax.const(0, value.ty.dtype), value)
         return call
 
 
