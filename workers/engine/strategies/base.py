@@ -37,25 +37,25 @@ class Scene:
     Attributes:
         spaces: Where it looks.
         defaults: Of each backend; the first is the baseline's.
-        late: Backends that take long to build, and wait until the others had their turn.
         history: Of earlier searches of the same key.
         experience: Of searches of other networks and targets.
         architecture_class: Of the network.
         embedding: Of its structure.
         target: Its slug.
         features: The target's.
+        late: Backends that take long to build, and wait until the others had their turn.
     """
 
     spaces: Spaces
     seed: int = 0
     defaults: Sequence[Candidate] = ()
-    late: frozenset[str] = frozenset()
     history: Sequence[Prior] = ()
     experience: Sequence[Experience] = ()
     architecture_class: str = ""
     embedding: tuple[float, ...] = ()
     target: str = ""
     features: frozenset[str] = frozenset()
+    late: frozenset[str] = frozenset()
 
 
 class Strategy(ABC):
