@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import xgboost as xgb
+from tvm.ir.utils import derived_object
 from tvm.s_tir import meta_schedule as ms
 
 Features = npt.NDArray[np.float32]
@@ -84,6 +85,30 @@ class Model:
         data = xgb.DMatrix(np.stack(self._features), label=scores, weight=scores + 0.1)
         self._booster = xgb.train(self._parameters, data, num_boost_round=_ROUNDS)
         self._stale = False
+
+
+@derived_object
+class Scorer(ms.cost_model.PyCostModel):  # type: ignore[misc]  # TVM has no types
+    """The model as MetaSchedule's evolution asks it."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__()
+        self._model = model
+
+    def load(self, path: str) -> None:
+        raise NotImplementedError
+
+    def save(self, path: str) -> None:
+        raise NotImplementedError
+
+    def update(self, context: Any, candidates: Any, results: Any) -> None:
+        """Told by the engine's loop instead."""
+
+    def predict(self, context: Any, candidates: Any) -> npt.NDArray[np.float64]:
+        if not self._model.ready:
+            return np.random.default_rng().uniform(size=len(candidates))
+        features: list[Features] = self._model.features(context, candidates)
+        return self._model.predict(features)
 
 
 def _summary(rows: Features) -> Features:

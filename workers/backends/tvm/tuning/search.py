@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tvm.ir.utils import derived_object
 from tvm.s_tir import Schedule
 from tvm.s_tir import meta_schedule as ms
 
 from workers.backends.tvm.tuning import moves
-from workers.backends.tvm.tuning.model import Features, Model
+from workers.backends.tvm.tuning.model import Model, Scorer
 from workers.backends.tvm.tuning.workload import context_of, prepare, scheduled, trace_of, unpack
 from workers.engine.errors import InvalidCandidate
 from workers.engine.types import sha256_of
@@ -76,7 +75,7 @@ class _Search:
         context = context_of(unpack(source), self.target, strategy, seed, self.threads)
         spaces = context.generate_design_space()
         database = ms.database.MemoryDatabase()
-        scorer = _Scorer(self.model) if learned else None
+        scorer = Scorer(self.model) if learned else None
         context.pre_tuning(_ENDLESS, self.batch, spaces, database, scorer)
         sketches = [moves.cut(trace_of(space)) for space in spaces]
         workload = database.commit_workload(context.mod)
@@ -218,30 +217,6 @@ def learn(*, key: str, trials: list[dict[str, Any]]) -> None:
 def trace(*, key: str, sketch: list[Any], decisions: moves.Decisions) -> list[Any]:
     """The whole trace of a schedule."""
     return trace_of(scheduled(_SEARCH[0].tasks[key].context, sketch, decisions))
-
-
-@derived_object
-class _Scorer(ms.cost_model.PyCostModel):  # type: ignore[misc]  # TVM has no types
-    """The model as MetaSchedule's evolution asks it."""
-
-    def __init__(self, model: Model) -> None:
-        super().__init__()
-        self._model = model
-
-    def load(self, path: str) -> None:
-        raise NotImplementedError
-
-    def save(self, path: str) -> None:
-        raise NotImplementedError
-
-    def update(self, context: Any, candidates: Any, results: Any) -> None:
-        """Told by the engine's loop instead."""
-
-    def predict(self, context: Any, candidates: Any) -> npt.NDArray[np.float64]:
-        if not self._model.ready:
-            return np.random.default_rng().uniform(size=len(candidates))
-        features: list[Features] = self._model.features(context, candidates)
-        return self._model.predict(features)
 
 
 def _candidate(task: _Task, sketch: list[Any], decisions: moves.Decisions) -> Any:
