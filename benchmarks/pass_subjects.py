@@ -115,7 +115,7 @@ SUBJECTS = (
     Subject("bert_4", "bert", _text(Bert(layers=4, width=512, heads=8, sequence=64))),
 )
 QUICK = (
-    Subject("mobilenetv2", "mobilenet", _vision(mobilenet_v2, 32)),
+    Subject("mobilenetv2", "mobilenet", _vision(mobilenet_v2, 32), heavy=True),
     Subject("bert_1", "bert", _text(Bert(1, 64, 2, 500, 16))),
 )
 
