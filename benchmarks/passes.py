@@ -32,8 +32,8 @@ _BASELINE = (
     "TVM's full list of passes in the same interleaved run; *_default: TVM's own pipeline for "
     "CPUs; *_onnxruntime: ONNX Runtime with all its optimisers"
 )
-_SCREEN = Effort(pairs=4, seconds=1.0, half_width=0.02)
-_CONFIRM = Effort(pairs=6, processes=2, seconds=2.0, sessions=2)
+_SCREEN = Effort(pairs=3, seconds=1.0, half_width=0.02)
+_CONFIRM = Effort(pairs=8, seconds=2.0, sessions=2)
 _QUICK = Effort(pairs=2, seconds=0.3)
 
 
@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def _study(lab: Laboratory, compiler: str, options: argparse.Namespace) -> list[Studied]:
-    """Study every network, then measure what won anywhere on all of them."""
+    """Study every network, then measure on it what won on others."""
     subjects = QUICK if options.quick else SUBJECTS
     light = compiler == "tvm" and options.schedules is None
     effort = _QUICK if options.quick else _SCREEN
@@ -73,10 +73,19 @@ def _study(lab: Laboratory, compiler: str, options: argparse.Namespace) -> list[
     budget = Budget(seconds, points=16, screen=effort, final=effort)
     chosen = [each for each in subjects if not (each.heavy and light)]
     found = [s for each in chosen if (s := lab.study(each, compiler, budget)) is not None]
-    pool = list(dict.fromkeys(trial.passes for each in found for trial in each.winners))
     for each in found:
-        lab.compare(each, compiler, pool, effort)
+        lab.compare(each, compiler, _pool(each, found), effort)
     return found
+
+
+def _pool(each: Studied, found: Sequence[Studied]) -> list[str]:
+    """Lists to try on a network: all that won in its class, the best elsewhere."""
+    lists: list[str] = []
+    for other in found:
+        ranked = sorted(other.winners, key=lambda trial: trial.finding.score("compile"))
+        mate = other.subject.figure == each.subject.figure
+        lists += [trial.passes for trial in (ranked if mate else ranked[:1])]
+    return list(dict.fromkeys(lists))
 
 
 def _chosen(
@@ -223,7 +232,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--compilers", default=",".join(COMPILERS), help="of these")
     parser.add_argument("--seconds", type=float, help="of studying one network with TVM")
     options = parser.parse_args()
-    options.seconds = options.seconds or (9.0 if options.quick else 60.0)
+    options.seconds = options.seconds or (9.0 if options.quick else 36.0)
     return options
 
 
