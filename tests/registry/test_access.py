@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 
+from registry import schemas
 from registry.errors import Forbidden, NotFound, Unauthenticated
 from registry.selectors import access
 from registry.selectors.access import Actor, may, require, require_scope
@@ -16,10 +17,22 @@ from registry.selectors.blob import blob_get, blob_missing
 from registry.selectors.mlmodel import mlmodel_get
 from registry.services.account import member_set, organisation_create
 from registry.services.build import builds_publish
+from registry.services.profile import profile_store
 from registry.services.record import record_add
 from registry.services.trial import trial_add
 from registry.states import Role, Scope
-from registry.tables import Build, Graph, Job, MLModel, Namespace, Record, Revision, Trial, User
+from registry.tables import (
+    Build,
+    Graph,
+    Job,
+    MLModel,
+    Namespace,
+    PassTrial,
+    Record,
+    Revision,
+    Trial,
+    User,
+)
 from tests.factories import make_mlmodel, make_token, make_user, member, store
 from tests.registry import shopfloor
 
@@ -39,6 +52,21 @@ def full_floor(name: str, *, private: bool) -> shopfloor.Floor:
     trial_add(**held, trial=shopfloor.trial())
     record = record_add(**held, document=shopfloor.document(made.revision, job=ticket.job_uuid))
     builds_publish(**held, builds=[shopfloor.build(record.id, is_baseline=True)])
+    profile_store(
+        **held,
+        config_sha256=schemas.sha256_of(shopfloor.candidate()),
+        profile=shopfloor.profile(),
+    )
+    PassTrial.objects.create(
+        job=Job.objects.get(uuid=job.uuid),
+        target=job.target,
+        backend="tvm",
+        architecture_class="mlp",
+        graph_hash="0" * 64,
+        number=0,
+        passes="FuseOps",
+        outcome="measured",
+    )
     return made
 
 
