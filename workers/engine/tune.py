@@ -97,9 +97,6 @@ def tune(
     with Rig(ticket, backends[ticket.reference_backend], device, clock or SystemClock()) as rig:
         ledger = Ledger(ticket.budget, rig.baseline, store.trials())
         strategy = _strategy(ticket, backends, rig.baseline, store)
-        for trial in ledger.trials:
-            strategy.tell(trial)
-
         shown = _Shown(rig, ledger, found)
         while (ended := ledger.ended()) is None:
             proposal = strategy.ask()
@@ -224,6 +221,7 @@ def _best_first(finalists: Sequence[Trial]) -> list[Trial]:
 def _strategy(
     ticket: Ticket, backends: Mapping[str, Backend], baseline: Candidate, store: RecordStore
 ) -> Strategy:
+    """The ticket's strategy, told of what is stored."""
     workload, target = ticket.workload, ticket.target
     searched = {name: backends[name] for name in ticket.backends}
     defaults = [Candidate(n, b.default(workload, target)) for n, b in searched.items()]
@@ -240,7 +238,10 @@ def _strategy(
         target=target.slug,
         features=target.features,
     )
-    return make_strategy(ticket.strategy, scene)
+    strategy = make_strategy(ticket.strategy, scene)
+    for trial in store.trials():
+        strategy.tell(trial)
+    return strategy
 
 
 def _name(candidate: Candidate) -> str:
