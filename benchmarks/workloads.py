@@ -18,7 +18,8 @@ def example(name: str, cache: Path) -> Workload:
     Raises:
         KeyError: there is no such example.
     """
-    folder = cache / "models" / name
+    # Whole, because children work in folders of their own.
+    folder = cache.resolve() / "models" / name
     if not (folder / SAMPLES).exists():
         say(f"{name}: making the model")
         make(name, folder)
@@ -42,6 +43,7 @@ def workload_of(folder: Path) -> Workload:
         parameters=graph["parameters"],
         macs=graph["macs"],
         embedding=tuple(graph["embedding"]),
+        integer_bounds=graph["integer_bounds"],
         samples_path=samples if samples.exists() else None,
     )
 

@@ -121,3 +121,14 @@ def job_ticket(job: Job) -> JobTicket:
         graph=graph_facts(graph) if graph else None,
         card=revision.card,
     )
+
+
+def search_waits(job_uuid: str) -> bool:
+    """Whether a search waits for the target of a job that would be claimed before it."""
+    job = Job.objects.filter(uuid=parse_uuid(job_uuid))
+    return Job.objects.filter(
+        kind=JobKind.TUNE,
+        state=JobState.QUEUED,
+        target__in=job.values("target"),
+        priority__lt=Subquery(job.values("priority")),
+    ).exists()

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from registry.ids import parse_uuid
-from registry.states import JobKind, JobState, TrialOutcome
+from registry.states import JobKind, TrialOutcome
 from registry.tables import Graph, Job, PassPortfolio, PassTrial, Target
 
 #: What a trial is made of, as ``pass_trial_add`` takes it.
@@ -84,10 +84,3 @@ def is_studied(target: Target, graph_hash: str) -> bool:
     jobs = Job.objects.filter(kind=JobKind.PASSES, target=target)
     graphs = Graph.objects.filter(graph_hash=graph_hash, is_primary=True)
     return graphs.filter(revision__in=jobs.values("revision")).exists()
-
-
-def search_waits(target: str, *, before: int) -> bool:
-    """Whether a search for a target waits whose priority number is below ``before``."""
-    return Job.objects.filter(
-        kind=JobKind.TUNE, target__slug=target, state=JobState.QUEUED, priority__lt=before
-    ).exists()

@@ -11,14 +11,13 @@ from registry.selectors.graph import graph_of
 from registry.selectors.passes import is_studied, studies_of_class
 from registry.services.job import job_submit
 from registry.services.lease import held_job, target_of
+from registry.services.plan import BACKGROUND_PRIORITY
 from registry.states import ArchitectureClass, JobKind, TrialOutcome
 from registry.tables import Job, PassPortfolio, PassTrial
 from registry.validation.document import check_json, printable
 
 #: Networks of a class after which another one would hardly change its portfolio.
 ENOUGH_NETWORKS = 5
-#: Behind every search that people, or a target that joins, wait for.
-BACKGROUND_PRIORITY = 300
 
 _REQUIRED = frozenset(
     {

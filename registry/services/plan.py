@@ -14,6 +14,8 @@ from registry.tables import Job, Revision, Target
 
 #: Searches planned for a target that joins; they run after those that people ask for.
 _CATCH_UP_PRIORITY = 200
+#: Schedules and passes: behind every search that people, or a target that joins, wait for.
+BACKGROUND_PRIORITY = 300
 
 
 def plan(

@@ -18,12 +18,10 @@ from registry.selectors.schedule import is_scheduled
 from registry.services.blob import blob_store_bytes, blobs_hold
 from registry.services.job import job_submit
 from registry.services.lease import held_job, target_of
+from registry.services.plan import BACKGROUND_PRIORITY
 from registry.states import JobKind, TrialOutcome
 from registry.tables import Job, ScheduleSketch, ScheduleTask, ScheduleTrial, ScheduleUse
 from registry.validation.document import check_json, printable
-
-#: Behind every search that people, or a target that joins, wait for.
-BACKGROUND_PRIORITY = 300
 
 _TASK = frozenset({"key", "toolchain", "name", "anchor", "arguments", "flops", "features"})
 _REQUIRED = frozenset(

@@ -7,11 +7,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from registry.errors import Conflict, Invalid
+from registry.selectors.job import search_waits
 from registry.selectors.passes import (
     class_trials,
     pass_trials_of_job,
     portfolio_of,
-    search_waits,
 )
 from registry.services.job import job_claim
 from registry.services.passes import (
@@ -166,12 +166,13 @@ def test_few_networks_of_a_class_are_studied_each_once() -> None:
 
 
 def test_a_search_that_people_wait_for_comes_first(ticket: JobTicket) -> None:
-    assert search_waits(shopfloor.SLUG, before=300)
-    assert not search_waits("nowhere", before=300)
+    assert search_waits(ticket.job_uuid)
+    Job.objects.filter(kind=JobKind.TUNE).update(priority=400)
+    assert not search_waits(ticket.job_uuid)
     Job.objects.filter(kind=JobKind.TUNE).delete()
     again = plan_with_passes(job_uuid=ticket.job_uuid, fence=ticket.fence)
     assert again.kind == JobKind.TUNE
-    assert not search_waits(shopfloor.SLUG, before=300)
+    assert not search_waits(ticket.job_uuid)
 
 
 def test_operators_read_portfolios_with_their_evidence(ticket: JobTicket) -> None:

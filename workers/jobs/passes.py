@@ -13,11 +13,9 @@ from registry.selectors.passes import (
     class_trials,
     pass_trials_of_job,
     portfolio_of,
-    search_waits,
 )
 from registry.services.job import job_note
 from registry.services.passes import (
-    BACKGROUND_PRIORITY,
     pass_trial_add,
     plan_pass_study,
     plan_with_passes,
@@ -26,7 +24,7 @@ from registry.services.passes import (
 from registry.tickets import GraphFacts, JobTicket
 from workers.backends.registry import available
 from workers.engine.clock import SystemClock
-from workers.engine.errors import Cancelled, CandidateFailed, LeaseLost
+from workers.engine.errors import CandidateFailed, LeaseLost
 from workers.engine.passes.bench import Bench
 from workers.engine.passes.device import LocalCompiler
 from workers.engine.passes.menu import PassBackend
@@ -37,6 +35,7 @@ from workers.engine.ports import Backend
 from workers.engine.rig import Rig
 from workers.engine.types import Interval, Limits, Ticket, Workload
 from workers.fleet.probe import ThisMachine
+from workers.jobs.background import give_way
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
 from workers.jobs.workload import workload_of
@@ -161,10 +160,7 @@ class _Study:
         row = {**self._of, "graph_hash": self._graph_hash, **_row(trial)}
         self._guarded(pass_trial_add, trial=row)
         self._lease.progress("passes", trial.number, None, f"{trial.role} {trial.about}".strip())
-        if search_waits(self._here.spec.slug, before=BACKGROUND_PRIORITY):
-            # What is known by now is kept, and the study taken up again afterwards.
-            self._note("gives way to a search")
-            raise Cancelled("a study gives way to a search")
+        give_way(self._ticket)
 
     def _store(self, had: Sequence[str]) -> None:
         """Make the portfolio; where it now holds a list that makes code faster, search again."""

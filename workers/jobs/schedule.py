@@ -19,6 +19,7 @@ from workers.engine.schedules.tune import tune_schedules
 from workers.engine.schedules.types import ScheduleBudget, ScheduleResult, ScheduleTask
 from workers.engine.types import Limits, Workload, canonical_json
 from workers.fleet.probe import ThisMachine
+from workers.jobs.background import give_way
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
 from workers.jobs.schedule_store import RegistryScheduleStore
@@ -125,6 +126,11 @@ def _search(
     )
     scratch = folder / "scratch"
     scratch.mkdir()
+
+    def progress(phase: str, done: int, total: int | None, message: str) -> None:
+        lease.progress(phase, done, total, message)
+        give_way(ticket)
+
     with TvmSchedules(
         target_of(here.spec),
         limits=_limits(),
@@ -133,7 +139,7 @@ def _search(
         batch=budget.batch,
         threads=here.spec.cores,
     ) as compiler:
-        return tune_schedules(tasks, compiler, store, budget, progress=lease.progress)
+        return tune_schedules(tasks, compiler, store, budget, progress=progress)
 
 
 def _limits() -> Limits:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from registry.services.job import job_claim, job_submit
+from registry.services.plan import BACKGROUND_PRIORITY
 from registry.states import ArchitectureClass, JobKind, JobState
 from registry.tables import Graph, Job, PassPortfolio, PassTrial, User
 from tests.factories import make_mlmodel, readme
@@ -37,7 +38,11 @@ def studied(alice: User) -> Job:
     search.state = JobState.SUCCEEDED
     search.save()
     return job_submit(
-        actor=None, kind=JobKind.PASSES, revision=search.revision, target=search.target
+        actor=None,
+        kind=JobKind.PASSES,
+        revision=search.revision,
+        target=search.target,
+        priority=BACKGROUND_PRIORITY,
     )
 
 

@@ -44,7 +44,8 @@ TPE_EVERY = 8
 #: A backend whose best trial takes this many times as long as the baseline is closed, and one that
 #: failed so often without a success.
 HOPELESS, MOST_FAILURES = 3.0, 3
-#: Trials before a backend has its turn that takes long to build and is new to this target.
+#: Trials before a backend has its turn that takes long to build and has never been close to the
+#: baseline on this target.
 LATE = 10
 #: Networks that must have found a backend hopeless before it is closed unseen, and the share of
 #: searches that look again: compilers get better.
@@ -67,6 +68,7 @@ class Learned(Strategy):
         self._history = best_priors(scene.history, FROM_HISTORY)
         self._portfolio = portfolio(self._peers, scene.architecture_class)
         self._elsewhere = {found.candidate.backend for found in self._found}
+        self._close = {f.candidate.backend for f in self._found if f.value < log(HOPELESS)}
         self._written_off = self._hopeless_elsewhere()
         self._pools: dict[frozenset[str], Pool] = {}
 
@@ -190,7 +192,7 @@ class Learned(Strategy):
         trials: dict[str, list[Trial]] = defaultdict(list)
         for trial in self._trials:
             trials[trial.candidate.backend].append(trial)
-        waiting = self._scene.late - self._elsewhere if len(self._trials) < LATE else frozenset()
+        waiting = self._scene.late - self._close if len(self._trials) < LATE else frozenset()
         closed = {
             name
             for name, own in trials.items()

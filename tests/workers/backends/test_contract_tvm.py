@@ -1,0 +1,24 @@
+"""TVM keeps the contract."""
+
+from pathlib import Path
+
+import pytest
+
+from workers.backends.tvm.backend import TvmBackend
+from workers.engine.local import LocalDevice
+from workers.engine.types import TargetSpec, Ticket, Workload
+from workers.testing.compiler_contract import CompilerContract
+from workers.testing.here import HereDevice
+
+
+@pytest.mark.slow
+class TestTvm(CompilerContract):
+    backend = TvmBackend
+    heavy = ("tvm", "tvm_ffi", "onnx")
+    sampled = 0
+
+    def device_for(self, workload: Workload, target: TargetSpec, folder: Path) -> LocalDevice:
+        """Without processes: importing TVM takes seconds; test_tvm.py has one confined build."""
+        scratch = folder / "scratch"
+        scratch.mkdir(exist_ok=True)
+        return HereDevice(Ticket(workload, target, ("tvm",)), {"tvm": TvmBackend()}, scratch)
