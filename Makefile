@@ -49,11 +49,12 @@ test-sqlite: $(VENV)/.dev
 	$(PYTEST) tests client/tests $(ARGS)
 
 # What touches the database, once more; the rest cannot tell the difference.
-ON_POSTGRES := tests/registry tests/hub tests/workers/jobs tests/contract tests/clients \
+ON_POSTGRES := tests/registry tests/hub tests/workers/jobs tests/contract \
 	-m 'not browser' $(addprefix --ignore=tests/, registry/validation registry/xet \
 	registry/storage/test_s3.py registry/test_catalogue_brute_force.py \
-	hub/test_nginx.py hub/test_files_s3.py hub/hf/test_lfs_s3.py hub/hf/test_xet_dedup.py \
-	workers/jobs/test_tune.py contract/test_round_trip.py)
+	hub/git hub/pages hub/test_nginx.py hub/test_files_s3.py hub/hf/test_hostile.py \
+	hub/hf/test_lfs_s3.py hub/hf/test_xet_dedup.py contract/test_round_trip.py \
+	$(addprefix workers/jobs/test_, forms.py passes.py schedule.py tune.py))
 
 test-postgres: $(VENV)/.dev
 	@echo "==> the suite on PostgreSQL"
