@@ -23,6 +23,7 @@ from workers.engine.handover import nonsense, profile_of, remove, result_of
 from workers.engine.ports import Array, Backend, RunningSession
 from workers.engine.profile import Profile
 from workers.engine.sandbox import LEVELS
+from workers.engine.shelf import Shelf
 from workers.engine.types import (
     BuildResult,
     Limits,
@@ -61,6 +62,7 @@ class LocalDevice:
             name: f"{type(backend).__module__}:{type(backend).__qualname__}"
             for name, backend in backends.items()
         }
+        self._shelf = Shelf({name: backend.opening for name, backend in backends.items()})
         self._programs = {name: backend.programs for name, backend in backends.items()}
         # A backend of somebody else's may lie anywhere on sys.path.
         self._code = tuple({_package_folder(backend) for backend in backends.values()})
@@ -100,11 +102,13 @@ class LocalDevice:
         """See :meth:`workers.engine.ports.Device.build`."""
         folder = self._new_folder()
         artefact = folder / _ARTEFACT
+        if (shared := self._shelf.take(backend, options, artefact)) is not None:
+            return shared
         artefact.mkdir()
         started = perf_counter()
         try:
             described = self._build_in_child(folder, backend, options, artefact)
-            return result_of(described, artefact, self._limits)
+            build = result_of(described, artefact, self._limits)
         except CandidateFailed as failure:
             remove(folder)
             return BuildResult(
@@ -112,6 +116,8 @@ class LocalDevice:
                 compile_s=perf_counter() - started,
                 detail=str(failure)[:_LONGEST_DETAIL],
             )
+        self._shelf.put(backend, options, build)
+        return build
 
     def discard(self, build: BuildResult) -> None:
         """See :meth:`workers.engine.ports.Device.discard`."""

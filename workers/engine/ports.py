@@ -51,10 +51,13 @@ class Backend(Protocol):
     Attributes:
         programs: Whether builds start programs, such as a linker: their children are then allowed
             to, under every other restriction.
+        opening: Options that only say how an artefact is opened: runtime options of the same name.
+            Candidates that differ in nothing else share an artefact.
     """
 
     name: str
     programs: bool
+    opening: frozenset[str]
 
     def probe(self, target: TargetSpec) -> dict[str, str]:
         """Versions of what this backend uses here.

@@ -24,6 +24,7 @@ from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.ports import Backend
 from workers.engine.samples import make_test_set
+from workers.engine.space import Space, plain
 from workers.engine.types import Limits, Options, TargetSpec, Ticket, Workload
 from workers.testing import networks
 from workers.testing.builds import (
@@ -159,14 +160,41 @@ class BackendContract:
 
     def _repeat(self, workload: Workload, target: TargetSpec, device: LocalDevice) -> None:
         for options in self.candidates(workload, target):
-            first, again = (device.build(self.backend().name, options) for _ in range(2))
-            one, other = digests(first), digests(again)
+            first = device.build(self.backend().name, options)
+            one = digests(first)
+            # A device shares the files of builds that are there.
+            device.discard(first)
+            again = device.build(self.backend().name, options)
+            other = digests(again)
             if first.provenance.get("reproducible", True):
                 assert one == other, options
             assert one.keys() == other.keys()
             assert timeless(first) == timeless(again)
-            device.discard(first)
             device.discard(again)
+
+    def test_builds_that_differ_in_opening_alone_share_their_files(
+        self, small: Workload, target: TargetSpec, tmp_path: Path
+    ) -> None:
+        made = self.backend()
+        options = made.default(small, target)
+        variant = self._opened_otherwise(options, made.space(small, target))
+        with self.device_for(small, target, tmp_path) as device:
+            first = device.build(made.name, options)
+            files = digests(first)
+            device.discard(first)
+            built = device.build(made.name, variant)
+            assert digests(built) == files
+            shared = device.build(made.name, options)
+            assert (digests(shared), shared.runtime_options) == (files, first.runtime_options)
+
+    def _opened_otherwise(self, options: Options, space: Space) -> Options:
+        """The options with another way of opening, or as they are where there is none."""
+        for name in sorted(self.backend.opening & options.keys()):
+            for value in plain(space.parameters[name]).values:
+                changed = {**options, name: value}
+                if value != options[name] and space.contains(changed):
+                    return changed
+        return options
 
     def test_a_profile_names_what_runs_and_the_nodes_it_computes_or_says_why_not(
         self, target: TargetSpec, tmp_path: Path

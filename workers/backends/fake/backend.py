@@ -64,6 +64,7 @@ class FakeBackend:
 
     name = "fake"
     programs = False
+    opening = frozenset[str]()
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002
         return {"fake": "1"}

@@ -28,6 +28,7 @@ class LiteRtBackend:
 
     name = "litert"
     programs = False
+    opening = frozenset(_PASSED_ON)
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  every target has a CPU
         """See :meth:`workers.engine.ports.Backend.probe`."""

@@ -32,6 +32,7 @@ class OnnxRuntimeBackend:
 
     name = "onnxruntime"
     programs = False
+    opening = frozenset({"graph_optimization", "threads", "execution", "spinning"})
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  every target has a CPU
         """See :meth:`workers.engine.ports.Backend.probe`."""

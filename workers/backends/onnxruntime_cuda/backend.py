@@ -22,6 +22,7 @@ class OnnxRuntimeCudaBackend:
 
     name = "onnxruntime_cuda"
     programs = False
+    opening = frozenset(_PASSED_ON)
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  the table knows targets
         """See :meth:`workers.engine.ports.Backend.probe`."""

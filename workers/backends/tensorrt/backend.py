@@ -23,6 +23,7 @@ class TensorRtBackend:
 
     name = "tensorrt"
     programs = False
+    opening = frozenset[str]()
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  the table knows targets
         """See :meth:`workers.engine.ports.Backend.probe`."""

@@ -21,6 +21,7 @@ class TorchBackend:
     name = "torch"
     #: Inductor writes C++ and has the system's compiler and linker make a library of it.
     programs = True
+    opening = frozenset({"threads"})
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002
         """See :meth:`workers.engine.ports.Backend.probe`."""

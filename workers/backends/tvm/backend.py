@@ -28,6 +28,7 @@ class TvmBuilds:
 
     name = "tvm"
     programs = True
+    opening = frozenset({"threads"})
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  the registry knows them
         """See :meth:`workers.engine.ports.Backend.probe`."""

@@ -50,6 +50,9 @@ LATE = 10
 #: Networks that must have found a backend hopeless before it is closed unseen, and the share of
 #: searches that look again: compilers get better.
 WITNESSES, LOOK_AGAIN = 2, 0.1
+#: Networks that must have tried a backend before its default waits for what came of it there: on
+#: fewer, one odd network would speak for all.
+ENOUGH_TO_GO_BY = 4
 
 
 class Learned(Strategy):
@@ -67,7 +70,7 @@ class Learned(Strategy):
         self._expected = _expected(self._peers)
         self._history = best_priors(scene.history, FROM_HISTORY)
         self._portfolio = portfolio(self._peers, scene.architecture_class)
-        self._elsewhere = {found.candidate.backend for found in self._found}
+        self._elsewhere = self._known_elsewhere()
         self._close = {f.candidate.backend for f in self._found if f.value < log(HOPELESS)}
         self._written_off = self._hopeless_elsewhere()
         self._pools: dict[frozenset[str], Pool] = {}
@@ -201,6 +204,14 @@ class Learned(Strategy):
         }
         untried = (self._written_off | waiting) - trials.keys()
         return frozenset((closed | untried) - first)
+
+    def _known_elsewhere(self) -> set[str]:
+        """Backends that enough other networks have tried."""
+        tried: dict[str, int] = defaultdict(int)
+        for peer in self._peers:
+            for name in {found.candidate.backend for found in peer.found}:
+                tried[name] += 1
+        return {name for name, networks in tried.items() if networks >= ENOUGH_TO_GO_BY}
 
     def _hopeless_elsewhere(self) -> frozenset[str]:
         """Backends that were far slower than the baseline on every network of this target."""

@@ -1,0 +1,49 @@
+"""Candidates share what shaped the files of a build, and nothing else."""
+
+from pathlib import Path
+
+from workers.engine.shelf import Shelf
+from workers.engine.types import BuildResult, Options
+
+
+def made(folder: Path, options: Options, runtime: Options) -> tuple[Shelf, BuildResult]:
+    """A shelf with one build of a backend whose threads and spinning are of opening."""
+    shelf = Shelf({"b": frozenset({"threads", "spinning"})})
+    (folder / "first").mkdir()
+    (folder / "first" / "model").write_text("weights")
+    build = BuildResult("measured", folder / "first", "model", "r", runtime, compile_s=9.0)
+    shelf.put("b", options, build)
+    return shelf, build
+
+
+def test_another_way_of_opening_takes_a_copy(tmp_path: Path) -> None:
+    options: Options = {"precision": "int8", "threads": "all", "spinning": True}
+    runtime: Options = {"level": "all", "threads": "all", "spinning": True}
+    shelf, build = made(tmp_path, options, runtime)
+    shared = shelf.take("b", {"precision": "int8", "threads": "one"}, tmp_path / "second")
+    assert shared is not None
+    assert (tmp_path / "second" / "model").read_text() == "weights"
+    assert shared.directory == tmp_path / "second"
+    # An option that is absent now leaves the runtime's; what the backend set by itself stays.
+    assert shared.runtime_options == {"level": "all", "threads": "one"}
+    assert shared.compile_s == build.compile_s
+
+
+def test_what_a_backend_sets_by_itself_stays_even_if_it_is_called_as_an_option(
+    tmp_path: Path,
+) -> None:
+    shelf, _ = made(tmp_path, {"precision": "int8"}, {"threads": "all"})
+    shared = shelf.take("b", {"precision": "int8"}, tmp_path / "second")
+    assert shared is not None
+    assert shared.runtime_options == {"threads": "all"}
+
+
+def test_other_files_are_made_anew(tmp_path: Path) -> None:
+    shelf, build = made(tmp_path, {"precision": "int8", "threads": "all"}, {"threads": "all"})
+    other: Options = {"precision": "float32", "threads": "all"}
+    assert shelf.take("b", other, tmp_path / "second") is None
+    assert build.directory is not None
+    build.directory.rename(tmp_path / "gone")
+    gone: Options = {"precision": "int8", "threads": "one"}
+    assert shelf.take("b", gone, tmp_path / "second") is None
+    assert not (tmp_path / "second").exists()
