@@ -248,7 +248,7 @@ def _correctness(ticket: Ticket, result: SearchResult, headline: Headline) -> di
         samples=checked.samples,
         sizes=checked.sizes or None,
         random_relative_l2=checked.foreign.relative_l2 if checked.foreign else None,
-        propagates=not checked.strays if checked.planted else None,
+        propagates=not checked.lost if checked.planted else None,
         accuracy=checked.accuracy,
         accuracy_reference=None if checked.accuracy is None else result.reference_accuracy,
         labelled_samples=None if tests.labels is None else len(tests.labels),

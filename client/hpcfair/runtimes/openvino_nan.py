@@ -5,7 +5,7 @@ OpenVINO's kernels for CPUs compare with instructions that answer the other oper
 operator that does so is followed by one that puts NaN back. That forbids fusing it with its
 neighbours, so it is for inputs and weights with NaN, or with infinity, which may become NaN.
 
-``MaxPool`` and ``ReduceMax`` pass NaN over in ONNX Runtime too.
+A maximum over a window or an axis is NaN as soon as one of its elements is, as NumPy has it.
 """
 
 from typing import Any
@@ -33,11 +33,13 @@ def keep_nan(model: Any) -> Any:
             bad = ops.logical_not(ops.less(value, _constant(float("inf"), value)))
             axis = node.get_attributes()["axis"]
             _put_back(node, ops.reduce_logical_or(bad, [axis], keep_dims=True))
-        elif kind == "ReduceMin":
+        elif kind == "MaxPool":
+            _put_back(node, _marked(_pooled_alike(node)))
+        elif kind in {"ReduceMin", "ReduceMax"}:
             marks = ops.convert(_is_nan(node.input_value(0)), "f32")
             keep = node.get_attributes()["keep_dims"]
             most = ops.reduce_max(marks, node.input_value(1), keep_dims=keep)
-            _put_back(node, ops.greater(most, ops.constant(0.0, ov.Type.f32)))
+            _put_back(node, _marked(most))
     copy.validate_nodes_and_infer_types()
     return copy
 
@@ -51,6 +53,26 @@ def _put_back(node: Any, mask: Any) -> None:
         target.replace_source_output(replaced)
     output.set_names(set())
     replaced.set_names(names)
+
+
+def _pooled_alike(node: Any) -> Any:
+    """The largest mark of each window of a pooling, where marks are 1 for NaN and 0 otherwise."""
+    marks = ov.opset13.convert(_is_nan(node.input_value(0)), "f32")
+    of = node.get_attributes()
+    return ov.opset14.max_pool(
+        marks,
+        of["strides"],
+        of.get("dilations", [1] * len(of["kernel"])),
+        of["pads_begin"],
+        of["pads_end"],
+        of["kernel"],
+        of["rounding_type"],
+        of["auto_pad"],
+    ).output(0)
+
+
+def _marked(marks: Any) -> Any:
+    return ov.opset13.greater(marks, ov.opset13.constant(0.0, ov.Type.f32))
 
 
 def _is_nan(value: Any) -> Any:

@@ -138,6 +138,15 @@ def test_nan_and_infinity_come_through(tmp_path: Path, operator: str, shapes: st
         np.testing.assert_allclose(runtime.run({"x": x})["y"], expected, 1e-5)
 
 
+@pytest.mark.parametrize("place", range(4))
+def test_a_window_with_nan_has_nan_for_a_maximum(tmp_path: Path, place: int) -> None:
+    node = helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], strides=[2, 2])
+    path = write(tmp_path, [node], [("x", FLOAT, [1, 1, 4, 4])], [("y", FLOAT, [1, 1, 2, 2])])
+    x = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+    x[0, 0, 2 + place // 2, place % 2] = np.nan
+    np.testing.assert_array_equal(opened(path).run({"x": x})["y"], [[[[5, 7], [np.nan, 15]]]])
+
+
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(shapes=st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=8))
 def test_static_shapes_take_any_shapes_in_any_order(

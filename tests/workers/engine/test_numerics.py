@@ -166,7 +166,7 @@ def test_what_the_reference_refuses_is_left_out() -> None:
     reference = run_reference(Refusing(of(1.0), {}, of(np.nan)), tests)
     assert reference[1] is None
     checked = check(Answers(of(1.0), of(np.nan)), tests, reference)
-    assert (checked.sizes, checked.foreign, checked.strays) == (0, None, {})
+    assert (checked.sizes, checked.foreign, checked.lost) == (0, None, {})
     with pytest.raises(CandidateFailed):
         run_reference(Refusing({}), tests)
 
@@ -205,19 +205,18 @@ def planted(*values: float) -> Checked:
 
 def test_nan_must_come_out_where_it_does_of_the_reference() -> None:
     alike, hidden, spread = planted(np.inf, 7.0), planted(0.0, 1.0), planted(np.nan, np.nan)
-    assert alike.strays == {}
-    require(alike, "exact", alike, None)
-    for strayed in (hidden, spread):
-        with pytest.raises(WrongOutput, match="NaN in x, y"):
-            require(strayed, "bf16", alike, None)
-        require(strayed, "int8", alike, None)
+    # More of it is no harm: an implementation may be stricter than the reference.
+    for fine in (alike, spread):
+        assert fine.lost == {}
+        require(fine, "exact", alike, None)
+    with pytest.raises(WrongOutput, match="NaN in x, y: lost in 1 of 2 elements"):
+        require(hidden, "bf16", alike, None)
+    require(hidden, "int8", alike, None)
 
 
-def test_where_the_baseline_strays_too_its_way_is_as_good() -> None:
-    hidden, spread = planted(0.0, 1.0), planted(np.nan, np.nan)
+def test_what_the_baseline_loses_a_build_may_lose() -> None:
+    hidden = planted(0.0, 1.0)
     require(hidden, "exact", hidden, None)
-    with pytest.raises(WrongOutput):
-        require(spread, "exact", hidden, None)
     # While the baseline itself is judged there is nothing to hold it against.
     require(hidden, "fp16", None, None)
 
