@@ -196,12 +196,12 @@ def require(
         known = baseline.foreign if baseline else None
         _within(tolerance, checked.foreign, known, " on random inputs")
     if baseline is not None and tolerance in PROPAGATING:
-        for where, mask in checked.lost.items():
+        for where, lost in checked.lost.items():
             # What the runtime's own defaults lose, a build may lose too.
-            known = baseline.lost.get(where, bytes(len(mask)))
-            count = sum(here > there for here, there in zip(mask, known, strict=True))
+            slack = baseline.lost.get(where, bytes(len(lost)))
+            count = int(np.sum(np.frombuffer(lost, np.bool_) > np.frombuffer(slack, np.bool_)))
             if count:
-                raise WrongOutput(f"{where}: lost in {count} of {len(mask)} elements")
+                raise WrongOutput(f"{where}: lost in {count} of {len(lost)} elements")
     if checked.accuracy is not None and reference_accuracy is not None:
         floor = ACCURACY_KEPT * reference_accuracy - 1 / checked.samples
         if checked.accuracy < floor:
