@@ -43,9 +43,7 @@ CONDITIONING = 4.0
 ACCURACY_KEPT = 0.99
 
 #: Classes whose builds must hand on NaN and infinity where the network itself does: whoever feeds
-#: them relies on seeing them again. They may hand on more: what pooling makes of NaN is left open
-#: by ONNX, and ONNX Runtime's own kernels drop one or not by its place in the window. Integers of
-#: eight bits have neither.
+#: them relies on seeing them again. They may hand on more. Integers of eight bits have neither.
 PROPAGATING: frozenset[Tolerance] = frozenset({"exact", "fp16", "bf16"})
 
 

@@ -26,6 +26,9 @@ CHECK_MACS, FEWEST_ROWS, MOST_ROWS = 200_000_000_000, 16, 512
 EXTRA_MACS = 50_000_000_000
 #: Float inputs that NaN and infinity are planted in: each costs two runs.
 PLANTED_INPUTS = 2
+#: What these make of NaN is left open by ONNX, and ONNX Runtime's own kernels keep it or not by its
+#: place in the window: a network that has one is asked about infinity only.
+NAN_LEFT_OPEN = frozenset({"MaxPool", "GlobalMaxPool", "ReduceMax"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,14 +180,19 @@ def _with_extras(tests: TestSet, workload: Workload) -> TestSet:
     except ValueError:
         # Samples of a type that nobody can make up.
         extras = ()
-    return replace(tests, extras=extras, planted=tuple(_planted(tests.timing)))
+    return replace(tests, extras=extras, planted=tuple(_planted(tests.timing, workload)))
 
 
-def _planted(timing: Mapping[str, Array]) -> Iterator[tuple[str, dict[str, Array]]]:
+def _planted(
+    timing: Mapping[str, Array], workload: Workload
+) -> Iterator[tuple[str, dict[str, Array]]]:
     """The input with NaN, then with both infinities, in the middle of each float tensor."""
+    values_of = {"NaN": (np.nan,), "infinity": (np.inf, -np.inf)}
+    if NAN_LEFT_OPEN & workload.operators.keys():
+        del values_of["NaN"]
     floats = [name for name, array in timing.items() if array.dtype.kind == "f" and array.size]
     for name in floats[:PLANTED_INPUTS]:
-        for what, values in (("NaN", (np.nan,)), ("infinity", (np.inf, -np.inf))):
+        for what, values in values_of.items():
             array = timing[name].copy()
             middle = array.size // 2
             array.reshape(-1)[middle : middle + len(values)] = values[: array.size - middle]

@@ -141,6 +141,12 @@ def test_nan_and_both_infinities_are_planted_in_float_inputs_alone() -> None:
     assert len(tests.runs) == len(tests.cases) + len(tests.extras) + 4
 
 
+def test_where_onnx_leaves_open_what_becomes_of_nan_infinity_alone_is_planted() -> None:
+    pooling = taking(TensorSpec("x", "float32", (8,)), operators={"Conv": 3, "MaxPool": 1})
+    planted = make_test_set(pooling, {}, seed=0).planted
+    assert [what for what, _ in planted] == ["infinity in x"]
+
+
 @pytest.mark.parametrize("shape", [(), (1,), (0, 3)])
 def test_planting_fits_into_the_smallest_tensors(shape: tuple[int, ...]) -> None:
     planted = make_test_set(taking(TensorSpec("x", "float32", shape)), {}, seed=0).planted
