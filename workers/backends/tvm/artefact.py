@@ -53,6 +53,8 @@ def write(
         "target": dict(target),
         "passes": list(pipeline.names),
         "precisions": compiled.precisions,
+        # The same options once gave other bytes within one process, and it is not known why.
+        "reproducible": False,
         "fingerprint": _fingerprint(compiled),
         **_fixed(workload, options, signature),
         **_schedules(workload, compiled.scheduled, records),
