@@ -1,11 +1,8 @@
 """Builds for LiteRT on the CPU."""
 
 import shutil
-from importlib import metadata
 from pathlib import Path
 
-from hpcfair.errors import HpcfairError, MissingPackage
-from hpcfair.runtimes import registry
 from workers.backends.litert.space import (
     CONVERTED,
     default_of,
@@ -13,7 +10,9 @@ from workers.backends.litert.space import (
     reference_of,
     space_of,
 )
-from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.backends.packages import versions
+from workers.backends.sessions import open_build
+from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
 from workers.engine.space import Space
@@ -32,12 +31,7 @@ class LiteRtBackend:
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  every target has a CPU
         """See :meth:`workers.engine.ports.Backend.probe`."""
-        try:
-            return {_PACKAGE: metadata.version(_PACKAGE)}
-        except metadata.PackageNotFoundError as error:
-            raise BackendUnavailable(
-                f"Backend litert needs the package {_PACKAGE}: pip install 'hpcfair-hub[litert]'"
-            ) from error
+        return versions(self.name, [_PACKAGE], "'hpcfair-hub[litert]'")
 
     def space(self, workload: Workload, target: TargetSpec) -> Space:
         """See :func:`workers.backends.litert.space.space_of`."""
@@ -83,16 +77,7 @@ class LiteRtBackend:
 
     def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
         """See :meth:`workers.engine.ports.Backend.load`."""
-        if build.directory is None:
-            raise InvalidCandidate(f"nothing was built: {build.detail}")
-        try:
-            return registry.open(
-                build.runtime, build.directory / build.entry_point, build.runtime_options
-            )
-        except MissingPackage as error:
-            raise BackendUnavailable(str(error)) from error
-        except HpcfairError as error:
-            raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
+        return open_build(build)
 
     def profile(
         self,

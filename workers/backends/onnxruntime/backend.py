@@ -1,15 +1,15 @@
 """Builds for ONNX Runtime on the CPU."""
 
 from dataclasses import replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from hpcfair.errors import HpcfairError, MissingPackage
-from hpcfair.runtimes import registry
+from hpcfair.errors import HpcfairError
 from workers.backends.onnxruntime import passes
 from workers.backends.onnxruntime.space import DEFAULT, optimised_of, reference_of, space_of
-from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.backends.packages import versions
+from workers.backends.sessions import open_build
+from workers.engine.errors import InvalidCandidate
 from workers.engine.passes.menu import Menu
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
@@ -36,12 +36,7 @@ class OnnxRuntimeBackend:
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  every target has a CPU
         """See :meth:`workers.engine.ports.Backend.probe`."""
-        try:
-            return {package: metadata.version(package) for package in _PACKAGES}
-        except metadata.PackageNotFoundError as error:
-            raise BackendUnavailable(
-                f"Backend onnxruntime needs the package {error.name}: pip install {error.name}"
-            ) from error
+        return versions(self.name, _PACKAGES, "onnxruntime onnx")
 
     def space(self, workload: Workload, target: TargetSpec) -> Space:
         """See :func:`workers.backends.onnxruntime.space.space_of`."""
@@ -112,16 +107,7 @@ class OnnxRuntimeBackend:
 
     def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
         """See :meth:`workers.engine.ports.Backend.load`."""
-        if build.directory is None:
-            raise InvalidCandidate(f"nothing was built: {build.detail}")
-        try:
-            return registry.open(
-                build.runtime, build.directory / build.entry_point, build.runtime_options
-            )
-        except MissingPackage as error:
-            raise BackendUnavailable(str(error)) from error
-        except HpcfairError as error:
-            raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
+        return open_build(build)
 
     def profile(
         self,

@@ -1,12 +1,11 @@
 """Builds for OpenVINO on the CPU."""
 
-from importlib import metadata
 from pathlib import Path
 
-from hpcfair.errors import HpcfairError, MissingPackage
-from hpcfair.runtimes import registry
 from workers.backends.openvino.space import default_of, space_of
-from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.backends.packages import versions
+from workers.backends.sessions import open_build
+from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
 from workers.engine.space import Space
@@ -32,13 +31,7 @@ class OpenVinoBackend:
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  every target has a CPU
         """See :meth:`workers.engine.ports.Backend.probe`."""
-        try:
-            return {package: metadata.version(package) for package in _PACKAGES}
-        except metadata.PackageNotFoundError as error:
-            raise BackendUnavailable(
-                f"Backend openvino needs the package {error.name}: pip install"
-                " 'hpcfair-hub[openvino]'"
-            ) from error
+        return versions(self.name, _PACKAGES, "'hpcfair-hub[openvino]'")
 
     def space(self, workload: Workload, target: TargetSpec) -> Space:
         """See :func:`workers.backends.openvino.space.space_of`."""
@@ -87,16 +80,7 @@ class OpenVinoBackend:
 
     def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
         """See :meth:`workers.engine.ports.Backend.load`."""
-        if build.directory is None:
-            raise InvalidCandidate(f"nothing was built: {build.detail}")
-        try:
-            return registry.open(
-                build.runtime, build.directory / build.entry_point, build.runtime_options
-            )
-        except MissingPackage as error:
-            raise BackendUnavailable(str(error)) from error
-        except HpcfairError as error:
-            raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
+        return open_build(build)
 
     def profile(
         self,

@@ -1,12 +1,11 @@
 """Builds by torch.compile's compiler, for networks published as exported PyTorch programs."""
 
-from importlib import metadata
 from pathlib import Path
 
-from hpcfair.errors import HpcfairError, MissingPackage
-from hpcfair.runtimes import registry
+from workers.backends.packages import versions
+from workers.backends.sessions import open_build
 from workers.backends.torch.space import default_of, space_of
-from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
 from workers.engine.space import Space
@@ -25,12 +24,7 @@ class TorchBackend:
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002
         """See :meth:`workers.engine.ports.Backend.probe`."""
-        try:
-            return {_PACKAGE: metadata.version(_PACKAGE)}
-        except metadata.PackageNotFoundError as error:
-            raise BackendUnavailable(
-                f"Backend torch needs the package {_PACKAGE}: pip install 'hpcfair-hub[torch]'"
-            ) from error
+        return versions(self.name, [_PACKAGE], "'hpcfair-hub[torch]'")
 
     def space(self, workload: Workload, target: TargetSpec) -> Space:  # noqa: ARG002
         """See :func:`workers.backends.torch.space.space_of`."""
@@ -73,16 +67,7 @@ class TorchBackend:
 
     def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
         """See :meth:`workers.engine.ports.Backend.load`."""
-        if build.directory is None:
-            raise InvalidCandidate(f"nothing was built: {build.detail}")
-        try:
-            return registry.open(
-                build.runtime, build.directory / build.entry_point, build.runtime_options
-            )
-        except MissingPackage as error:
-            raise BackendUnavailable(str(error)) from error
-        except HpcfairError as error:
-            raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
+        return open_build(build)
 
     def profile(
         self,

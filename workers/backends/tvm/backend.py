@@ -2,12 +2,11 @@
 
 import shutil
 from dataclasses import replace
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from hpcfair.errors import HpcfairError, MissingPackage
-from hpcfair.runtimes import registry
+from workers.backends.packages import versions
+from workers.backends.sessions import open_build
 from workers.backends.tvm.menu import menu_of
 from workers.backends.tvm.space import default_of, reference_of, space_of
 from workers.backends.tvm.targets import target_of
@@ -37,13 +36,7 @@ class TvmBuilds:
                 f"Backend {self.name} links with a compiler of the system and finds none of "
                 f"{', '.join(_LINKERS)}. Install one, such as the system's package g++."
             )
-        try:
-            return {package: metadata.version(package) for package in _PACKAGES}
-        except metadata.PackageNotFoundError as error:
-            raise BackendUnavailable(
-                f"Backend {self.name} needs the package {error.name}: "
-                "pip install 'hpcfair-hub[tvm]'"
-            ) from error
+        return versions(self.name, _PACKAGES, "'hpcfair-hub[tvm]'")
 
     def space(self, workload: Workload, target: TargetSpec) -> Space:
         """See :func:`workers.backends.tvm.space.space_of`."""
@@ -91,16 +84,7 @@ class TvmBuilds:
 
     def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
         """See :meth:`workers.engine.ports.Backend.load`."""
-        if build.directory is None:
-            raise InvalidCandidate(f"nothing was built: {build.detail}")
-        try:
-            return registry.open(
-                build.runtime, build.directory / build.entry_point, build.runtime_options
-            )
-        except MissingPackage as error:
-            raise BackendUnavailable(str(error)) from error
-        except HpcfairError as error:
-            raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
+        return open_build(build)
 
     def profile(
         self,
