@@ -84,12 +84,17 @@ class Space:
     Parameters are declared parents first. Configurations have a fixed order, in which they have
     an index from 0 to ``size - 1``.
 
+    Attributes:
+        promising: Configurations that a search without experience does well to try first, best
+            first: what is known of the compiler, not of the network.
+
     Raises:
         ValueError: a condition names a parent that is not declared before it, or a value that
-            this parent never has.
+            this parent never has; or something promising is no configuration.
     """
 
     parameters: dict[str, Parameter]
+    promising: tuple[Options, ...] = ()
 
     def __post_init__(self) -> None:
         seen: dict[str, Plain] = {}
@@ -102,6 +107,31 @@ class Space:
                 ):
                     raise ValueError(f"{name}: {parameter.parent!r} never has {parameter.values!r}")
             seen[name] = plain(parameter)
+        for options in self.promising:
+            if not self.contains(options):
+                raise ValueError(f"{options} is promising, but no configuration of this space")
+
+    def with_promising(self, *wishes: Options) -> "Space":
+        """This space, with those configurations promising that come of ``wishes``.
+
+        A wish may name options that do not exist here: they are left out. One for a value that
+        does not exist here comes to nothing. What it does not name takes its first value.
+        """
+        wished = [member for wish in wishes if (member := self.nearest(wish)) is not None]
+        unique = {tuple(sorted(options.items())): options for options in wished}
+        return Space(self.parameters, tuple(unique.values()))
+
+    def nearest(self, options: Mapping[str, Value]) -> Options | None:
+        """The configuration with these options, as far as they exist here.
+
+        An option that ``options`` lacks has its first value, the plainest. ``None`` if a value does
+        not exist here.
+        """
+        found: Options = {}
+        for name, parameter in self.parameters.items():
+            if self.applies(name, found):
+                found[name] = options.get(name, plain(parameter).values[0])
+        return found if self.contains(found) else None
 
     @cached_property
     def size(self) -> int:
@@ -146,7 +176,10 @@ class Space:
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON; :meth:`from_dict` reads it."""
-        return {"parameters": [_to_dict(name, p) for name, p in self.parameters.items()]}
+        found: dict[str, Any] = {
+            "parameters": [_to_dict(name, p) for name, p in self.parameters.items()]
+        }
+        return found | ({"promising": list(self.promising)} if self.promising else {})
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Space":
@@ -155,7 +188,8 @@ class Space:
         Raises:
             ValueError: a kind of parameter is unknown or the space is inconsistent.
         """
-        return cls({entry["name"]: _from_dict(entry) for entry in data["parameters"]})
+        parameters = {entry["name"]: _from_dict(entry) for entry in data["parameters"]}
+        return cls(parameters, tuple(data.get("promising", ())))
 
     @cached_property
     def _children(self) -> dict[str | None, tuple[str, ...]]:

@@ -1,6 +1,5 @@
 """The search that learns from other networks, told made-up trials."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from statistics import mean
 
@@ -11,20 +10,13 @@ from workers.engine.strategies import Scene, Spaces, Strategy, learned, make_str
 from workers.engine.strategies.learned import LATE, Learned
 from workers.engine.strategies.novel import unseen
 from workers.engine.types import (
-    BuildResult,
     Candidate,
-    Experience,
-    Interval,
-    Measurement,
-    Outcome,
     Prior,
-    Trial,
 )
 from workers.testing.strategy_contract import SPACES, StrategyContract, cost, run_to_end
 
+from .learning import searched, told, trials_to_best
 from .others import BASELINE, EVERY, OTHER, experience, many, scene
-
-BEST = min(cost(candidate) for candidate in EVERY)
 
 
 @pytest.fixture(autouse=True)
@@ -50,32 +42,6 @@ class TestWithHistoryAndExperience(StrategyContract):
         known = replace(scene(many(6), seed), spaces=spaces, defaults=defaults)
         prior = Prior(Candidate("beta", spaces["beta"].at(3)), 0.8, "exact")
         return make_strategy("learned", replace(known, history=[prior]))
-
-
-def told(candidate: Candidate, ratio: float | None, number: int = 0) -> Trial:
-    measurement = None
-    if ratio is not None:
-        measurement = Measurement((), Interval(ratio, ratio, ratio), 1, 1, "same")
-    outcome: Outcome = "measured" if ratio is not None else "crash"
-    built = BuildResult(outcome)
-    return Trial(number, candidate, "test", outcome, 1.0, built, measurement=measurement)
-
-
-def searched(
-    strategy: Strategy, ratio: Callable[[Candidate], float | None], trials: int
-) -> list[Trial]:
-    done: list[Trial] = []
-    while len(done) < trials and (proposal := strategy.ask()) is not None:
-        trial = told(proposal.candidate, ratio(proposal.candidate), len(done))
-        trial = replace(trial, proposed_by=proposal.proposed_by)
-        strategy.tell(trial)
-        done.append(trial)
-    return done
-
-
-def trials_to_best(known: list[Experience], seed: int) -> int:
-    done = searched(Learned(scene(known, seed)), cost, len(EVERY))
-    return next(at for at, t in enumerate(done, 1) if t.ratio is not None and t.ratio <= BEST)
 
 
 def test_without_experience_the_defaults_come_first_then_the_model() -> None:

@@ -65,6 +65,16 @@ def test_a_space_survives_json(space: Space) -> None:
 
 
 @given(spaces(), st.integers())
+def test_the_nearest_configuration_of_a_member_is_itself(space: Space, seed: int) -> None:
+    sample = space.sample(rng_of(seed))
+    assert space.nearest({**sample, "stranger": 1}) == sample
+    assert space.nearest({}) == space.at(0)
+    promised = space.with_promising(sample, sample)
+    assert promised.promising == (sample,)
+    assert Space.from_dict(promised.as_dict()) == promised
+
+
+@given(spaces(), st.integers())
 def test_a_missing_or_additional_option_is_no_member(space: Space, seed: int) -> None:
     sample = space.sample(rng_of(seed))
     assert not space.contains({**sample, "stranger": 1})
@@ -128,6 +138,7 @@ def test_an_index_outside_is_refused(index: int) -> None:
         lambda: Space({"a": Flag(), "b": Conditional("a", (1,), Flag())}),
         lambda: Space({"a": Flag(), "b": Conditional("a", (), Flag())}),
         lambda: Space.from_dict({"parameters": [{"name": "a", "kind": "real"}]}),
+        lambda: Space({"a": Flag()}, ({"a": 2},)),
     ],
 )
 def test_an_inconsistent_space_is_refused(make: object) -> None:

@@ -10,6 +10,7 @@
 
 from importlib import util
 
+from workers.backends.threads import thread_counts
 from workers.engine.space import Choice, Conditional, Parameter, Space
 from workers.engine.types import Form, Options, TargetSpec, Workload
 
@@ -20,18 +21,19 @@ CONVERTER = "litert_torch"
 
 def space_of(workload: Workload, target: TargetSpec) -> Space:
     """Options worth trying for this network on this target."""
-    threaded = Conditional("kernels", ("xnnpack", "builtin"), Choice(_threads(target.cores)))
+    threaded = Conditional("kernels", ("xnnpack", "builtin"), Choice(thread_counts(target.cores)))
     parameters: dict[str, Parameter] = {
         "source": Choice(_sources(workload)),
         "kernels": Choice(("xnnpack", "builtin", "reference")),
         "threads": threaded,
     }
-    return Space(parameters)
+    each: list[Options] = [{"source": name} for name in _sources(workload)]
+    return Space(parameters).with_promising(*each)
 
 
 def default_of(workload: Workload, target: TargetSpec) -> Options:
     """The first file as LiteRT opens it, on all cores."""
-    threads = _threads(target.cores)[0]
+    threads = thread_counts(target.cores)[0]
     return {"source": _sources(workload)[0], "kernels": "xnnpack", "threads": threads}
 
 
@@ -58,10 +60,3 @@ def _sources(workload: Workload) -> tuple[str, ...]:
 
 def _looks_lowered(name: str) -> bool:
     return any(word in name.lower() for word in ("int8", "quant", "fp16", "float16", "f16"))
-
-
-def _threads(cores: int) -> tuple[str, ...]:
-    """Thread counts that differ on this many cores."""
-    if cores == 1:
-        return ("one",)
-    return ("all", "one") if cores < 4 else ("all", "half", "one")

@@ -10,6 +10,7 @@
                              └ float16, bfloat16 (ARM64 processors that gain)
 """
 
+from workers.backends.threads import thread_counts
 from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
 from workers.engine.types import Options, TargetSpec, Workload
 
@@ -33,13 +34,20 @@ BETWEEN = (
     *("Add", "AveragePool", "Clip", "Concat", "Flatten", "GlobalAveragePool", "MaxPool", "Pad"),
     *("Relu", "Reshape", "Resize", "Split", "Squeeze", "Transpose", "Unsqueeze"),
 )
+#: Spinning threads start sooner; a scale for each channel costs little and keeps accuracy.
+_FAST: Options = {"default": False, "spinning": True}
+_PROMISING: tuple[Options, ...] = (
+    {**_FAST, "precision": "int8-static", "per_channel": True, "quantize": "between"},
+    {**_FAST, "precision": "int8-dynamic", "per_channel": True},
+    {**_FAST, "precision": "float32", "graph_optimization": "all", "artefact": "optimized"},
+)
 _ARITHMETIC_BETWEEN = frozenset({"Add", "AveragePool", "Concat", "GlobalAveragePool", "MaxPool"})
 
 
 def space_of(workload: Workload, target: TargetSpec) -> Space:
     """Options worth trying for this network on this target."""
     operators = frozenset(workload.operators)
-    threads = _threads(target.cores)
+    threads = thread_counts(target.cores)
     parameters: dict[str, Parameter] = {
         "default": Flag(),
         "threads": Conditional("default", (False,), Choice(threads)),
@@ -66,14 +74,14 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
         parameters["quantize"] = Conditional(
             "precision", ("int8-static",), Choice(("heavy", "between"))
         )
-    return Space(parameters)
+    return Space(parameters).with_promising(*_PROMISING)
 
 
 def reference_of(workload: Workload, target: TargetSpec) -> Options:
     """Every optimisation off, operators one after another."""
     options: Options = {
         "default": False,
-        "threads": _threads(target.cores)[0],
+        "threads": thread_counts(target.cores)[0],
         "precision": "float32",
         "graph_optimization": "disable",
         "spinning": False,
@@ -93,13 +101,6 @@ def optimised_of(workload: Workload, target: TargetSpec) -> Options:
     if "spinning" in options:
         options["spinning"] = True
     return options
-
-
-def _threads(cores: int) -> tuple[str, ...]:
-    """Thread counts that differ on this many cores."""
-    if cores == 1:
-        return ("one",)
-    return ("all", "one") if cores < 4 else ("all", "half", "one")
 
 
 def _optimizations(operators: frozenset[str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@
               └ int8: preset, smoothing (transformers), rest (processors with bfloat16)
 """
 
+from workers.backends.threads import thread_counts
 from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
 from workers.engine.types import Options, TargetSpec, Workload
 
@@ -28,6 +29,15 @@ _QUANTISED = frozenset(
     }
 )
 _TRANSFORMER = "transformer"
+#: Known shapes let the compiler choose layouts once; of the presets, "mixed" keeps activations
+#: unsigned, as the dot product instructions of x86-64 want them.
+_FAST: Options = {"pinning": True, "shapes": "static"}
+_PROMISING: tuple[Options, ...] = (
+    {**_FAST, "precision": "int8", "preset": "mixed"},
+    {**_FAST, "precision": "bfloat16"},
+    {**_FAST, "precision": "float16"},
+    {**_FAST, "precision": "float32"},
+)
 
 
 def space_of(workload: Workload, target: TargetSpec) -> Space:
@@ -36,7 +46,7 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
     Left out, as they change nothing for one request at a time on a CPU: streams beside the first,
     and with a fixed precision the execution mode.
     """
-    threads = _threads(target.cores)
+    threads = thread_counts(target.cores)
     precisions = _precisions(workload, target)
     parameters: dict[str, Parameter] = {
         "threads": Choice(threads),
@@ -53,13 +63,13 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
             parameters["smoothing"] = _of_int8(Flag())
         if "bfloat16" in precisions:
             parameters["rest"] = _of_int8(Choice(("float32", "bfloat16")))
-    return Space(parameters)
+    return Space(parameters).with_promising(*_PROMISING)
 
 
 def default_of(workload: Workload, target: TargetSpec) -> Options:
     """``compile_model(path, "CPU")``, but for the precision, which would depend on the machine."""
     options: Options = {
-        "threads": _threads(target.cores)[0],
+        "threads": thread_counts(target.cores)[0],
         "precision": "float32",
         "pinning": True,
         "shapes": "dynamic",
@@ -75,13 +85,6 @@ def is_transformer(workload: Workload) -> bool:
 
 def _of_int8(parameter: Choice | Flag) -> Conditional:
     return Conditional("precision", ("int8",), parameter)
-
-
-def _threads(cores: int) -> tuple[str, ...]:
-    """Thread counts that differ on this many cores."""
-    if cores == 1:
-        return ("one",)
-    return ("all", "one") if cores < 4 else ("all", "half", "one")
 
 
 def _precisions(workload: Workload, target: TargetSpec) -> tuple[str, ...]:

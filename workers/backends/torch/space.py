@@ -9,6 +9,7 @@
     threads
 """
 
+from workers.backends.threads import thread_counts
 from workers.engine.space import Choice, Parameter, Space
 from workers.engine.types import Options, TargetSpec
 
@@ -21,18 +22,11 @@ def space_of(target: TargetSpec) -> Space:
     parameters: dict[str, Parameter] = {
         "effort": Choice(("plain", "freezing", "max-autotune")),
         "precision": Choice(precisions),
-        "threads": Choice(_threads(target.cores)),
+        "threads": Choice(thread_counts(target.cores)),
     }
-    return Space(parameters)
+    return Space(parameters).with_promising({"effort": "freezing"})
 
 
 def default_of(target: TargetSpec) -> Options:
     """What ``torch.compile`` does without options."""
-    return {"effort": "plain", "precision": "float32", "threads": _threads(target.cores)[0]}
-
-
-def _threads(cores: int) -> tuple[str, ...]:
-    """Thread counts that differ on this many cores."""
-    if cores == 1:
-        return ("one",)
-    return ("all", "one") if cores < 4 else ("all", "half", "one")
+    return {"effort": "plain", "precision": "float32", "threads": thread_counts(target.cores)[0]}

@@ -8,6 +8,7 @@
     llvm, threads
 """
 
+from workers.backends.threads import thread_counts
 from workers.backends.tvm.passes import OPTION_DEFAULT, OPTION_FULL
 from workers.backends.tvm.targets import LLVM_LEVELS
 from workers.engine.space import Choice, Conditional, Parameter, Space
@@ -24,14 +25,15 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
         "shapes": Choice(_shapes(workload)),
         "passes": Choice(tuple(passes)),
         "llvm": Choice(LLVM_LEVELS),
-        "threads": Choice(_threads(target.cores)),
+        "threads": Choice(thread_counts(target.cores)),
     }
     if workload.schedules_path is not None:
         # Schedules are for loops of known length.
         # The plainest first: what is known of networks without schedules is of that.
         schedules = Choice((UNTUNED, DATABASE))
         parameters["schedules"] = Conditional("shapes", (FIXED,), schedules)
-    return Space(parameters)
+    tuned: Options = {"shapes": FIXED, "schedules": DATABASE}
+    return Space(parameters).with_promising(*([tuned] if "schedules" in parameters else []))
 
 
 def cuda_space_of(workload: Workload) -> Space:
@@ -51,7 +53,7 @@ def default_of(workload: Workload, target: TargetSpec) -> Options:
         "shapes": _shapes(workload)[0],
         "passes": OPTION_DEFAULT,
         "llvm": LLVM_LEVELS[0],
-        "threads": _threads(target.cores)[0],
+        "threads": thread_counts(target.cores)[0],
     }
     if options["shapes"] == FIXED and workload.schedules_path is not None:
         options["schedules"] = UNTUNED
@@ -70,10 +72,3 @@ def has_open_dimensions(workload: Workload) -> bool:
 
 def _shapes(workload: Workload) -> tuple[str, ...]:
     return (OPEN, FIXED) if has_open_dimensions(workload) else (FIXED,)
-
-
-def _threads(cores: int) -> tuple[str, ...]:
-    """Thread counts that differ on this many cores."""
-    if cores == 1:
-        return ("one",)
-    return ("all", "one") if cores < 4 else ("all", "half", "one")

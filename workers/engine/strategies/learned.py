@@ -5,8 +5,9 @@
     baseline ─▶ defaults of backends nobody has tried on this target
       ─▶ the best of this very key's history
       ─▶ the portfolio of the architecture class
-      ─▶ the model: a ranking learned from all networks, corrected by this search's own trials,
-         by expected gain per second; one proposal in ten at random
+      ─▶ what each backend calls promising, where few networks are known
+      ─▶ the model: a ranking learned from all networks, or what the few others found, corrected
+         by this search's own trials, by expected gain per second; one proposal in ten at random
       ─▶ TPE, warm-started by the nearest networks' trials: every eighth proposal
 
 What other networks say is believed as long as it holds for what is measured here. A backend that
@@ -21,10 +22,11 @@ from random import Random
 
 import numpy as np
 
-from workers.engine.strategies.base import Proposal, Scene, Strategy
+from workers.engine.strategies.base import Proposal, Scene, Spaces, Strategy
 from workers.engine.strategies.classes import class_shares
 from workers.engine.strategies.default import best_priors
 from workers.engine.strategies.features import Features
+from workers.engine.strategies.hearsay import Hearsay
 from workers.engine.strategies.joint import JointSpace
 from workers.engine.strategies.novel import unseen
 from workers.engine.strategies.peers import Found, Peer, peers_of, value_of
@@ -67,6 +69,7 @@ class Learned(Strategy):
         self._joint = JointSpace(scene.spaces)
         self._features = Features(self._joint)
         self._peers = peers_of(scene)
+        self._networks = {peer.network for peer in self._peers}
         self._expected = _expected(self._peers)
         self._history = best_priors(scene.history, FROM_HISTORY)
         self._portfolio = portfolio(self._peers, scene.architecture_class)
@@ -118,6 +121,8 @@ class Learned(Strategy):
         listed += [Proposal(c, "history", ratio) for c, ratio in self._history]
         if believed:
             listed += [Proposal(c, "portfolio", ratio) for c, ratio in self._portfolio]
+        if len(self._networks) < ENOUGH_TO_GO_BY:
+            listed += [Proposal(c, "promising") for c in _in_turn(pool.spaces)]
         known = [p for p in listed if p.candidate in baseline or p.candidate.backend in pool.spaces]
         return known + [Proposal(candidate, "unseen") for candidate in self._unseen(pool)]
 
@@ -146,13 +151,13 @@ class Learned(Strategy):
     def _outlook(self, free: Mapping[str, Candidate]) -> Outlook:
         rows = self._features.of(free)
         own = self._features.matrix([trial.candidate for trial in self._trials])
-        ranking = self._ranking
+        told = self._ranking or self._hearsay
         prior, before, error = np.zeros(len(rows)), np.zeros(len(own)), None
-        if ranking is not None:
-            said = ranking.predict(own) if self._trials else prior[:0]
+        if told is not None:
+            said = told.predict(own) if self._trials else prior[:0]
             pairs = [(s, value_of(t.ratio)) for s, t in zip(said, self._trials, strict=True)]
             if trusted(pairs):
-                prior, before, error = ranking.predict(rows), said, ranking.error
+                prior, before, error = told.predict(rows), said, told.error
         seen = [(t.candidate, t.tolerance) for t in self._trials if t.build is not None]
         seen += [(f.candidate, f.tolerance) for f in self._found if not f.failed]
         known = self._features.matrix([candidate for candidate, _ in seen])
@@ -168,9 +173,14 @@ class Learned(Strategy):
     @cached_property
     def _ranking(self) -> Ranking | None:
         """Made when it is first needed: the library takes its time."""
-        if len({peer.network for peer in self._peers}) < FEWEST_PEERS:
+        if len(self._networks) < FEWEST_PEERS:
             return None
         return Ranking(self._scene, self._peers, self._features)
+
+    @cached_property
+    def _hearsay(self) -> Hearsay | None:
+        """In place of the ranking, where the networks are too few to learn one."""
+        return Hearsay(self._peers, self._features) if self._peers else None
 
     def _pairs(self) -> list[tuple[float, float]]:
         """What others let expect of own trials, and what came of them, as logarithms."""
@@ -239,6 +249,16 @@ class Learned(Strategy):
     @property
     def _found(self) -> list[Found]:
         return [found for peer in self._peers for found in peer.found]
+
+
+def _in_turn(spaces: Spaces) -> list[Candidate]:
+    """What the backends call promising: the first of each, then the second of each."""
+    ranked = [
+        (rank, Candidate(name, options))
+        for name, space in spaces.items()
+        for rank, options in enumerate(space.promising)
+    ]
+    return [candidate for _, candidate in sorted(ranked, key=lambda entry: entry[0])]
 
 
 def _expected(peers: Sequence[Peer]) -> dict[str, float]:

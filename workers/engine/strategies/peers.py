@@ -1,15 +1,14 @@
 """Other networks' trials, brought into the spaces at hand and weighed by likeness."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 
 import numpy as np
 
-from workers.engine.space import Space, plain
 from workers.engine.strategies.base import Scene, Spaces
-from workers.engine.types import Candidate, Experience, Options, Tolerance
+from workers.engine.types import Candidate, Experience, Tolerance
 
 #: Logarithms of ratios are cut here: beyond, slower is just slower. Failures count as the worst.
 BEST_LOG, WORST_LOG = log(0.02), log(4.0)
@@ -83,19 +82,8 @@ def project(candidate: Candidate, spaces: Spaces) -> Candidate | None:
     first value, the plainest. ``None`` if an option's value does not exist here.
     """
     space = spaces.get(candidate.backend)
-    if space is None:
-        return None
-    options = _projected(candidate.options, space)
+    options = None if space is None else space.nearest(candidate.options)
     return None if options is None else Candidate(candidate.backend, options)
-
-
-def _projected(known: Mapping[str, str | int | float | bool], space: Space) -> Options | None:
-    options: Options = {}
-    for name, parameter in space.parameters.items():
-        if space.applies(name, options):
-            values = plain(parameter).values
-            options[name] = known.get(name, values[0])
-    return options if space.contains(options) else None
 
 
 def _peer(scene: Scene, trials: Sequence[Experience]) -> Peer:

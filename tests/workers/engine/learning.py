@@ -1,0 +1,47 @@
+"""Searches by the learned strategy over the spaces of the contract, without building anything."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from workers.engine.strategies import Strategy
+from workers.engine.strategies.learned import Learned
+from workers.engine.types import (
+    BuildResult,
+    Candidate,
+    Experience,
+    Interval,
+    Measurement,
+    Outcome,
+    Trial,
+)
+from workers.testing.strategy_contract import cost
+
+from .others import EVERY, scene
+
+BEST = min(cost(candidate) for candidate in EVERY)
+
+
+def told(candidate: Candidate, ratio: float | None, number: int = 0) -> Trial:
+    measurement = None
+    if ratio is not None:
+        measurement = Measurement((), Interval(ratio, ratio, ratio), 1, 1, "same")
+    outcome: Outcome = "measured" if ratio is not None else "crash"
+    built = BuildResult(outcome)
+    return Trial(number, candidate, "test", outcome, 1.0, built, measurement=measurement)
+
+
+def searched(
+    strategy: Strategy, ratio: Callable[[Candidate], float | None], trials: int
+) -> list[Trial]:
+    done: list[Trial] = []
+    while len(done) < trials and (proposal := strategy.ask()) is not None:
+        trial = told(proposal.candidate, ratio(proposal.candidate), len(done))
+        trial = replace(trial, proposed_by=proposal.proposed_by)
+        strategy.tell(trial)
+        done.append(trial)
+    return done
+
+
+def trials_to_best(known: list[Experience], seed: int) -> int:
+    done = searched(Learned(scene(known, seed)), cost, len(EVERY))
+    return next(at for at, t in enumerate(done, 1) if t.ratio is not None and t.ratio <= BEST)
