@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.environments import ENVIRONMENTS, run
+from tests.clients.environments import CLIENTS, run
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
-VERSIONS = [name for name in ENVIRONMENTS if name.startswith("hub-")]
+VERSIONS = [name for name in CLIENTS.wanted if name.startswith("hub-")]
 #: How files travel: as the client likes, which is Xet for those that know it, or by Git LFS.
 WAYS = {"default": {}, "lfs": {"HF_HUB_DISABLE_XET": "1"}}
 

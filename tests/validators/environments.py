@@ -1,0 +1,27 @@
+"""The official validators of metadata formats, kept in ``.validators/``.
+
+They are not among the hub's own dependencies: some hold back libraries that the hub wants newer.
+"""
+
+from pathlib import Path
+
+from tests.environments import Environments
+
+VALIDATORS = Environments(
+    Path(__file__).resolve().parent.parent.parent / ".validators",
+    {
+        "rocrate": ("roc-validator==0.13.0",),
+        "croissant": ("mlcroissant==1.1.1",),
+        "bom": (
+            "cyclonedx-python-lib[json-validation]==11.12.0",
+            "spdx-python-model==0.0.6",
+        ),
+        "datacite": ("datacite==1.4.1", "lxml>=6"),
+        "citation": ("cffconvert==2.0.0",),
+    },
+)
+#: Runs a program of an environment: see :meth:`Environments.run`.
+run = VALIDATORS.run
+
+if __name__ == "__main__":
+    VALIDATORS.make_all()
