@@ -21,7 +21,7 @@ from typing import Any
 from markdown_it import MarkdownIt
 
 from registry.validation.texts import unseen
-from registry.validation.yaml_tree import LINE_CHARACTERS, load, refuse
+from registry.validation.yaml_tree import LINE_CHARACTERS, Path, load, refuse
 
 MAX_CARD_BYTES = 1 << 20
 MAX_DESCRIPTION = 2000
@@ -44,11 +44,15 @@ class Card:
         values: The front matter as plain JSON values.
         body: The Markdown below it.
         lines: Top key to its line in README.md.
+        places: Way to any value to its line there; see :meth:`line_of`.
+        body_line: The body's first line there.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
     body: str = ""
     lines: dict[str, int] = field(default_factory=dict)
+    places: dict[Path, int] = field(default_factory=dict)
+    body_line: int = 1
 
     @property
     def title(self) -> str:
@@ -73,7 +77,17 @@ class Card:
     @property
     def description(self) -> str:
         """The first paragraph of the body that says something, as plain text."""
-        return _first_paragraph(self.body)
+        return _first_paragraph(self.body)[0]
+
+    @property
+    def description_line(self) -> int:
+        """Where :attr:`description` begins in README.md."""
+        return self.body_line + _first_paragraph(self.body)[1]
+
+    def line_of(self, path: Path) -> int:
+        """The line of README.md where a value stands, or else what it would be part of."""
+        ways = (path[:length] for length in range(len(path), 0, -1))
+        return next((self.places[way] for way in ways if way in self.places), 1)
 
     def _text(self, key: str) -> str:
         return " ".join(texts_of(self.values.get(key))).strip()
@@ -90,7 +104,7 @@ def parse(data: bytes) -> Card:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         refuse(data.count(b"\n", 0, error.start) + 1, "this is not UTF-8 text")
-    lines, opened, closed = _split(text)
+    lines, opened, closed = split(text)
     if opened is None:
         return Card(body=text)
     if closed is None:
@@ -99,17 +113,20 @@ def parse(data: bytes) -> Card:
     for number, line in enumerate(matter, opened + 2):
         if found := unseen(line, but=LINE_CHARACTERS):
             refuse(number, f"the character U+{ord(found):04X} is not taken here")
-    values, key_lines = load("\n".join(matter) + "\n", first_line=opened + 2)
-    if values is not None and not isinstance(values, dict):
+    tree = load("\n".join(matter) + "\n", first_line=opened + 2)
+    if tree.value is not None and not isinstance(tree.value, dict):
         refuse(opened + 2, "the card's values must be 'key: value' lines")
-    card = Card(values or {}, "\n".join(lines[closed + 1 :]), key_lines)
+    values = tree.value or {}
+    key_lines = {key: tree.lines[key,] for key in values}
+    body = "\n".join(lines[closed + 1 :])
+    card = Card(values, body, key_lines, tree.lines, closed + 2)
     _check_known(card)
     return card
 
 
 def body_of(text: str) -> str:
     """The Markdown of a README.md, whatever stands in its front matter."""
-    lines, _, closed = _split(text)
+    lines, _, closed = split(text)
     return text if closed is None else "\n".join(lines[closed + 1 :])
 
 
@@ -129,7 +146,7 @@ def texts_of(value: Any) -> list[str]:
     return [_spelled(item) for item in items if item is not None and item != ""]
 
 
-def _split(text: str) -> tuple[list[str], int | None, int | None]:
+def split(text: str) -> tuple[list[str], int | None, int | None]:
     """The lines, and the indices of those that open and close the front matter."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
@@ -163,7 +180,8 @@ def _check_known(card: Card) -> None:
             refuse(line, f"'{key}' is longer than {most} characters")
 
 
-def _first_paragraph(body: str) -> str:
+def _first_paragraph(body: str) -> tuple[str, int]:
+    """The text, "" if there is none, and how many lines stand above it."""
     tokens = MarkdownIt("commonmark").parse(body[:_DESCRIPTION_WITHIN])
     for before, token in itertools.pairwise(tokens):
         # level 0: a paragraph of its own, not one inside a list or a quotation.
@@ -175,5 +193,5 @@ def _first_paragraph(body: str) -> str:
             )
             text = " ".join(text.replace("\0", "").split())
             if text:
-                return text[:MAX_DESCRIPTION]
-    return ""
+                return text[:MAX_DESCRIPTION], before.map[0] if before.map else 0
+    return "", 0

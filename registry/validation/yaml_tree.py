@@ -9,9 +9,11 @@ Differs from ``yaml.safe_load`` where that would surprise:
 - Nesting, and the size an alias expands to, are bounded before anything is built.
 """
 
+import bisect
 import math
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import yaml
@@ -26,7 +28,7 @@ _MAX_DIGITS = 300
 LINE_CHARACTERS = "\t\n\r\u2028\u2029"
 
 _CORE = "tag:yaml.org,2002:"
-_RESOLVERS: list[tuple[str, str, str]] = [
+_SCALARS: list[tuple[str, str, str]] = [
     ("null", r"~|null|Null|NULL|", "~nN\0"),
     ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
     ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
@@ -36,37 +38,57 @@ _RESOLVERS: list[tuple[str, str, str]] = [
         "-+.0123456789",
     ),
 ]
+#: Tag, form and first characters of the scalars that are no texts, as PyYAML takes them.
+RESOLVERS = [
+    (_CORE + name, re.compile(f"(?:{pattern})\\Z"), ["" if c == "\0" else c for c in first])
+    for name, pattern, first in _SCALARS
+]
 
 
-class _Loader(yaml.CSafeLoader):
+class Loader(yaml.CSafeLoader):
     """libyaml's parser with YAML 1.2's words for null, booleans and numbers."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
 
 
-for _name, _pattern, _first in _RESOLVERS:
-    _Loader.add_implicit_resolver(
-        _CORE + _name, re.compile(f"(?:{_pattern})\\Z"), ["" if c == "\0" else c for c in _first]
-    )
+for _tag, _form, _first in RESOLVERS:
+    Loader.add_implicit_resolver(_tag, _form, _first)
 
 
-def load(text: str, *, first_line: int) -> tuple[Any, dict[str, int]]:
-    """The value written in ``text``, and the line of each key of its top mapping.
+#: The way to a value: keys of mappings and positions in lists, from the top.
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """What a document says and where.
+
+    Attributes:
+        lines: Way to a value to the line where its key, or else the value, begins. What an alias
+            repeats stands where it was written first.
+    """
+
+    value: Any
+    lines: dict[Path, int] = field(default_factory=dict)
+
+
+def load(text: str, *, first_line: int) -> Tree:
+    """Read one YAML document.
 
     Args:
-        text: One YAML document, without its ``---``.
+        text: The document, without its ``---``.
         first_line: Number of the text's first line in its file; errors count from there.
 
     Raises:
         Invalid: ``invalid_card``, naming the line.
     """
+    lines = _Lines(text, first_line)
     try:
-        _check_bounds(text, first_line)
-        node = yaml.compose(text, Loader=_Loader)
-        return _Builder(first_line).build(node), _key_lines(node, first_line)
+        _check_bounds(text, lines)
+        return _Builder(lines).tree(yaml.compose(text, Loader=Loader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = first_line + mark.line if mark else first_line
+        line = lines.of(mark) if mark else first_line
         refuse(line, f"this is not YAML: {error.problem or error.context or 'unreadable'}")
     except yaml.YAMLError as error:
         refuse(first_line, f"this is not YAML: {error}")
@@ -82,54 +104,74 @@ def refuse(line: int, why: str) -> NoReturn:
     )
 
 
-def _check_bounds(text: str, first_line: int) -> None:
+class _Lines:
+    """Numbers lines as the file's readers do: libyaml sees a break in U+2028, too."""
+
+    def __init__(self, text: str, first_line: int) -> None:
+        self._first_line = first_line
+        self._breaks = [match.start() for match in re.finditer("\n", text)]
+
+    def of(self, mark: Any) -> int:
+        return self._first_line + bisect.bisect_left(self._breaks, index_of(mark))
+
+
+def index_of(mark: Any) -> int:
+    """A mark's place in the text, in characters."""
+    # PyYAML has a mark of its own for each of its two parsers.
+    index: int = mark.index if mark else 0
+    return index
+
+
+def _check_bounds(text: str, lines: _Lines) -> None:
     # Events come from a loop; composing recurses and would exhaust the stack of the C library.
     depth = 0
-    for count, event in enumerate(yaml.parse(text, Loader=_Loader)):
+    for count, event in enumerate(yaml.parse(text, Loader=Loader)):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-        line = first_line + (event.start_mark.line if event.start_mark else 0)
         if depth > MAX_DEPTH:
-            refuse(line, f"nested deeper than {MAX_DEPTH} levels")
+            refuse(lines.of(event.start_mark), f"nested deeper than {MAX_DEPTH} levels")
         # Each value, and each end of a collection, is one event.
         if count > 2 * MAX_VALUES:
-            refuse(line, f"more than {MAX_VALUES} values")
+            refuse(lines.of(event.start_mark), f"more than {MAX_VALUES} values")
 
 
 class _Builder:
     """Turns nodes into values, counting what aliases repeat as often as it comes out."""
 
-    def __init__(self, first_line: int) -> None:
-        self._first_line = first_line
+    def __init__(self, lines: _Lines) -> None:
+        self._lines = lines
+        self._found: dict[Path, int] = {}
         self._values = 0
         self._open: set[int] = set()
 
-    def build(self, node: yaml.Node | None) -> Any:
-        if node is None:
-            return None
+    def tree(self, node: yaml.Node | None) -> Tree:
+        return Tree(None if node is None else self._build(node, ()), self._found)
+
+    def _build(self, node: yaml.Node, path: Path) -> Any:
         self._values += 1
         if self._values > MAX_VALUES:
             self._refuse(node, f"more than {MAX_VALUES} values, aliases counted as often as used")
+        self._found.setdefault(path, self._lines.of(node.start_mark))
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
         if id(node) in self._open:
             self._refuse(node, "an alias refers to what it is part of")
         self._open.add(id(node))
         try:
-            return self._collection(node)
+            return self._collection(node, path)
         finally:
             self._open.discard(id(node))
 
-    def _collection(self, node: yaml.Node) -> Any:
+    def _collection(self, node: yaml.Node, path: Path) -> Any:
         if isinstance(node, yaml.MappingNode) and node.tag == f"{_CORE}map":
-            return self._mapping(node)
+            return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode) and node.tag == f"{_CORE}seq":
-            return [self.build(item) for item in node.value]
+            return [self._build(item, (*path, place)) for place, item in enumerate(node.value)]
         return self._refuse(node, f"the tag {node.tag!r} is not taken here")
 
-    def _mapping(self, node: yaml.MappingNode) -> dict[str, Any]:
+    def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
@@ -137,7 +179,8 @@ class _Builder:
             key = self._text(key_node)
             if key in mapping:
                 self._refuse(key_node, f"the key {key[:100]!r} is given twice")
-            mapping[key] = self.build(value_node)
+            self._found[*path, key] = self._lines.of(key_node.start_mark)
+            mapping[key] = self._build(value_node, (*path, key))
         return mapping
 
     def _scalar(self, node: yaml.ScalarNode) -> bool | int | float | str | None:
@@ -154,7 +197,7 @@ class _Builder:
         return text
 
     def _refuse(self, node: yaml.Node, why: str) -> NoReturn:
-        refuse(self._first_line + node.start_mark.line, why)
+        refuse(self._lines.of(node.start_mark), why)
 
 
 def _whole(text: str) -> int | str:
@@ -176,13 +219,3 @@ _READ: dict[str, Callable[[str], bool | int | float | str | None]] = {
     "int": _whole,
     "float": _real,
 }
-
-
-def _key_lines(node: yaml.Node | None, first_line: int) -> dict[str, int]:
-    if not isinstance(node, yaml.MappingNode):
-        return {}
-    return {
-        key.value: first_line + key.start_mark.line
-        for key, _ in node.value
-        if isinstance(key, yaml.ScalarNode)
-    }

@@ -1,0 +1,89 @@
+"""Addresses in cards: of pages, of publications by DOI, of preprints by their arXiv id.
+
+Sources: ISO 26324 and the DOI handbook for DOIs; arXiv's "Understanding the arXiv identifier", and
+its announcement that each paper has the DOI ``10.48550/arXiv.<id>``.
+"""
+
+import re
+from urllib.parse import quote
+
+from registry.errors import Invalid
+from registry.validation.findings import Fault
+from registry.validation.url import check_url
+
+_ASCII = re.IGNORECASE | re.ASCII
+_DOI = re.compile(
+    r"(?P<lead>doi:\s*|(?:https?://)?(?:dx\.|www\.)?doi\.org/)?(?P<doi>10\.[0-9]{4,9}(?:\.[0-9]+)*/\S+)",
+    _ASCII,
+)
+_ARXIV_LEAD = r"(?:arxiv:\s*|https?://(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html)/)"
+_ARXIV = re.compile(
+    rf"(?:{_ARXIV_LEAD})?(?P<new>[0-9]{{2}}(?:0[1-9]|1[0-2])\.[0-9]{{4,5}})(?:v[0-9]+)?(?:\.pdf)?"
+    rf"|{_ARXIV_LEAD}(?P<archive>[a-z-]+)(?:\.[A-Z]{{2}})?/(?P<old>[0-9]{{7}})(?:v[0-9]+)?(?:\.pdf)?",
+    _ASCII,
+)
+# What RFC 3986 lets stand in a path; a DOI may hold more, such as <.
+_SAFE = "/:;()!$&'*+,=@-._~"
+
+
+def web_address(text: str) -> str:
+    """``text`` if it is an address of the web.
+
+    Raises:
+        Fault: ``url_invalid``.
+    """
+    try:
+        return check_url(text.strip(), private=True)
+    except Invalid as error:
+        raise Fault(
+            "url_invalid",
+            f"The address {text[:100]!r} {error.fields['url']}.",
+            "Write a whole address, such as https://example.org/page.",
+        ) from error
+
+
+def doi_url(text: str) -> str:
+    """The DOI in ``text``, bare or with what is put before it, as ``https://doi.org/...``.
+
+    Raises:
+        Fault: ``doi_invalid``.
+    """
+    match = _DOI.fullmatch(text.strip())
+    if match is None:
+        raise Fault(
+            "doi_invalid",
+            f"{text[:100]!r} is no DOI.",
+            "Write it such as 10.1038/s41597-022-01712-9.",
+        )
+    # In an address it is escaped already.
+    safe = _SAFE + "%" if (match["lead"] or "").endswith("/") else _SAFE
+    return f"https://doi.org/{quote(match['doi'], safe=safe)}"
+
+
+def arxiv_url(text: str) -> str:
+    """The arXiv id in ``text``, bare or an address, as the address of its DOI.
+
+    Raises:
+        Fault: ``arxiv_invalid``.
+    """
+    match = _ARXIV.fullmatch(text.strip())
+    if match is None:
+        raise Fault(
+            "arxiv_invalid", f"{text[:100]!r} is no arXiv id.", "Write it such as arxiv:1810.03993."
+        )
+    paper = match["new"] or f"{match['archive']}/{match['old']}"
+    return f"https://doi.org/10.48550/arXiv.{paper}"
+
+
+def reference_url(text: str) -> str:
+    """The address of what is named by a DOI, an arXiv id or an address.
+
+    Raises:
+        Fault: ``url_invalid``.
+    """
+    for known in (doi_url, arxiv_url):
+        try:
+            return known(text)
+        except Fault:
+            continue
+    return web_address(text)

@@ -1,0 +1,71 @@
+"""Sections of a README: what stands below each of its headings.
+
+The text is kept as Markdown, as it was written, but for comments and the Hugging Face template's
+``[More Information Needed]``, which say nothing.
+"""
+
+import re
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+
+# Headings are looked for here: Markdown takes time and a card may be a megabyte.
+_WITHIN = 200_000
+_MAX_TITLE = 300
+_EMPTY = re.compile(r"[\s>*_-]*\[?more information (?:is )?needed\.?\]?[\s.*_]*", re.IGNORECASE)
+_BLOCKS = MarkdownIt("commonmark").disable("inline")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One heading and what follows it up to the next heading, of whatever level.
+
+    Attributes:
+        title: The heading's text, as written.
+        level: 1 for ``#`` to 6.
+        line: Of the heading in the body, from 1.
+    """
+
+    title: str
+    level: int
+    line: int
+    text: str
+
+    @property
+    def words(self) -> str:
+        """The title's words in lower case, without marks, emoji and ``[optional]``."""
+        plain = re.sub(r"\[optional\]|<[^<>]*>", " ", self.title.casefold())
+        return " ".join(re.findall(r"\w+", plain.replace("&", " and ")))
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether ``text`` is the template's word for nothing."""
+    return _EMPTY.fullmatch(text[:200]) is not None
+
+
+def sections_of(body: str) -> list[Section]:
+    """The sections of a README's body, in order; what stands above the first heading is none."""
+    body = body[:_WITHIN].replace("\r\n", "\n").replace("\r", "\n")
+    lines = body.split("\n")
+    hidden: set[int] = set()
+    headings: list[tuple[int, int, int, str]] = []
+    tokens = _BLOCKS.parse(body)
+    for place, token in enumerate(tokens):
+        if token.map is None:
+            continue
+        first, end = token.map
+        if token.type == "html_block" and token.content.lstrip().startswith("<!--"):
+            hidden.update(range(first, end))
+        elif token.type == "heading_open" and token.level == 0:
+            title = tokens[place + 1].content[:_MAX_TITLE]
+            headings.append((first, end, int(token.tag[1:]), title))
+    ends = [*(first for first, *_ in headings), len(lines)][1:]
+    return [
+        Section(title, level, first + 1, _text(lines, range(begin, end), hidden))
+        for (first, begin, level, title), end in zip(headings, ends, strict=True)
+    ]
+
+
+def _text(lines: list[str], numbers: range, hidden: set[int]) -> str:
+    kept = [lines[n] for n in numbers if n not in hidden and not is_placeholder(lines[n])]
+    return "\n".join(kept).strip()
