@@ -10,14 +10,18 @@ from tests.environments import Environments
 VALIDATORS = Environments(
     Path(__file__).resolve().parent.parent.parent / ".validators",
     {
-        "rocrate": ("roc-validator==0.13.0",),
+        # The second brings RO-Crate's JSON-LD context, which is fetched otherwise.
+        "rocrate": ("roc-validator==0.13.0", "rocrate==0.16.0"),
         "croissant": ("mlcroissant==1.1.1",),
         "bom": (
             "cyclonedx-python-lib[json-validation]==11.12.0",
             "spdx-python-model==0.0.6",
         ),
         "datacite": ("datacite==1.4.1", "lxml>=6"),
-        "citation": ("cffconvert==2.0.0",),
+        # SHACL; a second reader of JSON-LD; a strict reader of Turtle.
+        "linked": ("pyshacl==0.40.1", "PyLD==3.3.0", "pyoxigraph==0.5.13"),
+        "citation": ("cffconvert==2.0.0", "pybtex==0.26.1"),
+        "oai": ("sickle==0.7.0",),
     },
 )
 #: Runs a program of an environment: see :meth:`Environments.run`.

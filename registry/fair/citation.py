@@ -1,0 +1,181 @@
+"""How to cite a version: Citation File Format 1.2.0, and BibTeX.
+
+Where the card names nobody, the namespace that published the version is cited: both formats, and
+everybody's habits, want an author.
+"""
+
+import re
+from typing import Any
+
+from registry.fair.absent import known
+from registry.fair.description import Agent, Description, License
+from registry.fair.identifiers import identifier_of
+from registry.fair.yamltext import dump
+
+_CFF_DOI = re.compile(r"10\.\d{4,9}(\.\d+)?/[A-Za-z0-9:/_;\-.()\[\]\\]+")
+_CFF_EMAIL = re.compile(r"\S+@\S+\.\S{2,}")
+_CFF_URL = re.compile(r"(https?|s?ftp)://\S+")
+_SPDX = "https://spdx.org/licenses/"
+#: Those of CFF 1.2.0's list (SPDX of 2021-05-14) that models and data are published under. For
+#: others CFF has ``license-url``: a newer SPDX id would make the whole file invalid.
+_CFF_LICENSES = frozenset({
+    "0BSD", "AFL-3.0", "AGPL-3.0-only", "AGPL-3.0-or-later", "AML", "Apache-2.0", "Artistic-2.0",
+    "BSD-2-Clause", "BSD-3-Clause", "BSD-3-Clause-Clear", "BSL-1.0", "CC-BY-2.0", "CC-BY-2.5",
+    "CC-BY-3.0", "CC-BY-4.0", "CC-BY-NC-2.0", "CC-BY-NC-3.0", "CC-BY-NC-4.0", "CC-BY-NC-ND-3.0",
+    "CC-BY-NC-ND-4.0", "CC-BY-NC-SA-2.0", "CC-BY-NC-SA-3.0", "CC-BY-NC-SA-4.0", "CC-BY-ND-4.0",
+    "CC-BY-SA-3.0", "CC-BY-SA-4.0", "CC0-1.0", "CDLA-Permissive-1.0", "CDLA-Sharing-1.0",
+    "ECL-2.0", "EPL-1.0", "EPL-2.0", "EUPL-1.1", "EUPL-1.2", "GPL-2.0-only", "GPL-2.0-or-later",
+    "GPL-3.0-only", "GPL-3.0-or-later", "ISC", "LGPL-2.1-only", "LGPL-2.1-or-later",
+    "LGPL-3.0-only", "LGPL-3.0-or-later", "LGPLLR", "LPPL-1.3c", "MIT", "MPL-2.0", "MS-PL",
+    "NCSA", "ODC-By-1.0", "ODbL-1.0", "OFL-1.1", "OSL-3.0", "PDDL-1.0", "PostgreSQL", "Unlicense",
+    "WTFPL", "Zlib", "etalab-2.0",
+})  # fmt: skip
+#: BibTeX counts braces even behind a backslash, so that they need names.
+_TEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "{": r"\textbraceleft{}",
+        "}": r"\textbraceright{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{character: f"\\{character}" for character in "$&#%_"},
+    }
+)
+#: Addresses are read as they stand, but for what would end the field.
+_TEX_URL = str.maketrans({"{": "%7B", "}": "%7D", "\\": "%5C"})
+
+
+def render_cff(description: Description) -> bytes:
+    """CITATION.cff."""
+    return dump(document(description))
+
+
+def document(description: Description) -> dict[str, Any]:
+    """What CITATION.cff says."""
+    doi = _doi(description)
+    return known(
+        **{
+            "cff-version": "1.2.0",
+            "message": f"If you use this {_noun(description)}, please cite it as below.",
+            # CFF knows two types; a model is the nearer to software.
+            "type": "dataset" if description.kind == "dataset" else "software",
+            "title": description.title,
+            "abstract": description.description,
+            "authors": [_author(agent) for agent in _authors(description)],
+            "contact": [_author(description.contact)] if description.contact else None,
+            "version": description.version,
+            "commit": description.oid,
+            "date-released": description.published.date().isoformat(),
+            "doi": doi,
+            "identifiers": _identifiers(description, doi),
+            "url": description.landing,
+            "repository-code": _address(description.code.url) if description.code else None,
+            "repository-artifact": description.concept_landing,
+            "keywords": [one for one in dict.fromkeys(description.keywords) if one],
+        },
+        **(_license(description.license) if description.license else {}),
+    )
+
+
+def render_bibtex(description: Description) -> bytes:
+    """One ``@misc`` entry: the type that every BibTeX style knows.
+
+    Texts are encoded for LaTeX and put on one line; UTF-8 letters stay, as BibLaTeX and any LaTeX
+    of this decade read them.
+    """
+    lines = [f"@misc{{{_key(description)},"]
+    lines += [f"  {name} = {{{value}}}," for name, value in bibtex_fields(description).items()]
+    return "\n".join([*lines, "}", ""]).encode()
+
+
+def bibtex_fields(description: Description) -> dict[str, str]:
+    """The fields of the entry, encoded."""
+    withdrawn = description.withdrawal
+    return known(
+        author=" and ".join(_bibtex_name(agent) for agent in _authors(description)),
+        title=f"{{{_tex(description.title)}}}",
+        year=f"{description.published.year:04d}",
+        version=_tex(description.version),
+        publisher=_tex(description.hub.publisher.name),
+        doi=_doi(description),
+        url=description.pid.translate(_TEX_URL),
+        note=f"Withdrawn on {withdrawn.at.date().isoformat()}" if withdrawn else None,
+    )
+
+
+def _noun(description: Description) -> str:
+    return "data set" if description.kind == "dataset" else "model"
+
+
+def _authors(description: Description) -> tuple[Agent, ...]:
+    return description.creators or (description.owner,)
+
+
+def _doi(description: Description) -> str | None:
+    """The bare DOI, if it is of the form that both formats take."""
+    value = identifier_of(description.doi).value if description.doi else ""
+    return value if _CFF_DOI.fullmatch(value) else None
+
+
+def _address(url: str | None) -> str | None:
+    return url if url and _CFF_URL.fullmatch(url) else None
+
+
+def _author(agent: Agent) -> dict[str, str]:
+    """A person or an entity of CFF.
+
+    CFF has no key for the whole name of a person. ``family-names`` is the one that readers print
+    and sort by; only a name written ``Family, Given`` is taken apart.
+    """
+    email = agent.email if agent.email and _CFF_EMAIL.fullmatch(agent.email) else None
+    website = _address(agent.url)
+    if agent.kind == "organization":
+        return known(name=agent.name, email=email, website=website or _address(agent.ror))
+    family, comma, given = (part.strip() for part in agent.name.partition(","))
+    is_split = bool(comma and family and given)
+    return known(
+        **{
+            "family-names": family if is_split else agent.name,
+            "given-names": given if is_split else None,
+            "orcid": agent.orcid,
+            "email": email,
+            "affiliation": "; ".join(one.name for one in agent.affiliations),
+            "website": website,
+        }
+    )
+
+
+def _identifiers(description: Description, doi: str | None) -> list[dict[str, str]]:
+    identifiers = [
+        {"type": "doi", "value": doi, "description": "This version"} if doi else {},
+        {"type": "url", "value": description.pid, "description": "This version"},
+        {"type": "url", "value": description.concept_pid, "description": "All versions"},
+        {"type": "swh", "value": description.swhid, "description": "The files of this version"},
+        {"type": "swh", "value": description.swhid_revision, "description": "The commit"},
+    ]
+    return [one for one in identifiers if one]
+
+
+def _license(licence: License) -> dict[str, Any]:
+    """``license`` for licences that CFF lists, of which one may choose; else ``license-url``."""
+    names = [uri.removeprefix(_SPDX) for uri in dict.fromkeys(licence.uris)]
+    is_choice = not re.search(r"\b(AND|WITH)\b", licence.expression)
+    if names and is_choice and _CFF_LICENSES.issuperset(names):
+        return {"license": names[0] if len(names) == 1 else names}
+    return known(**{"license-url": next(map(_address, licence.uris), None)})
+
+
+def _key(description: Description) -> str:
+    words = f"{description.repository}-{description.version}"
+    return re.sub(r"[^A-Za-z0-9.-]+", "-", words).strip("-")
+
+
+def _bibtex_name(agent: Agent) -> str:
+    # BibTeX reads "Given Family" and "Family, Given"; anything else is one word in braces.
+    is_readable = agent.kind == "person" and not re.search(r"\band\b|,.*,|,\s*$|^\s*,", agent.name)
+    return _tex(agent.name) if is_readable else f"{{{_tex(agent.name)}}}"
+
+
+def _tex(text: str) -> str:
+    visible = "".join(one if one.isprintable() else " " for one in text)
+    return " ".join(visible.split()).translate(_TEX)
