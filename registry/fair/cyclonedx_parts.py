@@ -3,7 +3,7 @@
 Source: CycloneDX 1.7, JSON schema, definitions ``component``, ``formula`` and ``workflow``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from registry.fair.absent import known
@@ -96,12 +96,18 @@ class References:
         """
         return self._by_address[address]
 
-    def resource(self, address: str) -> dict[str, Any]:
-        """A ``resourceReferenceChoice``: to a part of this bill, else to what lies elsewhere."""
-        found = self._by_address.get(address)
-        if found is not None:
-            return {"ref": found}
-        return {"externalReference": {"type": "other", "url": uri(address)}}
+    def resources(self, addresses: Iterable[str]) -> list[dict[str, Any]]:
+        """A ``resourceReferenceChoice`` for each: to a part of this bill, else to elsewhere.
+
+        Several addresses of one part count once: the schema wants unique items.
+        """
+        refs = {one: self._by_address.get(one) for one in addresses}
+        inside = dict.fromkeys(ref for ref in refs.values() if ref)
+        outside = dict.fromkeys(uri(one) for one, ref in refs.items() if not ref)
+        return [
+            *({"ref": ref} for ref in inside),
+            *({"externalReference": {"type": "other", "url": url}} for url in outside),
+        ]
 
 
 def software_component(software: Software, ref: str) -> dict[str, Any]:
@@ -178,7 +184,7 @@ def _build_properties(build: Build) -> list[dict[str, str]]:
 def workflow(activity: Activity, number: int, references: References) -> dict[str, Any]:
     """Something that was done, as a workflow of the formulation."""
     inputs: list[dict[str, Any]] = [
-        {"resource": references.resource(one)} for one in dict.fromkeys(activity.used)
+        {"resource": one} for one in references.resources(activity.used)
     ]
     parameters = [
         {"name": key, "value": text_of(value)} for key, value in activity.parameters.items()
@@ -195,8 +201,8 @@ def workflow(activity: Activity, number: int, references: References) -> dict[st
         ],
         inputs=inputs + ([{"parameters": parameters}] if parameters else []),
         outputs=[
-            {"type": "artifact", "resource": references.resource(one)}
-            for one in dict.fromkeys(activity.generated)
+            {"type": "artifact", "resource": one}
+            for one in references.resources(activity.generated)
         ],
         properties=properties_of(
             activity=activity.kind,

@@ -59,9 +59,9 @@ def document(description: Description) -> dict[str, Any]:
     _add_license(graph, description, package)
     _add_files(graph, description, package)
     _add_remarks(graph, description, package)
-    places = {description.pid: package, description.landing: package}
-    places |= _add_data(graph, description, package) | _add_sources(graph, description, package)
-    places |= add_builds(graph, description, package)
+    places = _add_data(graph, description, package) | _add_sources(graph, description, package)
+    places |= add_builds(graph, description, package=package, maker=maker)
+    places |= {description.pid: package, description.landing: package}
     add_activities(graph, description.activities, places)
     _add_envelope(graph, description, package)
     return graph.document(description.modified, maker)

@@ -25,21 +25,32 @@ def software_package(graph: Graph, software: Software) -> str:
     )
 
 
-def add_builds(graph: Graph, description: Description, package: str) -> dict[str, str]:
-    """The builds of the version; returns where each address stands."""
-    return {
-        build.url: _add_build(graph, description, build, package) for build in description.builds
-    }
+def add_builds(
+    graph: Graph, description: Description, *, package: str, maker: str
+) -> dict[str, str]:
+    """The builds of the version ``package``, supplied by the agent ``maker``.
+
+    Returns:
+        Where each build's address stands.
+    """
+    places: dict[str, str] = {}
+    for build in description.builds:
+        result = _add_result(graph, description, build, maker)
+        graph.relate(result, "descendantOf", [package], "compiled")
+        made = _add_making(graph, build)
+        graph.relate(made, "hasInput", [package])
+        graph.relate(made, "hasOutput", [result])
+        places[build.url] = result
+    return places
 
 
-def _add_build(graph: Graph, description: Description, build: Build, package: str) -> str:
-    publisher = graph.agent(description.owner)
+def _add_result(graph: Graph, description: Description, build: Build, maker: str) -> str:
     result = graph.add(
         "ai_AIPackage",
         "build-result",
         name=f"{description.title} for {build.target}",
         externalRef=external_refs("metrics", build.benchmark.url),
-        suppliedBy=publisher,
+        suppliedBy=maker,
         releaseTime=utc(build.created),
         software_packageVersion=description.version,
         software_downloadLocation=uri(build.url),
@@ -59,24 +70,23 @@ def _add_build(graph: Graph, description: Description, build: Build, package: st
         for file in build.files
     ]
     graph.relate(result, "contains", files)
-    graph.relate(result, "descendantOf", [package], "compiled")
+    return result
+
+
+def _add_making(graph: Graph, build: Build) -> str:
+    parameters = {"backend": build.backend, "tolerance": build.tolerance} | build.options
+    processor = {"processor": build.processor} if build.processor else {}
     made = graph.add(
         "build_Build",
         "build",
         build_buildType=f"{_TERMS}compile",
         build_buildId=build.uuid,
         build_buildEndTime=utc(build.created),
-        build_parameter=_entries(
-            {"backend": build.backend, "tolerance": build.tolerance} | build.options
-        ),
-        build_environment=_entries(
-            {"target": build.target} | ({"processor": build.processor} if build.processor else {})
-        ),
+        build_parameter=_entries(parameters),
+        build_environment=_entries({"target": build.target} | processor),
     )
-    graph.relate(made, "hasInput", [package])
-    graph.relate(made, "hasOutput", [result])
     _add_tools(graph, made, build.tools)
-    return result
+    return made
 
 
 def _metrics(build: Build) -> list[dict[str, str]]:

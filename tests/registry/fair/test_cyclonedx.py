@@ -166,6 +166,19 @@ def test_what_was_done_is_a_workflow_with_inputs_outputs_and_tools() -> None:
     assert len(tune["resourceReferences"]) == 2
 
 
+def test_two_addresses_of_one_thing_are_one_input() -> None:
+    twice = replace(
+        MOST.activities[0],
+        used=(MOST.pid, MOST.landing, "https://a.example/a b", "https://a.example/a%20b"),
+    )
+    [made] = cyclonedx.document(replace(LEAST, activities=(twice,)))["formulation"][0]["workflows"]
+
+    assert made["inputs"] == [
+        {"resource": {"ref": MOST.pid}},
+        {"resource": {"externalReference": {"type": "other", "url": "https://a.example/a%20b"}}},
+    ]
+
+
 def test_what_is_absent_is_not_mentioned() -> None:
     document = cyclonedx.document(LEAST)
     model = document["metadata"]["component"]

@@ -203,6 +203,14 @@ def test_an_activity_tells_what_went_in_what_came_out_and_with_which_tools() -> 
     assert tools == {"openvino 2026.4.1", "onnxruntime 1.31.1"}
 
 
+def test_builds_are_supplied_by_who_runs_the_hub() -> None:
+    [result] = [one for one in _of(MOST, "ai_AIPackage") if one["spdxId"] != MOST.pid]
+
+    assert _elements(MOST)[result["suppliedBy"]]["name"] == MOST.hub.publisher.name
+    assert [one["spdxId"] for one in _related(MOST, result["spdxId"], "descendantOf")] == [MOST.pid]
+    assert [one["name"] for one in _related(MOST, result["spdxId"], "contains")] == ["model.xml"]
+
+
 def test_what_an_activity_used_elsewhere_is_told_by_its_address() -> None:
     address = "https://elsewhere.example/data"
     fetched = replace(MOST.activities[0], used=(address,))
