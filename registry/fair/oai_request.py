@@ -1,5 +1,6 @@
 """What a harvester asks for: the arguments of OAI-PMH 2.0 (sections 2.5, 3.3, 3.6 and 4)."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,6 +20,12 @@ _VERBS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
         frozenset({"metadataPrefix"}),
         frozenset({"from", "until", "set", "resumptionToken"}),
     ),
+}
+#: The schema's types of what is repeated in an answer, which must be valid whatever was asked.
+_FORMS = {
+    "identifier": re.compile(r"[!#-;=?-\[\]_a-z~]+"),
+    "metadataPrefix": re.compile(r"[A-Za-z0-9\-_.!~*'()]+"),
+    "set": re.compile(r"[A-Za-z0-9\-_.!~*'()]+(:[A-Za-z0-9\-_.!~*'()]+)*"),
 }
 _DAY = "%Y-%m-%d"
 SECONDS = "%Y-%m-%dT%H:%M:%SZ"
@@ -72,6 +79,9 @@ def parse(given: Iterable[tuple[str, str]], prefixes: Iterable[str]) -> Request:
     verb = _verb(pairs)
     _check_names(verb, pairs)
     arguments = dict(pairs)
+    for name, form in _FORMS.items():
+        if not form.fullmatch(arguments.get(name, "-")):
+            raise OaiError("badArgument", f"This is no {name}.")
     prefix = arguments.get("metadataPrefix")
     if prefix is not None and prefix not in set(prefixes):
         raise OaiError("cannotDisseminateFormat", "The metadata prefix is not known here.")

@@ -14,7 +14,7 @@ from registry.fair.description import Description
 from registry.fair.oai import Page, Provider, Record, Repository, record_of, refusal
 from registry.fair.oai_payloads import PAYLOADS
 from registry.fair.oai_request import OaiError, Request, parse
-from registry.fair.xmltree import render, writable
+from registry.fair.xmltree import element, render, writable
 from tests.registry.fair.samples import EVERY, LEAST, MODIFIED, MOST, PID, URL, WITHDRAWN
 from tests.registry.fair.xml import DATACITE, DC, OAI, attributes, read, texts
 from tests.validators.environments import run
@@ -26,6 +26,7 @@ REPOSITORY = Repository(
     earliest=datetime(2026, 3, 1, 12, tzinfo=UTC),
 )  # fmt: skip
 _CLIENT = Path(__file__).parent.parent.parent / "validators" / "oai_client.py"
+_OAI_SCHEMA = "http://www.openarchives.org/OAI/2.0/OAI-PMH.xsd"
 _SCHEMA_PROGRAM = """
 import pathlib, sys
 from lxml import etree
@@ -73,15 +74,39 @@ def test_a_harvester_of_others_reads_every_answer(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_schema_of_datacites_own_provider_accepts_its_case(tmp_path: Path) -> None:
-    schema = schema_at(PAYLOADS["oai_datacite"].schema)
-    # What lies in the case has a schema and tests of its own, and this schema takes any text.
-    for name, description in EVERY.items():
-        case = PAYLOADS["oai_datacite"].write(description)
-        for payload in case.iter("payload"):
-            payload.clear()
-        (tmp_path / f"{name}.xml").write_bytes(render(case))
-    run("datacite", "python", "-c", _SCHEMA_PROGRAM, str(tmp_path), str(schema))
+def test_the_schemas_of_the_protocol_and_of_datacite_accept_every_answer(tmp_path: Path) -> None:
+    asked = {"verb": "ListIdentifiers", "metadataPrefix": "datacite", "from": "2026-03-01"}
+    page, records = Page(token="t", cursor=0, total=4), [record_of(one) for one in EVERY.values()]
+    answers = [
+        _provider(verb="Identify").identify(),
+        _provider(verb="ListSets").list_sets(),
+        _provider(verb="ListMetadataFormats", identifier=PID).list_metadata_formats(),
+        _provider(**asked).list_identifiers(records, page),
+        *(
+            _provider(verb="ListRecords", metadataPrefix=prefix).list_records(records, prefix, page)
+            for prefix in ("datacite", "oai_datacite")
+        ),
+        *(
+            refusal(OaiError(code, "No <x>."), REPOSITORY, NOW, asked)
+            for code in ("badArgument", "idDoesNotExist", "badResumptionToken", "noRecordsMatch")
+        ),
+    ]
+    for number, answer in enumerate(answers):
+        (tmp_path / f"{number}.xml").write_bytes(answer)
+    # Metadata must be of a schema that is known, so that they are read together.
+    schema = [
+        element("xs:import", (), {"namespace": namespace, "schemaLocation": str(schema_at(url))})
+        for namespace, url in (
+            ("http://www.openarchives.org/OAI/2.0/", _OAI_SCHEMA),
+            *(
+                (PAYLOADS[one].namespace, PAYLOADS[one].schema)
+                for one in ("datacite", "oai_datacite")
+            ),
+        )
+    ]
+    together = element("xs:schema", schema, {"xmlns:xs": "http://www.w3.org/2001/XMLSchema"})
+    (tmp_path / "all.xsd").write_bytes(render(together))
+    run("datacite", "python", "-c", _SCHEMA_PROGRAM, str(tmp_path), str(tmp_path / "all.xsd"))
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -189,6 +214,8 @@ def test_arguments_of_good_form_are_read() -> None:
         ("badArgument", [("verb", "Identify"), ("set", "models")]),
         ("badArgument", [("verb", "GetRecord"), ("identifier", PID)]),
         ("badArgument", [("verb", "ListRecords"), ("resumptionToken", "t"), ("set", "models")]),
+        ("badArgument", [("verb", "ListRecords"), ("metadataPrefix", "<x>")]),
+        ("badArgument", [("verb", "ListMetadataFormats"), ("identifier", "a b")]),
         ("cannotDisseminateFormat", [("verb", "ListRecords"), ("metadataPrefix", "marc")]),
     ],
 )
@@ -221,7 +248,7 @@ def test_periods_that_say_nothing_are_refused(since: str, until: str) -> None:
 
 
 def test_a_refusal_repeats_the_arguments_unless_they_could_not_be_read() -> None:
-    asked = {"verb": "GetRecord", "identifier": "<x>", "metadataPrefix": "oai_dc"}
+    asked = {"verb": "GetRecord", "identifier": "x", "metadataPrefix": "oai_dc"}
     root = read(refusal(OaiError("idDoesNotExist", "No <x>."), REPOSITORY, NOW, asked))
     assert list(attributes(root, f"{OAI}request")) == [asked]
     assert list(attributes(root, f"{OAI}error")) == [{"code": "idDoesNotExist"}]
