@@ -81,6 +81,12 @@ def license_of(card: Mapping[str, Any]) -> str:
     return expression
 
 
+def simple_ids(expression: str) -> list[str]:
+    """The licenses of an expression of :func:`license_of`, in its order, exceptions left out."""
+    symbols = _licensing().license_symbols(_licensing().parse(expression), decompose=True)
+    return [symbol.key for symbol in symbols if not symbol.is_exception]
+
+
 def license_missing(card: Mapping[str, Any]) -> Invalid:
     """The error ``license_missing`` for a card of which :func:`license_of` is empty."""
     if str(card.get("license")).lower() == "other":
