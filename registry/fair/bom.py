@@ -5,17 +5,12 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
-from urllib.parse import quote
 
 from registry.fair.description import Description, Evaluation, File
 
 #: Of a parameter, an option or a metric.
 Value: TypeAlias = str | float | bool
 
-#: What an address may hold as it is (RFC 3986, section 2), square brackets of hosts apart.
-_ADDRESS_CHARACTERS = "!#$&'()*+,/:;=?@~%-._"
-_HOST_IN_BRACKETS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://\[[0-9A-Fa-f:.]+\])(.*)", re.DOTALL)
-_STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _MEDIA_TYPE = re.compile(r"[-+a-z0-9.]+/[-+a-z0-9.]+")
 _LICENSE_REF = re.compile(r"(?:DocumentRef-[A-Za-z0-9.-]+:)?LicenseRef-[A-Za-z0-9.-]+")
 _SPDX_LICENSES = "https://spdx.org/licenses/"
@@ -30,23 +25,6 @@ def render_json(document: Mapping[str, Any]) -> bytes:
 def utc(moment: datetime) -> str:
     """``2026-03-01T12:00:05Z``: whole seconds, the only form that SPDX 3.0.1 takes."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def uri(address: str) -> str:
-    """``address`` with what RFC 3986 forbids percent-encoded as UTF-8 (RFC 3987, section 3.1).
-
-    Cards hold addresses as people type them; a validator of formats takes no blank in one.
-    """
-    bracketed = _HOST_IN_BRACKETS.fullmatch(address)
-    host, rest = bracketed.groups() if bracketed else ("", address)
-    before, _, fragment = quote(rest, safe=_ADDRESS_CHARACTERS).partition("#")
-    whole = before + (f"#{fragment.replace('#', '%23')}" if fragment else "")
-    return host + _STRAY_PERCENT.sub("%25", whole)
-
-
-def optional_uri(address: str | None) -> str | None:
-    """:func:`uri` of what may be absent."""
-    return uri(address) if address else None
 
 
 def media_type(file: File) -> str | None:

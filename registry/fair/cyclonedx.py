@@ -11,10 +11,8 @@ from registry.fair.absent import known
 from registry.fair.bom import (
     files_of,
     license_addresses,
-    optional_uri,
     render_json,
     text_of,
-    uri,
     utc,
 )
 from registry.fair.cyclonedx_card import model_card
@@ -35,6 +33,7 @@ from registry.fair.description import (
     Network,
     Organization,
 )
+from registry.fair.iris import iri
 
 _SCHEMA = "http://cyclonedx.org/schema/bom-1.7.schema.json"
 
@@ -120,7 +119,7 @@ def _model(description: Description, references: References) -> dict[str, Any]:
 
 
 def _organization(organization: Organization) -> dict[str, Any]:
-    addresses = (optional_uri(organization.ror), optional_uri(organization.url))
+    addresses = (iri(organization.ror), iri(organization.url))
     return known(name=organization.name, url=[one for one in addresses if one])
 
 
@@ -154,7 +153,7 @@ def _licenses(description: Description) -> list[dict[str, Any]]:
     if license is None:
         return []
     details = [
-        {"licenseIdentifier": one, "url": uri(address)}
+        known(licenseIdentifier=one, url=iri(address))
         for one, address in license_addresses(description).items()
     ]
     return [

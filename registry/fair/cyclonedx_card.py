@@ -7,7 +7,7 @@ Source: CycloneDX 1.7, JSON schema, definitions ``modelCard``, ``performanceMetr
 from typing import Any
 
 from registry.fair.absent import known
-from registry.fair.bom import optional_uri, slice_of, text_of
+from registry.fair.bom import slice_of, text_of
 from registry.fair.cyclonedx_parts import properties_of
 from registry.fair.description import (
     DatasetRole,
@@ -17,6 +17,7 @@ from registry.fair.description import (
     Evaluation,
     Tensor,
 )
+from registry.fair.iris import iri
 
 _SERVED_FOR: dict[DatasetRole, str] = {
     "trained": "Used for training.",
@@ -64,7 +65,7 @@ def _dataset(use: DatasetUse) -> dict[str, Any]:
         name=use.name,
         description=_SERVED_FOR[use.role],
         contents=known(
-            url=optional_uri(use.pid or use.url),
+            url=iri(use.pid) or iri(use.url),
             properties=properties_of(datasetRole=use.role, datasetSplit=use.split),
         ),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from registry.fair.absent import known
-from registry.fair.bom import Value, media_type, optional_uri, text_of, uri, utc
+from registry.fair.bom import Value, media_type, text_of, utc
 from registry.fair.description import (
     Activity,
     ActivityKind,
@@ -16,6 +16,7 @@ from registry.fair.description import (
     File,
     Software,
 )
+from registry.fair.iris import iri
 
 #: Before the names of what CycloneDX has no word for; the taxonomy of properties asks for one.
 _NAMESPACE = "hpcfair"
@@ -49,7 +50,7 @@ def entries_of(kind: str, values: Mapping[str, Value]) -> list[dict[str, str]]:
 
 def reference(kind: str, address: str | None, comment: str | None = None) -> list[dict[str, str]]:
     """An external reference, or none if there is no address."""
-    url = optional_uri(address)
+    url = iri(address)
     return [known(type=kind, url=url, comment=comment)] if url else []
 
 
@@ -73,7 +74,7 @@ class References:
     """
 
     def __init__(self, description: Description) -> None:
-        pid = uri(description.pid)
+        pid = description.pid
         tools = [one for build in description.builds for one in build.tools]
         tools += [one for activity in description.activities for one in activity.tools]
         self.model = pid
@@ -103,10 +104,10 @@ class References:
         """
         refs = {one: self._by_address.get(one) for one in addresses}
         inside = dict.fromkeys(ref for ref in refs.values() if ref)
-        outside = dict.fromkeys(uri(one) for one, ref in refs.items() if not ref)
+        outside = dict.fromkeys(iri(one) for one, ref in refs.items() if not ref)
         return [
             *({"ref": ref} for ref in inside),
-            *({"externalReference": {"type": "other", "url": url}} for url in outside),
+            *({"externalReference": {"type": "other", "url": url}} for url in outside if url),
         ]
 
 

@@ -9,9 +9,7 @@ from registry.fair.bom import (
     files_of,
     license_addresses,
     media_type,
-    optional_uri,
     render_json,
-    uri,
 )
 from registry.fair.description import (
     Agent,
@@ -20,6 +18,7 @@ from registry.fair.description import (
     File,
     FileRole,
 )
+from registry.fair.iris import iri
 from registry.fair.spdx_builds import add_activities, add_builds, software_package
 from registry.fair.spdx_graph import Graph, entry, external_id, sha256
 from registry.fair.spdx_package import add_package
@@ -50,7 +49,7 @@ def render(description: Description) -> bytes:
 
 def document(description: Description) -> dict[str, Any]:
     """The document as plain values."""
-    graph = Graph(uri(description.pid))
+    graph = Graph(description.pid)
     publisher = description.hub.publisher
     maker = graph.agent(
         Agent(name=publisher.name, kind="organization", ror=publisher.ror, url=publisher.url)
@@ -73,15 +72,15 @@ def _add_license(graph: Graph, description: Description, package: str) -> None:
         return
     own = {
         name: address
-        for name, address in license_addresses(description).items()
-        if "LicenseRef-" in name
+        for name, given in license_addresses(description).items()
+        if "LicenseRef-" in name and (address := iri(given))
     }
     expression = graph.add(
         "simplelicensing_LicenseExpression",
         "license",
         name=license.name,
         simplelicensing_licenseExpression=license.expression,
-        simplelicensing_customIdToUri=[entry(name, uri(one)) for name, one in own.items()],
+        simplelicensing_customIdToUri=[entry(name, one) for name, one in own.items()],
     )
     graph.relate(package, "hasDeclaredLicense", [expression])
 
@@ -95,7 +94,7 @@ def _add_files(graph: Graph, description: Description, package: str) -> None:
 def _add_file(graph: Graph, file: File) -> str:
     # The address is fixed to the version, so it names these bytes for good.
     return graph.add_as(
-        uri(file.url),
+        file.url,
         "software_File",
         name=file.path,
         verifiedUsing=sha256(file.sha256),
@@ -125,7 +124,7 @@ def _add_data(graph: Graph, description: Description, package: str) -> dict[str,
             name=use.name,
             comment=f"Split: {use.split}" if use.split else None,
             externalIdentifier=[external_id("other", use.pid)] if use.pid else (),
-            software_homePage=optional_uri(use.url),
+            software_homePage=iri(use.url),
             software_primaryPurpose="data",
         )
         kind, comment = _USES[use.role]
@@ -144,7 +143,7 @@ def _add_sources(graph: Graph, description: Description, package: str) -> dict[s
             name=one.source,
             externalIdentifier=[external_id("other", one.pid)] if one.pid else (),
             software_packageVersion=one.oid,
-            software_homePage=optional_uri(one.url),
+            software_homePage=iri(one.url),
             software_primaryPurpose="model",
         )
         graph.relate(package, "descendantOf", [source], one.relation)

@@ -5,12 +5,11 @@ Source: SPDX 3.0.1, model, profile Build, class ``Build``.
 
 from collections.abc import Iterable, Mapping
 
-from registry.fair.bom import Value, text_of, uri, utc
-from registry.fair.description import Activity, Build, Description, Software
+from registry.fair.bom import Value, text_of, utc
+from registry.fair.context import HUB_TERMS
+from registry.fair.description import Activity, ActivityKind, Build, Description, Software
 from registry.fair.spdx_graph import Graph, entry, external_id, external_refs, sha256
-
-#: The kinds of builds are terms of the hub's vocabulary.
-_TERMS = "https://w3id.org/hpcfair/terms#"
+from registry.fair.terms import ACTIVITIES
 
 
 def software_package(graph: Graph, software: Software) -> str:
@@ -53,8 +52,8 @@ def _add_result(graph: Graph, description: Description, build: Build, maker: str
         suppliedBy=maker,
         releaseTime=utc(build.created),
         software_packageVersion=description.version,
-        software_downloadLocation=uri(build.url),
-        software_homePage=uri(build.url),
+        software_downloadLocation=build.url,
+        software_homePage=build.url,
         software_primaryPurpose="model",
         ai_metric=_metrics(build),
     )
@@ -79,7 +78,7 @@ def _add_making(graph: Graph, build: Build) -> str:
     made = graph.add(
         "build_Build",
         "build",
-        build_buildType=f"{_TERMS}compile",
+        build_buildType=_type_of("compile"),
         build_buildId=build.uuid,
         build_buildEndTime=utc(build.created),
         build_parameter=_entries(parameters),
@@ -87,6 +86,11 @@ def _add_making(graph: Graph, build: Build) -> str:
     )
     _add_tools(graph, made, build.tools)
     return made
+
+
+def _type_of(kind: ActivityKind) -> str:
+    """The address of the hub's term for what was done."""
+    return HUB_TERMS + ACTIVITIES[kind].removeprefix("hub:")
 
 
 def _metrics(build: Build) -> list[dict[str, str]]:
@@ -117,7 +121,7 @@ def add_activities(graph: Graph, activities: Iterable[Activity], places: Mapping
             "activity",
             name=activity.title,
             externalRef=_elsewhere(activity, places),
-            build_buildType=f"{_TERMS}{activity.kind}",
+            build_buildType=_type_of(activity.kind),
             build_buildId=activity.url,
             build_buildStartTime=utc(activity.started) if activity.started else None,
             build_buildEndTime=utc(activity.ended),

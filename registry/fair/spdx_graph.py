@@ -9,6 +9,7 @@ from typing import Any
 from registry.fair.absent import known
 from registry.fair.bom import utc
 from registry.fair.description import Agent
+from registry.fair.iris import iri
 
 _CONTEXT = "https://spdx.org/rdf/3.0.1/spdx-context.jsonld"
 _CREATION = "_:creation"
@@ -112,9 +113,10 @@ def external_refs(
     kind: str, locator: str | None, comment: str | None = None
 ) -> list[dict[str, Any]]:
     """An ``ExternalRef``, or none if there is no address."""
-    if not locator:
+    address = iri(locator)
+    if address is None:
         return []
-    return [known(type="ExternalRef", externalRefType=kind, locator=[locator], comment=comment)]
+    return [known(type="ExternalRef", externalRefType=kind, locator=[address], comment=comment)]
 
 
 def entry(key: str, value: str) -> dict[str, str]:

@@ -6,7 +6,7 @@ properties from other profiles: those demand a supplier, a place, a purpose and 
 
 from typing import Any
 
-from registry.fair.bom import slice_of, text_of, uri, utc
+from registry.fair.bom import slice_of, text_of, utc
 from registry.fair.description import Description, Emissions, Network
 from registry.fair.spdx_graph import Graph, entry, external_id, external_refs
 
@@ -27,8 +27,8 @@ def add_package(graph: Graph, description: Description) -> str:
         "releaseTime": utc(description.published),
         "validUntilTime": utc(withdrawal.at) if withdrawal else None,
         "software_packageVersion": description.version,
-        "software_downloadLocation": uri(description.crate_url),
-        "software_homePage": uri(description.landing),
+        "software_downloadLocation": description.crate_url,
+        "software_homePage": description.landing,
         "software_contentIdentifier": [_content_id(description.swhid)],
     }
     if description.kind == "dataset":

@@ -1,45 +1,13 @@
 """What CycloneDX and SPDX spell alike."""
 
-import string
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from registry.fair.bom import Value, files_of, license_addresses, media_type, text_of, uri, utc
+from registry.fair.bom import Value, files_of, license_addresses, media_type, text_of, utc
 from registry.fair.description import License
 from tests.registry.fair.samples import LEAST, MOST, file_of
-
-_IN_ADDRESSES = set(string.ascii_letters + string.digits + "!#$&'()*+,/:;=?@%-._~[]")
-
-
-@pytest.mark.parametrize(
-    ("typed", "written"),
-    [
-        ("https://doi.org/10.5072/zoo", "https://doi.org/10.5072/zoo"),
-        ("https://a.example/my paper.pdf", "https://a.example/my%20paper.pdf"),
-        ("https://a.example/<x>", "https://a.example/%3Cx%3E"),
-        ("https://a.example/50%", "https://a.example/50%25"),
-        ("https://a.example/a%20b", "https://a.example/a%20b"),
-        ("https://a.example/#one#two", "https://a.example/#one%23two"),
-        ("https://a.example/[1]", "https://a.example/%5B1%5D"),
-        ("http://[::1]:8000/lab/[1]", "http://[::1]:8000/lab/%5B1%5D"),
-        ("https://a.example/größe", "https://a.example/gr%C3%B6%C3%9Fe"),
-    ],
-)
-def test_an_address_is_written_as_rfc_3986_has_it(typed: str, written: str) -> None:
-    assert uri(typed) == written
-
-
-@given(st.text())
-def test_any_text_becomes_an_address_and_stays_it(text: str) -> None:
-    address = uri(text)
-
-    assert set(address) <= _IN_ADDRESSES
-    assert address.count("#") <= 1
-    assert uri(address) == address
 
 
 def test_times_are_written_in_utc_with_whole_seconds() -> None:

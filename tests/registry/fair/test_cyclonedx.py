@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from registry.fair import cyclonedx
 from registry.fair.cyclonedx_parts import properties_of
-from registry.fair.description import Agent, Description, Organization
+from registry.fair.description import Agent, Description, Organization, Reference
 from tests.registry.fair.hostile import TEXT, hostile
 from tests.registry.fair.samples import EVERY, LEAST, MOST, WITHDRAWN
 from tests.validators.environments import run
@@ -177,6 +177,13 @@ def test_two_addresses_of_one_thing_are_one_input() -> None:
         {"resource": {"ref": MOST.pid}},
         {"resource": {"externalReference": {"type": "other", "url": "https://a.example/a%20b"}}},
     ]
+
+
+def test_what_is_no_address_is_no_reference() -> None:
+    lying = replace(MOST, code=Reference(url="javascript:alert(1)"), papers=(Reference(url="x"),))
+    kinds = {one["type"] for one in _model(lying)["externalReferences"]}
+
+    assert not {"vcs", "documentation"} & kinds
 
 
 def test_what_is_absent_is_not_mentioned() -> None:

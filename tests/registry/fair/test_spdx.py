@@ -190,7 +190,7 @@ def test_data_sets_and_sources_are_related_by_what_they_served_for() -> None:
 
 
 def test_an_activity_tells_what_went_in_what_came_out_and_with_which_tools() -> None:
-    [tune] = [one for one in _of(MOST, "build_Build") if one["build_buildType"].endswith("#tune")]
+    [tune] = [one for one in _of(MOST, "build_Build") if one["build_buildType"].endswith("#Tuning")]
     spdx_id = tune["spdxId"]
 
     assert tune["build_buildId"] == MOST.activities[1].url
