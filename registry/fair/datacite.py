@@ -202,5 +202,5 @@ def _funding(description: Description) -> list[dict[str, str]]:
             awardUri=iri(one.url),
             awardTitle=one.title,
         )
-        for one in description.funding
+        for one in dict.fromkeys(description.funding)
     ]

@@ -36,7 +36,7 @@ def agent_of(agent: Agent, **more: str) -> dict[str, Any]:
         ],
         affiliation=[
             {"name": one.name} | ror_of(one.ror, "affiliationIdentifier")
-            for one in agent.affiliations
+            for one in dict.fromkeys(agent.affiliations)
         ],
     )
 

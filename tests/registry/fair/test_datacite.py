@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.fair import datacite, datacite_xml
-from registry.fair.description import Agent, Derivation, License
+from registry.fair.description import Agent, Derivation, License, Reference
 from registry.fair.xmltree import writable
 from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, PID, WITHDRAWN
 from tests.registry.fair.xml import DATACITE, attributes, read, texts
@@ -36,17 +36,28 @@ schema = etree.XMLSchema(etree.parse(sys.argv[2]))
 for path in sorted(pathlib.Path(sys.argv[1]).glob("*.xml")):
     schema.assertValid(etree.parse(path))
 """
+#: What a card may hold that the schemas want otherwise.
+_ODD = replace(
+    MOST,
+    title='<script>alert("1")</script> & \U0001f600',
+    languages=("not a language", "de-AT"),
+    keywords=("a", "", "a", "image-classification"),
+    creators=(replace(MOST.creators[0], affiliations=MOST.creators[0].affiliations * 2),),
+    funding=MOST.funding * 2 + (replace(MOST.funding[0], award=None, url="https://x.org/a b"),),
+    papers=(Reference(url="no address at all"), *MOST.papers),
+)
+ALL = EVERY | {"odd": _ODD}
 
 
 def _document(name: str) -> dict[str, Any]:
-    return datacite.document(EVERY[name])
+    return datacite.document(ALL[name])
 
 
 @pytest.fixture(scope="module")
 def their_xml(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What DataCite's own library makes of our JSON, once its schema has taken it."""
     folder = tmp_path_factory.mktemp("datacite")
-    for name, description in EVERY.items():
+    for name, description in ALL.items():
         (folder / f"{name}.json").write_bytes(datacite.render_json(description))
     run("datacite", "python", "-c", _JSON_PROGRAM, str(folder))
     return folder
@@ -76,14 +87,15 @@ def _said(data: bytes) -> list[tuple[str, str, tuple[tuple[str, str], ...]]]:
 @pytest.mark.slow
 def test_the_schema_of_4_7_accepts_our_xml(tmp_path: Path) -> None:
     schema = schema_at(datacite_xml.SCHEMA)
-    for name, description in EVERY.items():
+    unwritable = replace(_ODD, title="\0\x0b\ufffe", description="\x1b[31m", version="\x7f\r")
+    for name, description in (ALL | {"unwritable": unwritable}).items():
         (tmp_path / f"{name}.xml").write_bytes(datacite.render_xml(description))
     run("datacite", "python", "-c", _XML_PROGRAM, str(tmp_path), str(schema))
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", ALL)
 def test_the_fields_that_all_formats_share_agree(name: str) -> None:
-    description, document = EVERY[name], _document(name)
+    description, document = ALL[name], _document(name)
     assert document["titles"][0]["title"] == description.title
     assert document["version"] == description.version
     assert document["publicationYear"] == "2026"
