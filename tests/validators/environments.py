@@ -18,9 +18,10 @@ VALIDATORS = Environments(
             "spdx-python-model==0.0.6",
         ),
         "datacite": ("datacite==1.4.1", "lxml>=6"),
-        # SHACL; a second reader of JSON-LD; a strict reader of Turtle.
-        "linked": ("pyshacl==0.40.1", "PyLD==3.3.0", "pyoxigraph==0.5.13"),
+        # SHACL; a strict reader of Turtle and JSON-LD that shares no code with rdflib.
+        "linked": ("pyshacl==0.40.1", "pyoxigraph==0.5.13"),
         "citation": ("cffconvert==2.0.0", "pybtex==0.26.1"),
+        "signposting": ("signposting==0.9.9",),
         "oai": ("sickle==0.7.0",),
     },
 )

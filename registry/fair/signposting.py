@@ -1,0 +1,250 @@
+"""Typed links between a landing page, its metadata, its files and who made them.
+
+FAIR Signposting profile of 2023-10-02, level 2, over RFC 8288 (web links), RFC 8574 (``cite-as``)
+and RFC 9264 (link sets); the hub's own list of interfaces after RFC 9727.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from registry.fair import rocrate
+from registry.fair.absent import known
+from registry.fair.description import Description, File, Hub
+from registry.fair.formats import Format, formats_of
+from registry.fair.iris import iri
+
+LINKSET_TYPE = "application/linkset+json"
+LINKSET_TEXT_TYPE = "application/linkset"
+#: RFC 9727, section 7.3: says that a link set is a catalogue of interfaces.
+API_CATALOG_PROFILE = "https://www.rfc-editor.org/info/rfc9727"
+
+# Proxies reserve 4 KiB for all headers of an answer; assessors ask for no more items than that.
+_MAX_HEADER_BYTES = 3500
+_MAX_ITEMS = 20
+_URI_CHARACTERS = "%/:?#[]@!$&'()*+,;=~"
+# Without those at which assessors take a header apart, wherever they stand.
+_HEADER_CHARACTERS = _URI_CHARACTERS.replace(",", "").replace(";", "")
+# Of models as well: schema.org has no word for them, and searches for data sets list trained
+# parameters.
+_THING = "https://schema.org/Dataset"
+_PAGE = "https://schema.org/AboutPage"
+# What a header without room for all gives up last comes first.
+_IMPORTANCE = (
+    "linkset", "cite-as", "type", "license", "describedby", "author", "api-catalog", "item"
+)  # fmt: skip
+# The order in which links are written: the canonical JSON-LD is the last of ``describedby``, and
+# of all, for consumers that take the last link they read.
+_ORDER = ("cite-as", "type", "license", "author", "item", "api-catalog", "linkset", "describedby")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """One typed link.
+
+    Attributes:
+        anchor: Address of what the link is about.
+        type: Media type of the target.
+        profile: What makes a generic media type precise.
+    """
+
+    anchor: str
+    rel: str
+    target: str
+    type: str | None = None
+    profile: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Api:
+    """An interface of the hub.
+
+    Attributes:
+        description: Address of its description for machines, such as OpenAPI, and its media type.
+        documentation: Address of its description for people.
+        status: Address that tells whether it works.
+    """
+
+    url: str
+    description: tuple[str, str] | None = None
+    documentation: str | None = None
+    status: str | None = None
+
+
+def metadata_url(description: Description, format_: Format) -> str:
+    """Address of a version's metadata in one format."""
+    return f"{description.concept_landing}/metadata/{format_.name}?revision={description.oid}"
+
+
+def of_landing(description: Description, *, anchor: str | None = None) -> list[Link]:
+    """The links of a version's page.
+
+    Args:
+        anchor: Address of the page; that of the version, if not told. The newest version is shown
+            under the address of the model as well.
+    """
+    page = anchor or description.landing
+    made = [
+        _link(page, "cite-as", description.pid, "text/html"),
+        _link(page, "type", _THING),
+        _link(page, "type", _PAGE),
+        *(_link(page, "license", uri) for uri in _licenses(description)),
+        *(_link(page, "author", uri) for uri in _authors(description)),
+        *_items(description, page),
+        _link(page, "api-catalog", _api_catalog_url(description.hub), LINKSET_TYPE),
+        _link(page, "linkset", description.linkset_url, LINKSET_TYPE),
+        *(
+            _link(page, "describedby", metadata_url(description, one), one.media_type, one.profile)
+            for one in formats_of(description.kind)
+        ),
+    ]
+    return list(dict.fromkeys(made))
+
+
+def of_file(description: Description, file: File) -> list[Link]:
+    """The links of a file's answer: the page of the version that it belongs to."""
+    return [_link(file.url, "collection", description.landing, "text/html")]
+
+
+def of_metadata(description: Description, format_: Format) -> list[Link]:
+    """The links of a metadata document's answer: the page that it describes."""
+    url = metadata_url(description, format_)
+    return [_link(url, "describes", description.landing, "text/html")]
+
+
+def links(description: Description) -> list[Link]:
+    """Every link of a version, about its pages, its files and its metadata."""
+    made = of_landing(description)
+    if description.versions[:1] == (description.pid,):
+        made += of_landing(description, anchor=description.concept_landing)
+    for file in _files(description):
+        made += of_file(description, file)
+    for one in formats_of(description.kind):
+        made += of_metadata(description, one)
+    return made
+
+
+def header(made: Iterable[Link]) -> str:
+    """The ``Link`` header (RFC 8288) for the links of one answer.
+
+    It has at most 3500 bytes and 20 items; the least important links are left out first, and stand
+    in the link set, where all stand.
+    """
+    numbered = list(enumerate(made))
+    # Those written last first, so that the canonical description stays longest of its kind; of
+    # items, the first.
+    numbered.sort(key=lambda pair: pair[0] if pair[1].rel == "item" else -pair[0])
+    numbered.sort(key=lambda pair: _rank(_IMPORTANCE, pair[1]))
+    room, items = _MAX_HEADER_BYTES, _MAX_ITEMS
+    kept = []
+    for number, link in numbered:
+        text = _as_header(link)
+        if len(text) + 2 > room or (link.rel == "item" and not items):
+            continue
+        room -= len(text) + 2
+        items -= link.rel == "item"
+        kept.append((_rank(_ORDER, link), number, text))
+    return ", ".join(text for _, _, text in sorted(kept))
+
+
+def linkset(description: Description) -> dict[str, Any]:
+    """All links as a link set in JSON (RFC 9264, section 4.2).
+
+    Without profiles, which readers of link sets stumble over: the header has them.
+    """
+    return _as_json(links(description))
+
+
+def render_linkset(description: Description) -> bytes:
+    """:func:`linkset` as bytes of ``application/linkset+json``."""
+    return _encoded(linkset(description))
+
+
+def render_linkset_text(description: Description) -> bytes:
+    """The same links as ``application/linkset`` (RFC 9264, section 4.1)."""
+    lines = (f'{_as_header(link)}; anchor="{_bare(link.anchor)}"' for link in links(description))
+    return (",\n".join(lines) + "\n").encode()
+
+
+def api_catalog(hub: Hub, apis: Iterable[Api]) -> dict[str, Any]:
+    """The hub's interfaces as a link set (RFC 9727, section 4 and appendix A)."""
+    catalogue, about = [], []
+    for api in apis:
+        catalogue.append(_link(_api_catalog_url(hub), "item", api.url))
+        if api.description is not None:
+            about.append(_link(api.url, "service-desc", *api.description))
+        if api.documentation is not None:
+            about.append(_link(api.url, "service-doc", api.documentation, "text/html"))
+        if api.status is not None:
+            about.append(_link(api.url, "status", api.status))
+    return _as_json(catalogue + about)
+
+
+def render_api_catalog(hub: Hub, apis: Iterable[Api]) -> bytes:
+    """:func:`api_catalog` as bytes of ``application/linkset+json``."""
+    return _encoded(api_catalog(hub, apis))
+
+
+def _link(
+    anchor: str, rel: str, target: str, type_: str | None = None, profile: str | None = None
+) -> Link:
+    return Link(
+        anchor=quote(anchor, safe=_URI_CHARACTERS),
+        rel=rel,
+        target=quote(target, safe=_URI_CHARACTERS),
+        type=type_.partition(";")[0].strip() if type_ else None,
+        profile=profile,
+    )
+
+
+def _api_catalog_url(hub: Hub) -> str:
+    return f"{hub.url}/.well-known/api-catalog"
+
+
+def _licenses(description: Description) -> list[str]:
+    uris = description.license.uris if description.license else ()
+    return [found for uri in uris if (found := iri(uri))]
+
+
+def _authors(description: Description) -> list[str]:
+    known_by = (agent.orcid or agent.ror or agent.url for agent in description.creators)
+    return [found for uri in known_by if (found := iri(uri))]
+
+
+def _items(description: Description, page: str) -> list[Link]:
+    """The whole as one crate, then each file."""
+    files = [_link(page, "item", file.url, file.media_type) for file in _files(description)]
+    crate = _link(page, "item", description.crate_url, "application/zip", rocrate.PROFILE)
+    return [crate, *files] if files else []
+
+
+def _files(description: Description) -> tuple[File, ...]:
+    """Those that can be had: of what is withdrawn, only the record is left."""
+    return () if description.status == "withdrawn" else description.files
+
+
+def _rank(order: tuple[str, ...], link: Link) -> int:
+    return order.index(link.rel) if link.rel in order else len(order)
+
+
+def _as_header(link: Link) -> str:
+    attributes = known(rel=link.rel, type=link.type, profile=link.profile)
+    return "; ".join([f"<{_bare(link.target)}>", *(f'{k}="{v}"' for k, v in attributes.items())])
+
+
+def _bare(url: str) -> str:
+    return quote(url, safe=_HEADER_CHARACTERS)
+
+
+def _as_json(made: Iterable[Link]) -> dict[str, Any]:
+    contexts: dict[str, dict[str, Any]] = {}
+    for link in made:
+        context = contexts.setdefault(link.anchor, {"anchor": link.anchor})
+        context.setdefault(link.rel, []).append(known(href=link.target, type=link.type))
+    return {"linkset": list(contexts.values())}
+
+
+def _encoded(document: dict[str, Any]) -> bytes:
+    return json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n"
