@@ -1,0 +1,61 @@
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rdflib import Graph
+from rdflib.compare import isomorphic
+
+from registry.fair.description import Description
+from registry.fair.jsonld import document
+from registry.fair.turtle import graph, render
+from tests.registry.fair.samples import EVERY, LEAST, MOST
+
+_PROGRAM = """
+import hashlib
+from registry.fair.turtle import render
+from tests.registry.fair.samples import MOST
+print(hashlib.sha256(render(MOST)).hexdigest())
+"""
+
+
+def read(written: bytes) -> Graph:
+    return Graph().parse(data=written, format="turtle")
+
+
+@pytest.mark.parametrize("description", EVERY.values(), ids=EVERY.keys())
+def test_turtle_says_what_the_json_ld_says(description: Description) -> None:
+    assert isomorphic(read(render(description)), graph(document(description)))
+
+
+@pytest.mark.parametrize("description", EVERY.values(), ids=EVERY.keys())
+def test_the_same_description_gives_the_same_bytes(description: Description) -> None:
+    assert render(description) == render(replace(description))
+
+
+@pytest.mark.slow
+def test_the_bytes_do_not_depend_on_the_process() -> None:
+    digests = {
+        subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", _PROGRAM],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ".:client"},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(digests) == 1
+
+
+def test_numbers_keep_their_digits() -> None:
+    assert '"0.9615384615384616"^^xsd:double' in render(MOST).decode()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.text(alphabet=st.one_of(st.sampled_from('\n\r\t\\"\x00\x7f'), st.characters())))
+def test_texts_of_strangers_come_through(text: str) -> None:
+    described = replace(LEAST, title=f"x{text}", description=f"{text}y", usage=f'\n{text}\\"')
+    assert isomorphic(read(render(described)), graph(document(described)))
