@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import get_args
 
 from registry.fair.card_place import Notes, Place
@@ -27,7 +28,7 @@ _SPELLINGS: dict[str, Relation] = {
     "merged": "merge",
 }
 _RELATIONS: tuple[Relation, ...] = get_args(Relation)
-_MAX_ANCESTORS = 1000
+_MAX_ANCESTORS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,12 +88,14 @@ def bases_of(
     """
     items = notes.top("base_model").items()
     relation = _relation_of(notes, len(items))
+    # Who answers may have to ask a database, and bases share ancestors.
+    ask_once = cache(lambda name: tuple(parents(name)))
     found = []
     for item in items:
         base = _base_of(item, relation)
         if base is None:
             continue
-        circle = circular(repository, base.source, parents)
+        circle = circular(repository, base.source, ask_once)
         if circle:
             item.note(
                 "base_model_circular",
@@ -107,7 +110,8 @@ def bases_of(
 def circular(name: str, base: str, parents: Callable[[str], Iterable[str]]) -> list[str]:
     """The way from ``name`` over ``base`` and what that was made from back to ``name``.
 
-    Empty where there is none. Names are the same in whatever letters.
+    Empty where there is none, or none among the nearest :data:`_MAX_ANCESTORS`. Names are the same
+    in whatever letters.
     """
     goal = name.casefold()
     ways = deque([[name, base]] if name else [])

@@ -10,6 +10,7 @@ from registry.validation.findings import Fault, Finding, Severity, nearest
 from registry.validation.yaml_tree import Path
 
 MAX_TEXT = 20_000
+MAX_FINDINGS = 100
 # What no XML document can hold, though a card's body may.
 _UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 _EMPTY_FIX = "Write a value or remove the line."
@@ -28,7 +29,12 @@ class Notes:
 
     def at(self, line: int, field: str, code: str, message: str, fix: str) -> None:
         """Warn of what stands in no value of the card."""
-        self.findings.append(Finding(line, field, code, message, fix, "warning"))
+        self.add(Finding(line, field, code, message, fix, "warning"))
+
+    def add(self, finding: Finding) -> None:
+        """Take a finding, up to :data:`MAX_FINDINGS`: nobody reads more."""
+        if len(self.findings) < MAX_FINDINGS:
+            self.findings.append(finding)
 
     def texts(self, key: str) -> list[str]:
         """The texts of a top key that holds one or a list of them."""
@@ -52,7 +58,7 @@ class Place:
     def note(self, code: str, message: str, fix: str, severity: Severity = "error") -> None:
         """Say what is wrong here."""
         line = self.notes.card.line_of(self.path)
-        self.notes.findings.append(Finding(line, self.field, code, message, fix, severity))
+        self.notes.add(Finding(line, self.field, code, message, fix, severity))
 
     def entry(self, key: str) -> "Place":
         """What a mapping has under ``key``."""

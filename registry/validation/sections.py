@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from markdown_it import MarkdownIt
 
 # Headings are looked for here: Markdown takes time and a card may be a megabyte.
-_WITHIN = 200_000
+_WITHIN = 100_000
 _MAX_TITLE = 300
 _EMPTY = re.compile(r"[\s>*_-]*\[?more information (?:is )?needed\.?\]?[\s.*_]*", re.IGNORECASE)
 _BLOCKS = MarkdownIt("commonmark").disable("inline")

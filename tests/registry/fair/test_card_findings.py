@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.fair.card import read
+from registry.fair.card_place import MAX_FINDINGS
 from registry.fair.contradictions import Computed, contradictions
 from registry.fair.description import Agent, Reference
 from registry.validation.card import Card, parse
@@ -105,6 +106,11 @@ def test_what_is_faulty_is_left_out_and_the_rest_stays() -> None:
     assert facts.papers == (Reference(url="https://doi.org/10.5072/y"),)
     assert (facts.languages, facts.license) == (("en",), None)
     assert [finding.line for finding in facts.findings] == [3, 3, 4, 6, 7, 8]
+
+
+def test_no_more_is_told_than_somebody_reads() -> None:
+    facts = facts_of("papers:\n" + "- x\n" * 900)
+    assert len(facts.findings) == MAX_FINDINGS
 
 
 def test_a_short_description_is_told_where_it_stands() -> None:
