@@ -13,6 +13,20 @@ from markdown_it import MarkdownIt
 _WITHIN = 100_000
 _MAX_TITLE = 300
 _EMPTY = re.compile(r"[\s>*_-]*\[?more information (?:is )?needed\.?\]?[\s.*_]*", re.IGNORECASE)
+#: What the Hugging Face Hub's template says of every model, and so of none.
+_BOILERPLATE = frozenset(
+    {
+        (
+            "Users (both direct and downstream) should be made aware of the risks, biases and "
+            "limitations of the model. More information needed for further recommendations."
+        ),
+        (
+            "Users should be made aware of the risks, biases and limitations of the dataset. "
+            "More information needed for further recommendations."
+        ),
+        "Use the code below to get started with the model.",
+    }
+)
 _BLOCKS = MarkdownIt("commonmark").disable("inline")
 
 
@@ -39,8 +53,8 @@ class Section:
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether ``text`` is the template's word for nothing."""
-    return _EMPTY.fullmatch(text[:200]) is not None
+    """Whether ``text`` is one of the template's ways to say nothing."""
+    return text.strip() in _BOILERPLATE or _EMPTY.fullmatch(text[:200]) is not None
 
 
 def sections_of(body: str) -> list[Section]:

@@ -1,11 +1,15 @@
 """Cards: what they say is taken, and what they do not say is not."""
 
+import re
 from dataclasses import fields
+from pathlib import Path
 
+import huggingface_hub
 import pytest
 
 from registry.fair.card import CardFacts, read
 from registry.fair.card_links import Base
+from registry.fair.card_texts import TEXT_KEYS
 from registry.fair.description import (
     Agent,
     DatasetUse,
@@ -178,6 +182,13 @@ def test_the_templates_words_for_nothing_are_nothing() -> None:
     body = "[More Information Needed]\n\n## Uses\n\n<!-- who? -->\n[More Information Needed]\n"
     facts = facts_of("a: 1", body)
     assert (facts.description, facts.intended_use, facts.findings) == (None, None, ())
+
+
+def test_the_hugging_face_template_as_it_comes_says_nothing() -> None:
+    template = Path(huggingface_hub.__file__).parent / "templates" / "modelcard_template.md"
+    blanks = re.compile(r"\{\{.*?\}\}|^---$.*?^---$", re.DOTALL | re.MULTILINE)
+    facts = read(Card(body=blanks.sub("[More Information Needed]", template.read_text())))
+    assert not [key for key in TEXT_KEYS if getattr(facts, key)]
 
 
 def test_a_heading_below_a_known_one_belongs_to_it() -> None:
