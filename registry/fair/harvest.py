@@ -12,6 +12,7 @@ from registry.fair import jsonld, signposting
 from registry.fair.description import Description, File, Kind
 from registry.fair.formats import formats_of
 from registry.fair.reading import Reading
+from registry.fair.served import links_in
 from registry.fair.signposting import Link
 
 # Every page of the hub says at least so much beside what its card says.
@@ -123,7 +124,7 @@ def expected(description: Description) -> Harvest:
         final=description.landing,
         media_type="text/html",
     )
-    links = tuple(signposting.of_landing(description))
+    header = signposting.header(signposting.of_landing(description))
     formats = formats_of(description.kind)
     pids = [description.pid, *([description.doi] if description.doi else [])]
     return Harvest(
@@ -131,13 +132,13 @@ def expected(description: Description) -> Harvest:
         landing=page,
         text_characters=_PAGE_CHARACTERS + len(description.body),
         embedded=jsonld.document(description),
-        links=links,
-        header_bytes=len(signposting.header(links)),
+        links=tuple(links_in(header, description.landing)),
+        header_bytes=len(header),
         linkset=tuple(signposting.links(description)),
         metadata=tuple(
             _found(signposting.metadata_url(description, one), one.media_type) for one in formats
         ),
-        negotiated={one.media_type: one.media_type for one in formats if one.is_negotiated},
+        negotiated={one: one for one in signposting.negotiated(description.kind)},
         pids=tuple(_redirected(pid, page) for pid in pids),
         files=tuple(_file(description, file) for file in description.files),
         policy=_found(description.hub.policy_url, "text/html"),

@@ -1,7 +1,7 @@
 """Typed links between a landing page, its metadata, its files and who made them.
 
 FAIR Signposting profile of 2023-10-02, level 2, over RFC 8288 (web links), RFC 8574 (``cite-as``)
-and RFC 9264 (link sets); the hub's own list of interfaces after RFC 9727.
+and RFC 9264 (link sets).
 """
 
 import json
@@ -12,14 +12,12 @@ from urllib.parse import quote
 
 from registry.fair import rocrate
 from registry.fair.absent import known
-from registry.fair.description import Description, File, Hub
+from registry.fair.description import Description, File, Hub, Kind
 from registry.fair.formats import Format, formats_of
 from registry.fair.iris import iri
 
 LINKSET_TYPE = "application/linkset+json"
 LINKSET_TEXT_TYPE = "application/linkset"
-#: RFC 9727, section 7.3: says that a link set is a catalogue of interfaces.
-API_CATALOG_PROFILE = "https://www.rfc-editor.org/info/rfc9727"
 
 # Proxies reserve 4 KiB for all headers of an answer; assessors ask for no more items than that.
 _MAX_HEADER_BYTES = 3500
@@ -57,25 +55,14 @@ class Link:
     profile: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Api:
-    """An interface of the hub.
-
-    Attributes:
-        description: Address of its description for machines, such as OpenAPI, and its media type.
-        documentation: Address of its description for people.
-        status: Address that tells whether it works.
-    """
-
-    url: str
-    description: tuple[str, str] | None = None
-    documentation: str | None = None
-    status: str | None = None
-
-
 def metadata_url(description: Description, format_: Format) -> str:
     """Address of a version's metadata in one format."""
     return f"{description.concept_landing}/metadata/{format_.name}?revision={description.oid}"
+
+
+def negotiated(kind: Kind) -> list[str]:
+    """Media types that a page answers with when ``Accept`` asks for them, beside its HTML."""
+    return [*(one.media_type for one in formats_of(kind) if one.is_negotiated), LINKSET_TYPE]
 
 
 def of_landing(description: Description, *, anchor: str | None = None) -> list[Link]:
@@ -87,16 +74,16 @@ def of_landing(description: Description, *, anchor: str | None = None) -> list[L
     """
     page = anchor or description.landing
     made = [
-        _link(page, "cite-as", description.pid, "text/html"),
-        _link(page, "type", _THING),
-        _link(page, "type", _PAGE),
-        *(_link(page, "license", uri) for uri in _licenses(description)),
-        *(_link(page, "author", uri) for uri in _authors(description)),
+        typed(page, "cite-as", description.pid, "text/html"),
+        typed(page, "type", _THING),
+        typed(page, "type", _PAGE),
+        *(typed(page, "license", uri) for uri in _licenses(description)),
+        *(typed(page, "author", uri) for uri in _authors(description)),
         *_items(description, page),
-        _link(page, "api-catalog", _api_catalog_url(description.hub), LINKSET_TYPE),
-        _link(page, "linkset", description.linkset_url, LINKSET_TYPE),
+        typed(page, "api-catalog", api_catalog_url(description.hub), LINKSET_TYPE),
+        typed(page, "linkset", description.linkset_url, LINKSET_TYPE),
         *(
-            _link(page, "describedby", metadata_url(description, one), one.media_type, one.profile)
+            typed(page, "describedby", metadata_url(description, one), one.media_type, one.profile)
             for one in formats_of(description.kind)
         ),
     ]
@@ -105,13 +92,13 @@ def of_landing(description: Description, *, anchor: str | None = None) -> list[L
 
 def of_file(description: Description, file: File) -> list[Link]:
     """The links of a file's answer: the page of the version that it belongs to."""
-    return [_link(file.url, "collection", description.landing, "text/html")]
+    return [typed(file.url, "collection", description.landing, "text/html")]
 
 
 def of_metadata(description: Description, format_: Format) -> list[Link]:
     """The links of a metadata document's answer: the page that it describes."""
     url = metadata_url(description, format_)
-    return [_link(url, "describes", description.landing, "text/html")]
+    return [typed(url, "describes", description.landing, "text/html")]
 
 
 def links(description: Description) -> list[Link]:
@@ -154,12 +141,12 @@ def linkset(description: Description) -> dict[str, Any]:
 
     Without profiles, which readers of link sets stumble over: the header has them.
     """
-    return _as_json(links(description))
+    return as_linkset(links(description))
 
 
 def render_linkset(description: Description) -> bytes:
     """:func:`linkset` as bytes of ``application/linkset+json``."""
-    return _encoded(linkset(description))
+    return encoded(linkset(description))
 
 
 def render_linkset_text(description: Description) -> bytes:
@@ -168,28 +155,10 @@ def render_linkset_text(description: Description) -> bytes:
     return (",\n".join(lines) + "\n").encode()
 
 
-def api_catalog(hub: Hub, apis: Iterable[Api]) -> dict[str, Any]:
-    """The hub's interfaces as a link set (RFC 9727, section 4 and appendix A)."""
-    catalogue, about = [], []
-    for api in apis:
-        catalogue.append(_link(_api_catalog_url(hub), "item", api.url))
-        if api.description is not None:
-            about.append(_link(api.url, "service-desc", *api.description))
-        if api.documentation is not None:
-            about.append(_link(api.url, "service-doc", api.documentation, "text/html"))
-        if api.status is not None:
-            about.append(_link(api.url, "status", api.status))
-    return _as_json(catalogue + about)
-
-
-def render_api_catalog(hub: Hub, apis: Iterable[Api]) -> bytes:
-    """:func:`api_catalog` as bytes of ``application/linkset+json``."""
-    return _encoded(api_catalog(hub, apis))
-
-
-def _link(
+def typed(
     anchor: str, rel: str, target: str, type_: str | None = None, profile: str | None = None
 ) -> Link:
+    """A link whose addresses have no characters that URIs may not have (RFC 3986)."""
     return Link(
         anchor=quote(anchor, safe=_URI_CHARACTERS),
         rel=rel,
@@ -199,7 +168,22 @@ def _link(
     )
 
 
-def _api_catalog_url(hub: Hub) -> str:
+def as_linkset(made: Iterable[Link]) -> dict[str, Any]:
+    """Links as a link set in JSON (RFC 9264, section 4.2)."""
+    contexts: dict[str, dict[str, Any]] = {}
+    for link in made:
+        context = contexts.setdefault(link.anchor, {"anchor": link.anchor})
+        context.setdefault(link.rel, []).append(known(href=link.target, type=link.type))
+    return {"linkset": list(contexts.values())}
+
+
+def encoded(document: dict[str, Any]) -> bytes:
+    """A link set as bytes of ``application/linkset+json``."""
+    return json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def api_catalog_url(hub: Hub) -> str:
+    """Where RFC 9727 has a hub list its interfaces."""
     return f"{hub.url}/.well-known/api-catalog"
 
 
@@ -215,8 +199,8 @@ def _authors(description: Description) -> list[str]:
 
 def _items(description: Description, page: str) -> list[Link]:
     """The whole as one crate, then each file."""
-    files = [_link(page, "item", file.url, file.media_type) for file in _files(description)]
-    crate = _link(page, "item", description.crate_url, "application/zip", rocrate.PROFILE)
+    files = [typed(page, "item", file.url, file.media_type) for file in _files(description)]
+    crate = typed(page, "item", description.crate_url, "application/zip", rocrate.PROFILE)
     return [crate, *files] if files else []
 
 
@@ -236,15 +220,3 @@ def _as_header(link: Link) -> str:
 
 def _bare(url: str) -> str:
     return quote(url, safe=_HEADER_CHARACTERS)
-
-
-def _as_json(made: Iterable[Link]) -> dict[str, Any]:
-    contexts: dict[str, dict[str, Any]] = {}
-    for link in made:
-        context = contexts.setdefault(link.anchor, {"anchor": link.anchor})
-        context.setdefault(link.rel, []).append(known(href=link.target, type=link.type))
-    return {"linkset": list(contexts.values())}
-
-
-def _encoded(document: dict[str, Any]) -> bytes:
-    return json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n"

@@ -10,22 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.fair import rocrate
+from registry.fair import api_catalog, rocrate
+from registry.fair.api_catalog import Api
 from registry.fair.description import Agent, Description, License
 from registry.fair.formats import formats_of
 from registry.fair.signposting import (
     LINKSET_TEXT_TYPE,
     LINKSET_TYPE,
-    Api,
     Link,
-    api_catalog,
     header,
     links,
     linkset,
     metadata_url,
     of_file,
     of_landing,
-    render_api_catalog,
     render_linkset,
     render_linkset_text,
 )
@@ -185,14 +183,14 @@ def test_the_hub_lists_its_interfaces() -> None:
         documentation=f"{URL}/docs",
         status=f"{URL}/healthz",
     )
-    document = api_catalog(HUB, [api, Api(url=f"{URL}/oai")])
+    document = api_catalog.document(HUB, [api, Api(url=f"{URL}/oai")])
     catalogue, about = document["linkset"]
     assert catalogue == {
         "anchor": f"{URL}/.well-known/api-catalog",
         "item": [{"href": f"{URL}/api/v1"}, {"href": f"{URL}/oai"}],
     }
     assert set(about) == {"anchor", "service-desc", "service-doc", "status"}
-    assert json.loads(render_api_catalog(HUB, [api, Api(url=f"{URL}/oai")])) == document
+    assert json.loads(api_catalog.render(HUB, [api, Api(url=f"{URL}/oai")])) == document
 
 
 class Pages(BaseHTTPRequestHandler):
