@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from registry.fair.description import ActivityKind, Relation
-from registry.states import ArchitectureClass
+from registry.fair.hpc_ontology import ARCHITECTURES
 
 _STAC = "https://github.com/stac-extensions/mlm"
 _STAC_TENSOR = f"{_STAC}#model-input-object"
@@ -199,7 +199,7 @@ _RECORD = (
 )
 
 _BUILD = (
-    _property("hasBuild", "build", "A build of this version.", "prov:hadDerivation"),
+    _property("hasBuild", "build", "A build of this version."),
     _property(
         "targetHardware",
         "target",
@@ -224,17 +224,6 @@ _BUILD = (
     _property("rawRecord", "record", "The whole measurement, raw samples included."),
 )
 
-#: What comes closest to a class of architectures in the HPC Ontology.
-_ARCHITECTURES = {
-    ArchitectureClass.RESIDUAL_CNN: "hpc:ConvolutionalNeuralNetwork",
-    ArchitectureClass.DEPTHWISE_CNN: "hpc:ConvolutionalNeuralNetwork",
-    ArchitectureClass.PLAIN_CNN: "hpc:ConvolutionalNeuralNetwork",
-    ArchitectureClass.DETECTION: "hpc:DeepNeuralNetwork",
-    ArchitectureClass.TRANSFORMER: "hpc:DeepNeuralNetwork",
-    ArchitectureClass.RECURRENT: "hpc:RecurrentNeuralNetwork",
-    ArchitectureClass.MLP: "hpc:FeedforwardNeuralNetwork",
-    ArchitectureClass.OTHER: "hpc:ArtificialNeuralNetwork",
-}
 _CONCEPTS = tuple(
     Term(
         name=one.value,
@@ -243,7 +232,7 @@ _CONCEPTS = tuple(
         comment="A class of architectures: see architectureClass.",
         broad=(broad,),
     )
-    for one, broad in _ARCHITECTURES.items()
+    for one, broad in ARCHITECTURES.items()
 )
 
 TERMS: tuple[Term, ...] = (
@@ -253,25 +242,4 @@ TERMS: tuple[Term, ...] = (
     *_RECORD,
     *_BUILD,
     *_CONCEPTS,
-)
-
-#: What the terms of others that our records use come close to in the HPC Ontology.
-MATCHES: tuple[tuple[str, str], ...] = (
-    ("fair4ml:MLModel", "hpc:AIModel"),
-    ("schema:Dataset", "hpc:Dataset"),
-    ("schema:DataDownload", "hpc:File"),
-    ("prov:Activity", "hpc:Activity"),
-    ("prov:used", "hpc:used"),
-    ("prov:generated", "hpc:generated"),
-    ("prov:wasGeneratedBy", "hpc:wasGeneratedBy"),
-    ("prov:wasDerivedFrom", "hpc:wasDerivedFrom"),
-    ("prov:wasAssociatedWith", "hpc:wasConductedBy"),
-    ("fair4ml:trainedOn", "hpc:wasDerivedFromDataset"),
-    ("fair4ml:mlTask", "hpc:subject"),
-    ("fair4ml:sharedBy", "hpc:submitter"),
-    ("schema:creator", "hpc:creator"),
-    ("schema:contributor", "hpc:contributor"),
-    ("schema:license", "hpc:license"),
-    ("schema:version", "hpc:version"),
-    ("schema:contentSize", "hpc:fileSize"),
 )

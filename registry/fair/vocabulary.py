@@ -9,7 +9,8 @@ from typing import Any
 
 from registry.fair.absent import known
 from registry.fair.context import HUB_TERMS, prefixes
-from registry.fair.terms import MATCHES, TERMS, Term
+from registry.fair.hpc_ontology import MATCHES
+from registry.fair.terms import TERMS, Term
 from registry.fair.turtle import turtle
 
 _ONTOLOGY = HUB_TERMS.removesuffix("#")
