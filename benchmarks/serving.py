@@ -27,6 +27,7 @@ from workers.engine.types import (
     Trial,
     Workload,
 )
+from workers.fleet.energy import counters_of
 
 #: Served to users who accept them; each includes those before it.
 CLASSES: tuple[Tolerance, ...] = ("exact", "bf16", "int8")
@@ -117,7 +118,7 @@ def seek(name: str, cache: Path, folder: Path, hunt: Hunt) -> dict[str, Any]:
     store = JsonLinesStore(_trials_file(folder, name), (), hunt.experience)
     with (
         tempfile.TemporaryDirectory(prefix="hpcfair-bench-") as scratch,
-        LocalDevice(ticket, hunt.backends, Path(scratch)) as device,
+        LocalDevice(ticket, hunt.backends, Path(scratch), counters_of(hunt.target)) as device,
     ):
         found = search(ticket, hunt, device, store, SystemClock(), _Progress(name))
     return {**found, "seconds": perf_counter() - started}

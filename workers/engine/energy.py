@@ -1,16 +1,18 @@
-"""Energy of the processor packages, by the counters Intel and AMD call RAPL.
+"""Energy that a candidate's runs took, by whatever counters the device has.
 
-Source: the kernel's ``Documentation/power/powercap/powercap.rst``. Only root may read the counters
-(CVE-2020-8694): where we may not, there is no figure, and none is estimated.
+The engine knows those of processor packages, which Intel and AMD call RAPL. Source: the kernel's
+``Documentation/power/powercap/powercap.rst``. Only root may read them (CVE-2020-8694): where we
+may not, there is no figure, and none is estimated.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from workers.engine.ports import Clock
+from workers.engine.ports import Clock, EnergyCounter
 
 _POWERCAP = Path("/sys/class/powercap")
 #: Whole packages; what lies inside one would be counted twice.
@@ -21,10 +23,14 @@ _SHORTEST_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A package's counter, in microjoules; it starts over after ``range_uj``."""
+    """A package's counter: see :class:`workers.engine.ports.EnergyCounter`."""
 
     counter: Path
     range_uj: int
+    source: str = "rapl-package"
+
+    def read(self) -> int:
+        return int(self.counter.read_text())
 
 
 @cache
@@ -36,7 +42,7 @@ def zones(root: Path = _POWERCAP) -> tuple[Zone, ...]:
             if not _PACKAGE.fullmatch((folder / "name").read_text().strip()):
                 continue
             zone = Zone(folder / "energy_uj", int((folder / "max_energy_range_uj").read_text()))
-            _read(zone)
+            zone.read()
         except (OSError, ValueError):
             continue
         found.append(zone)
@@ -45,13 +51,13 @@ def zones(root: Path = _POWERCAP) -> tuple[Zone, ...]:
 
 @dataclass(slots=True)
 class EnergyMeter:
-    """Adds up what the packages took while the candidate ran, whoever else ran meanwhile.
+    """Adds up what the counters saw while the candidate ran, whoever else ran meanwhile.
 
     Idle power is not subtracted: it is the machine's, and was paid.
     """
 
     clock: Clock
-    packages: tuple[Zone, ...]
+    counters: Sequence[EnergyCounter]
     joules: float = 0.0
     runs: int = 0
     window_s: float = 0.0
@@ -60,18 +66,18 @@ class EnergyMeter:
 
     def start(self) -> None:
         """A block of the candidate begins."""
-        if self.packages:
+        if self.counters:
             self._before, self._started_s = self._now(), self.clock.monotonic()
 
     def stop(self, runs: int) -> None:
         """It has ended after ``runs`` runs, warm-up included."""
-        if not self.packages:
+        if not self.counters:
             return
         after = self._now()
         if len(after) != len(self._before) or not after:
             return
-        for zone, one, other in zip(self.packages, self._before, after, strict=True):
-            self.joules += ((other - one) % zone.range_uj) / 1e6
+        for counter, one, other in zip(self.counters, self._before, after, strict=True):
+            self.joules += ((other - one) % counter.range_uj) / 1e6
         self.runs += runs
         self.window_s += self.clock.monotonic() - self._started_s
 
@@ -81,7 +87,7 @@ class EnergyMeter:
             return {}
         return {
             "method": "measured",
-            "source": "rapl-package",
+            "source": "+".join(sorted({counter.source for counter in self.counters})),
             "joules_per_run": self.joules / self.runs,
             "window_s": self.window_s,
         }
@@ -89,10 +95,6 @@ class EnergyMeter:
     def _now(self) -> list[int]:
         """All counters; empty once one cannot be read any more."""
         try:
-            return [_read(zone) for zone in self.packages]
+            return [counter.read() for counter in self.counters]
         except (OSError, ValueError):
             return []
-
-
-def _read(zone: Zone) -> int:
-    return int(zone.counter.read_text())

@@ -126,7 +126,7 @@ def headline(rig: Rig, trial: Trial, build: BuildResult | None, effort: Effort) 
         raise CandidateFailed(build.outcome, build.detail)
     seconds = rig.ticket.budget.seconds_per_measurement
     rule = Rule(effort.half_width, seconds, rounds=HEADLINE_ROUNDS)
-    rounds = Rounds()
+    rounds = Rounds(counters=rig.device.counters)
     checked = _in_fresh_process(rig, candidate, build, rounds, rule)
     if min(round_ratios(rounds.blocks)) > effort.beaten_by:
         rig.device.discard(build)
@@ -148,7 +148,7 @@ def _judge(
     """Check and measure a build; writes to ``found`` how far it came and why not further."""
     budget = rig.ticket.budget
     rule = Rule(budget.half_width, budget.seconds_per_measurement, hopeless_above=bar)
-    rounds = Rounds()
+    rounds = Rounds(counters=rig.device.counters)
     try:
         with closing(rig.open(candidate, build, "candidate")) as session:
             against = rig.baseline_session()

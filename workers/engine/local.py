@@ -9,7 +9,7 @@
 
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
@@ -20,7 +20,7 @@ import numpy as np
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.handover import nonsense, profile_of, remove, result_of
-from workers.engine.ports import Array, Backend, RunningSession
+from workers.engine.ports import Array, Backend, EnergyCounter, RunningSession
 from workers.engine.profile import Profile
 from workers.engine.sandbox import LEVELS
 from workers.engine.shelf import Shelf
@@ -48,13 +48,21 @@ class LocalDevice:
         ticket: Its workload, target and limits count here.
         backends: By name. Only their classes cross into a child, which makes its own object.
         scratch: Existing folder; everything made in it is deleted when the device closes.
+        counters: Of the energy that candidates take.
 
     Attributes:
         isolation: The weakest level any child has reached, one of
             :data:`workers.engine.sandbox.LEVELS`; ``None`` before the first child.
     """
 
-    def __init__(self, ticket: Ticket, backends: Mapping[str, Backend], scratch: Path) -> None:
+    def __init__(
+        self,
+        ticket: Ticket,
+        backends: Mapping[str, Backend],
+        scratch: Path,
+        counters: Sequence[EnergyCounter] = (),
+    ) -> None:
+        self.counters = counters
         self._workload: Workload = ticket.workload
         self._target: TargetSpec = ticket.target
         self._limits: Limits = ticket.limits

@@ -15,9 +15,9 @@ import numpy as np
 from workers.engine.clock import SystemClock
 from workers.engine.condition import Condition, quality_between, read_condition
 from workers.engine.contention import Load, read_load, stall_share
-from workers.engine.energy import EnergyMeter, zones
+from workers.engine.energy import EnergyMeter
 from workers.engine.errors import BaselineFailed, CandidateFailed
-from workers.engine.ports import Clock, RunningSession
+from workers.engine.ports import Clock, EnergyCounter, RunningSession
 from workers.engine.ratios import (
     FEWEST_ROUNDS,
     half_width,
@@ -91,6 +91,7 @@ class Rounds:
     loads: list[Load] = field(default_factory=list)
     peaks_bytes: list[int] = field(default_factory=list)
     conditions: list[Condition] = field(default_factory=list)
+    counters: Sequence[EnergyCounter] = ()
     energy: EnergyMeter | None = None
     pruned: bool = False
 
@@ -140,7 +141,7 @@ class Rounds:
         """Look at the machine, which a virtual clock knows nothing of."""
         if isinstance(clock, SystemClock):
             self.conditions.append(read_condition())
-            self.energy = self.energy or EnergyMeter(clock, zones())
+            self.energy = self.energy or EnergyMeter(clock, self.counters)
 
 
 def measure_into(

@@ -113,11 +113,39 @@ class Backend(Protocol):
         ...
 
 
+class EnergyCounter(Protocol):
+    """Something that counts the energy a part of the machine has taken.
+
+    Attributes:
+        range_uj: Microjoules after which it starts over.
+        source: What it is, as in ``energy.source`` of ``hpcfair.bench/1``.
+    """
+
+    @property
+    def range_uj(self) -> int: ...
+
+    @property
+    def source(self) -> str: ...
+
+    def read(self) -> int:
+        """Microjoules.
+
+        Raises:
+            OSError, ValueError: it cannot be read any more.
+        """
+        ...
+
+
 class Device(Protocol):
     """Where candidates are built and run: here in child processes, later elsewhere.
 
     Use as a context manager; leaving it ends every child and deletes every build.
+
+    Attributes:
+        counters: Of the energy it takes; none where none can be read.
     """
+
+    counters: Sequence[EnergyCounter]
 
     def __enter__(self) -> Self: ...
 

@@ -15,6 +15,7 @@ from workers.engine.ports import Backend
 from workers.engine.strategies import STRATEGIES
 from workers.engine.tune import SearchResult, tune
 from workers.engine.types import Budget, Limits, Ticket, sha256_of
+from workers.fleet.energy import counters_of
 from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
@@ -67,7 +68,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         )
         scratch = folder / "scratch"
         scratch.mkdir()
-        with LocalDevice(search, backends, scratch) as device:
+        with LocalDevice(search, backends, scratch, counters_of(here.spec)) as device:
             store = RegistryStore(ticket, key, here.spec.slug)
 
             def show(found: SearchResult) -> None:

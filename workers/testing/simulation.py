@@ -7,7 +7,7 @@ the failure classes that real child processes end with.
 """
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import pi, sin
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy as np
 from workers.backends.fake.backend import FakeBackend, FakeSession
 from workers.backends.fake.kernels import latency_s
 from workers.engine.errors import CandidateFailed, InvalidCandidate
-from workers.engine.ports import Array
+from workers.engine.ports import Array, EnergyCounter
 from workers.engine.profile import Profile
 from workers.engine.types import BuildResult, Options, Outcome, TargetSpec, Timing, Workload
 
@@ -85,6 +85,7 @@ class SimulatedDevice:
     seed: int = 0
     build_s: float = 1.0
     samples_file: dict[str, Array] = field(default_factory=dict)
+    counters: Sequence[EnergyCounter] = ()
     broken: bool = False
     built: list[tuple[str, Options]] = field(default_factory=list)
     sessions: list["SimulatedSession"] = field(default_factory=list)

@@ -1,6 +1,7 @@
 """Energy from recorded counters: packages once each, around the end of their range, or not."""
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,22 @@ def test_a_counter_that_vanishes_meanwhile_spoils_its_block_alone(powercap: Path
     (powercap / "intel-rapl:1/energy_uj").unlink()
     meter.stop(runs=2)
     assert meter.as_dict()["joules_per_run"] == 2.0
+
+
+def test_sources_are_told_together(powercap: Path) -> None:
+    @dataclass(frozen=True)
+    class Gpu:
+        range_uj: int = RANGE
+        source: str = "nvml-total-energy"
+
+        def read(self) -> int:
+            return 5
+
+    clock = VirtualClock()
+    meter = EnergyMeter(clock, (*zones(powercap), Gpu()))
+    meter.start()
+    clock.sleep(0.5)
+    spend(powercap, 0, 3_000_000)
+    meter.stop(runs=3)
+    assert meter.as_dict()["source"] == "nvml-total-energy+rapl-package"
+    assert meter.as_dict()["joules_per_run"] == 1.0
