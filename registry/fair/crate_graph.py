@@ -8,15 +8,20 @@ Sources: RO-Crate 1.3, sections "Contextual Entities" and "Provenance"; PROV-O, 
 """
 
 import hashlib
+import re
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import quote, unquote
 
 from registry.fair.absent import known
-from registry.fair.description import Agent, Description, Organization, Software
+from registry.fair.description import Agent, Description, Funding, Organization, Software
+from registry.fair.iris import iri
 
 #: SPDX's term for "nothing is said", which needs to be said where a licence is obligatory.
 NO_LICENSE = "http://spdx.org/rdf/terms#noassertion"
 _NO_LICENSE_TEXT = "The record names no licence. Ask its authors before you use it."
+
+_ENCODED = re.compile(r"(?:%[89A-Fa-f][0-9A-Fa-f])+")
 
 Entity = dict[str, Any]
 
@@ -32,6 +37,7 @@ class Graph:
 
     def add(self, identity: str, kind: str | list[str], **values: Any) -> Entity:
         """Add an entity and return the reference to it; absent ``values`` are left out."""
+        identity = _ENCODED.sub(_letters, identity)
         entity = self._entities.setdefault(identity, {"@id": identity, "@type": kind})
         for key, value in known(**values).items():
             entity[key] = _joined(entity[key], value) if key in entity else value
@@ -49,6 +55,15 @@ def compact(values: Iterable[Any]) -> Any:
         if value not in unique:
             unique.append(value)
     return (unique[0] if len(unique) == 1 else unique) or None
+
+
+def _letters(encoded: re.Match[str]) -> str:
+    """Letters beyond ASCII, which RO-Crate wants to see; what cannot be seen stays encoded."""
+    try:
+        text = unquote(encoded[0], errors="strict")
+    except UnicodeDecodeError:
+        return encoded[0]
+    return "".join(one if one.isprintable() else quote(one) for one in text)
 
 
 def _joined(first: Any, second: Any) -> Any:
@@ -76,7 +91,7 @@ def agent(graph: Graph, one: Agent) -> Entity:
         one.orcid or local("person", one.name, one.email, one.url),
         "Person" if one.orcid else ["Thing", "prov:Person"],
         name=one.name,
-        url=one.url,
+        url=iri(one.url),
         email=one.email,
         affiliation=compact(entity for entity, ror in groups if ror),
         memberOf=compact(entity for entity, ror in groups if not ror),
@@ -91,18 +106,37 @@ def organization(graph: Graph, one: Organization, *, known_as: str | None = None
         known_as: Address where it can be reached. With it, it is an ``Organization`` even if it
             is not registered: that of a publisher is obligatory.
     """
+    page = iri(one.url)
+    identity = one.ror or page or local("organisation", one.name)
     if not one.ror and not known_as:
-        identity = one.url or local("organisation", one.name)
-        return graph.add(identity, ["Thing", "prov:Organization"], name=one.name, url=one.url)
-    identity = one.ror or one.url or local("organisation", one.name)
-    address = known_as or one.url or identity
+        return graph.add(identity, ["Thing", "prov:Organization"], name=one.name, url=page)
+    address = known_as or page or identity
     return graph.add(
         identity,
         "Organization",
         name=one.name,
-        url=one.url or address,
+        url=page or address,
         contactPoint=_contact(graph, one.name, local("contact", identity), None, address),
     )
+
+
+def people(graph: Graph, description: Description) -> dict[str, Any]:
+    """Who made, keeps and paid for it, as properties of the root."""
+    hub = description.hub
+    creators = description.creators or (description.owner,)
+    contact = description.contact
+    return {
+        "publisher": organization(graph, hub.publisher, known_as=hub.url),
+        "creator": compact(agent(graph, one) for one in creators),
+        "contributor": compact(agent(graph, one) for one in description.contributors),
+        "maintainer": agent(graph, contact) if contact else None,
+        "sourceOrganization": agent(graph, description.owner)
+        if description.owner.kind == "organization"
+        else None,
+        "funding": compact(_grant(graph, one) for one in description.funding),
+        "funder": compact(_funders(graph, description, registered=True)),
+        "sponsor": compact(_funders(graph, description, registered=False)),
+    }
 
 
 def license_entities(graph: Graph, description: Description) -> Any:
@@ -113,12 +147,13 @@ def license_entities(graph: Graph, description: Description) -> Any:
             NO_LICENSE, "CreativeWork", name="No licence named", description=_NO_LICENSE_TEXT
         )
     text = f"The files are under {license.expression} (an SPDX licence expression)."
-    addresses = license.uris or (f"{description.landing}#licence",)
+    known_texts = tuple(filter(None, map(iri, license.uris)))
+    addresses = known_texts or (f"{description.landing}#licence",)
     return compact(
         graph.add(
             address,
             "CreativeWork",
-            name=license.name or (_last_part(address) if license.uris else license.expression),
+            name=license.name or (_last_part(address) if known_texts else license.expression),
             description=text,
             url=address,
         )
@@ -129,7 +164,7 @@ def license_entities(graph: Graph, description: Description) -> Any:
 def software(graph: Graph, one: Software) -> Entity:
     """A program. Without version and address it is not one that can be found again."""
     address = _address(one)
-    identity = one.purl or local("software", one.name, one.version)
+    identity = iri(one.purl) or local("software", one.name, one.version)
     complete = bool(one.version and address)
     return graph.add(
         identity,
@@ -148,6 +183,29 @@ def quantity(graph: Graph, scope: str, name: str, value: Any, unit: str | None =
     )
 
 
+def _funders(graph: Graph, description: Description, *, registered: bool) -> list[Entity]:
+    return [
+        organization(graph, one.funder)
+        for one in description.funding
+        if bool(one.funder.ror) is registered
+    ]
+
+
+def _grant(graph: Graph, one: Funding) -> Entity:
+    # RO-Crate lets a Grant name its funder only as a registered Organization.
+    registered = bool(one.funder.ror)
+    funder = organization(graph, one.funder)
+    return graph.add(
+        iri(one.url) or local("grant", one.funder.name, one.award, one.title),
+        "Grant" if registered else "Intangible",
+        name=one.title or one.award or one.funder.name,
+        identifier=one.award,
+        url=iri(one.url),
+        funder=funder if registered else None,
+        sponsor=None if registered else funder,
+    )
+
+
 def _contact(
     graph: Graph, name: str, identity: str, email: str | None, url: str | None = None
 ) -> Entity:
@@ -162,5 +220,5 @@ def _address(one: Software) -> str | None:
     # The package URL specification names this index as the one that "pypi" stands for.
     if one.purl and one.purl.startswith("pkg:pypi/"):
         name, _, version = one.purl.removeprefix("pkg:pypi/").partition("@")
-        return f"https://pypi.org/project/{name}/{version}".rstrip("/") + "/"
-    return one.purl
+        return iri(f"https://pypi.org/project/{name}/{version}".rstrip("/") + "/")
+    return iri(one.purl)

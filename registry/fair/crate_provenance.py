@@ -1,10 +1,11 @@
-"""What was done, what came of it, and what a version was made from, as entities of a crate."""
+"""What a version is and was made from, what was done and what came of it: entities of a crate."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from registry.fair.crate_graph import Entity, Graph, agent, compact, local, quantity, software
-from registry.fair.description import Activity, Benchmark, Build, Description
+from registry.fair.description import Activity, Benchmark, Build, Description, Network
+from registry.fair.iris import iri
 
 
 def actions(graph: Graph, description: Description, places: Mapping[str, str]) -> list[Entity]:
@@ -26,14 +27,35 @@ def derivations(graph: Graph, description: Description) -> list[Entity]:
     """What the version was made from."""
     return [
         graph.add(
-            one.pid or one.url or local("source", one.source, one.oid),
+            one.pid or iri(one.url) or local("source", one.source, one.oid),
             "CreativeWork",
             name=one.source,
-            url=one.url,
+            url=iri(one.url),
             version=one.oid,
         )
         for one in description.derived_from
     ]
+
+
+def facts(graph: Graph, network: Network | None) -> list[Entity]:
+    """What inspection found out about the model file, as named values."""
+    if network is None:
+        return []
+    tensors = (
+        (f"{side} {one.name}", f"{one.dtype}[{', '.join(map(str, one.shape))}]")
+        for side, group in (("input", network.inputs), ("output", network.outputs))
+        for one in group
+    )
+    found = [
+        ("architecture class", network.architecture_class),
+        ("parameters", network.parameters),
+        ("weight bytes", network.weight_bytes),
+        ("multiply-accumulates", network.macs),
+        ("precision", network.precision),
+        *((f"operator set {domain}", version) for domain, version in network.opsets.items()),
+        *tensors,
+    ]
+    return [quantity(graph, network.path, name, value) for name, value in found if value]
 
 
 def _action(graph: Graph, one: Activity, places: Mapping[str, str]) -> Entity:
@@ -61,7 +83,12 @@ def _things(graph: Graph, addresses: tuple[str, ...], places: Mapping[str, str])
         found.append(
             {"@id": place}
             if place is not None
-            else graph.add(address, "CreativeWork", name=address, url=address)
+            else graph.add(
+                iri(address) or local("thing", address),
+                "CreativeWork",
+                name=address,
+                url=iri(address),
+            )
         )
     return found
 

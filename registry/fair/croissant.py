@@ -7,53 +7,26 @@ Source: Croissant Format Specification 1.1, http://mlcommons.org/croissant/1.1.
 """
 
 import json
+import re
 from typing import Any
 from urllib.parse import urlencode
 
 from registry.fair.absent import known
 from registry.fair.citation import render_bibtex
-from registry.fair.crate_graph import NO_LICENSE, compact
+from registry.fair.crate_graph import NO_LICENSE, compact, local
 from registry.fair.description import Agent, Build, Description, File
+from registry.fair.iris import iri
 from registry.fair.measurements import TABLES, Column, Table
 
 PROFILE = "http://mlcommons.org/croissant/1.1"
+_PLAIN = re.compile(r"[A-Za-z0-9._/-]+")
 
-_TERMS = (
-    "annotation",
-    "arrayShape",
-    "citeAs",
-    "column",
-    "containedIn",
-    "equivalentProperty",
-    "excludes",
-    "extract",
-    "field",
-    "fileObject",
-    "fileProperty",
-    "fileSet",
-    "format",
-    "includes",
-    "isArray",
-    "isLiveDataset",
-    "jsonPath",
-    "key",
-    "md5",
-    "parentField",
-    "path",
-    "readLines",
-    "recordSet",
-    "references",
-    "regex",
-    "repeated",
-    "replace",
-    "samplingRate",
-    "sdVersion",
-    "separator",
-    "source",
-    "subField",
-    "transform",
-    "unArchive",
-)
+_TERMS = """
+    annotation arrayShape citeAs column containedIn equivalentProperty excludes extract field
+    fileObject fileProperty fileSet format includes isArray isLiveDataset jsonPath key md5
+    parentField path readLines recordSet references regex repeated replace samplingRate
+    sdVersion separator source subField transform unArchive
+"""
 # The specification writes schema.org with http, its official library knows it with https only.
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -69,7 +42,7 @@ _CONTEXT: dict[str, Any] = {
     "description": {"@container": "@language"},
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "name": {"@container": "@language"},
-} | {term: f"cr:{term}" for term in _TERMS}
+} | {term: f"cr:{term}" for term in _TERMS.split()}
 
 _BUILD_COLUMNS = (
     Column("build", "sc:URL", "Page of the build."),
@@ -118,12 +91,12 @@ def _record(description: Description) -> dict[str, Any]:
         "conformsTo": PROFILE,
         "citeAs": render_bibtex(description).decode(),
         "url": description.landing,
-        "license": compact(license.uris) if license and license.uris else NO_LICENSE,
+        "license": compact(filter(None, map(iri, license.uris if license else ()))) or NO_LICENSE,
         "creator": compact(_agent(one) for one in description.creators or (description.owner,)),
         "publisher": known(
             **{"@type": "sc:Organization", "@id": publisher.ror},
             name=publisher.name,
-            url=publisher.url,
+            url=iri(publisher.url),
         ),
         "keywords": compact(description.keywords),
         "inLanguage": compact(description.languages),
@@ -137,14 +110,18 @@ def _record(description: Description) -> dict[str, Any]:
 def _agent(one: Agent) -> dict[str, Any]:
     kind = "sc:Person" if one.kind == "person" else "sc:Organization"
     return known(
-        **{"@type": kind, "@id": one.orcid or one.ror}, name=one.name, url=one.url, email=one.email
+        **{"@type": kind, "@id": one.orcid or one.ror},
+        name=one.name,
+        url=iri(one.url),
+        email=one.email,
     )
 
 
 def _file(file: File) -> dict[str, Any]:
     return {
         "@type": "cr:FileObject",
-        "@id": file.path,
+        # The official library refuses white space in an identity, even encoded.
+        "@id": file.path if _PLAIN.fullmatch(file.path) else local("file", file.path),
         "name": file.path,
         "contentUrl": file.url,
         "contentSize": f"{file.size_bytes} B",

@@ -16,16 +16,15 @@ from registry.fair.absent import known
 from registry.fair.crate_graph import (
     Entity,
     Graph,
-    agent,
     compact,
     license_entities,
     local,
-    organization,
-    quantity,
+    people,
     software,
 )
-from registry.fair.crate_provenance import actions, builds, derivations
-from registry.fair.description import DatasetUse, Description, File, Funding, Network
+from registry.fair.crate_provenance import actions, builds, derivations, facts
+from registry.fair.description import DatasetUse, Description, File
+from registry.fair.iris import iri
 
 #: Of any version, as RO-Crate wants it in links and in negotiation.
 PROFILE = "https://w3id.org/ro/crate"
@@ -106,11 +105,12 @@ def _values(
     }
     # Tests that the hub made are not among the version's files.
     for file in (*description.tests, *(f for build in description.builds for f in build.files)):
-        parts.setdefault(file.url, _file(graph, description, file, file.url))
+        if file.url not in parts:
+            parts[file.url] = _file(graph, description, file, file.url)
     places = {url: part["@id"] for url, part in parts.items()} | {description.pid: root}
     return (
         _citation(graph, description, root)
-        | _people(graph, description)
+        | people(graph, description)
         | _texts(description)
         | _datasets(graph, description)
         | {
@@ -125,7 +125,7 @@ def _values(
             "isBasedOn": compact(derivations(graph, description)),
             "wasDerivedFrom": compact(derivations(graph, description)),
             "softwareRequirements": compact(software(graph, one) for one in description.software),
-            "variableMeasured": compact(_facts(graph, description.network)),
+            "variableMeasured": compact(facts(graph, description.network)),
         }
     )
 
@@ -184,10 +184,11 @@ def _citation(graph: Graph, description: Description, root: str) -> dict[str, An
         "creativeWorkStatus": description.status.capitalize(),
         "license": license_entities(graph, description),
         "citation": compact(
-            graph.add(paper.url, "ScholarlyArticle", name=paper.title or paper.url, url=paper.url)
+            graph.add(address, "ScholarlyArticle", name=paper.title or paper.url, url=address)
             for paper in description.papers
+            if (address := iri(paper.url))
         ),
-        "codeRepository": description.code.url if description.code else None,
+        "codeRepository": iri(description.code.url) if description.code else None,
     }
 
 
@@ -195,47 +196,6 @@ def _default_description(description: Description) -> str:
     return (
         f"Version {description.version} of the {description.kind} {description.repository}, "
         f"kept by {description.hub.name}."
-    )
-
-
-def _people(graph: Graph, description: Description) -> dict[str, Any]:
-    hub = description.hub
-    creators = description.creators or (description.owner,)
-    contact = description.contact
-    return {
-        "publisher": organization(graph, hub.publisher, known_as=hub.url),
-        "creator": compact(agent(graph, one) for one in creators),
-        "contributor": compact(agent(graph, one) for one in description.contributors),
-        "maintainer": agent(graph, contact) if contact else None,
-        "sourceOrganization": agent(graph, description.owner)
-        if description.owner.kind == "organization"
-        else None,
-        "funding": compact(_grant(graph, one) for one in description.funding),
-        "funder": compact(_funders(graph, description, registered=True)),
-        "sponsor": compact(_funders(graph, description, registered=False)),
-    }
-
-
-def _funders(graph: Graph, description: Description, *, registered: bool) -> list[Entity]:
-    return [
-        organization(graph, one.funder)
-        for one in description.funding
-        if bool(one.funder.ror) is registered
-    ]
-
-
-def _grant(graph: Graph, one: Funding) -> Entity:
-    # RO-Crate lets a Grant name its funder only as a registered Organization.
-    registered = bool(one.funder.ror)
-    funder = organization(graph, one.funder)
-    return graph.add(
-        one.url or local("grant", one.funder.name, one.award, one.title),
-        "Grant" if registered else "Intangible",
-        name=one.title or one.award or one.funder.name,
-        identifier=one.award,
-        url=one.url,
-        funder=funder if registered else None,
-        sponsor=None if registered else funder,
     )
 
 
@@ -274,31 +234,11 @@ def _mentioned(graph: Graph, description: Description) -> list[Entity]:
 def _dataset(graph: Graph, one: DatasetUse) -> Entity:
     # A schema.org Dataset would be part of this crate.
     return graph.add(
-        one.pid or one.url or local("dataset", one.name),
+        one.pid or iri(one.url) or local("dataset", one.name),
         ["CreativeWork", "http://www.w3.org/ns/dcat#Dataset"],
         name=one.name,
-        url=one.url,
+        url=iri(one.url),
     )
-
-
-def _facts(graph: Graph, network: Network | None) -> list[Entity]:
-    if network is None:
-        return []
-    tensors = (
-        (f"{side} {one.name}", f"{one.dtype}[{', '.join(map(str, one.shape))}]")
-        for side, group in (("input", network.inputs), ("output", network.outputs))
-        for one in group
-    )
-    facts = [
-        ("architecture class", network.architecture_class),
-        ("parameters", network.parameters),
-        ("weight bytes", network.weight_bytes),
-        ("multiply-accumulates", network.macs),
-        ("precision", network.precision),
-        *((f"operator set {domain}", version) for domain, version in network.opsets.items()),
-        *tensors,
-    ]
-    return [quantity(graph, network.path, name, value) for name, value in facts if value]
 
 
 def _bytes(value: dict[str, Any]) -> bytes:

@@ -21,7 +21,10 @@ from rdflib.plugins.sparql.processor import SPARQLProcessor
 from rdflib.plugins.sparql.sparql import Query
 from rdflib.term import Identifier
 from rocrate_validator import services
-from rocrate_validator.models import Severity, ValidationSettings
+from rocrate_validator.models import (
+    Severity,
+    ValidationSettings,
+)
 
 _CONTEXT = "https://w3id.org/ro/crate/1.3/context"
 

@@ -24,7 +24,7 @@ from registry.fair.measurements import (
     samples_of,
     table_csv,
 )
-from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST
+from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, file_of
 from tests.validators.environments import run
 
 _JUDGE = """
@@ -89,6 +89,8 @@ def _local(folder: Path) -> bytes:
 @pytest.mark.slow
 def test_the_official_library_accepts_every_sample_and_reads_its_records(tmp_path: Path) -> None:
     documents = {name: croissant.render(one) for name, one in EVERY.items()}
+    odd = file_of("a folder/ünï 𝒳#1?.txt", "text/plain", "other")
+    documents["odd"] = croissant.render(replace(DATASET, files=(*MOST.files, odd)))
     found = _judge(tmp_path, documents | {"local": _local(tmp_path)})
     for name, said in found.items():
         assert said["errors"] == [], name

@@ -14,10 +14,12 @@ from registry.fair.crate_graph import NO_LICENSE
 from registry.fair.description import (
     Agent,
     DatasetUse,
+    Derivation,
     Description,
     Funding,
     License,
     Organization,
+    Reference,
     Software,
 )
 from tests.registry.fair.samples import EVERY, LANDING, LEAST, MOST, OID, URL, file_of
@@ -39,10 +41,14 @@ ODD = replace(
         *MOST.files,
         file_of("a folder/ünï 𝒳#1?.txt", "text/plain; charset=utf-8", "other"),
         file_of("a:b.txt", "text/plain", "other"),
+        replace(file_of("ö.txt", "text/plain", "other"), url=f"{URL}/%C3%B6%C2%A0.txt"),
         file_of(rocrate.DESCRIPTOR, "application/json", "other"),
         file_of("ro-crate-preview.html", "text/html", "other"),
     ),
     software=(Software(name="unknown thing"), Software(name="gcc", version="14")),
+    papers=(Reference(url="javascript:alert(1)"), Reference(url="https://example.org/a b|ü")),
+    code=Reference(url="no address"),
+    derived_from=(Derivation(relation="merge", source="<b>elsewhere</b>", url="no address"),),
     datasets=(*MOST.datasets, DatasetUse(name="seen in passing", role="mentioned")),
 )
 
@@ -161,6 +167,18 @@ def test_in_a_folder_files_go_by_their_paths_and_the_root_is_the_folder() -> Non
     (test,) = ODD.tests
     assert {build.files[0].url, test.url} <= entities.keys()
     assert not any("preview" in identity for identity in entities)
+    among_files = rocrate.document(replace(ODD, tests=ODD.files[:1]), with_files=True)
+    assert ODD.files[0].url not in _by_id(among_files)
+
+
+def test_what_is_no_address_is_no_reference_and_letters_stay_letters() -> None:
+    entities = _by_id(rocrate.document(ODD))
+    root = entities[ODD.pid]
+    assert root["citation"] == {"@id": "https://example.org/a%20b%7Cü"}
+    assert "codeRepository" not in root
+    assert entities[root["isBasedOn"]["@id"]]["name"] == "<b>elsewhere</b>"
+    assert "url" not in entities[root["isBasedOn"]["@id"]]
+    assert entities[f"{URL}/ö%C2%A0.txt"]["contentUrl"] == f"{URL}/%C3%B6%C2%A0.txt"
 
 
 def test_what_is_absent_stays_absent_and_no_licence_is_said_in_the_standards_word() -> None:
