@@ -1,0 +1,129 @@
+"""What a description can be written as: the one list for negotiation, links, docs and tests."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from registry.fair import (
+    citation,
+    croissant,
+    cyclonedx,
+    datacite,
+    jsonld,
+    modelindex,
+    rocrate,
+    spdx,
+    turtle,
+)
+from registry.fair.description import Description, Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One way to write a description.
+
+    Attributes:
+        name: In addresses: ``/{namespace}/{name}/metadata/<name>``.
+        title: For people.
+        media_type: What it is served as.
+        profile: Address of the profile that makes a generic media type precise.
+        extension: Of a downloaded file, behind its name; RO-Crate demands a dash before its own.
+        is_negotiated: Whether the landing page answers with it when ``Accept`` asks for its type.
+        kinds: What can be written so.
+        render: The bytes.
+    """
+
+    name: str
+    title: str
+    media_type: str
+    extension: str
+    render: Callable[[Description], bytes]
+    profile: str | None = None
+    is_negotiated: bool = False
+    kinds: frozenset[Kind] = frozenset({"model", "dataset"})
+
+
+_MODELS: frozenset[Kind] = frozenset({"model"})
+
+#: The canonical JSON-LD comes last: consumers that take the last of several links take it.
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "datacite-json",
+        "DataCite 4.7 (JSON)",
+        "application/vnd.datacite.datacite+json",
+        ".datacite.json",
+        datacite.render_json,
+        is_negotiated=True,
+    ),
+    Format(
+        "datacite-xml",
+        "DataCite 4.7 (XML)",
+        "application/vnd.datacite.datacite+xml",
+        ".datacite.xml",
+        datacite.render_xml,
+        is_negotiated=True,
+    ),
+    Format(
+        "rocrate",
+        "RO-Crate 1.3",
+        "application/ld+json",
+        "-ro-crate-metadata.json",
+        rocrate.render,
+        profile=rocrate.PROFILE,
+    ),
+    Format(
+        "croissant",
+        "Croissant 1.1: measurements and tuning log",
+        "application/ld+json",
+        ".croissant.json",
+        croissant.render,
+        profile=croissant.PROFILE,
+    ),
+    Format(
+        "cyclonedx",
+        "CycloneDX 1.7 ML-BOM",
+        "application/vnd.cyclonedx+json",
+        ".cdx.json",
+        cyclonedx.render,
+        is_negotiated=True,
+        kinds=_MODELS,
+    ),
+    Format(
+        "spdx",
+        "SPDX 3.0 AI profile",
+        "application/spdx+json",
+        ".spdx3.json",
+        spdx.render,
+        is_negotiated=True,
+    ),
+    Format("cff", "CITATION.cff", "application/yaml", ".cff", citation.render_cff),
+    Format(
+        "bibtex",
+        "BibTeX",
+        "application/x-bibtex",
+        ".bib",
+        citation.render_bibtex,
+        is_negotiated=True,
+    ),
+    Format(
+        "model-index",
+        "Hugging Face model-index",
+        "application/yaml",
+        ".model-index.yaml",
+        modelindex.render,
+        kinds=_MODELS,
+    ),
+    Format("turtle", "Turtle", "text/turtle", ".ttl", turtle.render, is_negotiated=True),
+    Format(
+        "jsonld",
+        "JSON-LD: schema.org, FAIR4ML, PROV-O",
+        "application/ld+json",
+        ".jsonld",
+        jsonld.render,
+        is_negotiated=True,
+    ),
+)
+
+
+def formats_of(kind: Kind) -> list[Format]:
+    """Those that a model or a data set can be written as, in the order of :data:`FORMATS`."""
+    return [one for one in FORMATS if kind in one.kinds]
