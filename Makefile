@@ -91,4 +91,4 @@ lock: ## freeze today's newest versions into constraints.txt
 	rm -rf $(VENV).lock
 
 clean: ## remove what the targets above made; published models stay in .hpcfair
-	rm -rf $(VENV) .demo .clients dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .demo .clients .validators dist build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

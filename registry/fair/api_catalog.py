@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from registry.fair.description import Hub
+from registry.fair.parts import Hub
 from registry.fair.signposting import api_catalog_url, as_linkset, encoded, typed
 
 #: RFC 9727, section 7.3: says that a link set is a catalogue of interfaces.

@@ -8,8 +8,9 @@ import re
 from typing import Any
 
 from registry.fair.absent import known
-from registry.fair.description import Agent, Description, License
+from registry.fair.description import Description
 from registry.fair.identifiers import identifier_of
+from registry.fair.parts import Agent, License
 from registry.fair.yamltext import dump
 
 _CFF_DOI = re.compile(r"10\.\d{4,9}(\.\d+)?/[A-Za-z0-9:/_;\-.()\[\]\\]+")

@@ -3,18 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from registry.fair import (
-    citation,
-    croissant,
-    cyclonedx,
-    datacite,
-    jsonld,
-    modelindex,
-    rocrate,
-    spdx,
-    turtle,
-)
+from registry.fair import citation, modelindex
+from registry.fair.bom import cyclonedx, spdx
+from registry.fair.crate import croissant, rocrate
+from registry.fair.datacite import document as datacite
 from registry.fair.description import Description, Kind
+from registry.fair.linked import jsonld, turtle
 
 
 @dataclass(frozen=True, slots=True)

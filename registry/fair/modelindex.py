@@ -8,7 +8,8 @@ from itertools import groupby
 from typing import Any
 
 from registry.fair.absent import known
-from registry.fair.description import Description, Evaluation
+from registry.fair.description import Description
+from registry.fair.parts import Evaluation
 from registry.fair.yamltext import dump
 
 

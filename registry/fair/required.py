@@ -9,7 +9,7 @@ MIN_DESCRIPTION = 50
 def missing(description: Description) -> tuple[str, ...]:
     """Fields of :class:`Description` that the served shape demands and this record has not.
 
-    All else that :mod:`registry.fair.shape` demands, the hub knows by itself.
+    All else that :mod:`registry.fair.linked.shape` demands, the hub knows by itself.
     """
     is_said = {
         "description": len(description.description or "") >= MIN_DESCRIPTION,

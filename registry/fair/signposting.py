@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from registry.fair import rocrate
 from registry.fair.absent import known
-from registry.fair.description import Description, File, Hub, Kind
+from registry.fair.crate import rocrate
+from registry.fair.description import Description, Kind
 from registry.fair.formats import Format, formats_of
 from registry.fair.iris import iri
+from registry.fair.parts import File, Hub
 
 LINKSET_TYPE = "application/linkset+json"
 LINKSET_TEXT_TYPE = "application/linkset"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from registry.fair.card import CardFacts, read
+from registry.fair.card.card import CardFacts, read
 from registry.validation.card import parse
 
 

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from registry.fair.description import Description, License, Reference
+from registry.fair.description import Description
+from registry.fair.parts import License, Reference
 from tests.registry.fair.samples import MOST
 
 TEXT = (

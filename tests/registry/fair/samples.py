@@ -6,14 +6,14 @@ What stands in both is what every record has. A serialisation must do with eithe
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from registry.fair.description import (
+from registry.fair.description import Description
+from registry.fair.parts import (
     Activity,
     Agent,
     Benchmark,
     Build,
     DatasetUse,
     Derivation,
-    Description,
     Emissions,
     Evaluation,
     FairScore,

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from registry.fair.bom import Value, files_of, license_addresses, media_type, text_of, utc
-from registry.fair.description import License
+from registry.fair.bom.common import Value, files_of, license_addresses, media_type, text_of, utc
+from registry.fair.parts import License
 from tests.registry.fair.samples import LEAST, MOST, file_of
 
 

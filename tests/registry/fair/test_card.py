@@ -7,13 +7,13 @@ from pathlib import Path
 import huggingface_hub
 import pytest
 
-from registry.fair.card import CardFacts, read
-from registry.fair.card_links import Base
-from registry.fair.card_texts import TEXT_KEYS
-from registry.fair.description import (
+from registry.fair.card.card import CardFacts, read
+from registry.fair.card.links import Base
+from registry.fair.card.texts import TEXT_KEYS
+from registry.fair.description import Description
+from registry.fair.parts import (
     Agent,
     DatasetUse,
-    Description,
     Emissions,
     Evaluation,
     Funding,

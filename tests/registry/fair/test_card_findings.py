@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.fair.card import read
-from registry.fair.card_place import MAX_FINDINGS
-from registry.fair.contradictions import Computed, contradictions
-from registry.fair.description import Agent, Reference
+from registry.fair.card.card import read
+from registry.fair.card.contradictions import Computed, contradictions
+from registry.fair.card.place import MAX_FINDINGS
+from registry.fair.parts import Agent, Reference
 from registry.validation.card import Card, parse
 from tests.registry.fair.cards import facts_of, told
 from tests.registry.fair.samples import MOST

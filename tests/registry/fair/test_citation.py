@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.fair import citation, modelindex
-from registry.fair.description import Agent, Evaluation, License, Organization
+from registry.fair.parts import Agent, Evaluation, License, Organization
 from registry.validation.card import parse
 from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, WITHDRAWN
 from tests.validators.environments import run

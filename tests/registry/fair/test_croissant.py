@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.fair import croissant
-from registry.fair.crate_graph import NO_LICENSE
-from registry.fair.measurements import (
+from registry.fair.crate import croissant
+from registry.fair.crate.graph import NO_LICENSE
+from registry.fair.crate.measurements import (
     SAMPLES,
     TABLES,
     TRIALS,

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.fair import cyclonedx
-from registry.fair.cyclonedx_parts import properties_of
-from registry.fair.description import Agent, Description, Organization, Reference
+from registry.fair.bom import cyclonedx
+from registry.fair.bom.cyclonedx_parts import properties_of
+from registry.fair.description import Description
+from registry.fair.parts import Agent, Organization, Reference
 from tests.registry.fair.hostile import TEXT, hostile
 from tests.registry.fair.samples import EVERY, LEAST, MOST, WITHDRAWN
 from tests.validators.environments import run

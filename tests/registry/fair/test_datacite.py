@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.fair import datacite, datacite_xml
-from registry.fair.description import Agent, Derivation, License, Reference
+from registry.fair.datacite import document as datacite
+from registry.fair.datacite import xml as datacite_xml
+from registry.fair.parts import Agent, Derivation, License, Reference
 from registry.fair.xmltree import writable
 from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, PID, WITHDRAWN
 from tests.registry.fair.xml import DATACITE, attributes, read, texts

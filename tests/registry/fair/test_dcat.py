@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import DCAT, DCTERMS, RDF, XSD, Graph, Literal, Namespace, URIRef
 
-from registry.fair.dcat import Page, document, render_jsonld, render_turtle, summary
+from registry.fair.linked.dcat import Page, document, render_jsonld, render_turtle, summary
 from tests.registry.fair.samples import DATASET, EVERY, HUB, LEAST, MOST, PID
 
 SPDX = Namespace("http://spdx.org/rdf/terms#")

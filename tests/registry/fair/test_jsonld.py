@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import Graph, Literal, URIRef
 
-from registry.fair.context import HUB_TERMS, NAMESPACES
-from registry.fair.description import Agent, Derivation, Description, File, Relation
-from registry.fair.jsonld import document, embedded, render
-from registry.fair.terms import DERIVATIONS, TERMS
-from registry.fair.turtle import graph
+from registry.fair.description import Description
+from registry.fair.linked.context import HUB_TERMS, NAMESPACES
+from registry.fair.linked.jsonld import document, embedded, render
+from registry.fair.linked.terms import DERIVATIONS, TERMS
+from registry.fair.linked.turtle import graph
+from registry.fair.parts import Agent, Derivation, File, Relation
 from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, PID, WITHDRAWN
 
 every = pytest.mark.parametrize("description", EVERY.values(), ids=EVERY.keys())

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.fair.claims import untrue_bytes, untrue_heads
-from registry.fair.description import Description, License, Reference
-from registry.fair.harvest import Answer, FileSeen, Harvest, expected
-from registry.fair.metric import Missing, Outcome, all_of, answered, any_of, listed
-from registry.fair.metrics import METRICS, metrics_of
+from registry.fair.description import Description
+from registry.fair.parts import License, Reference
 from registry.fair.required import missing as required
+from registry.fair.score.claims import untrue_bytes, untrue_heads
+from registry.fair.score.harvest import Answer, FileSeen, Harvest, expected
+from registry.fair.score.metric import Missing, Outcome, all_of, answered, any_of, listed
+from registry.fair.score.metrics import METRICS, metrics_of
 from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, WITHDRAWN
 
 every = pytest.mark.parametrize("description", EVERY.values(), ids=EVERY.keys())

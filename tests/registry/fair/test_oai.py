@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.fair import datacite
+from registry.fair.datacite import document as datacite
 from registry.fair.description import Description
-from registry.fair.oai import Page, Provider, Record, Repository, record_of, refusal
-from registry.fair.oai_payloads import PAYLOADS
-from registry.fair.oai_request import OaiError, Request, parse
+from registry.fair.oai.payloads import PAYLOADS
+from registry.fair.oai.provider import Page, Provider, Record, Repository, record_of, refusal
+from registry.fair.oai.request import OaiError, Request, parse
 from registry.fair.xmltree import element, render, writable
 from tests.registry.fair.samples import EVERY, LEAST, MODIFIED, MOST, PID, URL, WITHDRAWN
 from tests.registry.fair.xml import DATACITE, DC, OAI, attributes, read, texts

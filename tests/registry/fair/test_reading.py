@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.fair.description import Description
-from registry.fair.jsonld import document
-from registry.fair.reading import HUB, PROV, SCHEMA, Reading, is_url
+from registry.fair.linked.jsonld import document
+from registry.fair.score.reading import HUB, PROV, SCHEMA, Reading, is_url
 from tests.registry.fair.samples import EVERY, MOST, PID
 
 every = pytest.mark.parametrize("description", EVERY.values(), ids=EVERY.keys())

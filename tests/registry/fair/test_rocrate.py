@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.fair import rocrate
-from registry.fair.crate_graph import NO_LICENSE
-from registry.fair.description import (
+from registry.fair.crate import rocrate
+from registry.fair.crate.graph import NO_LICENSE
+from registry.fair.description import Description
+from registry.fair.parts import (
     Agent,
     DatasetUse,
     Derivation,
-    Description,
     Funding,
     License,
     Organization,

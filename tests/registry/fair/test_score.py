@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.fair.description import Description
-from registry.fair.harvest import Answer, Harvest, expected
-from registry.fair.score import Part, assess, badge
+from registry.fair.score.harvest import Answer, Harvest, expected
+from registry.fair.score.score import Part, assess, badge
 from tests.registry.fair.samples import EVERY, LEAST, MOST, PID
 
 every = pytest.mark.parametrize("description", EVERY.values(), ids=EVERY.keys())

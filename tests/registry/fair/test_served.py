@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.fair.description import Agent, Description
-from registry.fair.jsonld import document, embedded
-from registry.fair.served import links_in, linkset_in, page_in, sha256_in
+from registry.fair.description import Description
+from registry.fair.linked.jsonld import document, embedded
+from registry.fair.parts import Agent
+from registry.fair.score.served import links_in, linkset_in, page_in, sha256_in
 from registry.fair.signposting import Link, header, links, of_landing, render_linkset
 from tests.registry.fair.samples import EVERY, MOST
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from registry.fair import dcat, jsonld, shape, turtle, vocabulary
+from registry.fair.linked import dcat, jsonld, shape, turtle, vocabulary
 from registry.fair.required import missing
 from tests.registry.fair.samples import DATASET, EVERY, HUB, LEAST, MOST, file_of
 from tests.validators.environments import run

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.fair import api_catalog, rocrate
+from registry.fair import api_catalog
 from registry.fair.api_catalog import Api
-from registry.fair.description import Agent, Description, License
+from registry.fair.crate import rocrate
+from registry.fair.description import Description
 from registry.fair.formats import formats_of
+from registry.fair.parts import Agent, License
 from registry.fair.signposting import (
     LINKSET_TEXT_TYPE,
     LINKSET_TYPE,

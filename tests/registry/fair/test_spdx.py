@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.fair import spdx
-from registry.fair.description import Description, License
+from registry.fair.bom import spdx
+from registry.fair.description import Description
+from registry.fair.parts import License
 from tests.registry.fair.hostile import TEXT, hostile
 from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, WITHDRAWN
 from tests.validators.environments import run

@@ -9,13 +9,13 @@ from rdflib import Graph
 from rdflib.compare import isomorphic
 
 from registry.fair.description import Description
-from registry.fair.jsonld import document
-from registry.fair.turtle import graph, render
+from registry.fair.linked.jsonld import document
+from registry.fair.linked.turtle import graph, render
 from tests.registry.fair.samples import EVERY, LEAST, MOST
 
 _PROGRAM = """
 import hashlib
-from registry.fair.turtle import render
+from registry.fair.linked.turtle import render
 from tests.registry.fair.samples import MOST
 print(hashlib.sha256(render(MOST)).hexdigest())
 """

@@ -4,10 +4,10 @@ import pytest
 from rdflib import OWL, RDF, RDFS, SKOS, Graph, URIRef
 from rdflib.compare import isomorphic
 
-from registry.fair.context import HUB_TERMS, NAMESPACES
-from registry.fair.description import ActivityKind, Relation
-from registry.fair.terms import ACTIVITIES, DERIVATIONS, TERMS
-from registry.fair.vocabulary import document, render_jsonld, render_turtle
+from registry.fair.linked.context import HUB_TERMS, NAMESPACES
+from registry.fair.linked.terms import ACTIVITIES, DERIVATIONS, TERMS
+from registry.fair.linked.vocabulary import document, render_jsonld, render_turtle
+from registry.fair.parts import ActivityKind, Relation
 from registry.states import ArchitectureClass
 
 HPC = NAMESPACES["hpc"]

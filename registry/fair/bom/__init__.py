@@ -1,0 +1,1 @@
+"""Bills of materials: CycloneDX and SPDX."""

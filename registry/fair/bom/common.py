@@ -1,0 +1,68 @@
+"""What the bills of materials, CycloneDX and SPDX, spell alike."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from registry.fair.description import Description
+from registry.fair.parts import Evaluation, File
+
+#: Of a parameter, an option or a metric.
+Value: TypeAlias = str | float | bool
+
+_MEDIA_TYPE = re.compile(r"[-+a-z0-9.]+/[-+a-z0-9.]+")
+_LICENSE_REF = re.compile(r"(?:DocumentRef-[A-Za-z0-9.-]+:)?LicenseRef-[A-Za-z0-9.-]+")
+_SPDX_LICENSES = "https://spdx.org/licenses/"
+
+
+def render_json(document: Mapping[str, Any]) -> bytes:
+    """``document`` as UTF-8, in the order it was made."""
+    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+    return f"{text}\n".encode()
+
+
+def utc(moment: datetime) -> str:
+    """``2026-03-01T12:00:05Z``: whole seconds, the only form that SPDX 3.0.1 takes."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def media_type(file: File) -> str | None:
+    """Type and subtype without parameters, in the letters that CycloneDX 1.7 takes."""
+    name = file.media_type.partition(";")[0].strip().lower()
+    return name if _MEDIA_TYPE.fullmatch(name) else None
+
+
+def text_of(value: Value) -> str:
+    """A value of a parameter or a metric: ``true``, ``0.42``, and whole numbers without a point."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def files_of(description: Description) -> list[File]:
+    """All files of the version: those that were published, and test tensors beside them."""
+    return list({file.path: file for file in (*description.files, *description.tests)}.values())
+
+
+def license_addresses(description: Description) -> dict[str, str]:
+    """Simple license of the expression to its address, as far as one is known."""
+    license = description.license
+    if license is None:
+        return {}
+    listed = [one for one in license.uris if one.startswith(_SPDX_LICENSES)]
+    own = [one for one in license.uris if not one.startswith(_SPDX_LICENSES)]
+    # Both stand in the order of the expression.
+    references = _LICENSE_REF.findall(license.expression)
+    return {one.removeprefix(_SPDX_LICENSES): one for one in listed} | dict(
+        zip(references, own, strict=False)
+    )
+
+
+def slice_of(evaluation: Evaluation) -> str:
+    """What was measured on: ``galaxy-zoo, default, test``."""
+    parts = (evaluation.dataset, evaluation.dataset_config, evaluation.split)
+    return ", ".join(part for part in parts if part)

@@ -1,0 +1,242 @@
+"""A description as a CycloneDX machine learning bill of materials.
+
+Source: CycloneDX 1.7 (ECMA-424), JSON schema ``bom-1.7.schema.json``. What it has no word for
+stands in ``properties``, whose names begin with ``hpcfair:``.
+"""
+
+import uuid
+from typing import Any
+
+from registry.fair.absent import known
+from registry.fair.bom.common import (
+    files_of,
+    license_addresses,
+    render_json,
+    text_of,
+    utc,
+)
+from registry.fair.bom.cyclonedx_card import model_card
+from registry.fair.bom.cyclonedx_parts import (
+    References,
+    build_component,
+    entries_of,
+    file_component,
+    properties_of,
+    reference,
+    software_component,
+    workflow,
+)
+from registry.fair.description import Description
+from registry.fair.iris import iri
+from registry.fair.parts import Agent, Derivation, Network, Organization
+
+_SCHEMA = "http://cyclonedx.org/schema/bom-1.7.schema.json"
+
+
+def render(description: Description) -> bytes:
+    """The bill as JSON."""
+    return render_json(document(description))
+
+
+def document(description: Description) -> dict[str, Any]:
+    """The bill as plain values.
+
+    Its serial number follows from the version's identifier. Its own version is the time of the
+    last change in seconds since 1970: of two bills with one serial number the later counts.
+    """
+    references = References(description)
+    workflows = [
+        workflow(activity, number, references)
+        for number, activity in enumerate(description.activities, 1)
+    ]
+    return known(
+        **{"$schema": _SCHEMA},
+        bomFormat="CycloneDX",
+        specVersion="1.7",
+        serialNumber=f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, description.pid)}",
+        version=max(1, int(description.modified.timestamp())),
+        metadata=known(
+            timestamp=utc(description.modified),
+            manufacturer=_organization(description.hub.publisher),
+            component=_model(description, references),
+        ),
+        components=_components(description, references),
+        dependencies=_dependencies(description, references),
+        formulation=[{"workflows": workflows}] if workflows else (),
+    )
+
+
+def _components(description: Description, references: References) -> list[dict[str, Any]]:
+    return [software_component(software, ref) for software, ref in references.software.items()] + [
+        build_component(description, build, references.of(build.url))
+        for build in description.builds
+    ]
+
+
+def _dependencies(description: Description, references: References) -> list[dict[str, Any]]:
+    needed = [references.software[one] for one in dict.fromkeys(description.software)]
+    return [
+        known(ref=references.model, dependsOn=needed),
+        *(
+            {
+                "ref": references.of(build.url),
+                "dependsOn": [
+                    references.model,
+                    *(references.software[one] for one in dict.fromkeys(build.tools)),
+                ],
+            }
+            for build in description.builds
+        ),
+    ]
+
+
+def _model(description: Description, references: References) -> dict[str, Any]:
+    return known(
+        **{"bom-ref": references.model},
+        type="machine-learning-model",
+        supplier=_supplier(description),
+        manufacturer=_manufacturer(description.creators),
+        authors=[_contact(one) for one in description.creators if one.kind == "person"],
+        publisher=description.hub.publisher.name,
+        group=description.repository.partition("/")[0],
+        name=description.name,
+        version=description.version,
+        description=description.description,
+        licenses=_licenses(description),
+        swhid=[description.swhid, description.swhid_revision],
+        pedigree=_pedigree(description, references),
+        externalReferences=_external(description),
+        components=[file_component(file) for file in files_of(description)],
+        modelCard=model_card(description),
+        properties=_properties(description),
+        tags=list(description.keywords),
+    )
+
+
+def _organization(organization: Organization) -> dict[str, Any]:
+    addresses = (iri(organization.ror), iri(organization.url))
+    return known(name=organization.name, url=[one for one in addresses if one])
+
+
+def _contact(agent: Agent) -> dict[str, Any]:
+    # The format wants an address in "email"; there is no place for an ORCID but in the model's
+    # properties.
+    return known(name=agent.name, email=agent.email if "@" in (agent.email or "") else None)
+
+
+def _supplier(description: Description) -> dict[str, Any]:
+    owner = description.owner
+    return _organization(Organization(name=owner.name, ror=owner.ror, url=owner.url)) | known(
+        contact=[_contact(description.contact)] if description.contact else ()
+    )
+
+
+def _manufacturer(creators: tuple[Agent, ...]) -> dict[str, Any]:
+    """The organisation that all creators are or belong to; several would be a choice."""
+    organizations = {
+        Organization(name=one.name, ror=one.ror, url=one.url)
+        for one in creators
+        if one.kind == "organization"
+    } | {organization for one in creators for organization in one.affiliations}
+    return _organization(organizations.pop()) if len(organizations) == 1 else {}
+
+
+def _licenses(description: Description) -> list[dict[str, Any]]:
+    # Always an expression: an id would have to stand in the list that the format was published
+    # with, and SPDX's list grows.
+    license = description.license
+    if license is None:
+        return []
+    details = [
+        known(licenseIdentifier=one, url=iri(address))
+        for one, address in license_addresses(description).items()
+    ]
+    return [
+        known(
+            expression=license.expression,
+            expressionDetails=details,
+            acknowledgement="declared",
+            properties=properties_of(licenseName=license.name),
+        )
+    ]
+
+
+def _pedigree(description: Description, references: References) -> dict[str, Any]:
+    ancestors = [
+        _ancestor(source, f"{references.model}#source-{number}")
+        for number, source in enumerate(description.derived_from, 1)
+    ]
+    return known(ancestors=ancestors, commits=[{"uid": description.oid}])
+
+
+def _ancestor(source: Derivation, ref: str) -> dict[str, Any]:
+    return known(
+        **{"bom-ref": ref},
+        type="machine-learning-model",
+        name=source.source,
+        version=source.oid,
+        externalReferences=reference("website", source.url)
+        + reference("other", source.pid, "persistent identifier"),
+        properties=properties_of(relation=source.relation),
+    )
+
+
+def _external(description: Description) -> list[dict[str, str]]:
+    license = description.license
+    single = [
+        ("website", description.landing, None),
+        ("other", description.pid, "persistent identifier of this version"),
+        ("other", description.concept_pid, "persistent identifier of all versions"),
+        ("other", description.doi, "DOI of this version"),
+        ("distribution", description.crate_url, "all files with their metadata, RO-Crate"),
+        ("vcs", description.code.url if description.code else None, None),
+        ("quality-metrics", description.fair.url if description.fair else None, "FAIR score"),
+    ]
+    papers = [("documentation", paper.url, paper.title) for paper in description.papers]
+    cards = [("model-card", one.url, None) for one in description.files if one.role == "card"]
+    texts = [("license", address, None) for address in (license.uris if license else ())]
+    listed = (*single, *papers, *cards, *texts)
+    return [one for given in listed for one in reference(*given)]
+
+
+def _properties(description: Description) -> list[dict[str, str]]:
+    withdrawal = description.withdrawal
+    fair = description.fair
+    people = [one for one in description.creators if one.orcid]
+    return (
+        properties_of(
+            title=description.title,
+            status=description.status,
+            access=description.access,
+            withdrawn=utc(withdrawal.at) if withdrawal else None,
+            withdrawnBecause=withdrawal.reason if withdrawal else None,
+            useRestrictions=description.use_restrictions,
+            library=description.library,
+            language=", ".join(description.languages),
+            category=", ".join(description.categories),
+            fairScore=f"{text_of(fair.points)} of {text_of(fair.of)}" if fair else None,
+        )
+        + entries_of("orcid", {one.name: one.orcid or "" for one in people})
+        + [
+            one
+            for grant in description.funding
+            for one in properties_of(funder=grant.funder.name, award=grant.award)
+        ]
+        + (_network(description.network) if description.network else [])
+    )
+
+
+def _network(network: Network) -> list[dict[str, str]]:
+    macs, weight_bytes = network.macs, network.weight_bytes
+    return (
+        properties_of(
+            format=network.format,
+            graphSha256=network.graph_hash,
+            parameters=str(network.parameters),
+            macs=None if macs is None else str(macs),
+            weightBytes=None if weight_bytes is None else str(weight_bytes),
+            precision=network.precision,
+        )
+        + entries_of("opset", network.opsets)
+        + entries_of("operator", network.operators)
+    )

@@ -1,0 +1,107 @@
+"""The model card of a CycloneDX ML-BOM.
+
+Source: CycloneDX 1.7, JSON schema, definitions ``modelCard``, ``performanceMetric``,
+``componentData`` and ``environmentalConsiderations``.
+"""
+
+from typing import Any
+
+from registry.fair.absent import known
+from registry.fair.bom.common import slice_of, text_of
+from registry.fair.bom.cyclonedx_parts import properties_of
+from registry.fair.description import Description
+from registry.fair.iris import iri
+from registry.fair.parts import DatasetRole, DatasetUse, Emissions, Evaluation, Tensor
+
+_SERVED_FOR: dict[DatasetRole, str] = {
+    "trained": "Used for training.",
+    "validated": "Used for validation.",
+    "tested": "Used for testing.",
+    "mentioned": "Mentioned by the model card.",
+}
+
+
+def model_card(description: Description) -> dict[str, Any]:
+    """``modelCard`` of the version; empty if there is nothing to say."""
+    metrics = [_metric(one) for one in description.evaluations]
+    return known(
+        modelParameters=_parameters(description),
+        quantitativeAnalysis=known(performanceMetrics=metrics),
+        considerations=_considerations(description),
+        properties=properties_of(
+            outOfScope=description.out_of_scope,
+            usage=description.usage,
+            snippet=description.snippet,
+        ),
+    )
+
+
+def _parameters(description: Description) -> dict[str, Any]:
+    network = description.network
+    return known(
+        task=description.task,
+        architectureFamily=network.architecture_class if network else None,
+        modelArchitecture=", ".join(description.architectures),
+        datasets=[_dataset(use) for use in description.datasets],
+        inputs=[{"format": _format(one)} for one in network.inputs] if network else (),
+        outputs=[{"format": _format(one)} for one in network.outputs] if network else (),
+    )
+
+
+def _format(tensor: Tensor) -> str:
+    """``image: float32[N, 3, 64, 64]``: the schema has one text for all of it."""
+    return f"{tensor.name}: {tensor.dtype}[{', '.join(map(str, tensor.shape))}]"
+
+
+def _dataset(use: DatasetUse) -> dict[str, Any]:
+    return known(
+        type="dataset",
+        name=use.name,
+        description=_SERVED_FOR[use.role],
+        contents=known(
+            url=iri(use.pid) or iri(use.url),
+            properties=properties_of(datasetRole=use.role, datasetSplit=use.split),
+        ),
+    )
+
+
+def _metric(evaluation: Evaluation) -> dict[str, Any]:
+    low, high = evaluation.low, evaluation.high
+    return known(
+        type=evaluation.metric,
+        value=text_of(evaluation.value),
+        slice=slice_of(evaluation),
+        confidenceInterval=known(
+            lowerBound=None if low is None else text_of(low),
+            upperBound=None if high is None else text_of(high),
+        ),
+    )
+
+
+def _considerations(description: Description) -> dict[str, Any]:
+    return known(
+        useCases=_texts(description.intended_use),
+        technicalLimitations=_texts(description.limitations),
+        ethicalConsiderations=[{"name": text} for text in _texts(description.ethics)],
+        environmentalConsiderations=_environment(description.emissions),
+    )
+
+
+def _texts(*texts: str | None) -> list[str]:
+    """Those of ``texts`` that say something."""
+    return [text for text in texts if text]
+
+
+def _environment(emissions: Emissions | None) -> dict[str, Any]:
+    # The schema's own terms need the energy and who provided it, which cards do not tell.
+    if emissions is None:
+        return {}
+    return known(
+        properties=properties_of(
+            co2eKilograms=text_of(emissions.co2e_kg),
+            co2eSource=emissions.source,
+            trainingType=emissions.training_type,
+            trainingLocation=emissions.location,
+            trainingHardware=emissions.hardware,
+        )
+    )

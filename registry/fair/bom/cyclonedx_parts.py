@@ -1,0 +1,207 @@
+"""Parts of a CycloneDX bill of materials: files, software, builds, what was done.
+
+Source: CycloneDX 1.7, JSON schema, definitions ``component``, ``formula`` and ``workflow``.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from registry.fair.absent import known
+from registry.fair.bom.common import Value, media_type, text_of, utc
+from registry.fair.description import Description
+from registry.fair.iris import iri
+from registry.fair.parts import Activity, ActivityKind, Build, File, Software
+
+#: Before the names of what CycloneDX has no word for; the taxonomy of properties asks for one.
+_NAMESPACE = "hpcfair"
+_TASKS: dict[ActivityKind, list[str]] = {
+    "publish": ["release"],
+    "inspect": ["scan"],
+    "tune": ["build", "test"],
+    "compile": ["build"],
+    "quantise": ["build"],
+    "convert": ["build"],
+    "benchmark": ["test"],
+    "fork": ["clone"],
+    "reproduce": ["test"],
+}
+
+
+def properties_of(**values: str | None) -> list[dict[str, str]]:
+    """``properties`` of our namespace, absent ones left out."""
+    return [
+        {"name": f"{_NAMESPACE}:{name}", "value": value} for name, value in values.items() if value
+    ]
+
+
+def entries_of(kind: str, values: Mapping[str, Value]) -> list[dict[str, str]]:
+    """A mapping as properties: ``hpcfair:<kind>:<key>``."""
+    return [
+        {"name": f"{_NAMESPACE}:{kind}:{key}", "value": text_of(value)}
+        for key, value in values.items()
+    ]
+
+
+def reference(kind: str, address: str | None, comment: str | None = None) -> list[dict[str, str]]:
+    """An external reference, or none if there is no address."""
+    url = iri(address)
+    return [known(type=kind, url=url, comment=comment)] if url else []
+
+
+def file_component(file: File) -> dict[str, Any]:
+    """A file with its hash and where to fetch it."""
+    return known(
+        **{"mime-type": media_type(file)},
+        type="file",
+        name=file.path,
+        hashes=[{"alg": "SHA-256", "content": file.sha256}],
+        externalReferences=reference("distribution", file.url),
+        properties=properties_of(fileSizeBytes=str(file.size_bytes), fileRole=file.role),
+    )
+
+
+class References:
+    """Where things of one description stand in its bill: address or value to ``bom-ref``.
+
+    A ``bom-ref`` must be unique in the document, which addresses are not: a build and the
+    activity that made it may have one page.
+    """
+
+    def __init__(self, description: Description) -> None:
+        pid = description.pid
+        tools = [one for build in description.builds for one in build.tools]
+        tools += [one for activity in description.activities for one in activity.tools]
+        self.model = pid
+        self.software: dict[Software, str] = {
+            one: f"{pid}#software-{number}"
+            for number, one in enumerate(dict.fromkeys((*description.software, *tools)), 1)
+        }
+        self._by_address = {description.pid: pid, description.landing: pid}
+        for number, build in enumerate(description.builds, 1):
+            self._by_address[build.url] = f"{pid}#build-{number}"
+        for number, source in enumerate(description.derived_from, 1):
+            for address in filter(None, (source.url, source.pid)):
+                self._by_address.setdefault(address, f"{pid}#source-{number}")
+
+    def of(self, address: str) -> str:
+        """The ``bom-ref`` of what has this address.
+
+        Raises:
+            KeyError: it is no part of this bill.
+        """
+        return self._by_address[address]
+
+    def resources(self, addresses: Iterable[str]) -> list[dict[str, Any]]:
+        """A ``resourceReferenceChoice`` for each: to a part of this bill, else to elsewhere.
+
+        Several addresses of one part count once: the schema wants unique items.
+        """
+        refs = {one: self._by_address.get(one) for one in addresses}
+        inside = dict.fromkeys(ref for ref in refs.values() if ref)
+        outside = dict.fromkeys(iri(one) for one, ref in refs.items() if not ref)
+        return [
+            *({"ref": ref} for ref in inside),
+            *({"externalReference": {"type": "other", "url": url}} for url in outside if url),
+        ]
+
+
+def software_component(software: Software, ref: str) -> dict[str, Any]:
+    """A library, known by its package URL."""
+    return known(
+        **{"bom-ref": ref},
+        type="library",
+        name=software.name,
+        version=software.version,
+        purl=software.purl,
+    )
+
+
+def build_component(description: Description, build: Build, ref: str) -> dict[str, Any]:
+    """A build: the same network as other files, made for one target."""
+    benchmark = build.benchmark
+    metrics = [
+        {
+            "type": "latency p50 in nanoseconds",
+            "value": str(benchmark.p50_ns),
+            "slice": build.target,
+        }
+    ]
+    if benchmark.ratio is not None:
+        metrics.append(
+            known(
+                type=f"time over that of {benchmark.baseline}",
+                value=text_of(benchmark.ratio),
+                slice=build.target,
+                confidenceInterval=known(
+                    lowerBound=_optional(benchmark.ratio_low),
+                    upperBound=_optional(benchmark.ratio_high),
+                ),
+            )
+        )
+    return known(
+        **{"bom-ref": ref},
+        type="machine-learning-model",
+        group=description.repository.partition("/")[0],
+        name=f"{description.name} for {build.target}",
+        version=description.version,
+        externalReferences=reference("website", build.url)
+        + reference("quality-metrics", benchmark.url),
+        components=[file_component(file) for file in build.files],
+        modelCard={"quantitativeAnalysis": {"performanceMetrics": metrics}},
+        properties=_build_properties(build),
+    )
+
+
+def _optional(number: float | None) -> str | None:
+    return None if number is None else text_of(number)
+
+
+def _build_properties(build: Build) -> list[dict[str, str]]:
+    reproduced = None if build.reproduced is None else text_of(build.reproduced)
+    return (
+        properties_of(
+            buildUuid=build.uuid,
+            target=build.target,
+            processor=build.processor,
+            backend=build.backend,
+            tolerance=build.tolerance,
+            entryPoint=build.entry_point,
+            recordSha256=build.benchmark.id,
+            accuracy=_optional(build.accuracy),
+            accuracyReference=_optional(build.accuracy_reference),
+            reproduced=reproduced,
+        )
+        + entries_of("option", build.options)
+        + entries_of("deviation", build.deviation)
+    )
+
+
+def workflow(activity: Activity, number: int, references: References) -> dict[str, Any]:
+    """Something that was done, as a workflow of the formulation."""
+    inputs: list[dict[str, Any]] = [
+        {"resource": one} for one in references.resources(activity.used)
+    ]
+    parameters = [
+        {"name": key, "value": text_of(value)} for key, value in activity.parameters.items()
+    ]
+    return known(
+        **{"bom-ref": f"{references.model}#activity-{number}"},
+        uid=activity.url,
+        name=activity.title,
+        taskTypes=_TASKS[activity.kind],
+        timeStart=utc(activity.started) if activity.started else None,
+        timeEnd=utc(activity.ended),
+        resourceReferences=[
+            {"ref": references.software[one]} for one in dict.fromkeys(activity.tools)
+        ],
+        inputs=inputs + ([{"parameters": parameters}] if parameters else []),
+        outputs=[
+            {"type": "artifact", "resource": one}
+            for one in references.resources(activity.generated)
+        ],
+        properties=properties_of(
+            activity=activity.kind,
+            hardware=activity.hardware,
+            agent=activity.agent.name if activity.agent else None,
+        ),
+    )

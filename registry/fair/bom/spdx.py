@@ -1,0 +1,177 @@
+"""A description as an SPDX 3 document with the AI profile, or the Dataset profile.
+
+Source: SPDX 3.0.1, model, profiles Core, Software, SimpleLicensing, AI, Dataset and Build.
+"""
+
+from typing import Any
+
+from registry.fair.bom.common import (
+    files_of,
+    license_addresses,
+    media_type,
+    render_json,
+)
+from registry.fair.bom.spdx_builds import add_activities, add_builds, software_package
+from registry.fair.bom.spdx_graph import Graph, entry, external_id, sha256
+from registry.fair.bom.spdx_package import add_package
+from registry.fair.description import Description
+from registry.fair.iris import iri
+from registry.fair.parts import Agent, DatasetRole, File, FileRole
+
+_PURPOSES: dict[FileRole, str] = {
+    "model": "model",
+    "weights": "model",
+    "card": "documentation",
+    "config": "configuration",
+    "samples": "data",
+    "tests": "test",
+    "licence": "documentation",
+    "other": "file",
+}
+#: Relationship and what it says beside its name: SPDX has no word for validation.
+_USES: dict[DatasetRole, tuple[str, str | None]] = {
+    "trained": ("trainedOn", None),
+    "validated": ("other", "validated on"),
+    "tested": ("testedOn", None),
+    "mentioned": ("other", "mentioned by the model card"),
+}
+
+
+def render(description: Description) -> bytes:
+    """The document as JSON-LD."""
+    return render_json(document(description))
+
+
+def document(description: Description) -> dict[str, Any]:
+    """The document as plain values."""
+    graph = Graph(description.pid)
+    publisher = description.hub.publisher
+    maker = graph.agent(
+        Agent(name=publisher.name, kind="organization", ror=publisher.ror, url=publisher.url)
+    )
+    package = add_package(graph, description)
+    _add_license(graph, description, package)
+    _add_files(graph, description, package)
+    _add_remarks(graph, description, package)
+    places = _add_data(graph, description, package) | _add_sources(graph, description, package)
+    places |= add_builds(graph, description, package=package, maker=maker)
+    places |= {description.pid: package, description.landing: package}
+    add_activities(graph, description.activities, places)
+    _add_envelope(graph, description, package)
+    return graph.document(description.modified, maker)
+
+
+def _add_license(graph: Graph, description: Description, package: str) -> None:
+    license = description.license
+    if license is None:
+        return
+    own = {
+        name: address
+        for name, given in license_addresses(description).items()
+        if "LicenseRef-" in name and (address := iri(given))
+    }
+    expression = graph.add(
+        "simplelicensing_LicenseExpression",
+        "license",
+        name=license.name,
+        simplelicensing_licenseExpression=license.expression,
+        simplelicensing_customIdToUri=[entry(name, one) for name, one in own.items()],
+    )
+    graph.relate(package, "hasDeclaredLicense", [expression])
+
+
+def _add_files(graph: Graph, description: Description, package: str) -> None:
+    added = {file.path: _add_file(graph, file) for file in files_of(description)}
+    graph.relate(package, "contains", [added[file.path] for file in description.files])
+    graph.relate(package, "hasTest", [added[file.path] for file in description.tests])
+
+
+def _add_file(graph: Graph, file: File) -> str:
+    # The address is fixed to the version, so it names these bytes for good.
+    return graph.add_as(
+        file.url,
+        "software_File",
+        name=file.path,
+        verifiedUsing=sha256(file.sha256),
+        contentType=media_type(file),
+        software_fileKind="file",
+        software_primaryPurpose=_PURPOSES[file.role],
+    )
+
+
+def _add_remarks(graph: Graph, description: Description, package: str) -> None:
+    remarks = {
+        "Ethical considerations": description.ethics,
+        "Use restrictions": description.use_restrictions,
+    }
+    for title, text in remarks.items():
+        graph.annotate(package, f"{title}: {text}" if text else None)
+
+
+def _add_data(graph: Graph, description: Description, package: str) -> dict[str, str]:
+    """Data sets that the card names; returns where each address stands."""
+    places: dict[str, str] = {}
+    for use in description.datasets:
+        # Not a DatasetPackage: that one demands who made it and when, which no card tells.
+        data = graph.add(
+            "software_Package",
+            "data",
+            name=use.name,
+            comment=f"Split: {use.split}" if use.split else None,
+            externalIdentifier=[external_id("other", use.pid)] if use.pid else (),
+            software_homePage=iri(use.url),
+            software_primaryPurpose="data",
+        )
+        kind, comment = _USES[use.role]
+        graph.relate(package, kind, [data], comment)
+        places |= {one: data for one in (use.url, use.pid) if one}
+    return places
+
+
+def _add_sources(graph: Graph, description: Description, package: str) -> dict[str, str]:
+    """What the version came from and what it needs; returns where each address stands."""
+    places: dict[str, str] = {}
+    for one in description.derived_from:
+        source = graph.add(
+            "software_Package",
+            "source",
+            name=one.source,
+            externalIdentifier=[external_id("other", one.pid)] if one.pid else (),
+            software_packageVersion=one.oid,
+            software_homePage=iri(one.url),
+            software_primaryPurpose="model",
+        )
+        graph.relate(package, "descendantOf", [source], one.relation)
+        places |= {address: source for address in (one.url, one.pid) if address}
+    needed = [software_package(graph, one) for one in dict.fromkeys(description.software)]
+    graph.relate(package, "dependsOn", needed)
+    return places
+
+
+def _add_envelope(graph: Graph, description: Description, package: str) -> None:
+    profiles = {
+        "core": True,
+        "software": True,
+        "ai": description.kind == "model",
+        "dataset": description.kind == "dataset",
+        "simpleLicensing": description.license is not None,
+        "build": bool(description.builds or description.activities),
+    }
+    conforming = [name for name, holds in profiles.items() if holds]
+    bill = f"{graph.base}#bom"
+    elements = graph.ids
+    graph.add_as(
+        bill,
+        "software_Sbom",
+        profileConformance=conforming,
+        rootElement=[package],
+        element=elements,
+    )
+    graph.add_as(
+        f"{graph.base}#document",
+        "SpdxDocument",
+        name=description.title,
+        profileConformance=conforming,
+        rootElement=[bill],
+        element=[bill, *elements],
+    )

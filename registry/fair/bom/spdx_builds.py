@@ -1,0 +1,167 @@
+"""Builds and activities as elements of SPDX's Build profile.
+
+Source: SPDX 3.0.1, model, profile Build, class ``Build``.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from registry.fair.bom.common import Value, text_of, utc
+from registry.fair.bom.spdx_graph import Graph, entry, external_id, external_refs, sha256
+from registry.fair.description import Description
+from registry.fair.linked.context import HUB_TERMS
+from registry.fair.linked.terms import ACTIVITIES
+from registry.fair.parts import Activity, ActivityKind, Build, Software
+
+
+def software_package(graph: Graph, software: Software) -> str:
+    """A library that the version needs."""
+    return graph.add(
+        "software_Package",
+        "software",
+        name=software.name,
+        software_packageVersion=software.version,
+        software_packageUrl=software.purl,
+        software_primaryPurpose="library",
+    )
+
+
+def add_builds(
+    graph: Graph, description: Description, *, package: str, maker: str
+) -> dict[str, str]:
+    """The builds of the version ``package``, supplied by the agent ``maker``.
+
+    Returns:
+        Where each build's address stands.
+    """
+    places: dict[str, str] = {}
+    for build in description.builds:
+        result = _add_result(graph, description, build, maker)
+        graph.relate(result, "descendantOf", [package], "compiled")
+        made = _add_making(graph, build)
+        graph.relate(made, "hasInput", [package])
+        graph.relate(made, "hasOutput", [result])
+        places[build.url] = result
+    return places
+
+
+def _add_result(graph: Graph, description: Description, build: Build, maker: str) -> str:
+    result = graph.add(
+        "ai_AIPackage",
+        "build-result",
+        name=f"{description.title} for {build.target}",
+        externalRef=external_refs("metrics", build.benchmark.url),
+        suppliedBy=maker,
+        releaseTime=utc(build.created),
+        software_packageVersion=description.version,
+        software_downloadLocation=build.url,
+        software_homePage=build.url,
+        software_primaryPurpose="model",
+        ai_metric=_metrics(build),
+    )
+    files = [
+        graph.add(
+            "software_File",
+            "build-file",
+            name=file.path,
+            externalRef=external_refs("binaryArtifact", file.url),
+            verifiedUsing=sha256(file.sha256),
+            software_fileKind="file",
+        )
+        for file in build.files
+    ]
+    graph.relate(result, "contains", files)
+    return result
+
+
+def _add_making(graph: Graph, build: Build) -> str:
+    parameters = {"backend": build.backend, "tolerance": build.tolerance} | build.options
+    processor = {"processor": build.processor} if build.processor else {}
+    made = graph.add(
+        "build_Build",
+        "build",
+        build_buildType=_type_of("compile"),
+        build_buildId=build.uuid,
+        build_buildEndTime=utc(build.created),
+        build_parameter=_entries(parameters),
+        build_environment=_entries({"target": build.target} | processor),
+    )
+    _add_tools(graph, made, build.tools)
+    return made
+
+
+def _type_of(kind: ActivityKind) -> str:
+    """The address of the hub's term for what was done."""
+    return HUB_TERMS + ACTIVITIES[kind].removeprefix("hub:")
+
+
+def _metrics(build: Build) -> list[dict[str, str]]:
+    benchmark = build.benchmark
+    numbers = {
+        "latency p50 in nanoseconds": benchmark.p50_ns,
+        f"time over that of {benchmark.baseline}": benchmark.ratio,
+        "accuracy": build.accuracy,
+        "accuracy of the reference": build.accuracy_reference,
+    } | {f"deviation {key}": value for key, value in build.deviation.items()}
+    return _entries({key: value for key, value in numbers.items() if value is not None})
+
+
+def _entries(values: Mapping[str, Value]) -> list[dict[str, str]]:
+    return [entry(key, text_of(value)) for key, value in values.items()]
+
+
+def add_activities(graph: Graph, activities: Iterable[Activity], places: Mapping[str, str]) -> None:
+    """What was done, each as a build.
+
+    Args:
+        places: Address to the element that stands for it. What stands nowhere in the document is
+            told by its address.
+    """
+    for activity in activities:
+        made = graph.add(
+            "build_Build",
+            "activity",
+            name=activity.title,
+            externalRef=_elsewhere(activity, places),
+            build_buildType=_type_of(activity.kind),
+            build_buildId=activity.url,
+            build_buildStartTime=utc(activity.started) if activity.started else None,
+            build_buildEndTime=utc(activity.ended),
+            build_parameter=_entries(activity.parameters),
+            build_environment=_entries({"target": activity.hardware} if activity.hardware else {}),
+        )
+        graph.relate(made, "hasInput", _found(activity.used, places))
+        graph.relate(made, "hasOutput", _found(activity.generated, places))
+        if activity.agent:
+            graph.relate(made, "invokedBy", [graph.agent(activity.agent)])
+        _add_tools(graph, made, activity.tools)
+
+
+def _found(addresses: Iterable[str], places: Mapping[str, str]) -> list[str]:
+    return list(dict.fromkeys(places[one] for one in addresses if one in places))
+
+
+def _elsewhere(activity: Activity, places: Mapping[str, str]) -> list[dict[str, object]]:
+    sides = {"used": activity.used, "generated": activity.generated}
+    return [
+        reference
+        for side, addresses in sides.items()
+        for one in dict.fromkeys(addresses)
+        if one not in places
+        for reference in external_refs("other", one, side)
+    ]
+
+
+def _add_tools(graph: Graph, made: str, tools: Iterable[Software]) -> None:
+    graph.relate(
+        made,
+        "usesTool",
+        [
+            graph.add(
+                "Tool",
+                "tool",
+                name=" ".join(filter(None, (one.name, one.version))),
+                externalIdentifier=[external_id("packageUrl", one.purl)] if one.purl else (),
+            )
+            for one in dict.fromkeys(tools)
+        ],
+    )

@@ -1,0 +1,129 @@
+"""The elements of an SPDX 3 document while it is written.
+
+Source: SPDX 3.0.1, model, Core profile; serialisation as JSON-LD, section 6.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from registry.fair.absent import known
+from registry.fair.bom.common import utc
+from registry.fair.iris import iri
+from registry.fair.parts import Agent
+
+_CONTEXT = "https://spdx.org/rdf/3.0.1/spdx-context.jsonld"
+_CREATION = "_:creation"
+
+
+class Graph:
+    """Elements below one address, in the order they were added.
+
+    Elements of SPDX never change, and an identifier means the same everywhere. So people and
+    data sets get identifiers below the document's own address, with their ORCID or PID beside.
+    """
+
+    def __init__(self, base: str) -> None:
+        self.base = base
+        self._elements: list[dict[str, Any]] = []
+        self._counts: dict[str, int] = {}
+        self._agents: dict[Agent, str] = {}
+
+    @property
+    def ids(self) -> list[str]:
+        """The identifiers of all elements so far."""
+        return [element["spdxId"] for element in self._elements]
+
+    def add(self, kind: str, slug: str, **properties: Any) -> str:
+        """Add an element of class ``kind``; its identifier ends in ``#<slug>-<number>``."""
+        self._counts[slug] = self._counts.get(slug, 0) + 1
+        return self.add_as(f"{self.base}#{slug}-{self._counts[slug]}", kind, **properties)
+
+    def add_as(self, spdx_id: str, kind: str, **properties: Any) -> str:
+        """Add an element whose identifier is given."""
+        self._elements.append(
+            known(type=kind, spdxId=spdx_id, creationInfo=_CREATION, **properties)
+        )
+        return spdx_id
+
+    def relate(
+        self, source: str, kind: str, targets: list[str], comment: str | None = None
+    ) -> None:
+        """Relate ``source`` to ``targets``; nothing where there are none."""
+        if targets:
+            self.add(
+                "Relationship",
+                "relationship",
+                comment=comment,
+                relationshipType=kind,
+                to=targets,
+                **{"from": source},
+            )
+
+    def annotate(self, subject: str, statement: str | None) -> None:
+        """Add a remark about an element; nothing where it says nothing."""
+        if statement:
+            self.add(
+                "Annotation",
+                "annotation",
+                annotationType="other",
+                contentType="text/plain",
+                statement=statement,
+                subject=subject,
+            )
+
+    def agent(self, agent: Agent) -> str:
+        """The element of a person or an organisation, the same for the same agent."""
+        if agent not in self._agents:
+            kind = "Person" if agent.kind == "person" else "Organization"
+            identifiers = [external_id("other", one) for one in (agent.orcid, agent.ror) if one]
+            if agent.email:
+                identifiers.append(external_id("email", agent.email))
+            self._agents[agent] = self.add(
+                kind,
+                kind.lower(),
+                name=agent.name,
+                externalIdentifier=identifiers,
+                externalRef=external_refs("altWebPage", agent.url),
+            )
+        return self._agents[agent]
+
+    def document(self, created: datetime, by: str) -> dict[str, Any]:
+        """The whole as JSON-LD, made by the agent ``by``."""
+        creation = {
+            "type": "CreationInfo",
+            "@id": _CREATION,
+            "specVersion": "3.0.1",
+            "created": utc(created),
+            "createdBy": [by],
+        }
+        return {"@context": _CONTEXT, "@graph": [creation, *self._elements]}
+
+
+def external_id(kind: str, identifier: str, comment: str | None = None) -> dict[str, Any]:
+    """An ``ExternalIdentifier``."""
+    return known(
+        type="ExternalIdentifier",
+        externalIdentifierType=kind,
+        identifier=identifier,
+        comment=comment,
+    )
+
+
+def external_refs(
+    kind: str, locator: str | None, comment: str | None = None
+) -> list[dict[str, Any]]:
+    """An ``ExternalRef``, or none if there is no address."""
+    address = iri(locator)
+    if address is None:
+        return []
+    return [known(type="ExternalRef", externalRefType=kind, locator=[address], comment=comment)]
+
+
+def entry(key: str, value: str) -> dict[str, str]:
+    """A ``DictionaryEntry``."""
+    return {"type": "DictionaryEntry", "key": key, "value": value}
+
+
+def sha256(digest: str) -> list[dict[str, str]]:
+    """The ``verifiedUsing`` of a digest."""
+    return [{"type": "Hash", "algorithm": "sha256", "hashValue": digest}]

@@ -1,0 +1,226 @@
+"""Croissant 1.1: a model's measurements and tuning log, or the files of a data set.
+
+A model's log grows as long as the hub tunes it, so it is a live data set: its tables have no
+checksum. Builds with their published figures stand in the document itself.
+
+Source: Croissant Format Specification 1.1, http://mlcommons.org/croissant/1.1.
+"""
+
+import json
+import re
+from typing import Any
+from urllib.parse import urlencode
+
+from registry.fair.absent import known
+from registry.fair.citation import render_bibtex
+from registry.fair.crate.graph import NO_LICENSE, compact, local
+from registry.fair.crate.measurements import TABLES, Column, Table
+from registry.fair.description import Description
+from registry.fair.iris import iri
+from registry.fair.parts import Agent, Build, File
+
+PROFILE = "http://mlcommons.org/croissant/1.1"
+_PLAIN = re.compile(r"[A-Za-z0-9._/-]+")
+
+_TERMS = """
+    annotation arrayShape citeAs column containedIn equivalentProperty excludes extract field
+    fileObject fileProperty fileSet format includes isArray isLiveDataset jsonPath key md5
+    parentField path readLines recordSet references regex repeated replace samplingRate
+    sdVersion separator source subField transform unArchive
+"""
+# The specification writes schema.org with http, its official library knows it with https only.
+_CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "prov": "http://www.w3.org/ns/prov#",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "description": {"@container": "@language"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "name": {"@container": "@language"},
+} | {term: f"cr:{term}" for term in _TERMS.split()}
+
+_BUILD_COLUMNS = (
+    Column("build", "sc:URL", "Page of the build."),
+    Column("target", "sc:Text", "Machine that it is for."),
+    Column("backend", "sc:Text", "Compiler or runtime."),
+    Column("tolerance", "sc:Text", "Precision class: exact, fp16, bf16, int8."),
+    Column("p50_ns", "sc:Integer", "Median latency in nanoseconds."),
+    Column("ratio", "sc:Float", "Latency over that of the baseline: below 1 is faster."),
+    Column("ratio_low", "sc:Float", "Lower end of the confidence interval of the ratio."),
+    Column("ratio_high", "sc:Float", "Upper end of the confidence interval of the ratio."),
+    Column("record", "sc:URL", "The benchmark record (hpcfair.bench/1) that proves it."),
+)
+
+
+def render(description: Description) -> bytes:
+    """The document."""
+    text = json.dumps(document(description), indent=2, ensure_ascii=False)
+    return text.encode() + b"\n"
+
+
+def document(description: Description) -> dict[str, Any]:
+    """The document as plain JSON values."""
+    if description.kind == "dataset":
+        parts: dict[str, Any] = {"distribution": [_file(file) for file in description.files]}
+        subject = {"@id": description.pid, "name": description.title}
+        text = description.description or f"The files of {description.repository}."
+    else:
+        parts = _log(description)
+        subject = {"@id": f"{description.pid}#log", "name": _log_name(description)}
+        text = _log_text(description)
+    return {"@context": _CONTEXT, "@type": "sc:Dataset"} | known(
+        **subject, description=text, **_record(description), **parts
+    )
+
+
+def table_url(description: Description, table: Table) -> str:
+    """Where the hub serves a table of the model's tuning log."""
+    query = urlencode({"revision": description.oid})
+    return f"{description.concept_landing}/measurements/{table.file_name}?{query}"
+
+
+def _record(description: Description) -> dict[str, Any]:
+    license = description.license
+    publisher = description.hub.publisher
+    return {
+        "conformsTo": PROFILE,
+        "citeAs": render_bibtex(description).decode(),
+        "url": description.landing,
+        "license": compact(filter(None, map(iri, license.uris if license else ()))) or NO_LICENSE,
+        "creator": compact(_agent(one) for one in description.creators or (description.owner,)),
+        "publisher": known(
+            **{"@type": "sc:Organization", "@id": publisher.ror},
+            name=publisher.name,
+            url=iri(publisher.url),
+        ),
+        "keywords": compact(description.keywords),
+        "inLanguage": compact(description.languages),
+        "version": description.version,
+        "dateCreated": description.created.isoformat(),
+        "datePublished": description.published.isoformat(),
+        "dateModified": description.modified.isoformat(),
+    }
+
+
+def _agent(one: Agent) -> dict[str, Any]:
+    kind = "sc:Person" if one.kind == "person" else "sc:Organization"
+    return known(
+        **{"@type": kind, "@id": one.orcid or one.ror},
+        name=one.name,
+        url=iri(one.url),
+        email=one.email,
+    )
+
+
+def _file(file: File) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        # The official library refuses white space in an identity, even encoded.
+        "@id": file.path if _PLAIN.fullmatch(file.path) else local("file", file.path),
+        "name": file.path,
+        "contentUrl": file.url,
+        "contentSize": f"{file.size_bytes} B",
+        "encodingFormat": file.media_type,
+        "sha256": file.sha256,
+    }
+
+
+def _log_name(description: Description) -> str:
+    return f"Measurements and tuning log of {description.repository}"
+
+
+def _log_text(description: Description) -> str:
+    return (
+        f"Every candidate that {description.hub.name} built, checked and measured for version "
+        f"{description.version} of {description.repository}, with the raw times, and the builds "
+        "that it published."
+    )
+
+
+def _log(description: Description) -> dict[str, Any]:
+    return {
+        "isLiveDataset": True,
+        "isBasedOn": {"@id": description.pid},
+        "distribution": [_table_file(description, table) for table in TABLES],
+        "recordSet": [*map(_table_records, TABLES), *_builds(description.builds)],
+    }
+
+
+def _table_file(description: Description, table: Table) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": table.file_name,
+        "name": table.file_name,
+        "description": table.description,
+        "contentUrl": table_url(description, table),
+        "encodingFormat": "text/csv",
+    }
+
+
+def _table_records(table: Table) -> dict[str, Any]:
+    described = []
+    for column in table.columns:
+        source = {"fileObject": {"@id": table.file_name}, "extract": {"column": column.name}}
+        target = table.references.get(column.name)
+        described.append(
+            _field(table.name, column)
+            | known(
+                source=source,
+                references=target and {"field": {"@id": f"{target}/{column.name}"}},
+            )
+        )
+    return {
+        "@type": "cr:RecordSet",
+        "@id": table.name,
+        "name": table.name,
+        "description": table.description,
+        "key": compact({"@id": f"{table.name}/{name}"} for name in table.key),
+        "field": described,
+    }
+
+
+def _builds(builds: tuple[Build, ...]) -> list[dict[str, Any]]:
+    if not builds:
+        return []
+    return [
+        {
+            "@type": "cr:RecordSet",
+            "@id": "builds",
+            "name": "builds",
+            "description": "The builds that were published, with the figures that prove them.",
+            "key": {"@id": "builds/build"},
+            "field": [_field("builds", column) for column in _BUILD_COLUMNS],
+            "data": [_build(one) for one in builds],
+        }
+    ]
+
+
+def _field(table: str, column: Column) -> dict[str, Any]:
+    return {
+        "@type": "cr:Field",
+        "@id": f"{table}/{column.name}",
+        "name": column.name,
+        "description": column.description,
+        "dataType": column.data_type,
+    }
+
+
+def _build(one: Build) -> dict[str, Any]:
+    figures = one.benchmark
+    return {
+        "builds/build": one.url,
+        "builds/target": one.target,
+        "builds/backend": one.backend,
+        "builds/tolerance": one.tolerance,
+        "builds/p50_ns": figures.p50_ns,
+        "builds/ratio": figures.ratio,
+        "builds/ratio_low": figures.ratio_low,
+        "builds/ratio_high": figures.ratio_high,
+        "builds/record": figures.document_url,
+    }

@@ -1,0 +1,225 @@
+"""A graph of flat entities, and the entities that stand for agents, licences and software.
+
+Types follow what RO-Crate recommends of them: a ``Person`` can be looked up at ORCID, an
+``Organization`` at ROR, a ``SoftwareApplication`` has version and address. Who or what cannot be
+looked up keeps its kind in PROV's words, beside schema.org's ``Thing``.
+
+Sources: RO-Crate 1.3, sections "Contextual Entities" and "Provenance"; PROV-O, "Agent".
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote, unquote
+
+from registry.fair.absent import known
+from registry.fair.description import Description
+from registry.fair.iris import iri
+from registry.fair.parts import Agent, Funding, Organization, Software
+
+#: SPDX's term for "nothing is said", which needs to be said where a licence is obligatory.
+NO_LICENSE = "http://spdx.org/rdf/terms#noassertion"
+_NO_LICENSE_TEXT = "The record names no licence. Ask its authors before you use it."
+
+_ENCODED = re.compile(r"(?:%[89A-Fa-f][0-9A-Fa-f])+")
+
+Entity = dict[str, Any]
+
+
+class Graph:
+    """Entities by ``@id``, in the order of their first mention.
+
+    What is added again is described once: values it lacked and references are joined.
+    """
+
+    def __init__(self) -> None:
+        self._entities: dict[str, Entity] = {}
+
+    def add(self, identity: str, kind: str | list[str], **values: Any) -> Entity:
+        """Add an entity and return the reference to it; absent ``values`` are left out."""
+        identity = _ENCODED.sub(_letters, identity)
+        entity = self._entities.setdefault(identity, {"@id": identity, "@type": kind})
+        for key, value in known(**values).items():
+            entity[key] = _joined(entity[key], value) if key in entity else value
+        return {"@id": identity}
+
+    def entities(self) -> list[Entity]:
+        """All of them."""
+        return list(self._entities.values())
+
+
+def compact(values: Iterable[Any]) -> Any:
+    """One value as itself, several as a list without repetition, none as ``None``."""
+    unique: list[Any] = []
+    for value in values:
+        if value not in unique:
+            unique.append(value)
+    return (unique[0] if len(unique) == 1 else unique) or None
+
+
+def _letters(encoded: re.Match[str]) -> str:
+    """Letters beyond ASCII, which RO-Crate wants to see; what cannot be seen stays encoded."""
+    try:
+        text = unquote(encoded[0], errors="strict")
+    except UnicodeDecodeError:
+        return encoded[0]
+    return "".join(one if one.isprintable() else quote(one) for one in text)
+
+
+def _joined(first: Any, second: Any) -> Any:
+    """Both, where they are references; of two texts or numbers the first."""
+    both = [*_listed(first), *_listed(second)]
+    return compact(both) if all(isinstance(one, dict) for one in both) else first
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def local(prefix: str, *parts: object) -> str:
+    """An identity inside this document, the same for the same ``parts``."""
+    digest = hashlib.sha256("\0".join(map(str, parts)).encode(errors="surrogatepass"))
+    return f"#{prefix}-{digest.hexdigest()[:12]}"
+
+
+def agent(graph: Graph, one: Agent) -> Entity:
+    """A person or an organisation."""
+    if one.kind == "organization":
+        return organization(graph, Organization(name=one.name, ror=one.ror, url=one.url))
+    groups = [(organization(graph, group), group.ror) for group in one.affiliations]
+    return graph.add(
+        one.orcid or local("person", one.name, one.email, one.url),
+        "Person" if one.orcid else ["Thing", "prov:Person"],
+        name=one.name,
+        url=iri(one.url),
+        email=one.email,
+        affiliation=compact(entity for entity, ror in groups if ror),
+        memberOf=compact(entity for entity, ror in groups if not ror),
+        contactPoint=one.email and _contact(graph, one.name, f"mailto:{one.email}", one.email),
+    )
+
+
+def organization(graph: Graph, one: Organization, *, known_as: str | None = None) -> Entity:
+    """An organisation.
+
+    Args:
+        known_as: Address where it can be reached. With it, it is an ``Organization`` even if it
+            is not registered: that of a publisher is obligatory.
+    """
+    page = iri(one.url)
+    identity = one.ror or page or local("organisation", one.name)
+    if not one.ror and not known_as:
+        return graph.add(identity, ["Thing", "prov:Organization"], name=one.name, url=page)
+    address = known_as or page or identity
+    return graph.add(
+        identity,
+        "Organization",
+        name=one.name,
+        url=page or address,
+        contactPoint=_contact(graph, one.name, local("contact", identity), None, address),
+    )
+
+
+def people(graph: Graph, description: Description) -> dict[str, Any]:
+    """Who made, keeps and paid for it, as properties of the root."""
+    hub = description.hub
+    creators = description.creators or (description.owner,)
+    contact = description.contact
+    return {
+        "publisher": organization(graph, hub.publisher, known_as=hub.url),
+        "creator": compact(agent(graph, one) for one in creators),
+        "contributor": compact(agent(graph, one) for one in description.contributors),
+        "maintainer": agent(graph, contact) if contact else None,
+        "sourceOrganization": agent(graph, description.owner)
+        if description.owner.kind == "organization"
+        else None,
+        "funding": compact(_grant(graph, one) for one in description.funding),
+        "funder": compact(_funders(graph, description, registered=True)),
+        "sponsor": compact(_funders(graph, description, registered=False)),
+    }
+
+
+def license_entities(graph: Graph, description: Description) -> Any:
+    """References to the licences, or to the entity that says that none is named."""
+    license = description.license
+    if license is None:
+        return graph.add(
+            NO_LICENSE, "CreativeWork", name="No licence named", description=_NO_LICENSE_TEXT
+        )
+    text = f"The files are under {license.expression} (an SPDX licence expression)."
+    known_texts = tuple(filter(None, map(iri, license.uris)))
+    addresses = known_texts or (f"{description.landing}#licence",)
+    return compact(
+        graph.add(
+            address,
+            "CreativeWork",
+            name=license.name or (_last_part(address) if known_texts else license.expression),
+            description=text,
+            url=address,
+        )
+        for address in addresses
+    )
+
+
+def software(graph: Graph, one: Software) -> Entity:
+    """A program. Without version and address it is not one that can be found again."""
+    address = _address(one)
+    identity = iri(one.purl) or local("software", one.name, one.version)
+    complete = bool(one.version and address)
+    return graph.add(
+        identity,
+        "SoftwareApplication" if complete else ["Thing", "prov:SoftwareAgent"],
+        name=one.name,
+        version=one.version,
+        softwareVersion=one.version,
+        url=address,
+    )
+
+
+def quantity(graph: Graph, scope: str, name: str, value: Any, unit: str | None = None) -> Entity:
+    """A named value. ``scope`` tells it from others of the same name."""
+    return graph.add(
+        local("value", scope, name), "PropertyValue", name=name, value=value, unitText=unit
+    )
+
+
+def _funders(graph: Graph, description: Description, *, registered: bool) -> list[Entity]:
+    return [
+        organization(graph, one.funder)
+        for one in description.funding
+        if bool(one.funder.ror) is registered
+    ]
+
+
+def _grant(graph: Graph, one: Funding) -> Entity:
+    # RO-Crate lets a Grant name its funder only as a registered Organization.
+    registered = bool(one.funder.ror)
+    funder = organization(graph, one.funder)
+    return graph.add(
+        iri(one.url) or local("grant", one.funder.name, one.award, one.title),
+        "Grant" if registered else "Intangible",
+        name=one.title or one.award or one.funder.name,
+        identifier=one.award,
+        url=iri(one.url),
+        funder=funder if registered else None,
+        sponsor=None if registered else funder,
+    )
+
+
+def _contact(
+    graph: Graph, name: str, identity: str, email: str | None, url: str | None = None
+) -> Entity:
+    return graph.add(identity, "ContactPoint", name=name, email=email, url=url)
+
+
+def _last_part(address: str) -> str:
+    return address.rstrip("/").rpartition("/")[2]
+
+
+def _address(one: Software) -> str | None:
+    # The package URL specification names this index as the one that "pypi" stands for.
+    if one.purl and one.purl.startswith("pkg:pypi/"):
+        name, _, version = one.purl.removeprefix("pkg:pypi/").partition("@")
+        return iri(f"https://pypi.org/project/{name}/{version}".rstrip("/") + "/")
+    return iri(one.purl)

@@ -1,0 +1,147 @@
+"""What a version is and was made from, what was done and what came of it: entities of a crate."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from registry.fair.crate.graph import Entity, Graph, agent, compact, local, quantity, software
+from registry.fair.description import Description
+from registry.fair.iris import iri
+from registry.fair.parts import Activity, Benchmark, Build, Network
+
+
+def actions(graph: Graph, description: Description, places: Mapping[str, str]) -> list[Entity]:
+    """Each activity as a ``CreateAction``.
+
+    Args:
+        places: Address to the identity that it has in this crate.
+    """
+    return [_action(graph, one, places) for one in description.activities]
+
+
+def builds(graph: Graph, description: Description, places: Mapping[str, str]) -> list[Entity]:
+    """Each build with its files, its figures and the record that proves them."""
+    root = places[description.pid]
+    return [_build(graph, one, root, places) for one in description.builds]
+
+
+def derivations(graph: Graph, description: Description) -> list[Entity]:
+    """What the version was made from."""
+    return [
+        graph.add(
+            one.pid or iri(one.url) or local("source", one.source, one.oid),
+            "CreativeWork",
+            name=one.source,
+            url=iri(one.url),
+            version=one.oid,
+        )
+        for one in description.derived_from
+    ]
+
+
+def facts(graph: Graph, network: Network | None) -> list[Entity]:
+    """What inspection found out about the model file, as named values."""
+    if network is None:
+        return []
+    tensors = (
+        (f"{side} {one.name}", f"{one.dtype}[{', '.join(map(str, one.shape))}]")
+        for side, group in (("input", network.inputs), ("output", network.outputs))
+        for one in group
+    )
+    found = [
+        ("architecture class", network.architecture_class),
+        ("parameters", network.parameters),
+        ("weight bytes", network.weight_bytes),
+        ("multiply-accumulates", network.macs),
+        ("precision", network.precision),
+        *((f"operator set {domain}", version) for domain, version in network.opsets.items()),
+        *tensors,
+    ]
+    return [quantity(graph, network.path, name, value) for name, value in found if value]
+
+
+def _action(graph: Graph, one: Activity, places: Mapping[str, str]) -> Entity:
+    values = [quantity(graph, one.url, name, value) for name, value in one.parameters.items()]
+    hardware = [quantity(graph, one.url, "target", one.hardware)] if one.hardware else []
+    return graph.add(
+        one.url,
+        "CreateAction",
+        name=one.title,
+        description=f"{one.title} ({one.kind}).",
+        startTime=one.started.isoformat() if one.started else None,
+        endTime=one.ended.isoformat(),
+        agent=agent(graph, one.agent) if one.agent else None,
+        instrument=compact(software(graph, tool) for tool in one.tools),
+        object=compact([*_things(graph, one.used, places), *values, *hardware]),
+        result=compact(_things(graph, one.generated, places)),
+    )
+
+
+def _things(graph: Graph, addresses: tuple[str, ...], places: Mapping[str, str]) -> list[Entity]:
+    """References to things by their address; what is not described yet is at least named."""
+    found = []
+    for address in addresses:
+        place = places.get(address)
+        found.append(
+            {"@id": place}
+            if place is not None
+            else graph.add(
+                iri(address) or local("thing", address),
+                "CreativeWork",
+                name=address,
+                url=iri(address),
+            )
+        )
+    return found
+
+
+def _build(graph: Graph, one: Build, root: str, places: Mapping[str, str]) -> Entity:
+    checks = [
+        quantity(graph, one.url, f"deviation {name}", value)
+        for name, value in one.deviation.items()
+    ]
+    facts: list[tuple[str, Any]] = [
+        ("target", one.target),
+        ("processor", one.processor),
+        ("backend", one.backend),
+        ("tolerance", one.tolerance),
+        ("accuracy", one.accuracy),
+        ("accuracy of the reference", one.accuracy_reference),
+        ("reproduced", one.reproduced),
+        *one.options.items(),
+    ]
+    stated = [quantity(graph, one.url, name, value) for name, value in facts if value is not None]
+    return graph.add(
+        one.url,
+        "CreativeWork",
+        name=f"Build for {one.target} ({one.backend}, {one.tolerance})",
+        url=one.url,
+        dateCreated=one.created.isoformat(),
+        isBasedOn={"@id": root},
+        associatedMedia=compact({"@id": places[file.url]} for file in one.files),
+        softwareRequirements=compact(software(graph, tool) for tool in one.tools),
+        additionalProperty=compact([*stated, *checks]),
+        subjectOf=_benchmark(graph, one.benchmark),
+    )
+
+
+def _benchmark(graph: Graph, one: Benchmark) -> Entity:
+    figures: list[tuple[str, Any, str | None]] = [
+        ("median latency", one.p50_ns, "ns"),
+        ("latency over that of the baseline", one.ratio, None),
+        ("lower end of the interval of the ratio", one.ratio_low, None),
+        ("upper end of the interval of the ratio", one.ratio_high, None),
+    ]
+    return graph.add(
+        one.url,
+        "CreativeWork",
+        name=f"Benchmark record {one.id[:12]}",
+        identifier=one.id,
+        description=f"Measured against {one.baseline}.",
+        url=one.document_url,
+        dateCreated=one.measured.isoformat() if one.measured else None,
+        additionalProperty=compact(
+            quantity(graph, one.id, name, value, unit)
+            for name, value, unit in figures
+            if value is not None
+        ),
+    )

@@ -1,0 +1,246 @@
+"""A version as a research object: RO-Crate 1.3, detached or with its files.
+
+The root is the version. *Detached*, as the hub serves it, everything has its web address; *with
+files*, as in the ZIP, the version's files are named by their paths in the folder. What is not in
+the folder (builds, test tensors the hub made) keeps its web address in both.
+
+Sources: RO-Crate Metadata Specification 1.3, https://w3id.org/ro/crate/1.3, sections "Root Data
+Entity", "Data Entities", "Provenance of entities"; Process Run Crate 0.5 for ``CreateAction``.
+"""
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+from registry.fair.absent import known
+from registry.fair.crate.graph import (
+    Entity,
+    Graph,
+    compact,
+    license_entities,
+    local,
+    people,
+    software,
+)
+from registry.fair.crate.provenance import actions, builds, derivations, facts
+from registry.fair.description import Description
+from registry.fair.iris import iri
+from registry.fair.parts import DatasetUse, File
+
+#: Of any version, as RO-Crate wants it in links and in negotiation.
+PROFILE = "https://w3id.org/ro/crate"
+VERSION = f"{PROFILE}/1.3"
+#: Name of the metadata document in a folder.
+DESCRIPTOR = "ro-crate-metadata.json"
+
+_FAIR4ML = "https://w3id.org/fair4ml#"
+_TERMS = (
+    "MLModel",
+    "ethicalSocial",
+    "intendedUse",
+    "mlTask",
+    "modelCategory",
+    "modelRisksBiasLimitations",
+    "testedOn",
+    "trainedOn",
+    "usageInstructions",
+    "validatedOn",
+)
+_CONTEXT = [f"{VERSION}/context", {term: f"{_FAIR4ML}{term}" for term in _TERMS}]
+_DATASET_TERMS = {
+    "trained": "trainedOn",
+    "validated": "validatedOn",
+    "tested": "testedOn",
+    "mentioned": "mentions",
+}
+_ROLES = {
+    "model": "The model.",
+    "weights": "Weights of the model.",
+    "card": "The card: what its authors say of it.",
+    "config": "Settings of the model.",
+    "samples": "Samples that the model is checked with.",
+    "tests": "Test tensors: inputs with the outputs that belong to them.",
+    "licence": "Text of the licence.",
+    "other": "A file of this version.",
+}
+# A website of the crate, which RO-Crate keeps out of the list of its data.
+_PREVIEW = ("ro-crate-preview.html", "ro-crate-preview_files/")
+
+
+def render(description: Description) -> bytes:
+    """The detached crate."""
+    return _bytes(document(description))
+
+
+def render_with_files(description: Description) -> bytes:
+    """``ro-crate-metadata.json`` of a folder that holds the version's files."""
+    return _bytes(document(description, with_files=True))
+
+
+def document(description: Description, *, with_files: bool = False) -> dict[str, Any]:
+    """The crate. A file of the version that has the descriptor's own name keeps its address."""
+    graph = Graph()
+    root = "./" if with_files else description.pid
+    values = _values(graph, description, root, with_files=with_files)
+    about = {
+        "@id": DESCRIPTOR,
+        "@type": "CreativeWork",
+        "about": {"@id": root},
+        "conformsTo": {"@id": VERSION},
+    }
+    entity = {"@id": root, "@type": _types(description)} | known(**values)
+    return {"@context": _CONTEXT, "@graph": [about, entity, *graph.entities()]}
+
+
+def _types(description: Description) -> str | list[str]:
+    return ["Dataset", "MLModel"] if description.kind == "model" else "Dataset"
+
+
+def _values(
+    graph: Graph, description: Description, root: str, *, with_files: bool
+) -> dict[str, Any]:
+    parts = {
+        file.url: _file(graph, description, file, _identity(file, inside=with_files))
+        for file in description.files
+        if not file.path.startswith(_PREVIEW)
+    }
+    # Tests that the hub made are not among the version's files.
+    for file in (*description.tests, *(f for build in description.builds for f in build.files)):
+        if file.url not in parts:
+            parts[file.url] = _file(graph, description, file, file.url)
+    places = {url: part["@id"] for url, part in parts.items()} | {description.pid: root}
+    return (
+        _citation(graph, description, root)
+        | people(graph, description)
+        | _texts(description)
+        | _datasets(graph, description)
+        | {
+            "hasPart": compact(parts.values()),
+            "mentions": compact(
+                [
+                    *builds(graph, description, places),
+                    *actions(graph, description, places),
+                    *_mentioned(graph, description),
+                ]
+            ),
+            "isBasedOn": compact(derivations(graph, description)),
+            "wasDerivedFrom": compact(derivations(graph, description)),
+            "softwareRequirements": compact(software(graph, one) for one in description.software),
+            "variableMeasured": compact(facts(graph, description.network)),
+        }
+    )
+
+
+def _identity(file: File, *, inside: bool) -> str:
+    if not inside or file.path == DESCRIPTOR:
+        return file.url
+    # Letters beyond ASCII stay as they are; a colon would begin a scheme.
+    return "".join(quote(one, safe="/") if one.isascii() else one for one in file.path)
+
+
+def _file(graph: Graph, description: Description, file: File, identity: str) -> Entity:
+    outside = identity == file.url
+    return graph.add(
+        identity,
+        "File",
+        name=file.path,
+        description=_ROLES[file.role],
+        contentSize=str(file.size_bytes),
+        encodingFormat=file.media_type.replace("; ", ";"),
+        sha256=file.sha256,
+        contentUrl=file.url,
+        sdDatePublished=description.modified.isoformat() if outside else None,
+    )
+
+
+def _citation(graph: Graph, description: Description, root: str) -> dict[str, Any]:
+    cite_as = description.pid
+    identifiers = [
+        ("ark", "ARK", description.pid, description.pid),
+        ("doi", "DOI", description.doi, description.doi),
+        ("swh", "SWHID of the files", description.swhid, None),
+    ]
+    return {
+        "name": description.title,
+        "description": description.description or _default_description(description),
+        "identifier": compact(
+            graph.add(
+                f"#{key}",
+                "PropertyValue",
+                name=name,
+                propertyID=f"https://registry.identifiers.org/registry/{key}",
+                value=value,
+                url=url,
+            )
+            for key, name, value, url in identifiers
+            if value
+        ),
+        # A reference to the root itself; a reference to anything else would have to describe it.
+        "cite-as": {"@id": cite_as} if cite_as == root else cite_as,
+        "url": description.landing,
+        "version": description.version,
+        "dateCreated": description.created.isoformat(),
+        "datePublished": description.published.isoformat(),
+        "dateModified": description.modified.isoformat(),
+        "creativeWorkStatus": description.status.capitalize(),
+        "license": license_entities(graph, description),
+        "citation": compact(
+            graph.add(address, "ScholarlyArticle", name=paper.title or paper.url, url=address)
+            for paper in description.papers
+            if (address := iri(paper.url))
+        ),
+        "codeRepository": iri(description.code.url) if description.code else None,
+    }
+
+
+def _default_description(description: Description) -> str:
+    return (
+        f"Version {description.version} of the {description.kind} {description.repository}, "
+        f"kept by {description.hub.name}."
+    )
+
+
+def _texts(description: Description) -> dict[str, Any]:
+    withdrawal = description.withdrawal
+    return {
+        "keywords": compact(description.keywords),
+        "inLanguage": compact(description.languages),
+        "mlTask": description.task,
+        "modelCategory": compact(description.categories),
+        "intendedUse": description.intended_use,
+        "usageInstructions": compact(filter(None, (description.usage, description.snippet))),
+        "modelRisksBiasLimitations": compact(
+            filter(None, (description.limitations, description.out_of_scope))
+        ),
+        "ethicalSocial": description.ethics,
+        "conditionsOfAccess": description.use_restrictions,
+        "isAccessibleForFree": description.access == "open access",
+        "expires": withdrawal.at.isoformat() if withdrawal else None,
+        "correction": withdrawal.reason if withdrawal else None,
+    }
+
+
+def _datasets(graph: Graph, description: Description) -> dict[str, Any]:
+    return {
+        term: compact(_dataset(graph, one) for one in description.datasets if one.role == role)
+        for role, term in _DATASET_TERMS.items()
+        if role != "mentioned"
+    }
+
+
+def _mentioned(graph: Graph, description: Description) -> list[Entity]:
+    return [_dataset(graph, one) for one in description.datasets if one.role == "mentioned"]
+
+
+def _dataset(graph: Graph, one: DatasetUse) -> Entity:
+    # A schema.org Dataset would be part of this crate.
+    return graph.add(
+        one.pid or iri(one.url) or local("dataset", one.name),
+        ["CreativeWork", "http://www.w3.org/ns/dcat#Dataset"],
+        name=one.name,
+        url=iri(one.url),
+    )
+
+
+def _bytes(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, indent=2, ensure_ascii=False).encode() + b"\n"

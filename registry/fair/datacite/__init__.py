@@ -1,0 +1,1 @@
+"""DataCite's metadata, version 4.7."""

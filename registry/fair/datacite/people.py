@@ -1,0 +1,73 @@
+"""People and organisations in DataCite 4.7."""
+
+from typing import Any
+
+from registry.fair.absent import known
+from registry.fair.description import Description
+from registry.fair.parts import Agent
+
+#: DataCite's contributor types for terms of CRediT; the others have none and are ``Other``.
+_CONTRIBUTORS = {
+    "Conceptualization": "Researcher",
+    "Data curation": "DataCurator",
+    "Formal analysis": "Researcher",
+    "Investigation": "Researcher",
+    "Methodology": "Researcher",
+    "Project administration": "ProjectManager",
+    "Supervision": "Supervisor",
+    "Validation": "Researcher",
+}
+
+
+def agent_of(agent: Agent, **more: str) -> dict[str, Any]:
+    """A creator or contributor.
+
+    Names are given as people gave them: DataCite prefers ``Family, Given``, and a name without a
+    comma is not split by guess.
+    """
+    family, comma, given = agent.name.partition(",")
+    is_split = agent.kind == "person" and bool(comma and given.strip() and family.strip())
+    return more | known(
+        name=agent.name,
+        nameType="Personal" if agent.kind == "person" else "Organizational",
+        givenName=given.strip() if is_split else None,
+        familyName=family.strip() if is_split else None,
+        nameIdentifiers=[
+            *filter(None, (_orcid(agent.orcid), ror_of(agent.ror, "nameIdentifier"))),
+        ],
+        affiliation=[
+            {"name": one.name} | ror_of(one.ror, "affiliationIdentifier")
+            for one in dict.fromkeys(agent.affiliations)
+        ],
+    )
+
+
+def ror_of(ror: str | None, key: str) -> dict[str, str]:
+    """The keys that say which organisation it is, where that is known; ``key`` is the first."""
+    if not ror:
+        return {}
+    return {key: ror, f"{key}Scheme": "ROR", "schemeUri": "https://ror.org"}
+
+
+def _orcid(orcid: str | None) -> dict[str, str]:
+    if not orcid:
+        return {}
+    return {
+        "nameIdentifier": orcid,
+        "nameIdentifierScheme": "ORCID",
+        "schemeUri": "https://orcid.org",
+    }
+
+
+def contributors_of(description: Description) -> list[dict[str, Any]]:
+    """Who keeps the version here, who contributed, and whom to ask."""
+    owner = description.owner
+    kind = "DataManager" if owner.kind == "person" else "HostingInstitution"
+    contributors = [agent_of(owner, contributorType=kind)]
+    for agent in description.contributors:
+        # A person of several roles stands there once for each of DataCite's types.
+        kinds = dict.fromkeys(_CONTRIBUTORS.get(role, "Other") for role in agent.roles or ("",))
+        contributors += [agent_of(agent, contributorType=one) for one in kinds]
+    if description.contact:
+        contributors.append(agent_of(description.contact, contributorType="ContactPerson"))
+    return contributors

@@ -1,0 +1,156 @@
+"""The catalogue of a hub's records as DCAT 3 (W3C 2024), page by page.
+
+DCAT has no pages; they are said with Hydra's collection views, as other catalogues do.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from registry.fair.absent import known
+from registry.fair.description import Access, Description, Kind
+from registry.fair.iris import iri
+from registry.fair.linked.context import ACCESS_RIGHTS, prefixes
+from registry.fair.linked.nodes import blank, moment, ref, refs
+from registry.fair.linked.turtle import turtle
+from registry.fair.parts import Agent, File, Hub, License
+
+_MEDIA_TYPES = "https://www.iana.org/assignments/media-types/"
+_CONTEXT = prefixes(("dcat", "dct", "fair4ml", "foaf", "hydra", "spdx", "xsd")) | {
+    "dct:issued": {"@id": "dct:issued", "@type": "xsd:dateTime"},
+    "dct:modified": {"@id": "dct:modified", "@type": "xsd:dateTime"},
+    "dcat:byteSize": {"@id": "dcat:byteSize", "@type": "xsd:nonNegativeInteger"},
+    "spdx:checksumValue": {"@id": "spdx:checksumValue", "@type": "xsd:hexBinary"},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What the catalogue says of a version; the fields are those of :class:`Description`."""
+
+    pid: str
+    landing: str
+    kind: Kind
+    title: str
+    access: Access
+    version: str
+    published: datetime
+    modified: datetime
+    description: str | None = None
+    creators: tuple[Agent, ...] = ()
+    license: License | None = None
+    keywords: tuple[str, ...] = ()
+    files: tuple[File, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Where a page of the catalogue stands among the others.
+
+    Attributes:
+        url: Its address; ``first``, ``last``, ``previous`` and ``next`` are those of others.
+        total: Records in the whole catalogue.
+    """
+
+    url: str
+    total: int
+    first: str
+    last: str
+    previous: str | None = None
+    next: str | None = None
+
+
+def summary(description: Description) -> Summary:
+    """What the catalogue says of ``description``."""
+    return Summary(**{name: getattr(description, name) for name in Summary.__dataclass_fields__})
+
+
+def document(hub: Hub, summaries: Iterable[Summary], page: Page) -> dict[str, Any]:
+    """One page of the catalogue as JSON-LD."""
+    publisher = known(
+        **{"@id": iri(hub.publisher.ror) or iri(hub.publisher.url), "@type": "foaf:Agent"},
+        **{"foaf:name": hub.publisher.name},
+    )
+    view = known(
+        **{
+            "@id": page.url,
+            "@type": "hydra:PartialCollectionView",
+            "hydra:first": ref(page.first),
+            "hydra:previous": ref(page.previous),
+            "hydra:next": ref(page.next),
+            "hydra:last": ref(page.last),
+        }
+    )
+    return {"@context": _CONTEXT} | known(
+        **{
+            "@id": f"{hub.url}/catalog",
+            "@type": ["dcat:Catalog", "hydra:Collection"],
+            "dct:title": hub.name,
+            "dct:description": f"Models and data sets on {hub.name}.",
+            "dct:publisher": publisher,
+            "foaf:homepage": ref(hub.url),
+            "hydra:totalItems": page.total,
+            "hydra:view": view,
+            "dcat:dataset": [_dataset(one, publisher) for one in summaries],
+        }
+    )
+
+
+def render_jsonld(hub: Hub, summaries: Iterable[Summary], page: Page) -> bytes:
+    """One page of the catalogue as JSON-LD."""
+    return json.dumps(document(hub, summaries, page), ensure_ascii=False, indent=1).encode()
+
+
+def render_turtle(hub: Hub, summaries: Iterable[Summary], page: Page) -> bytes:
+    """One page of the catalogue as Turtle."""
+    return turtle(document(hub, summaries, page))
+
+
+def _dataset(one: Summary, publisher: dict[str, Any]) -> dict[str, Any]:
+    return known(
+        **{
+            "@id": one.pid,
+            "@type": ["dcat:Dataset", "fair4ml:MLModel"] if one.kind == "model" else "dcat:Dataset",
+            "dct:identifier": one.pid,
+            "dct:title": one.title,
+            "dct:description": one.description,
+            "dcat:version": one.version,
+            "dct:issued": moment(one.published),
+            "dct:modified": moment(one.modified),
+            "dct:publisher": publisher,
+            "dct:creator": [_agent(creator) for creator in one.creators],
+            "dct:license": refs(one.license.uris) if one.license else None,
+            "dct:accessRights": {"@id": ACCESS_RIGHTS[one.access]},
+            "dcat:keyword": list(one.keywords),
+            "dcat:landingPage": ref(one.landing),
+            "dcat:distribution": [_distribution(file, one) for file in one.files],
+        }
+    )
+
+
+def _agent(one: Agent) -> dict[str, Any]:
+    name = iri(one.orcid) or iri(one.ror) or iri(one.url) or blank("agent", one)
+    return {"@id": name, "@type": "foaf:Agent", "foaf:name": one.name}
+
+
+def _distribution(file: File, one: Summary) -> dict[str, Any]:
+    checksum = {
+        "@type": "spdx:Checksum",
+        "spdx:algorithm": {"@id": "spdx:checksumAlgorithm_sha256"},
+        "spdx:checksumValue": file.sha256,
+    }
+    return known(
+        **{
+            "@id": iri(file.url),
+            "@type": "dcat:Distribution",
+            "dct:title": file.path,
+            "dcat:accessURL": ref(one.landing),
+            "dcat:downloadURL": ref(file.url),
+            "dcat:mediaType": ref(f"{_MEDIA_TYPES}{file.media_type}"),
+            "dcat:byteSize": file.size_bytes,
+            "dct:license": refs(one.license.uris) if one.license else None,
+            "spdx:checksum": checksum,
+        }
+    )

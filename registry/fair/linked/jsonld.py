@@ -1,0 +1,195 @@
+"""The record as JSON-LD: schema.org 30, FAIR4ML 0.1.0, PROV-O, CodeMeta 3.1 and our own terms.
+
+One node, the version, whose name is its persistent identifier; everything else hangs from it, for
+consumers that read no further than the first node. What the HPC Ontology has a term for and
+schema.org and FAIR4ML have not, is said with its term.
+"""
+
+import json
+from typing import Any
+
+from registry.fair.absent import known
+from registry.fair.description import Description
+from registry.fair.iris import iri
+from registry.fair.linked.context import ACCESS_RIGHTS, CONTEXT
+from registry.fair.linked.model import model, use
+from registry.fair.linked.nodes import (
+    agent,
+    download,
+    moment,
+    organization,
+    property_values,
+    ref,
+    refs,
+)
+from registry.fair.linked.provenance import activity, build, derivations, generated_by
+from registry.fair.parts import Funding
+from registry.fair.required import missing
+
+_STATUS = {"draft": "Draft", "public": "Published", "withdrawn": "Withdrawn"}
+# What would end a script element, or a line of one.
+_MARKUP = {ord(found): f"\\u{ord(found):04x}" for found in "<>&\u2028\u2029"}
+
+
+def render(description: Description) -> bytes:
+    """The record as JSON-LD."""
+    return _text(document(description)).encode()
+
+
+def embedded(description: Description) -> str:
+    """The record as JSON-LD that may stand in a ``<script type="application/ld+json">``."""
+    return _text(document(description)).translate(_MARKUP)
+
+
+def document(description: Description) -> dict[str, Any]:
+    """The record as the structure that is written."""
+    return {"@context": CONTEXT} | known(
+        **{
+            "@id": description.pid,
+            "@type": ["fair4ml:MLModel", "Dataset"]
+            if description.kind == "model"
+            else ["Dataset", "prov:Entity"],
+        },
+        **_identity(description),
+        **_people(description),
+        **_rights(description),
+        **_content(description),
+        **model(description),
+        **use(description),
+        **_provenance(description),
+    )
+
+
+def _text(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1)
+
+
+def _identity(description: Description) -> dict[str, Any]:
+    concept = {
+        "@id": description.concept_pid,
+        "url": iri(description.concept_landing),
+        "dct:hasVersion": refs(description.versions),
+    }
+    swhids = (description.swhid, description.swhid_revision)
+    return {
+        "identifier": [
+            description.pid,
+            description.landing,
+            *([description.doi] if description.doi else []),
+            *(
+                {"@type": "PropertyValue", "propertyID": "SWHID", "value": swhid}
+                for swhid in swhids
+            ),
+        ],
+        "url": iri(description.landing),
+        "sameAs": iri(description.doi),
+        "name": description.title,
+        "dct:title": description.title,
+        "alternateName": description.repository,
+        "description": description.description,
+        "version": description.version,
+        "dateCreated": moment(description.created),
+        "datePublished": moment(description.published),
+        "dateModified": moment(description.modified),
+        "creativeWorkStatus": _STATUS[description.status],
+        "keywords": list(description.keywords),
+        "inLanguage": list(description.languages),
+        "dct:isVersionOf": known(**concept),
+        "dct:conformsTo": None if missing(description) else ref(description.hub.shape_url),
+        "includedInDataCatalog": {
+            "@id": f"{description.hub.url}/catalog",
+            "@type": "DataCatalog",
+            "name": description.hub.name,
+            "url": iri(description.hub.url),
+        },
+    }
+
+
+def _people(description: Description) -> dict[str, Any]:
+    # schema.org's way to say what somebody did: a Role stands between the work and the person.
+    roles = [
+        {"@type": "Role", "roleName": list(one.roles), "contributor": agent(one)}
+        for one in (*description.creators, *description.contributors)
+        if one.roles
+    ]
+    return {
+        "creator": [agent(one) for one in description.creators],
+        "contributor": [
+            *(agent(one) for one in description.contributors if not one.roles),
+            *roles,
+        ],
+        "maintainer": agent(description.contact) if description.contact else None,
+        "fair4ml:sharedBy": agent(description.owner),
+        "publisher": organization(description.hub.publisher),
+        "funding": [_grant(one) for one in description.funding],
+    }
+
+
+def _grant(one: Funding) -> dict[str, Any]:
+    return known(
+        **{"@id": iri(one.url), "@type": "Grant"},
+        identifier=one.award,
+        name=one.title,
+        url=iri(one.url),
+        funder=organization(one.funder),
+    )
+
+
+def _rights(description: Description) -> dict[str, Any]:
+    license = description.license
+    uris = [found for one in license.uris if (found := iri(one))] if license else []
+    licenses: list[Any] = list(uris)
+    if license and license.name and len(uris) == 1:
+        licenses = [{"@id": uris[0], "@type": "CreativeWork", "name": license.name}]
+    withdrawal = description.withdrawal
+    return {
+        "license": licenses,
+        "hub:licenseExpression": license.expression if license else None,
+        "conditionsOfAccess": description.use_restrictions,
+        "isAccessibleForFree": True if description.access == "open access" else None,
+        "dct:accessRights": {"@id": ACCESS_RIGHTS[description.access]},
+        "doc:persistencePolicy": ref(description.hub.policy_url),
+        "prov:invalidatedAtTime": moment(withdrawal.at) if withdrawal else None,
+        "hub:withdrawalReason": withdrawal.reason if withdrawal else None,
+    }
+
+
+def _content(description: Description) -> dict[str, Any]:
+    crate = {
+        "@type": "MediaObject",
+        "name": "RO-Crate",
+        "contentUrl": iri(description.crate_url),
+        "encodingFormat": "application/zip",
+    }
+    size = {"@type": "QuantitativeValue", "value": description.size_bytes, "unitText": "byte"}
+    cards = tuple(file.url for file in description.files if file.role == "card")
+    return {
+        "distribution": [download(file) for file in description.files],
+        "encoding": crate if description.status != "withdrawn" else None,
+        "size": size if description.files else None,
+        "codemeta:readme": refs(cards),
+        "hub:testTensors": [download(file) for file in description.tests],
+        "hub:cardField": property_values(description.unknown),
+    }
+
+
+def _provenance(description: Description) -> dict[str, Any]:
+    score = description.fair
+    measurement = score and known(
+        **{
+            "@id": iri(score.url),
+            "@type": "dqv:QualityMeasurement",
+            "dqv:value": score.points / score.of if score.of else None,
+            "hub:points": score.points,
+            "hub:pointsAvailable": score.of,
+            "dateCreated": moment(score.at),
+            "measurementTechnique": score.tool,
+        }
+    )
+    return {
+        **derivations(description),
+        "prov:wasGeneratedBy": generated_by(description, description.pid),
+        "hub:hasActivity": [activity(one) for one in description.activities],
+        "hub:hasBuild": [build(description, one) for one in description.builds],
+        "hub:fairScore": measurement,
+    }

@@ -1,0 +1,124 @@
+"""The part of the JSON-LD record that only models have, or that is about using them."""
+
+from typing import Any
+
+from registry.fair.absent import known
+from registry.fair.description import Description
+from registry.fair.iris import iri
+from registry.fair.linked.context import HUB_TERMS
+from registry.fair.linked.nodes import (
+    blank,
+    defined_term,
+    property_value,
+    property_values,
+    refs,
+    software,
+)
+from registry.fair.linked.provenance import evaluation
+from registry.fair.parts import DatasetUse, Emissions, Network, Tensor
+
+_ROLES = {
+    "trained": "fair4ml:trainedOn",
+    "validated": "fair4ml:validatedOn",
+    "tested": "fair4ml:testedOn",
+    "mentioned": "mentions",
+}
+
+
+def model(description: Description) -> dict[str, Any]:
+    """What it computes, and what computes it."""
+    network = description.network
+    task = description.task
+    return {
+        "fair4ml:mlTask": defined_term(task, termCode=task) if task else None,
+        "fair4ml:modelCategory": list(description.categories),
+        "hub:architecture": list(description.architectures),
+        "hpc:machineLearningFramework": description.library,
+        "softwareRequirements": [software(one) for one in description.software],
+        **(_network(network) if network else {}),
+    }
+
+
+def _network(network: Network) -> dict[str, Any]:
+    names = dict.fromkeys(tensor.name for tensor in (*network.inputs, *network.outputs))
+    return {
+        "hpc:format": network.format,
+        "hub:architectureClass": {"@id": f"{HUB_TERMS}{network.architecture_class}"},
+        "hub:graphHash": network.graph_hash,
+        "hub:numParameters": network.parameters,
+        "hub:macs": network.macs,
+        "hub:precision": network.precision,
+        "memoryRequirements": None if network.weight_bytes is None else f"{network.weight_bytes} B",
+        "hub:opset": property_values(network.opsets),
+        "hub:operator": property_values(network.operators),
+        "hub:hasInput": [_tensor(one) for one in network.inputs],
+        "hub:hasOutput": [_tensor(one) for one in network.outputs],
+        "variableMeasured": list(names),
+    }
+
+
+def _tensor(one: Tensor) -> dict[str, Any]:
+    return known(
+        **{"@type": "hub:TensorSpec", "name": one.name, "hub:dataType": one.dtype},
+        # A list even when it is empty: a scalar has no dimension, and that is known.
+        **{"hub:shape": {"@list": list(one.shape)}},
+    )
+
+
+def use(description: Description) -> dict[str, Any]:
+    """What it is for, how good it is at that, and what it was made with."""
+    emissions = description.emissions
+    return {
+        **_datasets(description),
+        "fair4ml:hasEvaluation": [evaluation(description, one) for one in description.evaluations],
+        "fair4ml:intendedUse": description.intended_use,
+        "hub:outOfScopeUse": description.out_of_scope,
+        "fair4ml:modelRisksBiasLimitations": description.limitations,
+        "fair4ml:ethicalSocial": description.ethics,
+        "fair4ml:usageInstructions": description.usage,
+        "fair4ml:codeSampleSnippet": description.snippet,
+        "codeRepository": iri(description.code.url) if description.code else None,
+        "citation": [
+            known(
+                **{"@id": iri(paper.url), "@type": "ScholarlyArticle"},
+                name=paper.title,
+                url=iri(paper.url),
+            )
+            for paper in description.papers
+        ],
+        "codemeta:referencePublication": refs(tuple(paper.url for paper in description.papers)),
+        "fair4ml:hasCO2eEmissions": f"{emissions.co2e_kg} kg" if emissions else None,
+        "hub:emissions": _emissions(emissions) if emissions else None,
+    }
+
+
+def _datasets(description: Description) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for one in description.datasets:
+        found.setdefault(_ROLES[one.role], []).append(_dataset(one))
+    # A statement of its own: the data set may serve with one split here and another there.
+    found["hub:dataSplit"] = [
+        property_value(one.name, one.split, propertyID=_ROLES[one.role])
+        for one in description.datasets
+        if one.split
+    ]
+    return found
+
+
+def _dataset(one: DatasetUse) -> dict[str, Any]:
+    name = iri(one.pid) or iri(one.url) or blank("dataset", one.name)
+    return known(**{"@id": name, "@type": "Dataset"}, name=one.name, url=iri(one.url))
+
+
+def _emissions(one: Emissions) -> dict[str, Any]:
+    circumstances = known(
+        training_type=one.training_type, location=one.location, hardware=one.hardware
+    )
+    return property_value(
+        "CO2e",
+        one.co2e_kg,
+        # UN/CEFACT Recommendation 20: kilogram.
+        unitCode="KGM",
+        measurementTechnique=one.source,
+        valueReference=property_values(circumstances),
+    )

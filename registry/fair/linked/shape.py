@@ -1,0 +1,93 @@
+"""The SHACL shape (W3C 2017) that the hub serves and complete records pass.
+
+It demands what the hub knows of every version, and of what people say that without which a record
+is of little use: a description, creators, a licence, and the task of a model. A record that lacks
+one of these does not claim to conform: :mod:`registry.fair.required` has the same rules.
+"""
+
+from typing import Any
+
+from registry.fair.absent import known
+from registry.fair.linked.context import ACCESS_RIGHTS, prefixes
+from registry.fair.linked.turtle import turtle
+from registry.fair.required import MIN_DESCRIPTION
+
+_CONTEXT = prefixes(("dct", "doc", "fair4ml", "hub", "schema", "sh", "xsd"))
+_IRI = {"@id": "sh:IRI"}
+_MOMENT = {"@id": "xsd:dateTime"}
+_STATUS = {"@list": ["Draft", "Published", "Withdrawn"]}
+_RIGHTS = {"@list": [{"@id": one} for one in ACCESS_RIGHTS.values()]}
+
+
+def document(url: str) -> dict[str, Any]:
+    """The shape as JSON-LD; ``url`` is its address, that of :class:`Hub.shape_url`."""
+    model = {
+        "@id": f"{url}#model",
+        "@type": "sh:NodeShape",
+        "sh:targetClass": {"@id": "fair4ml:MLModel"},
+        "sh:property": [_property("fair4ml:mlTask", minCount=1)],
+    }
+    return {"@context": _CONTEXT, "@graph": [_record(url), model]}
+
+
+def render(url: str) -> bytes:
+    """The shape as Turtle; ``url`` is its address."""
+    return turtle(document(url))
+
+
+def _record(url: str) -> dict[str, Any]:
+    return {
+        "@id": url,
+        "@type": "sh:NodeShape",
+        # Only records are versions of something; what they speak of may have their types.
+        "sh:targetSubjectsOf": {"@id": "dct:isVersionOf"},
+        "sh:nodeKind": _IRI,
+        "sh:property": [
+            _property("schema:identifier", minCount=2),
+            _one("schema:name", minLength=1),
+            _one("dct:title", minLength=1),
+            _one("schema:description", minLength=MIN_DESCRIPTION),
+            _one("schema:url", nodeKind=_IRI),
+            _one("schema:version", minLength=1),
+            _one("schema:dateCreated", datatype=_MOMENT),
+            _one("schema:datePublished", datatype=_MOMENT),
+            _one("schema:dateModified", datatype=_MOMENT),
+            _one("schema:creativeWorkStatus", **{"in": _STATUS}),
+            _property("schema:creator", minCount=1, node=_named()),
+            _one("schema:publisher", node=_named()),
+            _one("fair4ml:sharedBy", node=_named()),
+            _property("schema:license", minCount=1, nodeKind=_IRI),
+            _one("hub:licenseExpression", minLength=1),
+            _one("dct:accessRights", **{"in": _RIGHTS}),
+            _one("dct:isVersionOf", nodeKind=_IRI),
+            _property("doc:persistencePolicy", minCount=1, nodeKind=_IRI),
+            _property("schema:distribution", node=_file()),
+        ],
+    }
+
+
+def _named() -> dict[str, Any]:
+    return {"@type": "sh:NodeShape", "sh:property": [_one("schema:name", minLength=1)]}
+
+
+def _file() -> dict[str, Any]:
+    properties = [
+        _one("schema:name", minLength=1),
+        _one("schema:contentUrl", nodeKind=_IRI),
+        _one("schema:encodingFormat", minLength=1),
+        _one("schema:contentSize", pattern="^[0-9]+$"),
+        _one("schema:sha256", pattern="^[0-9a-f]{64}$"),
+    ]
+    return {"@type": "sh:NodeShape", "sh:property": properties}
+
+
+def _one(path: str, **constraints: Any) -> dict[str, Any]:
+    return _property(path, minCount=1, maxCount=1, **constraints)
+
+
+def _property(path: str, **constraints: Any) -> dict[str, Any]:
+    """A property shape; ``constraints`` are SHACL's own words."""
+    return known(
+        **{"@type": "sh:PropertyShape", "sh:path": {"@id": path}},
+        **{f"sh:{word}": value for word, value in constraints.items()},
+    )

@@ -1,0 +1,189 @@
+"""OAI-PMH 2.0 (protocol version of 2002-06-14, schema OAI-PMH.xsd): answers as documents.
+
+Pure: the caller finds the records, tells the time and makes the resumption tokens. What was
+withdrawn stays as a deleted record for ever (``deletedRecord`` is ``persistent``).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from xml.etree.ElementTree import Element
+
+from registry.fair.description import Description
+from registry.fair.oai.payloads import PAYLOADS
+from registry.fair.oai.request import SECONDS, OaiError, Request
+from registry.fair.xmltree import element, located, render
+
+_NAMESPACE = "http://www.openarchives.org/OAI/2.0/"
+#: setSpec to setName.
+SETS = {"models": "Models", "datasets": "Data sets"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repository:
+    """Who answers. ``emails`` are the administrators', of whom there must be one."""
+
+    name: str
+    base_url: str
+    emails: tuple[str, ...]
+    earliest: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One version, known by its persistent identifier.
+
+    Attributes:
+        changed: When its metadata last changed, or it was withdrawn.
+        description: ``None`` if it was deleted.
+    """
+
+    identifier: str
+    changed: datetime
+    sets: tuple[str, ...]
+    description: Description | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Where in a list that does not fit into one answer this answer stands.
+
+    Attributes:
+        token: Leads to the next part; "" in the last one.
+        cursor: How many were in the parts before.
+        total: How many there are in all, if that is known.
+    """
+
+    token: str
+    cursor: int
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """Writes the answers to one request, given at ``now``."""
+
+    repository: Repository
+    request: Request
+    now: datetime
+
+    def identify(self) -> bytes:
+        """Who answers, and what to expect."""
+        repository = self.repository
+        parts = [
+            element("repositoryName", repository.name),
+            element("baseURL", repository.base_url),
+            element("protocolVersion", "2.0"),
+            *(element("adminEmail", email) for email in repository.emails),
+            element("earliestDatestamp", _stamp(repository.earliest)),
+            element("deletedRecord", "persistent"),
+            element("granularity", "YYYY-MM-DDThh:mm:ssZ"),
+        ]
+        return self._answer(element("Identify", parts))
+
+    def list_metadata_formats(self) -> bytes:
+        """All prefixes; every record is to be had under each."""
+        formats = [
+            element(
+                "metadataFormat",
+                [
+                    element("metadataPrefix", prefix),
+                    element("schema", payload.schema),
+                    element("metadataNamespace", payload.namespace),
+                ],
+            )
+            for prefix, payload in PAYLOADS.items()
+        ]
+        return self._answer(element("ListMetadataFormats", formats))
+
+    def list_sets(self) -> bytes:
+        """:data:`SETS`, which always fit into one answer."""
+        sets = [
+            element("set", [element("setSpec", spec), element("setName", name)])
+            for spec, name in SETS.items()
+        ]
+        return self._answer(element("ListSets", sets))
+
+    def get_record(self, record: Record, prefix: str) -> bytes:
+        """One record, or the note that it is deleted."""
+        return self._answer(element("GetRecord", [_record(record, prefix)]))
+
+    def list_records(
+        self, records: Sequence[Record], prefix: str, page: Page | None = None
+    ) -> bytes:
+        """Some records with their metadata. Raises :class:`OaiError` if there are none."""
+        return self._list("ListRecords", [_record(one, prefix) for one in records], page)
+
+    def list_identifiers(self, records: Sequence[Record], page: Page | None = None) -> bytes:
+        """Some records without their metadata. Raises :class:`OaiError` if there are none."""
+        return self._list("ListIdentifiers", [_header(one) for one in records], page)
+
+    def _list(self, verb: str, items: list[Element], page: Page | None) -> bytes:
+        if not items:
+            raise OaiError("noRecordsMatch", "Nothing here answers to these arguments.")
+        return self._answer(element(verb, [*items, *_resumption(page)]))
+
+    def _answer(self, content: Element) -> bytes:
+        return _envelope(self.repository, self.now, self.request.arguments, content)
+
+
+def refusal(
+    error: OaiError, repository: Repository, now: datetime, arguments: dict[str, str] | None = None
+) -> bytes:
+    """The answer that is an error.
+
+    Args:
+        arguments: As they came. Repeated only if they could be read, as section 3.6 demands.
+    """
+    is_read = error.code not in {"badVerb", "badArgument"}
+    content = element("error", error.message, {"code": error.code})
+    return _envelope(repository, now, (arguments or {}) if is_read else {}, content)
+
+
+def record_of(description: Description) -> Record:
+    """The record of a version: deleted if the version was withdrawn."""
+    withdrawn = description.withdrawal
+    return Record(
+        identifier=description.pid,
+        changed=withdrawn.at if withdrawn else description.modified,
+        sets=(f"{description.kind}s",),
+        description=None if description.status == "withdrawn" else description,
+    )
+
+
+def _envelope(
+    repository: Repository, now: datetime, arguments: dict[str, str], content: Element
+) -> bytes:
+    children = [
+        element("responseDate", _stamp(now)),
+        element("request", repository.base_url, arguments),
+        content,
+    ]
+    return render(element("OAI-PMH", children, located(_NAMESPACE, f"{_NAMESPACE}OAI-PMH.xsd")))
+
+
+def _record(record: Record, prefix: str) -> Element:
+    parts = [_header(record)]
+    if record.description:
+        parts.append(element("metadata", [PAYLOADS[prefix].write(record.description)]))
+    return element("record", parts)
+
+
+def _header(record: Record) -> Element:
+    parts = [
+        element("identifier", record.identifier),
+        element("datestamp", _stamp(record.changed)),
+        *(element("setSpec", spec) for spec in record.sets),
+    ]
+    return element("header", parts, {"status": None if record.description else "deleted"})
+
+
+def _resumption(page: Page | None) -> Iterable[Element]:
+    if page:
+        size = None if page.total is None else str(page.total)
+        attributes = {"completeListSize": size, "cursor": str(page.cursor)}
+        yield element("resumptionToken", page.token, attributes)
+
+
+def _stamp(at: datetime) -> str:
+    return at.astimezone(UTC).strftime(SECONDS)

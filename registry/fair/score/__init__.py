@@ -1,0 +1,1 @@
+"""How FAIR a record is, as an outside assessor sees it."""

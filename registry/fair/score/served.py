@@ -1,0 +1,164 @@
+"""From what came over the wire to what is seen: headers, link sets and pages taken apart.
+
+Nothing here raises for what strangers serve: what cannot be understood is not there.
+"""
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import urljoin
+
+from registry.fair.score.reading import is_url
+from registry.fair.signposting import Link
+
+_TARGET = re.compile(r"\s*,?\s*<([^<>]*)>")
+_PARAMETER = re.compile(
+    r'\s*;\s*([\w!#$&+.^`|~*-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^",;\s]*)))?'
+)
+_ESCAPE = re.compile(r"\\(.)")
+# RFC 9530, section 2: a dictionary of byte sequences (RFC 8941) by the names of algorithms.
+_SHA256 = re.compile(r"(?:^|,)\s*sha-256=:([A-Za-z0-9+/=]*):")
+_SILENT = frozenset({"script", "style", "template", "title", "noscript"})
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page without running its scripts.
+
+    Attributes:
+        text: What a reader sees, blanks run together.
+        embedded: The first JSON-LD in it, parsed; ``None`` if there is none or it is no JSON.
+    """
+
+    text: str
+    embedded: Any
+
+
+def links_in(header: str, page: str) -> list[Link]:
+    """The links of a ``Link`` header (RFC 8288, appendix B.2) of the answer at ``page``."""
+    made, at = [], 0
+    while target := _TARGET.match(header, at):
+        at = target.end()
+        parameters: dict[str, str] = {}
+        while parameter := _PARAMETER.match(header, at):
+            at = parameter.end()
+            name, quoted, token = parameter.groups()
+            value = token or "" if quoted is None else _ESCAPE.sub(r"\1", quoted)
+            # Of a parameter that is given twice, the first counts.
+            parameters.setdefault(name.lower(), value)
+        anchor = _joined(page, parameters.get("anchor", "")) or page
+        made += [
+            Link(
+                anchor=anchor,
+                rel=rel,
+                target=_joined(page, target[1]),
+                type=parameters.get("type"),
+                profile=parameters.get("profile"),
+            )
+            for rel in parameters.get("rel", "").lower().split()
+        ]
+    return made
+
+
+def linkset_in(data: bytes, url: str) -> list[Link]:
+    """The links of a link set in JSON (RFC 9264, section 4.2) that lies at ``url``."""
+    document = _json(data)
+    contexts = document.get("linkset") if isinstance(document, dict) else None
+    return [link for one in _dicts(contexts) for link in _of_context(one, url)]
+
+
+def page_in(html: str) -> Page:
+    """The text of a page and its embedded metadata."""
+    reader = _Reader()
+    reader.feed(html)
+    reader.close()
+    found = "".join(reader.metadata[0]) if reader.metadata else ""
+    return Page(" ".join("".join(reader.text).split()), _json(found))
+
+
+def sha256_in(repr_digest: str) -> str:
+    """The SHA-256, in hex, of a ``Repr-Digest`` header (RFC 9530); "" if it has none."""
+    found = _SHA256.search(repr_digest)
+    try:
+        digest = base64.b64decode(found[1], validate=True) if found else b""
+    except binascii.Error:
+        return ""
+    return digest.hex() if len(digest) == 32 else ""
+
+
+def _of_context(context: dict[str, Any], url: str) -> Iterator[Link]:
+    anchor = _joined(url, _text(context.get("anchor")) or "") or url
+    for rel, targets in context.items():
+        if rel == "anchor":
+            continue
+        for target in _dicts(targets):
+            href = _text(target.get("href"))
+            if href is not None:
+                yield Link(
+                    anchor=anchor,
+                    rel=rel,
+                    target=_joined(url, href),
+                    type=_text(target.get("type")),
+                )
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _json(data: bytes | str) -> Any:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _joined(base: str, url: str) -> str:
+    # Joining loses what is empty, such as a last semicolon.
+    if is_url(url):
+        return url
+    try:
+        return urljoin(base, url)
+    except ValueError:
+        return url
+
+
+class _Reader(HTMLParser):
+    """Collects the text of a page and its JSON-LD."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text: list[str] = []
+        self.metadata: list[list[str]] = []
+        self._silent = ""
+        self._is_metadata = False
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self._silent:
+            return
+        self.text.append(" ")
+        if tag in _SILENT:
+            self._silent = tag
+            self._is_metadata = tag == "script" and dict(attrs).get("type") == "application/ld+json"
+            if self._is_metadata:
+                self.metadata.append([])
+
+    def handle_endtag(self, tag: str) -> None:
+        self.text.append(" ")
+        if tag == self._silent:
+            self._silent, self._is_metadata = "", False
+
+    def handle_data(self, data: str) -> None:
+        if self._is_metadata:
+            self.metadata[-1].append(data)
+        elif not self._silent:
+            self.text.append(data)
