@@ -15,6 +15,17 @@ DATA_DIR = env.folder("HPCFAIR_DATA", Path.cwd() / ".hpcfair")
 # Outside address, used in links, identifiers and documents.
 HUB_URL = env.text("HPCFAIR_URL", "http://127.0.0.1:8000").rstrip("/")
 HUB_NAME = env.text("HPCFAIR_NAME", "HPCFair")
+# Who runs this hub, in metadata; the organisation's https://ror.org/ address where it has one.
+PUBLISHER = env.text("HPCFAIR_PUBLISHER", "") or HUB_NAME
+PUBLISHER_ROR = env.text("HPCFAIR_PUBLISHER_ROR", "")
+PUBLISHER_EMAIL = env.text("HPCFAIR_PUBLISHER_EMAIL", "")
+# The number under which identifiers are minted (https://arks.org): 99999 is for tests, and says so.
+NAAN = env.text("HPCFAIR_NAAN", "99999")
+# DataCite's REST API and an account there; without one no DOI is registered.
+DATACITE_URL = env.text("HPCFAIR_DATACITE_URL", "https://api.datacite.org").rstrip("/")
+DATACITE_ACCOUNT = env.text("HPCFAIR_DATACITE_ACCOUNT", "")
+DATACITE_PASSWORD = env.text("HPCFAIR_DATACITE_PASSWORD", "")
+DATACITE_PREFIX = env.text("HPCFAIR_DATACITE_PREFIX", "")
 
 ALLOWED_HOSTS = env.words("HPCFAIR_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = [HUB_URL]

@@ -16,6 +16,7 @@ _STAC_TENSOR = f"{_STAC}#model-input-object"
 
 #: What a relation to a source is called; all are, or specialise, ``prov:wasDerivedFrom``.
 DERIVATIONS: dict[Relation, str] = {
+    "derived": "prov:wasDerivedFrom",
     "finetune": "fair4ml:fineTunedFrom",
     "quantized": "hub:quantizedFrom",
     "adapter": "hub:adaptedFrom",
