@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import hpcfair
+from benchmarks.calm import wait
 from benchmarks.report import Figure, environment, report, say, spread
 from examples.hub import embedded_hub, user_token
 from examples.models.catalogue import make
@@ -71,6 +72,7 @@ def _round(model: Path, data: Path) -> Wait:
             url=address, token=user_token(data, "newcomer"), cache=data / "cache"
         )
         with hpcfair.Client(config=config) as client:
+            wait()
             started = time.monotonic()
             client.save(model, _NAME, message="Publish")
             return _watched(client, started)

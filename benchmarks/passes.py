@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.calm import wait
 from benchmarks.pass_subjects import QUICK, SUBJECTS, Laboratory, Studied
 from benchmarks.report import Figure, counted, environment, geometric_mean, report, say
 from workers.backends.registry import available
@@ -71,8 +72,12 @@ def _study(lab: Laboratory, compiler: str, options: argparse.Namespace) -> list[
     # ONNX Runtime opens a session in a tenth of the time that TVM compiles in.
     seconds = options.seconds if compiler == "tvm" else options.seconds / 3
     budget = Budget(seconds, points=16, screen=effort, final=effort)
-    chosen = [each for each in subjects if not (each.heavy and light)]
-    found = [s for each in chosen if (s := lab.study(each, compiler, budget)) is not None]
+    found: list[Studied] = []
+    for subject in subjects:
+        if not (subject.heavy and light):
+            wait()
+            studied = lab.study(subject, compiler, budget)
+            found += [studied] if studied is not None else []
     for each in found:
         lab.compare(each, compiler, _pool(each, found), effort)
     return found
@@ -102,6 +107,7 @@ def _chosen(
             best = greedy(_networks(others or [each], objective), 1)
             # Nothing serves the class: its networks keep the compiler's own pipeline.
             mine[objective] = best[0] if best else DEFAULT
+        wait()
         for value in {mine["compile"], mine["latency"]}:
             lab.confirm(each, compiler, value, _QUICK if options.quick else _CONFIRM)
     return chosen

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from benchmarks.calm import wait
 from benchmarks.layers import LIMITS, RESNET18, compiler, workloads, write
 from benchmarks.report import Figure, environment, geometric_mean, report, say
 from workers.backends.registry import available
@@ -81,6 +82,7 @@ def _layer(
     gains: list[float] = []
     winners: list[Winner] = []
     for seed in range(options.seeds):
+        wait()
         found = _both(task, target, seed, options.trials, curves)
         gains.append(found["random"].median_s / found["evolution"].median_s)
         winners += found.values()

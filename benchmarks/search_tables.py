@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.calm import wait
 from benchmarks.replay import PROBLEMS
 from benchmarks.report import environment, say
 from benchmarks.tables import FOLDER, Row, Table, write
@@ -57,6 +58,8 @@ BACKENDS = ("onnxruntime", "openvino")
 _BUDGET = Budget(seconds=None, trials=None, seconds_per_measurement=2.5, half_width=0.02)
 #: What is measured again: the best of each problem within this factor of the best, and how often.
 _NEAR, _MOST, _PROCESSES = 1.08, 6, 2
+#: Configurations between two looks at who else is on the machine.
+_CALM_EVERY = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +145,8 @@ def _try_all(study: Study, rig: Rig, store: JsonLinesStore) -> None:
     left = [c for c in study.candidates if c.sha256 not in done]
     started = time.monotonic()
     for at, candidate in enumerate(left):
+        if at % _CALM_EVERY == 0:
+            wait()
         if at:
             eta_min = (time.monotonic() - started) / at * (len(left) - at) / 60
             options = " ".join(f"{name}={value}" for name, value in candidate.options.items())

@@ -4,10 +4,12 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from benchmarks.calm import undisturbed, wait
 from benchmarks.report import commit, say
 from benchmarks.workloads import example
 from workers.engine.clock import SystemClock
@@ -112,8 +114,9 @@ def seek(name: str, cache: Path, folder: Path, hunt: Hunt) -> dict[str, Any]:
     Returns:
         As JSON; ``classes`` holds for each of :data:`CLASSES` what a user is served who accepts it.
     """
-    started = perf_counter()
     workload = example(name, cache)
+    wait()
+    started = perf_counter()
     ticket = hunt.ticket(workload)
     store = JsonLinesStore(_trials_file(folder, name), (), hunt.experience)
     with (
@@ -170,7 +173,7 @@ def _served(
                 measured[identity] = _described(best) | {"speedup": 1.0, "low": 1.0, "high": 1.0}
                 continue
             try:
-                again = headline(rig, best.trial, best.build, effort)
+                again = undisturbed(partial(headline, rig, best.trial, best.build, effort))
             except (CandidateFailed, WrongOutput) as error:
                 say(f"{best.trial.candidate.backend} did not work again: {error}")
                 fallen = _described(result.baseline) | {"failed": _described(best)}

@@ -15,6 +15,7 @@ from time import monotonic
 
 import numpy as np
 
+from benchmarks.calm import wait
 from benchmarks.layers import RESNET18, compiler, workloads
 from benchmarks.report import Figure, counted, environment, report, say
 from workers.engine.schedules.stores import MemoryScheduleStore
@@ -81,6 +82,7 @@ def _search(
     memory: Sequence[tuple[ScheduleTask, list[ScheduleTrial]]],
 ) -> list[ScheduleTrial]:
     """Charged trials of one search, in order, after what is remembered."""
+    wait()
     store = _Remembering([task, *(other for other, _ in memory)])
     for _, found in memory:
         for trial in found:

@@ -14,7 +14,7 @@ import numpy as np
 
 from workers.engine.clock import SystemClock
 from workers.engine.condition import Condition, quality_between, read_condition
-from workers.engine.contention import Load, read_load, stall_share
+from workers.engine.contention import Load, read_load, stall_share, stolen_share
 from workers.engine.energy import EnergyMeter
 from workers.engine.errors import BaselineFailed, CandidateFailed
 from workers.engine.ports import Clock, EnergyCounter, RunningSession
@@ -41,6 +41,9 @@ WARM_SHARE = 0.25
 WARMUP_RUNS, _CALIBRATION_RUNS = 5, 3
 #: A round in which tasks waited for a core this share of the time had company.
 CONTENDED_SHARE = 0.25
+#: Likewise one that lost a processor to another guest for this share: less, since all threads of a
+#: network wait for the one whose processor is gone.
+STOLEN_SHARE = 0.1
 #: Rounds before a candidate may be given up, and how far above the bar all of them must lie. That
 #: a candidate as good as the bar shows this by chance has probability 0.5**3 even without the
 #: margin (sign test), and then one trial in a search is lost, not the search.
@@ -106,6 +109,14 @@ class Rounds:
                 self.peaks_bytes.append(timing.peak_rss_bytes)
         self.blocks.append(Block(process, tuple(samples["baseline"]), tuple(samples["candidate"])))
 
+    def judge(self, before: Load, after: Load, seconds: float) -> None:
+        """Note whether the round that is about to be added had the machine for itself."""
+        stalled, stolen = (share(before, after, seconds) for share in (stall_share, stolen_share))
+        if stalled is not None:
+            self.stalls.append(stalled)
+        if (stalled or 0.0) > CONTENDED_SHARE or (stolen or 0.0) > STOLEN_SHARE:
+            self.contended.append(len(self.blocks))
+
     def ratio(self) -> Interval:
         """The ratio so far, contended rounds left out while enough others remain."""
         return ratio_interval(without(self.blocks, self.contended))
@@ -168,11 +179,7 @@ def measure_into(
     while not _enough(rounds, first, rule, clock.monotonic() - started):
         before, at = load(), clock.monotonic()
         timings = pair.round()
-        share = stall_share(before, load(), clock.monotonic() - at)
-        if share is not None:
-            rounds.stalls.append(share)
-            if share > CONTENDED_SHARE:
-                rounds.contended.append(len(rounds.blocks))
+        rounds.judge(before, load(), clock.monotonic() - at)
         rounds.add(process, timings)
     rounds.loads.append(load())
     rounds.watch(clock)

@@ -7,7 +7,7 @@ import pytest
 
 from workers.backends.fake.backend import FakeBackend
 from workers.backends.fake.kernels import latency_s
-from workers.engine.contention import Load, read_load, stall_share
+from workers.engine.contention import Load, read_load, stall_share, stolen_share
 from workers.engine.errors import BaselineFailed, CandidateFailed
 from workers.engine.measure import (
     BLOCK_S,
@@ -226,3 +226,6 @@ def test_the_share_of_stalls_stays_between_nothing_and_all() -> None:
     assert stall_share(Load(None, 0), Load(None, 250_000), 1.0) == 0.25
     assert stall_share(Load(None, 0), Load(None, 5_000_000), 1.0) == 1.0
     assert stall_share(Load(None, None), Load(None, 5), 1.0) is None
+    assert stolen_share(Load(None, None, 1.0), Load(None, None, 1.25), 1.0) == 0.25
+    assert stolen_share(Load(None, None, 1.0), Load(None, None, 9.0), 1.0) == 1.0
+    assert stolen_share(Load(None, None), Load(None, None, 9.0), 1.0) is None

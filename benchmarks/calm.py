@@ -1,0 +1,70 @@
+"""Waiting until the machine is ours: other guests of its host come and go.
+
+Whether to wait, and whether to measure again, is decided by what others took, never by what was
+measured: so waiting chooses the moment and not the result.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+from benchmarks.report import say
+from workers.engine.condition import quality_between, read_condition
+from workers.engine.judge import Headline
+
+#: Share of the processors that others may take while we want all of them, in so many probes.
+QUIET_SHARE, QUIET_PROBES = 0.05, 3
+#: Longest wait for it; what is measured after that says itself how disturbed it was.
+PATIENCE_S = 900.0
+_PROBE_S, _PAUSE_S = 1.0, 2.0
+#: Times that a disturbed measurement is taken at most, and the share of disturbed rounds it needs.
+TAKES, DISTURBED_SHARE = 3, 0.3
+_SPIN = """
+import sys, time
+end = time.monotonic() + float(sys.argv[1])
+while time.monotonic() < end:
+    pass
+"""
+
+
+def wait() -> float:
+    """Wait for a quiet machine; returns the seconds it took."""
+    started = time.monotonic()
+    quiet, told = 0, False
+    while quiet < QUIET_PROBES and time.monotonic() - started < PATIENCE_S:
+        others = taken_by_others()
+        quiet = quiet + 1 if others <= QUIET_SHARE else 0
+        if not quiet:
+            if not told:
+                say(f"others take {others:.0%} of the processors: waiting until they do not")
+            told = True
+            time.sleep(_PAUSE_S)
+    return time.monotonic() - started
+
+
+def taken_by_others() -> float:
+    """Share of the processors that others had, or held from us, while we wanted all: 0 to 1.
+
+    An idle guest does not see that its host is busy: so this one works for a second.
+    """
+    before = read_condition()
+    command = [sys.executable, "-S", "-c", _SPIN, str(_PROBE_S)]
+    spinning = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]
+    for process in spinning:
+        process.wait()
+    return float(quality_between(before, read_condition()).get("cotenant_cpu_share", 0.0))
+
+
+def undisturbed(take: Callable[[], Headline]) -> Headline:
+    """A measurement in which others took little, or the last of a few tries."""
+    for left in reversed(range(TAKES)):
+        wait()
+        taken = take()
+        measurement = taken.measurement
+        lost = len(measurement.quality.get("contended_rounds", ()))
+        if lost <= DISTURBED_SHARE * len(measurement.blocks) or not left:
+            break
+        say(f"{lost} of {len(measurement.blocks)} rounds were disturbed: measuring again")
+    return taken
