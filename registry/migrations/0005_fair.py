@@ -80,6 +80,7 @@ class Migration(migrations.Migration):
                 ('oid', models.CharField(blank=True, max_length=40)),
                 ('minted_at', models.DateTimeField(auto_now_add=True)),
                 ('doi', models.CharField(blank=True, max_length=200)),
+                ('doi_due_at', models.DateTimeField(blank=True, db_index=True, null=True)),
                 ('withdrawn_at', models.DateTimeField(blank=True, db_index=True, null=True)),
                 ('reason', models.TextField(blank=True)),
                 ('description', models.JSONField(blank=True, null=True)),

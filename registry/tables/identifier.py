@@ -32,6 +32,8 @@ class Identifier(models.Model):
     minted_at = models.DateTimeField(auto_now_add=True)
     # ``10.5072/...`` where DataCite has registered one.
     doi = models.CharField(max_length=200, blank=True)
+    # When DataCite is to be told what changed since; empty: it knows.
+    doi_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True, db_index=True)
     reason = models.TextField(blank=True)
     description = models.JSONField(null=True, blank=True)
