@@ -22,6 +22,7 @@ TASKS: dict[JobKind, str] = {
     JobKind.TUNE: "workers.tasks.tune",
     JobKind.SCHEDULE: "workers.tasks.tune",
     JobKind.PASSES: "workers.tasks.tune",
+    JobKind.REPRODUCE: "workers.tasks.tune",
 }
 
 #: The task that sends what waits for webhooks.

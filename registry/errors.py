@@ -105,6 +105,7 @@ CODES: dict[str, str] = {
     "token_not_found": "No such token",
     "grant_not_found": "No such sign-in code",
     "user_not_found": "No such user",
+    "identifier_not_found": "No such identifier",
     "page_not_found": "No such address",
     # what got in the way
     "namespace_taken": "Name taken",
@@ -136,6 +137,7 @@ CODES: dict[str, str] = {
     "invalid_query": "Invalid search",
     "invalid_signature": "Invalid tensor signature",
     "invalid_ref": "Invalid branch or tag name",
+    "doi_incomplete": "Record lacks what a DOI needs",
     "invalid_record": "Invalid record",
     "invalid_xorb": "Invalid xorb",
     "invalid_shard": "Invalid shard",
@@ -159,11 +161,13 @@ CODES: dict[str, str] = {
     "job_out_of_memory": "Ran out of memory",
     "job_interrupted": "Interrupted too often",
     "no_backend": "No backend took the model",
+    "doi_refused": "DataCite refused",
     # how much
     "body_too_large": "Body too large",
     "rate_limited": "Too many requests",
     "storage_full": "Storage full",
     "storage_unavailable": "Storage out of reach",
     "index_busy": "Search index being built",
+    "doi_unavailable": "No DOIs now",
     "internal_error": "Internal error",
 }

@@ -112,3 +112,41 @@ class DeliveryTicket:
     url: str
     secret: str
     payload: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorTicket:
+    """A test tensor of a network.
+
+    Attributes:
+        number: Of the test set it belongs to.
+        side: ``input`` or ``output``.
+        index: Its place among those of its side.
+        name: As the network calls it.
+        file: The serialised ``TensorProto``; its path is unique among the tensors of a network.
+    """
+
+    number: int
+    side: str
+    index: int
+    name: str
+    is_made: bool
+    file: FileTicket
+
+
+@dataclass(frozen=True, slots=True)
+class BuildTicket:
+    """A published build, to be run again.
+
+    Attributes:
+        backend: That built it, and opens it.
+    """
+
+    uuid: str
+    backend: str
+    runtime: str
+    runtime_options: dict[str, Any]
+    entry_point: str
+    tolerance: str
+    is_baseline: bool
+    files: tuple[FileTicket, ...]

@@ -1,0 +1,132 @@
+"""Reads of persistent identifiers: what they name, as far as the asker may know."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db.models import QuerySet
+
+from registry.errors import NotFound
+from registry.fair import ark, freeze
+from registry.fair.description import Description
+from registry.selectors.access import Actor, readable_repositories
+from registry.states import IdentifierKind
+from registry.tables import Identifier, MLModel, Revision
+
+DOI_RESOLVER = "https://doi.org"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an identifier names.
+
+    Attributes:
+        mlmodel: ``None`` where it is gone.
+        revision: Of a version; ``None`` for all versions together, and where it is gone.
+        description: The record that is left of what was withdrawn; ``None`` for all else.
+    """
+
+    identifier: Identifier
+    mlmodel: MLModel | None
+    revision: Revision | None
+    description: Description | None
+
+
+def identifier_get(actor: Actor, name: str) -> Found:
+    """What is named so, or what is left of it.
+
+    Args:
+        name: With its NAAN (``ark:/99999/h2...``, ``ark:99999/h2...``) or without; hyphens and
+            case do not count.
+
+    Raises:
+        NotFound: ``identifier_not_found``; one of something the actor may not read, and of
+            something withdrawn that was not public, gets the very same answer.
+    """
+    wanted = _name_of(name)
+    rows = Identifier.objects.select_related(
+        "mlmodel__namespace", "revision__mlmodel__namespace"
+    ).filter(name=wanted)
+    identifier = rows.first() if wanted else None
+    if identifier is None or not _may_know(actor, identifier):
+        raise _not_found(name)
+    if identifier.withdrawn_at is None:
+        return Found(identifier, identifier.mlmodel, identifier.revision, None)
+    return Found(identifier, identifier.mlmodel, None, restore(identifier.description or {}))
+
+
+def identifiers_of(mlmodel: MLModel) -> QuerySet[Identifier]:
+    """The identifier of all versions together, then those of the versions, newest first.
+
+    Those of versions that are gone are among them, with ``withdrawn_at``; what is left of them
+    is not read.
+    """
+    # "concept" comes before "version".
+    return mlmodel.identifiers.defer("description").order_by("kind", "-pk")
+
+
+def identifier_of(revision: Revision) -> Identifier | None:
+    """The identifier of one version; ``None`` before it has one."""
+    return revision.identifiers.defer("description").first()
+
+
+def restore(data: Mapping[str, Any]) -> Description:
+    """The description of something withdrawn, out of ``Identifier.description``.
+
+    Raises:
+        TypeError: it is not one.
+    """
+    return freeze.load(data)
+
+
+def pid_url(name: str) -> str:
+    """The address by which this hub resolves an identifier, and by which the thing is cited."""
+    return f"{settings.HUB_URL}/{ark.written(settings.NAAN, name)}"
+
+
+def doi_url(identifier: Identifier) -> str | None:
+    """``https://doi.org/...`` where one is registered."""
+    return f"{DOI_RESOLVER}/{identifier.doi}" if identifier.doi else None
+
+
+def dois_due() -> QuerySet[Identifier]:
+    """Identifiers of whose DOIs DataCite is to be told something, the longest waiting first."""
+    rows = Identifier.objects.exclude(doi="").filter(doi_due_at__isnull=False)
+    return rows.order_by("doi_due_at", "pk")
+
+
+def _name_of(text: str) -> str:
+    """The name that ``text`` asks for; "" where it cannot be one of this hub's.
+
+    Names minted for tests are answered for after the hub was given a NAAN, too.
+    """
+    if "ark:" not in text.lower():
+        name = ark.plain(text)
+        return name if name.isascii() and name.isalnum() else ""
+    found = ark.parse(text)
+    return found.name if found and found.naan in {settings.NAAN, ark.TEST_NAAN} else ""
+
+
+def _may_know(actor: Actor, identifier: Identifier) -> bool:
+    mlmodel = identifier.mlmodel
+    if mlmodel is not None:
+        if not readable_repositories(actor).filter(pk=mlmodel.pk).exists():
+            return False
+    elif identifier.withdrawn_at is None:
+        return False
+    if identifier.withdrawn_at is not None:
+        return identifier.description is not None
+    return identifier.kind == IdentifierKind.CONCEPT or identifier.revision is not None
+
+
+def _not_found(text: str) -> NotFound:
+    name = _name_of(text)
+    is_mistyped = not any(ark.is_checked(naan, name) for naan in (settings.NAAN, ark.TEST_NAAN))
+    return NotFound(
+        "identifier_not_found",
+        f"There is no identifier {text[:100]!r} here, or you may not read what it names.",
+        "It was mistyped: its last character does not fit the others."
+        if is_mistyped
+        else "Sign in if what it names is private.",
+    )
