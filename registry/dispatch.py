@@ -11,7 +11,7 @@ from celery import Celery
 from django.conf import settings
 from django.db import transaction
 
-from registry.states import JobKind
+from registry.states import HUB_JOBS, JobKind
 from registry.tables import Job
 
 logger = logging.getLogger(__name__)
@@ -23,6 +23,7 @@ TASKS: dict[JobKind, str] = {
     JobKind.SCHEDULE: "workers.tasks.tune",
     JobKind.PASSES: "workers.tasks.tune",
     JobKind.REPRODUCE: "workers.tasks.tune",
+    JobKind.DOI: "workers.tasks.doi",
 }
 
 #: The task that sends what waits for webhooks.
@@ -35,7 +36,7 @@ _BROKER_PATIENCE_S = 1.0
 
 def queue_of(kind: JobKind, target_slug: str | None) -> str:
     """The queue listened to by the workers that can do such a job."""
-    return "hub" if kind == JobKind.INSPECT else f"target.{target_slug}"
+    return "hub" if kind in HUB_JOBS else f"target.{target_slug}"
 
 
 def ring(job: Job) -> None:

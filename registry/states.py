@@ -137,6 +137,10 @@ class JobKind(TextChoices):
     DOI = "doi"
 
 
+#: Kinds of jobs for which no hardware matters: workers of the hub itself do them.
+HUB_JOBS = frozenset({JobKind.INSPECT, JobKind.ASSESS, JobKind.DOI})
+
+
 class JobState(TextChoices):
     """The automaton of a job.
 
