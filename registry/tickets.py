@@ -38,6 +38,7 @@ class GraphFacts:
         forms: ``{"format", "path"}`` of each other file of the same network that can be used in its
             place: ``torch-export`` or ``tflite``.
         integer_bounds: Integer input to the number of rows of the table it indexes, where known.
+        weight_dtypes: Element type to the number of weight elements of it.
     """
 
     path: str
@@ -55,6 +56,7 @@ class GraphFacts:
     weight_bytes: int
     forms: list[dict[str, str]] = field(default_factory=list)
     integer_bounds: dict[str, int] = field(default_factory=dict)
+    weight_dtypes: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,6 +172,7 @@ def _facts(model: onnx.ModelProto, shown: str, external: list[str], warnings: li
         "producer": _producer(model),
         "external_data": external,
         "weight_bytes": spent.weight_bytes,
+        "weight_dtypes": spent.weight_dtypes,
         "integer_bounds": integer_bounds(flow, [tensor["name"] for tensor in described["inputs"]]),
         "forms": [],
     }

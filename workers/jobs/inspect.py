@@ -1,5 +1,6 @@
 """Inspection: reads a revision's files in a limited child process and keeps what they say."""
 
+import importlib.metadata
 from typing import Any
 
 from django.conf import settings
@@ -19,6 +20,8 @@ from workers.jobs.lease import Lease
 from workers.jobs.workspace import fetch, workspace
 
 _WALL_S = 300.0
+#: What reads a network; records of it name them with their versions.
+_TOOLS = ("hpcfair-hub", "onnx")
 
 
 def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:  # noqa: ARG001
@@ -73,4 +76,5 @@ def _keep(ticket: JobTicket, found: dict[str, Any]) -> dict[str, Any]:
         "primary": found["primary"],
         "samples": found["samples"],
         "warnings": found["warnings"],
+        "tools": {name: importlib.metadata.version(name) for name in _TOOLS},
     }
