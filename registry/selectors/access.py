@@ -74,6 +74,14 @@ def may_fetch(actor: Actor, mlmodel: MLModel) -> bool:
     return mlmodel.gate == Gate.OPEN or fetchable_repositories(actor).filter(pk=mlmodel.pk).exists()
 
 
+def readable_with(other: MLModel, mlmodel: MLModel) -> bool:
+    """Whether all who may read ``mlmodel`` may read ``other``, so that what is said of the one to
+    everybody may name the other."""
+    if other.visibility == Visibility.PUBLIC:
+        return True
+    return mlmodel.visibility == Visibility.PRIVATE and other.namespace_id == mlmodel.namespace_id
+
+
 def require_fetch(actor: Actor, mlmodel: MLModel) -> None:
     """Refuse unless ``actor`` may fetch the files of ``mlmodel``, which they may read.
 
