@@ -20,8 +20,8 @@ def inspect(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the be
 
 @app.task(name="workers.tasks.tune", ignore_result=True)
 def tune(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell, picks the job
-    """Do all jobs that wait for this machine's target: searches first, then studies."""
-    run.drain([JobKind.TUNE, JobKind.PASSES], here=this_machine())
+    """Do all jobs that wait for this machine's target: searches first."""
+    run.drain([JobKind.TUNE, JobKind.REPRODUCE, JobKind.PASSES], here=this_machine())
 
 
 @app.task(name="workers.tasks.reap", ignore_result=True)

@@ -47,24 +47,25 @@ def test_path(row: TestTensor) -> str:
     return f"test_data_set_{row.number}/{row.side}_{row.index}.pb"
 
 
+def place_of(path: str) -> tuple[int, TensorSide, int] | None:
+    """Number of the set, side and index of the tensor that ONNX keeps at ``path``, if that is one."""
+    found = _PATH.fullmatch(path)
+    if found is None:
+        return None
+    return int(found["number"]), TensorSide(found["side"]), int(found["index"])
+
+
 def tensor_get(revision: Revision, path: str) -> TestTensor:
     """The test tensor that :func:`test_path` calls ``path``.
 
     Raises:
         NotFound: ``file_not_found``.
     """
-    graph, asked = graph_of(revision), _PATH.fullmatch(path)
+    graph, place = graph_of(revision), place_of(path)
     row = None
-    if graph is not None and asked is not None:
-        row = (
-            tests_of(graph)
-            .filter(
-                number=int(asked["number"]),
-                side=TensorSide(asked["side"]),
-                index=int(asked["index"]),
-            )
-            .first()
-        )
+    if graph is not None and place is not None:
+        number, side, index = place
+        row = tests_of(graph).filter(number=number, side=side, index=index).first()
     if row is None:
         raise NotFound(
             "file_not_found",

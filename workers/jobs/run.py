@@ -16,7 +16,7 @@ from workers.engine.errors import (
     RigFailed,
 )
 from workers.fleet.probe import ThisMachine
-from workers.jobs import inspect, passes, schedule, tune
+from workers.jobs import inspect, passes, reproduce, schedule, tune
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
 
@@ -34,12 +34,17 @@ WORK: dict[str, _Work] = {
     "tune": tune.work,
     "schedule": schedule.work,
     "passes": passes.work,
+    "reproduce": reproduce.work,
 }
 
 # What follows a success, outside the job's own lease.
 _AFTER: dict[str, tuple[Callable[[JobTicket], None], ...]] = {
     "inspect": (inspect.after,),
-    "tune": (schedule.plan_after_search, passes.plan_after_search),
+    "tune": (
+        reproduce.plan_after_search,
+        schedule.plan_after_search,
+        passes.plan_after_search,
+    ),
 }
 
 
