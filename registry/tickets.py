@@ -152,3 +152,19 @@ class BuildTicket:
     tolerance: str
     is_baseline: bool
     files: tuple[FileTicket, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DoiTicket:
+    """Something DataCite is to be told of a DOI.
+
+    Attributes:
+        identifier: Name of the identifier that has, or will have, the DOI.
+        body: The document to send: see :mod:`registry.fair.datacite.registration`.
+        due_at: The claim: whoever ends it names it, as ISO 8601; empty where a job is the claim.
+    """
+
+    identifier: str
+    doi: str
+    body: dict[str, Any]
+    due_at: str = ""

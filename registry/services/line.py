@@ -17,6 +17,7 @@ from registry.services.blob import blobs_hold
 from registry.services.card import describe
 from registry.services.discussion import pull_request_committed
 from registry.services.history import revision_write
+from registry.services.identifier import identifiers_mint
 from registry.services.job import job_submit
 from registry.services.notice import notify_ref
 from registry.services.snapshot import Entry
@@ -81,6 +82,7 @@ def append(
         parent = head.revision if squashed_onto is ... else squashed_onto
         revision = revision_write(actor, mlmodel, parent, message, entries, card)
         Ref.objects.filter(pk=head.pk).update(revision=revision)
+        identifiers_mint(mlmodel, [revision])
         mlmodel.updated_at = timezone.now()
         mlmodel.save(update_fields=["updated_at"])
         if head.kind == RefKind.BRANCH and head.name == mlmodel.default_branch:

@@ -18,6 +18,7 @@ from registry.selectors.revision import branch_get
 from registry.services.audit import audit
 from registry.services.card import card_of
 from registry.services.history import revision_write
+from registry.services.identifier import identifiers_mint
 from registry.services.line import append, lock, require_line, stale
 from registry.services.notice import notify_ref
 from registry.services.snapshot import (
@@ -158,6 +159,7 @@ def commit_first(*, actor: Actor, mlmodel: MLModel, attributes: Blob) -> Revisio
     Ref.objects.create(
         mlmodel=mlmodel, kind=RefKind.BRANCH, name=mlmodel.default_branch, revision=revision
     )
+    identifiers_mint(mlmodel, [revision])
     return revision
 
 
