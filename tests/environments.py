@@ -92,7 +92,10 @@ def _make(folder: Path, wanted: tuple[str, ...]) -> None:
 def _uv(*arguments: str) -> None:
     """Run uv, which shares files between environments where pip would copy gigabytes."""
     command = [sys.executable, "-m", "uv", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    # Wheels that pip is told of are for uv, too.
+    wheels = os.environ.get("PIP_FIND_LINKS")
+    known = os.environ | ({"UV_FIND_LINKS": wheels} if wheels else {})
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=known)
     if done.returncode:
         raise RuntimeError(f"uv {' '.join(arguments)}:\n{done.stderr[-2000:]}")
 
