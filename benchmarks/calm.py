@@ -14,7 +14,7 @@ from benchmarks.report import say
 from workers.engine.condition import quality_between, read_condition
 from workers.engine.judge import Headline
 
-#: Share of the processors that others may take while we want all of them, in so many probes.
+#: Share of the processors that others may take while we want all of them.
 QUIET_SHARE, QUIET_PROBES = 0.05, 3
 #: Longest wait for it; what is measured after that says itself how disturbed it was.
 PATIENCE_S = 900.0
@@ -29,11 +29,11 @@ while time.monotonic() < end:
 """
 
 
-def wait() -> float:
-    """Wait for a quiet machine; returns the seconds it took."""
+def wait(probes: int = QUIET_PROBES) -> float:
+    """Wait for a quiet machine, which so many probes in a row must find; returns the seconds."""
     started = time.monotonic()
     quiet, told = 0, False
-    while quiet < QUIET_PROBES and time.monotonic() - started < PATIENCE_S:
+    while quiet < probes and time.monotonic() - started < PATIENCE_S:
         others = taken_by_others()
         quiet = quiet + 1 if others <= QUIET_SHARE else 0
         if not quiet:

@@ -210,10 +210,14 @@ def _trials_file(folder: Path, name: str) -> Path:
 
 
 class _Progress:
-    """Tells people each trial of a search."""
+    """Tells people each trial of a search, and holds it until the machine is quiet.
+
+    Waiting is not charged: a budget counts the seconds of trials.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __call__(self, phase: str, done: int, total: int | None, message: str) -> None:  # noqa: ARG002
+        wait(probes=1)
         say(f"{self._name}: {phase} {done} {message}")

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import urllib.request
-import venv
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,15 +80,24 @@ class Environments:
 
 def _make(folder: Path, wanted: tuple[str, ...]) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    venv.create(folder, with_pip=True)
+    _uv("venv", "--quiet", "--python", sys.executable, str(folder))
     index = []
     if any(requirement.startswith("torch") for requirement in wanted) and _answers(_CPU_INDEX):
-        index = ["--extra-index-url", _CPU_INDEX]
-    command = [str(folder / "bin/python"), "-m", "pip", "install", "--quiet", *index, *wanted]
-    installed = subprocess.run(command, capture_output=True, text=True, check=False)
-    if installed.returncode:
-        raise RuntimeError(f"pip could not install {wanted}:\n{installed.stderr[-2000:]}")
+        index = ["--index", _CPU_INDEX, "--index-strategy", "unsafe-best-match"]
+    python = str(folder / "bin/python")
+    _uv("pip", "install", "--quiet", "--system-certs", "--python", python, *index, *wanted)
     (folder / "complete").touch()
+
+
+def _uv(*arguments: str) -> None:
+    """Run uv, which shares files between environments where pip would copy gigabytes."""
+    command = [sys.executable, "-m", "uv", *arguments]
+    # Wheels that pip is told of are for uv, too.
+    wheels = os.environ.get("PIP_FIND_LINKS")
+    known = os.environ | ({"UV_FIND_LINKS": wheels} if wheels else {})
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=known)
+    if done.returncode:
+        raise RuntimeError(f"uv {' '.join(arguments)}:\n{done.stderr[-2000:]}")
 
 
 def _answers(url: str) -> bool:

@@ -15,6 +15,9 @@ MOST_RIG_FAILURES = 3
 FEWEST_TRIALS = 8
 #: Half of a 95 % interval in standard errors.
 _STANDARD_ERRORS = 1.96
+#: Noise of a trial counts up to here: a disturbed machine is no reason to stop looking, since what
+#: is found is measured again with more patience.
+_MOST_NOISE = 0.05
 
 
 class Ledger:
@@ -89,7 +92,7 @@ class Ledger:
         ]
         if expected_gain is None or self.charged < FEWEST_TRIALS or not widths:
             return None
-        noise = max(MARGIN, median(widths) / _STANDARD_ERRORS)
+        noise = min(max(MARGIN, median(widths) / _STANDARD_ERRORS), _MOST_NOISE)
         if expected_gain >= noise:
             return None
         return f"the expected gain of {expected_gain:.1%} is below the noise of {noise:.1%}"
