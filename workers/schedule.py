@@ -4,6 +4,9 @@ from typing import Any
 
 from django.conf import settings
 
+#: What was hidden, renamed or withdrawn, DataCite hears of within a minute.
+DOI_EVERY_S = 60.0
+
 
 def beat() -> dict[str, dict[str, Any]]:
     """Celery's beat table: name to task and seconds between its runs."""
@@ -23,5 +26,10 @@ def beat() -> dict[str, dict[str, Any]]:
             "task": "workers.tasks.deliver",
             "schedule": float(settings.WEBHOOK_EVERY_S),
             "options": {"expires": float(settings.WEBHOOK_EVERY_S)},
+        },
+        "dois": {
+            "task": "workers.tasks.doi",
+            "schedule": DOI_EVERY_S,
+            "options": {"expires": DOI_EVERY_S},
         },
     }

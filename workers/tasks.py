@@ -10,6 +10,7 @@ from registry.states import JobKind
 from workers.app import app
 from workers.fleet.probe import this_machine
 from workers.jobs import run, webhook
+from workers.jobs.doi import tell
 
 
 @app.task(name="workers.tasks.inspect", ignore_result=True)
@@ -22,6 +23,13 @@ def inspect(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the be
 def tune(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell, picks the job
     """Do all jobs that wait for this machine's target: searches first."""
     run.drain([JobKind.TUNE, JobKind.REPRODUCE, JobKind.PASSES], here=this_machine())
+
+
+@app.task(name="workers.tasks.doi", ignore_result=True)
+def doi(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell, picks the job
+    """Register the DOIs that were asked for, and tell DataCite what changed about others."""
+    run.drain([JobKind.DOI], here=None)
+    tell()
 
 
 @app.task(name="workers.tasks.reap", ignore_result=True)

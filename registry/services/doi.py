@@ -3,21 +3,23 @@
 A DOI costs its registrar money, so that a version gets one only where somebody asks. Its name is
 made of the identifier's, so that asking again, after whatever broke, is asking for the same.
 
-What happens to a version later (it is withdrawn, hidden or shown again) is noted in the row of its
-identifier, as the moment at which DataCite is to be told. A claim moves that moment on: of two
-workers one finds the row, and after a crash somebody finds it again.
+What happens to a version later (it is withdrawn, hidden, renamed or shown again) is noted in the
+row of its identifier, as the moment at which DataCite is to be told. A claim moves that moment on:
+of two workers one finds the row, and after a crash somebody finds it again.
 """
 
 from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from registry.errors import Invalid, NotFound, Unavailable
 from registry.fair.datacite.registration import hiding, registration
 from registry.fair.description import Description
 from registry.fair.required import missing
+from registry.ids import parse_uuid
 from registry.selectors.access import Actor, require
 from registry.selectors.description import describe
 from registry.selectors.identifier import dois_due as rows_due
@@ -31,10 +33,15 @@ from registry.tickets import DoiTicket
 
 #: Longer than telling takes, see ``workers/jobs/datacite.py``; what failed is tried again then.
 CLAIM = timedelta(minutes=10)
+#: What DataCite refused is tried again so much later: people have to mend something first.
+PUT_OFF = timedelta(days=1)
 
 
 def doi_request(*, actor: Actor, revision: Revision) -> Job:
     """Ask for a DOI of a version; where it has one, for DataCite to be told how it is now.
+
+    Args:
+        revision: With its MLModel and namespace.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
@@ -67,39 +74,46 @@ def doi_begin(*, job_uuid: str, fence: int) -> DoiTicket:
     """
     with transaction.atomic():
         revision = held_job(job_uuid=job_uuid, fence=fence).revision
-    identifier = _identifier(revision)
+    identifier = identifier_of(revision)
+    if identifier is None:
+        raise NotFound(
+            "identifier_not_found", f"Revision {revision.oid[:10]} has no identifier to build on."
+        )
     description = describe(revision)
     _check(revision, description)
     doi = identifier.doi or f"{settings.DATACITE_PREFIX}/{identifier.name}".lower()
     return DoiTicket(identifier.name, doi, registration(description, doi))
 
 
-def doi_keep(*, job_uuid: str, fence: int, doi: str) -> None:
-    """Note that DataCite has registered ``doi`` for the version the job is about.
+def doi_keep(*, job_uuid: str, ticket: DoiTicket) -> None:
+    """Note that DataCite has registered the DOI of ``ticket``.
 
-    Raises:
-        Conflict: ``lease_lost``.
-        NotFound: ``identifier_not_found``.
+    It is noted whoever holds the job by now, and whatever became of the version in the meantime:
+    DataCite has it, and will be told.
     """
     with transaction.atomic():
-        job = held_job(job_uuid=job_uuid, fence=fence)
-        mlmodel = job.revision.mlmodel
-        identifier = _identifier(job.revision)
-        Identifier.objects.filter(pk=identifier.pk).update(doi=doi)
-        OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
-        if identifier.doi != doi:
-            audit(
-                actor=job.requested_by,
-                action="doi.register",
-                subject=f"{mlmodel.full_name}@{job.revision.oid}",
-                namespace=mlmodel.namespace.name,
-                detail={"doi": doi},
-            )
+        rows = Identifier.objects.filter(name=ticket.identifier)
+        # Held, so that nobody hides or deletes it between the question and the answer.
+        held = MLModel.objects.select_for_update(of=("self",)).select_related("namespace")
+        mlmodel = held.filter(identifiers__in=rows).first()
+        identifier = rows.defer("description").get()
+        is_new = identifier.doi != ticket.doi
+        rows.update(doi=ticket.doi)
+        if mlmodel is None or mlmodel.visibility != Visibility.PUBLIC or identifier.withdrawn_at:
+            rows.update(doi_due_at=timezone.now())
+        if is_new:
+            name = mlmodel.full_name if mlmodel is not None else identifier.full_name
+            _audit(job_uuid, ticket.doi, name, identifier.oid)
+        if is_new and mlmodel is not None:
+            # Its record names the DOI from now on, so it has changed.
+            MLModel.objects.filter(pk=mlmodel.pk).update(updated_at=timezone.now())
+            OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
 
 
 def dois_due(mlmodel: MLModel) -> None:
     """Have DataCite told how the versions of ``mlmodel`` are now, in the caller's transaction."""
-    Identifier.objects.filter(mlmodel=mlmodel).exclude(doi="").update(doi_due_at=timezone.now())
+    rows = Identifier.objects.filter(mlmodel=mlmodel, withdrawn_at=None).exclude(doi="")
+    rows.update(doi_due_at=timezone.now())
 
 
 def doi_claim() -> DoiTicket | None:
@@ -119,9 +133,17 @@ def doi_claim() -> DoiTicket | None:
 
 def doi_told(*, ticket: DoiTicket) -> bool:
     """DataCite knows; whether nothing has changed since it was claimed."""
+    return bool(_claimed(ticket).update(doi_due_at=None))
+
+
+def doi_put_off(*, ticket: DoiTicket) -> bool:
+    """DataCite refused; whether nothing has changed since it was claimed, so that it can wait."""
+    return bool(_claimed(ticket).update(doi_due_at=timezone.now() + PUT_OFF))
+
+
+def _claimed(ticket: DoiTicket) -> QuerySet[Identifier]:
     claim = datetime.fromisoformat(ticket.due_at)
-    mine = Identifier.objects.filter(name=ticket.identifier, doi_due_at=claim)
-    return bool(mine.update(doi_due_at=None))
+    return Identifier.objects.filter(name=ticket.identifier, doi_due_at=claim)
 
 
 def _telling(identifier: Identifier) -> dict[str, object]:
@@ -131,15 +153,6 @@ def _telling(identifier: Identifier) -> dict[str, object]:
     if revision is None or revision.mlmodel.visibility != Visibility.PUBLIC:
         return hiding(identifier.doi)
     return registration(describe(revision), identifier.doi)
-
-
-def _identifier(revision: Revision) -> Identifier:
-    identifier = identifier_of(revision)
-    if identifier is None:
-        raise NotFound(
-            "identifier_not_found", f"Revision {revision.oid[:10]} has no identifier to build on."
-        )
-    return identifier
 
 
 def _check(revision: Revision, description: Description) -> None:
@@ -153,3 +166,14 @@ def _check(revision: Revision, description: Description) -> None:
             "Say it in the card, or make it public; then ask again.",
             fields=faults,
         )
+
+
+def _audit(job_uuid: str, doi: str, full_name: str, oid: str) -> None:
+    job = Job.objects.filter(uuid=parse_uuid(job_uuid)).select_related("requested_by").first()
+    audit(
+        actor=job.requested_by if job else None,
+        action="doi.register",
+        subject=f"{full_name}@{oid}",
+        namespace=full_name.partition("/")[0],
+        detail={"doi": doi},
+    )

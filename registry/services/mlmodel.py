@@ -101,7 +101,7 @@ def mlmodel_update(
             describe(mlmodel, card_of(entries), entries)
         mlmodel.updated_at = timezone.now()
         mlmodel.save(update_fields=["visibility", "gate", "default_branch", "updated_at"])
-        if visibility is not None:
+        if visibility is not None or gate is not None:
             dois_due(mlmodel)
         mlmodel_changed(actor, mlmodel, "mlmodel.update", detail)
         notify_config(mlmodel)
@@ -136,6 +136,7 @@ def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -
             mlmodel.namespace, mlmodel.name, mlmodel.updated_at = owner, name, timezone.now()
             mlmodel.save(update_fields=["namespace", "name", "updated_at"])
             _leave_name(row, mlmodel)
+            dois_due(mlmodel)
             notify_repository(row, "move", moved=mlmodel)
             if row.namespace != owner:
                 mlmodel_changed(actor, mlmodel, "mlmodel.receive", {"from": row.full_name})

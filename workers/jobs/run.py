@@ -16,7 +16,7 @@ from workers.engine.errors import (
     RigFailed,
 )
 from workers.fleet.probe import ThisMachine
-from workers.jobs import inspect, passes, reproduce, schedule, tune
+from workers.jobs import doi, inspect, passes, reproduce, schedule, tune
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
 
@@ -35,6 +35,7 @@ WORK: dict[str, _Work] = {
     "schedule": schedule.work,
     "passes": passes.work,
     "reproduce": reproduce.work,
+    "doi": doi.work,
 }
 
 # What follows a success, outside the job's own lease.
