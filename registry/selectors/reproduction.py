@@ -50,6 +50,12 @@ def builds_of_job(job_uuid: str) -> tuple[BuildTicket, ...]:
     return tuple(_ticket(build) for build in rows)
 
 
+def outcomes_of_job(job_uuid: str) -> dict[str, str]:
+    """UUID of a build to what came of it in that job; builds it has not run yet are not there."""
+    rows = Reproduction.objects.filter(job__uuid=parse_uuid(job_uuid))
+    return {str(uuid): outcome for uuid, outcome in rows.values_list("build__uuid", "outcome")}
+
+
 def unreproduced(target: Target, tools: Mapping[str, Mapping[str, str]]) -> QuerySet[Revision]:
     """Revisions with builds on ``target`` that the tools there now have not run.
 

@@ -13,8 +13,9 @@ from registry.tables import Graph, Job, Revision, TestTensor
 from registry.tickets import FileTicket, TensorTicket
 
 # No number of a set or of a tensor has more digits.
+_NUMBER = "0|[1-9][0-9]{0,5}"
 _PATH = re.compile(
-    r"test_data_set_(?P<number>0|[1-9]\d{0,5})/(?P<side>input|output)_(?P<index>0|[1-9]\d{0,5})\.pb"
+    rf"test_data_set_(?P<number>{_NUMBER})/(?P<side>input|output)_(?P<index>{_NUMBER})\.pb"
 )
 
 

@@ -8,6 +8,7 @@ from django.db import transaction
 from registry.errors import Invalid, NotFound
 from registry.ids import parse_uuid
 from registry.selectors.reproduction import toolchain_of, unreproduced
+from registry.services.audit import audit
 from registry.services.job import job_submit
 from registry.services.lease import held_job
 from registry.states import JobKind, ReproductionOutcome
@@ -56,7 +57,7 @@ def reproduction_add(
         ).first()
         if row is None:
             raise NotFound("build_not_found", f"Job {job_uuid} is about no build {build[:64]!r}.")
-        made, _ = Reproduction.objects.get_or_create(
+        made, is_new = Reproduction.objects.get_or_create(
             job=job,
             build=row,
             defaults={
@@ -66,6 +67,15 @@ def reproduction_add(
                 "detail": printable(detail[:_LONGEST_DETAIL]),
             },
         )
+        if is_new:
+            mlmodel = job.revision.mlmodel
+            audit(
+                actor=None,
+                action="reproduction.add",
+                subject=f"{mlmodel.full_name}@{job.revision.oid}",
+                namespace=mlmodel.namespace.name,
+                detail={"job": str(job.uuid), "build": str(row.uuid), "outcome": made.outcome},
+            )
         return made
 
 

@@ -9,7 +9,7 @@ defaults, the baseline, have to agree as float16 would.
 import importlib.metadata
 import platform
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,19 +18,21 @@ from typing import Any, Literal, cast
 from django.conf import settings
 
 from registry.errors import Conflict
-from registry.selectors.reproduction import builds_of_job
+from registry.selectors.reproduction import builds_of_job, outcomes_of_job
 from registry.selectors.testtensor import tests_of_job
 from registry.services import reproduction
 from registry.services.job import job_note
 from registry.tickets import BuildTicket, JobTicket
 from workers.backends.registry import available
 from workers.engine.errors import CandidateFailed, LeaseLost, RigFailed, WrongOutput
+from workers.engine.handover import nonsense, remove
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import Checked, Outputs, check, require
 from workers.engine.ports import Backend
 from workers.engine.samples import TestSet
 from workers.engine.types import BuildResult, Limits, TargetSpec, Ticket, Tolerance
 from workers.fleet.probe import ThisMachine
+from workers.jobs.background import give_way
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
 from workers.jobs.testtensor import Case, keep_tests, load_cases
@@ -56,15 +58,18 @@ class _Again:
 def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:
     """Run each build of the network for this machine's target; returns a summary for people.
 
+    What an interrupted attempt has run counts: a job that gave way goes on where it stopped.
+
     Raises:
         JobFailed: the network is unknown, or its test tensors cannot be read.
         RigFailed: the machine cannot run builds now.
-        LeaseLost, Cancelled: as the lease says.
+        LeaseLost, Cancelled: as the lease says; or a search that comes first waits.
     """
     graph = ticket.graph
     if here is None or graph is None:
         raise JobFailed("invalid", "graph_not_found", "Inspect the revision before running it.")
     builds = builds_of_job(ticket.job_uuid)
+    done = outcomes_of_job(ticket.job_uuid)
     with workspace("reproduce") as folder:
         lease.progress("tests", 0, None, "test tensors")
         # What was inspected by an older hub has none.
@@ -87,9 +92,12 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
             runs = _Runs(ticket, device, cases, folder)
             for number, build in enumerate(builds):
                 lease.progress("reproduce", number, len(builds), build.backend)
-                if build.backend in backends:
+                give_way(ticket)
+                # Without the baseline nobody could judge the others.
+                if build.backend in backends and (build.is_baseline or build.uuid not in done):
                     runs.run(build, tools_of(backends[build.backend], here.spec))
-    return _summary(runs.outcomes, len(builds))
+    outcomes = outcomes_of_job(ticket.job_uuid)
+    return _summary([outcomes.get(build.uuid) for build in builds])
 
 
 def plan_after_search(ticket: JobTicket) -> None:
@@ -109,16 +117,21 @@ def tools_of(backend: Backend, target: TargetSpec) -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "hpcfair": importlib.metadata.version("hpcfair"),
+        **_drivers(target),
         **backend.probe(target),
     }
 
 
-class _Runs:
-    """One job's runs. The baseline comes first; the others are compared with how far it strays.
+def _drivers(target: TargetSpec) -> dict[str, str]:
+    """Those of the GPUs, where the target is one."""
+    if "cuda" not in target.features:
+        return {}
+    found = {one.get("driver") for one in target.facts.get("accelerators", ())} - {None}
+    return {"nvidia-driver": ", ".join(sorted(found))} if found else {}
 
-    Attributes:
-        outcomes: How many builds came to what.
-    """
+
+class _Runs:
+    """One job's runs. The baseline comes first; the others are compared with how far it strays."""
 
     def __init__(
         self, ticket: JobTicket, device: LocalDevice, cases: list[Case], folder: Path
@@ -130,7 +143,6 @@ class _Runs:
         self._tests = TestSet(inputs, None, inputs[0], "random", 0)
         self._expected: list[Outputs] = [case["output"] for case in cases]
         self._baseline: Checked | None = None
-        self.outcomes: Counter[Outcome] = Counter()
 
     def run(self, build: BuildTicket, tools: Mapping[str, str]) -> None:
         """Run a build and keep what came of it; a log line where its runtime is broken here.
@@ -149,7 +161,6 @@ class _Runs:
             return
         if build.is_baseline and again.outcome == "reproduced":
             self._baseline = again.checked
-        self.outcomes[again.outcome] += 1
         try:
             reproduction.reproduction_add(
                 build.uuid,
@@ -191,14 +202,22 @@ class _Runs:
             runtime_options=dict(build.runtime_options),
             tolerance=cast("Tolerance", build.tolerance),
         )
-        opened = self._device.open(build.backend, artefact, "candidate", self._tests.timing)
-        with closing(opened) as session:
-            return check(session, self._tests, self._expected)
+        try:
+            opened = self._device.open(build.backend, artefact, "candidate", self._tests.timing)
+            with closing(opened) as session:
+                return check(session, self._tests, self._expected)
+        except (TypeError, ValueError) as error:
+            # Outputs that cannot even be compared: text where there should be numbers.
+            raise nonsense(error) from error
+        finally:
+            remove(files)
 
 
-def _summary(outcomes: Counter[Outcome], builds: int) -> dict[str, Any]:
-    said = [f"{count} {outcome}" for outcome, count in sorted(outcomes.items())]
-    if skipped := builds - outcomes.total():
+def _summary(outcomes: Sequence[str | None]) -> dict[str, Any]:
+    """What is told of a job, from what came of each build; ``None`` of those not run here."""
+    counted = Counter(outcome for outcome in outcomes if outcome)
+    said = [f"{count} {outcome}" for outcome, count in sorted(counted.items())]
+    if skipped := outcomes.count(None):
         said.append(f"{skipped} not run here")
     found = ", ".join(said) or "none"
-    return {"summary": f"of {builds} builds: {found}", "outcomes": dict(outcomes)}
+    return {"summary": f"of {len(outcomes)} builds: {found}", "outcomes": dict(counted)}
