@@ -235,6 +235,7 @@ CODES: dict[str, type[HubError]] = {
             "grant_not_found",
             "user_not_found",
             "identifier_not_found",
+            "assessment_not_found",
             "page_not_found",
             "dataset_not_found",
             "discussion_not_found",
