@@ -2,25 +2,17 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import ParamSpec
 from urllib.parse import urlencode, urlsplit
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 
-from hub.statuses import status_of
-from registry.errors import (
-    CODES,
-    Conflict,
-    Invalid,
-    NotFound,
-    RegistryError,
-    Unauthenticated,
-)
+from hub.refusals import View, refusal
+from registry.errors import Conflict, Invalid, NotFound, RegistryError, Unauthenticated
 
 P = ParamSpec("P")
-View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def page(view: View[P]) -> View[P]:
@@ -36,13 +28,6 @@ def page(view: View[P]) -> View[P]:
             return refusal(request, error)
 
     return shown
-
-
-def refusal(request: HttpRequest, error: RegistryError) -> HttpResponse:
-    """One refusal as a page with its status."""
-    status = status_of(error)
-    context = {"error": error, "heading": CODES[error.code], "status": status}
-    return render(request, "error.html", context, status=status)
 
 
 def act(

@@ -2,6 +2,7 @@
 
 import django.core.validators
 import django.db.models.deletion
+import django.db.models.functions.text
 import uuid
 from django.db import migrations, models
 
@@ -88,7 +89,7 @@ class Migration(migrations.Migration):
                 ('revision', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='identifiers', to='registry.revision')),
             ],
             options={
-                'indexes': [models.Index(fields=['repository_kind', 'full_name'], name='identifier_named')],
+                'indexes': [models.Index(models.F('repository_kind'), django.db.models.functions.text.Lower('full_name'), name='identifier_named')],
                 'constraints': [models.UniqueConstraint(condition=models.Q(('kind', 'concept')), fields=('mlmodel',), name='identifier_concept_unique'), models.UniqueConstraint(fields=('revision',), name='identifier_revision_unique'), models.UniqueConstraint(condition=models.Q(('doi', ''), _negated=True), fields=('doi',), name='identifier_doi_unique')],
             },
         ),

@@ -56,7 +56,9 @@ def identifiers_withdraw(mlmodel: MLModel, *, reason: str = "") -> None:
     else:
         # Also of versions that went while it was public: it is its owner's wish.
         rows.update(description=None)
-    left.update(withdrawn_at=now, reason=reason, full_name=mlmodel.full_name)
+    left.update(withdrawn_at=now, reason=reason)
+    # Of versions that went before it, too: what is left of them is found where it was found last.
+    rows.update(full_name=mlmodel.full_name)
     rows.exclude(doi="").update(doi_due_at=now)
 
 
@@ -113,10 +115,12 @@ def _unnamed(mlmodel: MLModel, revisions: Sequence[Revision]) -> Iterator[Identi
 
 
 def _freeze(mlmodel: MLModel, rows: QuerySet[Identifier], withdrawal: Withdrawal) -> None:
+    identifiers = list(rows.defer("description").select_related("revision").order_by("pk"))
+    if not identifiers:
+        return
     newest = _withdrawn(describe(_head(mlmodel)), withdrawal)
     lines = mlmodel.refs.exclude(kind=RefKind.PULL).values_list("revision_id", flat=True)
     whole = set(lines)
-    identifiers = list(rows.defer("description").select_related("revision").order_by("pk"))
     for start in range(0, len(identifiers), _FROZEN_AT_ONCE):
         some = identifiers[start : start + _FROZEN_AT_ONCE]
         for identifier in some:

@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Lower
 
 from registry.states import IdentifierKind, RepositoryKind
 from registry.tables.mlmodel import MLModel
@@ -48,4 +49,6 @@ class Identifier(models.Model):
                 fields=["doi"], condition=~Q(doi=""), name="identifier_doi_unique"
             ),
         ]
-        indexes = [models.Index(fields=["repository_kind", "full_name"], name="identifier_named")]
+        indexes = [
+            models.Index("repository_kind", Lower("full_name"), name="identifier_named"),
+        ]
