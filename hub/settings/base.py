@@ -120,6 +120,13 @@ TUNE_BUDGET_S = env.integer("HPCFAIR_TUNE_SECONDS", 40, low=5, high=86_400)
 SCHEDULE_S = env.integer("HPCFAIR_SCHEDULE_SECONDS", 300, low=0, high=86_400)
 # One study of compiler passes, in the background, for the first few networks of a class; 0: none.
 PASSES_S = env.integer("HPCFAIR_PASSES_SECONDS", 300, low=0, high=86_400)
+# Looks from outside at how FAIR public records are: when something changes, and after so many days
+# again; 0: only when somebody asks for one.
+ASSESS_DAYS = env.integer("HPCFAIR_ASSESS_DAYS", 7, low=0, high=3650)
+# Of the files of a record, so much is fetched and counted by one look.
+ASSESS_BYTES = env.integer("HPCFAIR_ASSESS_MIB", 256, low=0, high=2**20) * 2**20
+# Where workers reach the hub, if not where people do (HPCFAIR_URL).
+INSIDE_URL = env.text("HPCFAIR_INSIDE_URL", "").rstrip("/")
 CHILD_MEMORY_BYTES = env.integer("HPCFAIR_CHILD_MEMORY_MIB", 8192, low=512, high=2**20) * 2**20
 
 # Where bytes are kept: empty for the folder DATA_DIR/blobs, or s3://bucket/prefix.
@@ -200,6 +207,8 @@ SPECTACULAR_SETTINGS = {
         "RefKindEnum": "hub.api.schema.REF_KINDS",
         "JobKindEnum": "registry.states.JobKind",
         "JobStateEnum": "registry.states.JobState",
+        "OutcomeEnum": "registry.states.TrialOutcome",
+        "ReproductionOutcomeEnum": "registry.states.ReproductionOutcome",
         "ProblemCodeEnum": "hub.api.schema.PROBLEM_CODES",
     },
 }

@@ -13,9 +13,11 @@ from hub.api.v1 import (
     mlmodel,
     profile,
     record,
+    reproduction,
     resolve,
     revision,
     target,
+    testtensor,
     trial,
 )
 from registry.ids import SHA256_PATTERN
@@ -43,6 +45,7 @@ urlpatterns = [
     path(f"{MODEL}/files/<path:path>", file.FileView.as_view()),
     path(f"{MODEL}/graph", graph.GraphView.as_view()),
     path(f"{MODEL}/builds", build.BuildsView.as_view()),
+    path(f"{MODEL}/tests", testtensor.TestsView.as_view()),
     path(f"{MODEL}/records", record.ModelRecordsView.as_view()),
     path(f"{MODEL}/resolve", resolve.ResolveView.as_view()),
     path(f"{MODEL}/tune", job.TuneView.as_view()),
@@ -51,6 +54,7 @@ urlpatterns = [
     path("builds/<uuid:uuid>", build.BuildView.as_view()),
     path("builds/<uuid:uuid>/files/<path:path>", file.BuildFileView.as_view()),
     path("builds/<uuid:uuid>/profile", profile.BuildProfileView.as_view()),
+    path("builds/<uuid:uuid>/reproductions", reproduction.BuildReproductionsView.as_view()),
     path("builds/<uuid:uuid>/call-sites", profile.CallSitesView.as_view()),
     path("targets", target.TargetsView.as_view()),
     path("targets/<str:slug>", target.TargetView.as_view()),
