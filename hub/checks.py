@@ -3,7 +3,7 @@
 ======== ==================================================================
 hub.E001 An environment variable holds a value that cannot be read.
 hub.E002 The data folder cannot be written.
-hub.E003 HPCFAIR_URL is not an http or https address.
+hub.E003 HPCFAIR_URL, or HPCFAIR_INSIDE_URL, is not an http or https address.
 hub.E004 DATABASE_URL names a database the hub does not run on.
 hub.E005 REDIS_URL is not a Redis address.
 hub.E007 HPCFAIR_ACCEL is no location of nginx.
@@ -60,18 +60,24 @@ def addresses(**_: Any) -> list[CheckMessage]:
 
 
 def _addresses() -> Iterator[CheckMessage]:
-    hub = urlsplit(settings.HUB_URL)
-    if hub.scheme not in {"http", "https"} or not hub.hostname:
+    host = _host(settings.HUB_URL)
+    if not host:
         yield Error(
             f"HPCFAIR_URL {settings.HUB_URL!r} is not an http or https address.",
             hint="Give the address people type, such as https://hub.example.org.",
             id="hub.E003",
         )
-    elif not validate_host(hub.hostname, settings.ALLOWED_HOSTS):
+    elif not validate_host(host, settings.ALLOWED_HOSTS):
         yield Caution(
-            f"HPCFAIR_HOSTS lacks {hub.hostname}, the host of HPCFAIR_URL.",
-            hint=f"Add it: HPCFAIR_HOSTS={','.join([*settings.ALLOWED_HOSTS, hub.hostname])}",
+            f"HPCFAIR_HOSTS lacks {host}, the host of HPCFAIR_URL.",
+            hint=f"Add it: HPCFAIR_HOSTS={','.join([*settings.ALLOWED_HOSTS, host])}",
             id="hub.W006",
+        )
+    if settings.INSIDE_URL and not _host(settings.INSIDE_URL):
+        yield Error(
+            f"HPCFAIR_INSIDE_URL {settings.INSIDE_URL!r} is not an http or https address.",
+            hint="Give the address by which workers reach the web server, such as http://proxy.",
+            id="hub.E003",
         )
     engine = settings.DATABASES["default"]["ENGINE"]
     if engine not in _ENGINES:
@@ -94,6 +100,12 @@ def _addresses() -> Iterator[CheckMessage]:
             hint="Write it with a slash at both ends, as in nginx: /_blobs/.",
             id="hub.E007",
         )
+
+
+def _host(url: str) -> str:
+    """The host of an http or https address; "" if it is none."""
+    parts = urlsplit(url)
+    return (parts.hostname or "") if parts.scheme in {"http", "https"} else ""
 
 
 def blobs(**_: Any) -> list[CheckMessage]:

@@ -23,6 +23,7 @@ TASKS: dict[JobKind, str] = {
     JobKind.SCHEDULE: "workers.tasks.tune",
     JobKind.PASSES: "workers.tasks.tune",
     JobKind.REPRODUCE: "workers.tasks.tune",
+    JobKind.ASSESS: "workers.tasks.assess",
     JobKind.DOI: "workers.tasks.doi",
 }
 
@@ -47,6 +48,12 @@ def ring(job: Job) -> None:
     transaction.on_commit(
         lambda: _send(TASKS[kind], queue, f"job {uuid}", job_uuid=uuid), robust=True
     )
+
+
+def ring_again(kind: JobKind) -> None:
+    """Send the bell for more of the hub's own work, behind all that waits for its workers. Never
+    raises."""
+    _send(TASKS[kind], queue_of(kind, None), f"more to {kind}")
 
 
 def ring_deliveries() -> None:

@@ -4,6 +4,9 @@ from typing import Any
 
 from django.conf import settings
 
+#: Of records that were not looked at for long, so many wait at most, and are filled up so often.
+ASSESS_AT_ONCE = 50
+ASSESS_EVERY_S = 600.0
 #: What was hidden, renamed or withdrawn, DataCite hears of within a minute.
 DOI_EVERY_S = 60.0
 
@@ -26,6 +29,11 @@ def beat() -> dict[str, dict[str, Any]]:
             "task": "workers.tasks.deliver",
             "schedule": float(settings.WEBHOOK_EVERY_S),
             "options": {"expires": float(settings.WEBHOOK_EVERY_S)},
+        },
+        "assess": {
+            "task": "workers.tasks.assess_due",
+            "schedule": ASSESS_EVERY_S,
+            "options": {"expires": ASSESS_EVERY_S},
         },
         "dois": {
             "task": "workers.tasks.doi",

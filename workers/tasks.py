@@ -4,9 +4,12 @@ from typing import Any
 
 from django.conf import settings
 
+from registry import dispatch
+from registry.services.assessment import assess_due as queue_due
 from registry.services.gc import gc
 from registry.services.reaper import job_reap
 from registry.states import JobKind
+from workers import schedule
 from workers.app import app
 from workers.fleet.probe import this_machine
 from workers.jobs import run, webhook
@@ -30,6 +33,19 @@ def doi(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell, 
     """Register the DOIs that were asked for, and tell DataCite what changed about others."""
     run.drain([JobKind.DOI], here=None)
     tell()
+
+
+@app.task(name="workers.tasks.assess", ignore_result=True)
+def assess(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell, picks the job
+    """Look at one record; what is more urgent comes between this and the next."""
+    if run.one([JobKind.ASSESS], here=None):
+        dispatch.ring_again(JobKind.ASSESS)
+
+
+@app.task(name="workers.tasks.assess_due", ignore_result=True)
+def assess_due(**_: Any) -> None:
+    """Queue looks at records that were not looked at for long."""
+    queue_due(limit=schedule.ASSESS_AT_ONCE)
 
 
 @app.task(name="workers.tasks.reap", ignore_result=True)

@@ -13,16 +13,17 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from registry import schemas
 from registry.errors import Invalid
-from registry.fair.score.score import SCHEMA
 from registry.ids import parse_uuid
+from registry.selectors.access import Actor, require
 from registry.selectors.assessment import due, history, is_assessable, latest, results_of
 from registry.selectors.revision import revision_get
 from registry.services.audit import audit
 from registry.services.job import job_submit
 from registry.services.lease import RING_AGAIN_AFTER_S, held_job
 from registry.services.plan import BACKGROUND_PRIORITY
-from registry.states import JobKind, JobState
+from registry.states import JobKind, JobState, Role
 from registry.tables import Assessment, Job, MLModel, Revision
 from registry.validation.document import check_json
 
@@ -30,15 +31,6 @@ from registry.validation.document import check_json
 PAUSE = timedelta(seconds=60)
 _AGAIN = "again"
 _SUBMIT_TRIES = 5
-_REQUIRED: dict[str, type | tuple[type, ...]] = {
-    "schema": str,
-    "tool": str,
-    "subject": str,
-    "points": (int, float),
-    "of": (int, float),
-    "principles": dict,
-    "metrics": list,
-}
 
 
 def assessment_add(revision: Revision, document: dict[str, Any]) -> Assessment:
@@ -56,10 +48,9 @@ def assessment_add(revision: Revision, document: dict[str, Any]) -> Assessment:
     """
     _check(document)
     with transaction.atomic():
-        kept = list(history(revision).order_by("-pk")[:2])
-        if len(kept) == 2 and all(
-            results_of(row.document) == results_of(document) for row in kept
-        ):
+        kept = list(history(revision)[:2])
+        found = results_of(document)
+        if len(kept) == 2 and all(results_of(row.document) == found for row in kept):
             kept[0].delete()
         row = Assessment.objects.create(
             revision=revision,
@@ -89,38 +80,43 @@ def assessment_store(*, job_uuid: str, fence: int, document: dict[str, Any]) -> 
         return assessment_add(held_job(job_uuid=job_uuid, fence=fence).revision, document)
 
 
+def assess_request(*, actor: Actor, revision: Revision) -> Job:
+    """Ask for a look at a version now, or as soon as :data:`PAUSE` allows.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+        Invalid: ``invalid_request``: strangers are not led to that version.
+    """
+    require(actor, role=Role.WRITE, namespace=revision.mlmodel.namespace)
+    job = _submit(actor, revision)
+    if job is None:
+        raise Invalid(
+            "invalid_request",
+            f"Revision {revision.oid[:10]} is private, or a newer one has taken its place.",
+            "Ask for the newest revision, or one with a tag, of something public.",
+        )
+    return job
+
+
 def assess_soon(revision: Revision) -> Job | None:
-    """Queue a look at a version that has just changed.
+    """Queue a look at a version that has just changed, in the caller's transaction if there is one.
 
     Returns:
-        The job that will see the change; ``None`` where there is nothing for strangers to see: of
-        what is private, or replaced by a newer version.
+        The job that will see the change; ``None`` where there is nothing for strangers to see (of
+        what is private, or replaced by a newer version), or the hub looks only when asked.
     """
-    if not is_assessable(revision):
-        return None
-    for _ in range(_SUBMIT_TRIES):
-        job = job_submit(
-            actor=None, kind=JobKind.ASSESS, revision=revision, priority=BACKGROUND_PRIORITY
-        )
-        rows = Job.objects.filter(pk=job.pk)
-        if job.state == JobState.QUEUED:
-            _wait(job, revision)
-            return job
-        # It may have looked already at what changed now. If it is over, the next try queues one.
-        if rows.filter(state=JobState.LEASED).update(parameters={_AGAIN: True}):
-            return job
-    raise AssertionError("jobs end faster than they can be asked for")
+    return _submit(None, revision) if settings.ASSESS_DAYS else None
 
 
 def assess_head(mlmodel: MLModel) -> Job | None:
     """:func:`assess_soon` for the newest version of what changed as a whole."""
-    return assess_soon(revision_get(mlmodel))
+    return assess_soon(revision_get(mlmodel)) if settings.ASSESS_DAYS else None
 
 
 def assess_again(*, job_uuid: str) -> Job | None:
     """Once a look is over: queue another one if something changed meanwhile."""
     job = _job(job_uuid)
-    return assess_soon(job.revision) if job is not None and job.parameters.get(_AGAIN) else None
+    return _submit(None, job.revision) if job is not None and job.parameters.get(_AGAIN) else None
 
 
 def assess_after(*, job_uuid: str) -> Job | None:
@@ -134,12 +130,33 @@ def assess_due(*, limit: int) -> list[Job]:
 
     Safe to run at any time, by several processes at once.
 
-    Returns:
-        At most ``limit`` jobs.
+    Args:
+        limit: As many looks wait at most, those that wait already included.
     """
-    age = timedelta(days=settings.ASSESS_DAYS) if settings.ASSESS_DAYS else None
-    jobs = (assess_soon(revision) for revision in due(limit=limit, age=age))
+    if not settings.ASSESS_DAYS:
+        return []
+    waiting = Job.objects.filter(kind=JobKind.ASSESS, state=JobState.QUEUED).count()
+    revisions = due(limit=max(0, limit - waiting), age=timedelta(days=settings.ASSESS_DAYS))
+    jobs = (assess_soon(revision) for revision in revisions)
     return [job for job in jobs if job is not None]
+
+
+def _submit(actor: Actor, revision: Revision) -> Job | None:
+    """The job that will see the version as it is now."""
+    if not is_assessable(revision):
+        return None
+    for _ in range(_SUBMIT_TRIES):
+        job = job_submit(
+            actor=actor, kind=JobKind.ASSESS, revision=revision, priority=BACKGROUND_PRIORITY
+        )
+        if job.state == JobState.QUEUED:
+            _wait(job, revision)
+            return job
+        # It may have looked already at what changed now. If it is over, the next try queues one.
+        leased = Job.objects.filter(pk=job.pk, state=JobState.LEASED)
+        if leased.update(parameters={_AGAIN: True}):
+            return job
+    raise AssertionError("jobs end faster than they can be asked for")
 
 
 def _job(job_uuid: str) -> Job | None:
@@ -163,18 +180,9 @@ def _rung_at(begin: datetime) -> datetime:
 
 
 def _check(document: dict[str, Any]) -> None:
-    fields = {
-        name: "is missing or of another type"
-        for name, kind in _REQUIRED.items()
-        if not isinstance(document.get(name), kind) or isinstance(document[name], bool)
-    }
-    if not fields:
-        if document["schema"] != SCHEMA:
-            fields["schema"] = f"must be {SCHEMA}"
-        if len(document["tool"]) > 64:
-            fields["tool"] = "has more than 64 characters"
-        if not 0 <= document["points"] <= document["of"]:
-            fields["points"] = "must be between 0 and 'of'"
-    if fields:
-        raise Invalid("invalid_request", "That is no assessment.", fields=fields)
+    problems = schemas.fair_problems(document)
+    if not problems and document["points"] > document["of"]:
+        problems = {"$.points": "is more than there are"}
+    if problems:
+        raise Invalid("invalid_request", "That is no assessment.", fields=problems)
     check_json(document)

@@ -8,6 +8,7 @@ from registry.selectors.account import namespace_get
 from registry.selectors.mlmodel import former_names
 from registry.selectors.quota import bytes_of
 from registry.selectors.revision import revision_get
+from registry.services.assessment import assess_head
 from registry.services.identifier import identifiers_mint
 from registry.services.job import job_submit
 from registry.services.mlmodel import check_visibility, mlmodel_changed, name_taken
@@ -83,6 +84,7 @@ def fork(
             mlmodel_changed(actor, copy, "mlmodel.fork", detail)
             notify_repository(copy, "create")
             _inspect(actor, copy)
+            assess_head(copy)
     except IntegrityError:
         raise name_taken(kind, f"{owner.name}/{name}") from None
     return copy

@@ -12,6 +12,7 @@ from django.utils import timezone
 from registry.errors import Conflict
 from registry.selectors.access import Actor, require
 from registry.selectors.revision import branch_get
+from registry.services.assessment import assess_soon
 from registry.services.audit import audit
 from registry.services.blob import blobs_hold
 from registry.services.card import describe
@@ -101,6 +102,7 @@ def append(
             pull_request_committed(actor=actor, head=head, revision=revision)
         elif mlmodel.kind == RepositoryKind.MODEL and _has_network(entries):
             job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
+        assess_soon(revision)
     return revision
 
 

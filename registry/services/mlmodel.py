@@ -9,6 +9,7 @@ from registry.selectors.access import Actor, person, require
 from registry.selectors.account import namespace_get
 from registry.selectors.mlmodel import former_names
 from registry.selectors.revision import branch_get
+from registry.services.assessment import assess_head
 from registry.services.audit import audit
 from registry.services.blob import blob_store_bytes
 from registry.services.card import card_of, describe
@@ -103,6 +104,7 @@ def mlmodel_update(
         mlmodel.save(update_fields=["visibility", "gate", "default_branch", "updated_at"])
         if visibility is not None or gate is not None:
             dois_due(mlmodel)
+        assess_head(mlmodel)
         mlmodel_changed(actor, mlmodel, "mlmodel.update", detail)
         notify_config(mlmodel)
     return mlmodel
@@ -136,6 +138,7 @@ def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -
             mlmodel.namespace, mlmodel.name, mlmodel.updated_at = owner, name, timezone.now()
             mlmodel.save(update_fields=["namespace", "name", "updated_at"])
             _leave_name(row, mlmodel)
+            assess_head(mlmodel)
             dois_due(mlmodel)
             notify_repository(row, "move", moved=mlmodel)
             if row.namespace != owner:

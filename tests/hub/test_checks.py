@@ -51,6 +51,11 @@ def test_an_address_nobody_can_type_is_e003(settings: Any, url: str) -> None:
     assert ids(settings, HUB_URL=url) == ["hub.E003"]
 
 
+@pytest.mark.parametrize("url", ["proxy", "ftp://proxy"])
+def test_an_address_no_worker_can_ask_at_is_e003(settings: Any, url: str) -> None:
+    assert ids(settings, INSIDE_URL=url) == ["hub.E003"]
+
+
 def test_another_database_is_e004(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", "django.db.backends.mysql")
     assert ids(settings) == ["hub.E004"]

@@ -6,12 +6,12 @@ from typing import Any
 
 from django.conf import settings
 
-from registry.fair.addresses import Place
 from registry.fair.score.harvest import Harvest
 from registry.fair.score.score import assess
+from registry.selectors.address import place_of
 from registry.selectors.assessment import assessable_of
 from registry.selectors.blob import blob_get, blob_url
-from registry.services.assessment import assess_again, assess_after, assessment_store
+from registry.services.assessment import assess_after, assess_again, assessment_store
 from registry.tickets import JobTicket
 from workers.assessment.harvest import harvest
 from workers.assessment.visitor import Visitor, origin_of
@@ -21,7 +21,8 @@ from workers.jobs.lease import Lease
 
 #: Beside the hub's own host: who resolves DOIs.
 _RESOLVERS = ("https://doi.org",)
-_LONGEST_S = 600.0
+# Nobody else is served meanwhile by a worker of the hub.
+_LONGEST_S = 180.0
 # Only its host counts, so nobody need be able to use the address for long.
 _ADDRESS_LIFETIME_S = 60
 
@@ -30,13 +31,14 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     """Assess the version; returns a summary for people.
 
     Raises:
-        JobFailed: nothing answers at the hub's address, or it takes too long.
+        JobFailed: its page does not come, or all of it takes too long.
         LeaseLost, Cancelled: as the lease says.
     """
-    subject = assessable_of(ticket.job_uuid)
-    if subject is None:
-        return {"summary": "not public any more, or replaced by a newer version"}
-    landing = Place(settings.HUB_URL, subject.kind, subject.repository).version(subject.oid)
+    revision = assessable_of(ticket.job_uuid)
+    if revision is None:
+        return _passed_over()
+    place = place_of(revision.mlmodel)
+    landing = place.version(revision.oid)
     lease.progress("look", 0, None, landing)
     with Visitor(
         settings.HUB_URL,
@@ -44,13 +46,18 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         elsewhere=(*_RESOLVERS, *_stores(ticket)),
         check=_check(lease),
     ) as visitor:
-        found = harvest(visitor, landing, subject.kind, most_bytes=settings.ASSESS_BYTES)
-    _require_answer(found)
+        found = harvest(visitor, landing, place.kind, most_bytes=settings.ASSESS_BYTES)
+    if not found.landing.is_found:
+        # It may have been hidden, or deleted, since.
+        if assessable_of(ticket.job_uuid) is None:
+            return _passed_over()
+        raise _no_page(found)
     score = assess(found)
+    lease.check()
     assessment_store(job_uuid=ticket.job_uuid, fence=ticket.fence, document=score.as_dict())
     total = score.total
     return {
-        "summary": f"FAIR {total.points:g} of {total.of:g} points",
+        "summary": f"FAIR: {total.points:g} of {total.of:g} points",
         "points": total.points,
         "of": total.of,
     }
@@ -64,6 +71,10 @@ def after(ticket: JobTicket) -> None:
 def after_change(ticket: JobTicket) -> None:
     """For other kinds of jobs: what they found stands in the record now."""
     assess_after(job_uuid=ticket.job_uuid)
+
+
+def _passed_over() -> dict[str, Any]:
+    return {"summary": "not public any more, or replaced by a newer version"}
 
 
 def _check(lease: Lease) -> Callable[[], None]:
@@ -94,17 +105,11 @@ def _stores(ticket: JobTicket) -> list[str]:
     return [origin_of(url)] if url else []
 
 
-def _require_answer(found: Harvest) -> None:
-    """A hub that does not answer tells nothing of a record.
-
-    Raises:
-        JobFailed: of the infrastructure, so that it is tried again.
-    """
+def _no_page(found: Harvest) -> JobFailed:
+    """A hub that does not answer tells nothing of a record: it is tried again."""
     status = found.landing.status
-    if status and status < 500:
-        return
-    said = f"Its answer was {status}." if status else "Nothing answers there."
-    raise JobFailed(
+    said = f"The answer was {status}." if status else "Nothing answers there."
+    return JobFailed(
         "infrastructure",
         "internal_error",
         f"The record was asked for at {found.landing.url}. {said} Let HPCFAIR_URL be the address "
