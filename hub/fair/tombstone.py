@@ -29,12 +29,11 @@ def tombstone(request: HttpRequest, found: Found) -> HttpResponse:
     description = found.description
     assert description is not None  # noqa: S101 - asked for by the caller
     response = negotiated(request, lambda: description)
-    if response is None:
-        context = _context(found, description)
-        response = render(request, "fair/tombstone.html", context)
-    response.status_code = GONE
-    typed(response, description, request)
-    return response
+    if response is not None:
+        return response
+    context = _context(found, description)
+    page = render(request, "fair/tombstone.html", context, status=GONE)
+    return typed(page, description, request)
 
 
 def tombstone_at(
