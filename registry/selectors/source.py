@@ -13,10 +13,9 @@ from django.db.models import Q
 
 from registry.errors import NotFound
 from registry.fair import ark, parts
-from registry.fair.addresses import Place
-from registry.fair.description import Kind
 from registry.fair.iris import iri
 from registry.selectors.access import readable_with
+from registry.selectors.address import place_of
 from registry.selectors.identifier import identifier_get, pid_url
 from registry.selectors.mlmodel import repository_get, repository_moved
 from registry.selectors.revision import revision_get
@@ -29,12 +28,6 @@ from registry.validation.references import doi_url
 NOTED = frozenset({Relation.FORK, Relation.COPY})
 #: Resolves the ARKs of all others.
 _ARK_RESOLVER = "https://n2t.net"
-
-
-def place_of(mlmodel: MLModel) -> Place:
-    """Where it is on this hub; ``mlmodel`` comes with its namespace."""
-    kind: Kind = "dataset" if mlmodel.kind == RepositoryKind.DATASET else "model"
-    return Place(settings.HUB_URL, kind, mlmodel.full_name)
 
 
 def source_of(
