@@ -82,6 +82,7 @@ class Migration(migrations.Migration):
                 ('minted_at', models.DateTimeField(auto_now_add=True)),
                 ('doi', models.CharField(blank=True, max_length=200)),
                 ('doi_due_at', models.DateTimeField(blank=True, db_index=True, null=True)),
+                ('hidden_at', models.DateTimeField(blank=True, db_index=True, null=True)),
                 ('withdrawn_at', models.DateTimeField(blank=True, db_index=True, null=True)),
                 ('reason', models.TextField(blank=True)),
                 ('description', models.JSONField(blank=True, null=True)),

@@ -14,6 +14,7 @@ from registry.services.audit import audit
 from registry.services.blob import blob_store_bytes
 from registry.services.card import card_of, describe
 from registry.services.doi import dois_due
+from registry.services.harvest import harvest_note
 from registry.services.identifier import identifiers_withdraw
 from registry.services.notice import notify_config, notify_repository
 from registry.services.quota import quota_hold
@@ -101,6 +102,7 @@ def mlmodel_update(
             entries = entries_of(head.revision)
             describe(mlmodel, card_of(entries), entries)
         mlmodel.updated_at = timezone.now()
+        harvest_note(mlmodel)
         mlmodel.save(update_fields=["visibility", "gate", "default_branch", "updated_at"])
         if visibility is not None or gate is not None:
             dois_due(mlmodel)

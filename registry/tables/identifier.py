@@ -35,6 +35,9 @@ class Identifier(models.Model):
     doi = models.CharField(max_length=200, blank=True)
     # When DataCite is to be told what changed since; empty: it knows.
     doi_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
+    # Of all versions together: when what everybody could see was made private. Harvesters are told
+    # that it is gone, and nothing else of it.
+    hidden_at = models.DateTimeField(null=True, blank=True, db_index=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True, db_index=True)
     reason = models.TextField(blank=True)
     description = models.JSONField(null=True, blank=True)
