@@ -13,11 +13,13 @@ from hub.pages.errors import page
 from hub.pages.files import PREVIEW_BYTES
 from hub.pages.frame import frame, repository_page
 from hub.pages.paging import newest_first
+from hub.pages.testtensor import shown_sets
 from registry.errors import RegistryError
 from registry.selectors import job as job_selector
 from registry.selectors.access import readable_records, require
 from registry.selectors.account import namespaces_of
 from registry.selectors.build import best_per_target, builds_of
+from registry.selectors.reproduction import latest_of
 from registry.selectors.revision import readme_of, revision_get, text_of
 from registry.services.blob import blob_store
 from registry.services.mlmodel import mlmodel_create
@@ -48,11 +50,16 @@ def builds(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     """Builds and records, per target."""
     context = frame(request, mlmodel, tab="builds")
     revision = context["revision"]
+    found = list(builds_of(revision))
     by_target: dict[str, list[Any]] = {}
-    for build in builds_of(revision):
+    for build in found:
         by_target.setdefault(build.target.slug, []).append(build)
+    tests, count = shown_sets(mlmodel, revision)
     context |= {
         "by_target": by_target,
+        "reproductions": latest_of(found),
+        "tests": tests,
+        "more_tests": count - len(tests),
         "best": best_per_target(revision),
         "records": readable_records(request.user)
         .filter(revision=revision)

@@ -56,6 +56,11 @@ def outcomes_of_job(job_uuid: str) -> dict[str, str]:
     return {str(uuid): outcome for uuid, outcome in rows.values_list("build__uuid", "outcome")}
 
 
+def of_job(job: Job) -> QuerySet[Reproduction]:
+    """What came of each build that a job ran, in its order, with the builds."""
+    return job.reproductions.select_related("build").order_by("pk")
+
+
 def unreproduced(target: Target, tools: Mapping[str, Mapping[str, str]]) -> QuerySet[Revision]:
     """Revisions with builds on ``target`` that the tools there now have not run.
 
