@@ -1,9 +1,41 @@
 """Addresses of records and identifiers; they come before those of namespaces."""
 
-from django.urls import path, re_path
+from collections.abc import Sequence
 
-from hub.fair import ark, testtensor
+from django.urls import URLPattern, re_path
+
+from hub.fair import ark, crate, linkset, measurements, metadata, testtensor
+from hub.fair.subject import View
 from registry.ids import OID_PATTERN
+from registry.states import RepositoryKind
+
+_NAMES = r"(?P<namespace>[^/]+)/(?P<name>[^/]+)"
+# A data set may be called like a view of models.
+_ROOTS = {
+    RepositoryKind.DATASET: rf"^datasets/{_NAMES}",
+    RepositoryKind.MODEL: rf"^(?!datasets/){_NAMES}",
+}
+#: View's name, what follows ``namespace/name``, and the view: of models and of data sets.
+_SHARED: list[tuple[str, str, View]] = [
+    ("metadata", r"/metadata/(?P<format_name>[^/]+)", metadata.metadata),
+    ("linkset", "/linkset", linkset.linkset),
+    ("crate", "/crate", crate.crate),
+]
+#: Of models only.
+_MEASURED: list[tuple[str, str, View]] = [
+    ("measurements", r"/measurements/(?P<file_name>[^/]+)", measurements.measurements),
+]
+
+
+def _repository(
+    kind: RepositoryKind, table: Sequence[tuple[str, str, View]]
+) -> list[URLPattern]:
+    """The addresses of one kind, named ``<kind>-<view>``."""
+    return [
+        re_path(rf"{_ROOTS[kind]}{tail}$", view, {"kind": kind}, name=f"{kind}-{name}")
+        for name, tail, view in table
+    ]
+
 
 urlpatterns = [
     re_path(
@@ -12,4 +44,6 @@ urlpatterns = [
         name="test-tensor",
     ),
     re_path(r"^(?P<text>[Aa][Rr][Kk]:.+)$", ark.resolve, name="ark"),
+    *_repository(RepositoryKind.DATASET, _SHARED),
+    *_repository(RepositoryKind.MODEL, _SHARED + _MEASURED),
 ]
