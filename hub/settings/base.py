@@ -204,6 +204,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "AccessEnum": "registry.states.Scope",  # also roles, which have the same values
         "NamespaceKindEnum": "registry.states.NamespaceKind",
+        "IdentifierKindEnum": "registry.states.IdentifierKind",
+        "RepositoryKindEnum": "registry.states.RepositoryKind",
         "RefKindEnum": "hub.api.schema.REF_KINDS",
         "JobKindEnum": "registry.states.JobKind",
         "JobStateEnum": "registry.states.JobState",
