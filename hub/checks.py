@@ -8,6 +8,7 @@ hub.E004 DATABASE_URL names a database the hub does not run on.
 hub.E005 REDIS_URL is not a Redis address.
 hub.E007 HPCFAIR_ACCEL is no location of nginx.
 hub.E008 HPCFAIR_BLOBS is no bucket, or boto3 is not installed.
+hub.E009 HPCFAIR_NAAN is no number that identifiers can be minted under.
 hub.W006 HPCFAIR_HOSTS lacks the host of HPCFAIR_URL: its own links would be refused.
 ======== ==================================================================
 """
@@ -25,6 +26,7 @@ from django.core.checks import Warning as Caution
 from django.http.request import validate_host
 
 from hub.settings import env
+from registry.fair.ark import is_naan
 
 _ENGINES = {"django.db.backends.sqlite3", "django.db.backends.postgresql"}
 _BROKERS = {"redis", "rediss", "redis+socket"}
@@ -99,6 +101,13 @@ def _addresses() -> Iterator[CheckMessage]:
             f"HPCFAIR_ACCEL {accel!r} is no location of nginx.",
             hint="Write it with a slash at both ends, as in nginx: /_blobs/.",
             id="hub.E007",
+        )
+    if not is_naan(settings.NAAN):
+        yield Error(
+            f"HPCFAIR_NAAN {settings.NAAN!r} is no number to mint identifiers under.",
+            hint="Write the five digits that https://arks.org gave you, or remove it to try things "
+            "out with 99999.",
+            id="hub.E009",
         )
 
 

@@ -85,6 +85,12 @@ def test_a_bucket_without_a_program_to_reach_it_is_e008(
     assert "pip install" in (checks.blobs()[0].hint or "")
 
 
+@pytest.mark.parametrize("naan", ["", "1234", "ark:/12345", "12345/", "example"])
+def test_a_number_nothing_can_be_minted_under_is_e009(settings: Any, naan: str) -> None:
+    assert ids(settings, NAAN=naan) == ["hub.E009"]
+    assert ids(settings, NAAN="12148") == []
+
+
 def test_a_host_that_would_refuse_its_own_links_is_w006(settings: Any) -> None:
     hosts = ["localhost"]
     assert ids(settings, HUB_URL="https://hub.example.org", ALLOWED_HOSTS=hosts) == ["hub.W006"]
