@@ -1,7 +1,7 @@
 """A stand-in for DataCite: its REST API and doi.org, as their documentation has them.
 
-Written from https://support.datacite.org/docs/api-create-dois, docs/doi-states, docs/api-error-codes
-and docs/rate-limit. Nothing here ever talked to DataCite itself.
+Written from https://support.datacite.org/docs/api-create-dois, .../doi-states, .../api-error-codes
+and .../rate-limit. Nothing here ever talked to DataCite itself.
 """
 
 import base64

@@ -9,6 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from hub.pages.addresses import address
+from hub.pages.doi import panel
 from hub.pages.errors import act
 from hub.pages.frame import frame, repository_page
 from registry.errors import Conflict, Invalid
@@ -131,6 +132,7 @@ def _shown(
         "fault": fault,
         "reason": request.POST.get("reason", ""),
         "usage": usage(mlmodel.namespace),
+        "doi": panel(request.user, mlmodel),
         "requests": [
             (state.value, list(requests_of(request.user, mlmodel, state))) for state in RequestState
         ],

@@ -29,6 +29,7 @@ ABOUT: dict[str, Callable[[Scene], str]] = {
     "model_records": lambda s: f"models/{s.name}/records",
     "model_resolve": lambda s: f"models/{s.name}/resolve",
     "model_tune": lambda s: f"models/{s.name}/tune",
+    "model_doi": lambda s: f"models/{s.name}/doi",
     "build_get": lambda s: f"builds/{s.fast.uuid}",
     "build_profile": lambda s: f"builds/{s.fast.uuid}/profile",
     "build_call_sites": lambda s: f"builds/{s.fast.uuid}/call-sites",
@@ -43,8 +44,9 @@ ABOUT: dict[str, Callable[[Scene], str]] = {
 
 #: Operations about nothing private, or about the asker; what they show is tried elsewhere.
 NOT_ABOUT = {
-    "whoami", "token_list", "token_issue", "token_revoke",
-    "organisation_create", "organisation_get", "member_list", "member_set", "member_remove",
+    "whoami", "account_change", "token_list", "token_issue", "token_revoke",
+    "organisation_create", "organisation_get", "organisation_change",
+    "member_list", "member_set", "member_remove",
     "model_search", "model_create", "blob_missing", "blob_put", "blob_head",
     "target_list", "target_get", "target_change", "device_list", "device_get",
     "job_list", "record_list", "record_add", "record_schema",
@@ -66,6 +68,7 @@ BODIES: dict[str, Any] = {
         "runtimes": {"onnxruntime": "1"},
     },
     "model_tune": {},
+    "model_doi": {},
 }
 
 

@@ -132,7 +132,7 @@ def test_nobody_there_is_no_verdict_either(
 @pytest.mark.parametrize(
     ("setting", "value", "said"),
     [
-        ("DATACITE_PASSWORD", "not this one", r"\(401\): Bad credentials\. .*HPCFAIR_DATACITE_PASSWORD"),
+        ("DATACITE_PASSWORD", "not this one", r"\(401\): Bad cred.*HPCFAIR_DATACITE_PASSWORD"),
         ("DATACITE_PREFIX", TAKEN, r"\(403\): You are not authorized.*HPCFAIR_DATACITE_PREFIX"),
     ],
 )
