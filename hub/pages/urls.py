@@ -4,6 +4,7 @@ from django.urls import URLPattern, path
 
 from hub.pages import (
     account,
+    answers,
     build,
     commit,
     dataset,
@@ -35,6 +36,7 @@ _SHARED: list[tuple[str, str, View]] = [
     ("blob", "/blob/<path:place>", files.blob),
     ("raw", "/raw/<path:place>", files.raw),
     ("upload", "/upload", mlmodel.upload),
+    ("describe", "/describe", answers.describe),
     ("like", "/like", like.like),
     ("ask", "/ask", gate.ask),
     ("history", "/history", commit.history),
