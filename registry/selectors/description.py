@@ -20,11 +20,10 @@ from registry.selectors.activity import Done, activities_of
 from registry.selectors.address import place_of
 from registry.selectors.agent import owner_agent
 from registry.selectors.built import accuracy_of, software_of
-from registry.selectors.datasetuse import datasets_of
 from registry.selectors.hub import this_hub
 from registry.selectors.material import Material, material_of
 from registry.selectors.snippet import snippet_of
-from registry.selectors.source import sources_of
+from registry.selectors.source import datasets_of, sources_of
 from registry.selectors.stamp import stamps_of
 from registry.selectors.testtensor import test_path
 from registry.states import ArchitectureClass, Gate, RefKind, Visibility

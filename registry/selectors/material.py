@@ -10,11 +10,10 @@ from registry.selectors.activity import inspections_of, people_in
 from registry.selectors.address import place_of
 from registry.selectors.agent import person_agent, users_of
 from registry.selectors.built import Built, built_of
-from registry.selectors.datasetuse import KnownDataset, known_datasets
 from registry.selectors.facts import Told, told_of
 from registry.selectors.graph import network_of
 from registry.selectors.naming import Names, names_of
-from registry.selectors.source import pids_of
+from registry.selectors.source import KnownDataset, known_datasets, pids_of
 from registry.tables import (
     Assessment,
     Derivation,
@@ -36,7 +35,7 @@ class Material:
         networks: Of the primary ONNX file.
         tests: Its test tensors, by set, inputs first, with their blobs.
         source_pids: See :func:`registry.selectors.source.pids_of`.
-        datasets: See :func:`registry.selectors.datasetuse.known_datasets`.
+        datasets: See :func:`registry.selectors.source.known_datasets`.
         users: By their keys: owners, authors, and who asked for jobs; ``people`` as records name
             them.
         assessments: The newest.

@@ -5,22 +5,26 @@ hub noted by itself (forks, copies) is told only to those who may read the sourc
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import cast
 from urllib.parse import parse_qs
 
 from django.conf import settings
 from django.db.models import Q
+from django.db.models.functions import Lower
+from django.db.models.lookups import In
 
 from registry.errors import NotFound
 from registry.fair import ark, parts
 from registry.fair.iris import iri
+from registry.ids import NAME_RE
 from registry.selectors.access import readable_with
 from registry.selectors.address import place_of
 from registry.selectors.identifier import identifier_get, pid_url
 from registry.selectors.mlmodel import repository_get, repository_moved
 from registry.selectors.revision import revision_get
 from registry.states import IdentifierKind, Relation, RepositoryKind
-from registry.tables import Derivation, Identifier, MLModel
+from registry.tables import Derivation, Identifier, MLModel, Namespace
 from registry.validation.findings import Fault
 from registry.validation.references import doi_url
 
@@ -28,6 +32,14 @@ from registry.validation.references import doi_url
 NOTED = frozenset({Relation.FORK, Relation.COPY})
 #: Resolves the ARKs of all others.
 _ARK_RESOLVER = "https://n2t.net"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDataset:
+    """A data set of this hub; ``pid`` names all its versions together."""
+
+    mlmodel: MLModel
+    pid: str | None
 
 
 def source_of(
@@ -115,6 +127,49 @@ def address_of(text: str) -> str | None:
         return None
 
 
+def known_datasets(names: Iterable[str]) -> dict[str, KnownDataset]:
+    """For lists: those of ``names``, as cards write them, that name data sets of this hub.
+
+    By two queries. DANGER: private ones, too; :func:`datasets_of` tells of what may be told.
+
+    Returns:
+        By ``namespace/name`` in lower case.
+    """
+    wanted = {known for name in names if (known := _dataset_name(name))}
+    owners = Namespace.objects.filter(In(Lower("name"), sorted({owner for owner, _ in wanted})))
+    rows = MLModel.objects.filter(
+        In(Lower("name"), sorted({name for _, name in wanted})),
+        kind=RepositoryKind.DATASET,
+        namespace__in=owners,
+    ).select_related("namespace")
+    found = {row.full_name.lower(): row for row in rows} if wanted else {}
+    of_these = Identifier.objects.filter(
+        mlmodel__in=list(found.values()), kind=IdentifierKind.CONCEPT
+    )
+    pids = dict(of_these.values_list("mlmodel", "name"))
+    return {
+        name: KnownDataset(row, pid_url(pids[row.pk]) if row.pk in pids else None)
+        for name, row in found.items()
+    }
+
+
+def datasets_of(
+    uses: Collection[parts.DatasetUse],
+    mlmodel: MLModel,
+    known: Mapping[str, KnownDataset] | None = None,
+) -> tuple[parts.DatasetUse, ...]:
+    """Data sets as the record of a version of ``mlmodel`` names them.
+
+    One of this hub, which all may read who may read ``mlmodel``, with its page and identifier;
+    any other as the card has it.
+
+    Args:
+        known: See :func:`known_datasets`; looked up where they are not given.
+    """
+    there = known_datasets(use.name for use in uses) if known is None else known
+    return tuple(dict.fromkeys(_placed(use, mlmodel, there) for use in uses))
+
+
 def _part(row: Derivation, mlmodel: MLModel, pid: str | None) -> parts.Derivation | None:
     relation = cast("parts.Relation", str(row.relation))
     source = row.source_mlmodel
@@ -148,3 +203,20 @@ def _identified(text: str) -> tuple[MLModel | None, str]:
     except NotFound:
         return None, ""
     return (found.mlmodel, found.identifier.oid) if found.mlmodel else (None, "")
+
+
+def _placed(
+    use: parts.DatasetUse, mlmodel: MLModel, known: Mapping[str, KnownDataset]
+) -> parts.DatasetUse:
+    name = _dataset_name(use.name)
+    found = known.get("/".join(name)) if name else None
+    if found is None or not readable_with(found.mlmodel, mlmodel):
+        return use
+    return replace(use, url=place_of(found.mlmodel).concept, pid=found.pid or use.pid)
+
+
+def _dataset_name(text: str) -> tuple[str, str] | None:
+    """Namespace and name in lower case, of a bare name or of an address of this hub."""
+    own = text.removeprefix(f"{settings.HUB_URL}/datasets/").partition("?")[0]
+    owner, _, name = own.lower().partition("/")
+    return (owner, name) if NAME_RE.fullmatch(owner) and NAME_RE.fullmatch(name) else None
