@@ -19,6 +19,7 @@ from registry.selectors import job as job_selector
 from registry.selectors.access import readable_records, require
 from registry.selectors.account import namespaces_of
 from registry.selectors.build import best_per_target, builds_of
+from registry.selectors.findings import findings_of
 from registry.selectors.reproduction import latest_of
 from registry.selectors.revision import readme_of, revision_get, text_of
 from registry.services.blob import blob_store
@@ -41,6 +42,7 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "running": job_selector.open_jobs(revision),
         "fastest": _fastest(revision),
         "operators": sorted(operators.items(), key=lambda item: -item[1]),
+        "findings": findings_of(revision) if context["may_write"] else (),
     }
     return render(request, "mlmodel/card.html", context)
 
@@ -111,14 +113,14 @@ def new(request: HttpRequest) -> HttpResponseBase:
 @repository_page
 @require_http_methods(["GET", "POST"])
 def upload(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Publish files from the browser."""
+    """Publish files from the browser; who has no card yet is asked next what belongs into it."""
     require(request.user, role=Role.WRITE, namespace=mlmodel.namespace)
     context = frame(request, mlmodel, tab="files")
     card = text_of(context["revision"], "README.md", most_bytes=PREVIEW_BYTES)
     form = forms.UploadForm(
         request.POST or None,
         request.FILES or None,
-        initial={"card": card or forms.CARDS[RepositoryKind(mlmodel.kind)]},
+        initial={"card": card or ""},
     )
     if request.method == "POST" and form.is_valid():
         try:
@@ -126,7 +128,7 @@ def upload(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         except RegistryError as error:
             form.add_error(None, str(error))
         else:
-            return redirect(address(mlmodel, "card"))
+            return redirect(address(mlmodel, "describe" if card is None else "card"))
     status = 400 if form.is_bound else 200
     return render(request, "mlmodel/upload.html", {**context, "form": form}, status=status)
 
@@ -142,6 +144,8 @@ def _publish(request: HttpRequest, mlmodel: MLModel, form: forms.UploadForm) -> 
         branch=mlmodel.default_branch,
         message=form.cleaned_data["message"] or "Upload from the browser",
         operations=operations,
+        # Who wrote no card is led to the questions, and the license is one of them.
+        require_license=bool(form.cleaned_data["card"].strip()),
     )
 
 
