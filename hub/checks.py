@@ -117,7 +117,7 @@ def identifiers(**_: Any) -> list[CheckMessage]:
     return [
         Error(
             f"HPCFAIR_NAAN {settings.NAAN!r} is no number to mint identifiers under.",
-            hint="Write the digits that https://arks.org gave you, or remove it: 99999 is for tests.",
+            hint="Write the digits that https://arks.org gave you; 99999 is for tests.",
             id="hub.E009",
         )
     ]
