@@ -16,6 +16,7 @@ from hpcfair import (
     mlmodel,
     publish,
     record,
+    reproduction,
     resolution,
     revision,
     snapshot,
@@ -30,6 +31,7 @@ from hpcfair.job import Job, Jobs
 from hpcfair.loaded import Loaded
 from hpcfair.publish import Publication
 from hpcfair.record import Record
+from hpcfair.reproduction import Reproduction
 from hpcfair.resolution import Resolution, Tolerance
 from hpcfair.runtimes.base import Array
 from hpcfair.transport import Transport
@@ -143,6 +145,27 @@ class Client:
     ) -> Resolution:
         """What :meth:`load` would load, without loading it."""
         return resolution.resolve(
+            self.http, self.cache, name, revision=revision, target=target, tolerance=tolerance
+        )
+
+    def reproduce(
+        self,
+        name: str,
+        *,
+        revision: str | None = None,
+        target: str | None = "auto",
+        tolerance: Tolerance = "exact",
+    ) -> Reproduction:
+        """Run a model on its test tensors here, and compare: proof that it can be reused.
+
+        Args:
+            name, revision, target, tolerance: As of :meth:`load`, whose build it runs.
+
+        Raises:
+            BadInput: the hub has no test tensors of that revision.
+            MissingPackage: the ``onnx`` package is not installed.
+        """
+        return reproduction.reproduce(
             self.http, self.cache, name, revision=revision, target=target, tolerance=tolerance
         )
 

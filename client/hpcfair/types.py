@@ -122,6 +122,7 @@ class Build(_FromJson):
         tolerance: How far outputs may stray by design: exact, fp16, bf16 or int8.
         deviation: How far they do, against the unoptimised float32 reference.
         ratio_low, ratio_high: The ratio's 95 % confidence interval.
+        reproduced: Whether it gave the test tensors' outputs when the hub last ran it on them.
     """
 
     uuid: str
@@ -143,6 +144,7 @@ class Build(_FromJson):
     accuracy: float | None = None
     accuracy_reference: float | None = None
     record_id: str | None = None
+    reproduced: bool | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
     files: tuple[File, ...] = _many(File.from_json)
     created_at: str = ""
