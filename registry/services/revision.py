@@ -34,9 +34,10 @@ from registry.services.snapshot import (
 from registry.states import RefKind, Role
 from registry.storage.git import tree_oid
 from registry.tables import Blob, MLModel, Ref, Revision
+from registry.validation.advice import license_in
 from registry.validation.attributes import lfs_rule
 from registry.validation.card import Card
-from registry.validation.license import license_missing, license_of
+from registry.validation.license import license_missing
 from registry.validation.names import check_ref
 from registry.validation.texts import check_lines
 
@@ -97,7 +98,7 @@ def commit(
         before = entries_of(head.revision)
         after = apply(actor=actor, mlmodel=mlmodel, before=before, operations=operations)
         card = card_of(after)
-        if license_of(card.values) == "" and require_license:
+        if license_in(card) == "" and require_license:
             raise license_missing(card.values)
         return append(actor, mlmodel, head, message, after, card)
 
