@@ -9,6 +9,7 @@ from registry.selectors.mlmodel import former_names
 from registry.selectors.quota import bytes_of
 from registry.selectors.revision import revision_get
 from registry.services.assessment import assess_head
+from registry.services.derivation import derivations_fork
 from registry.services.identifier import identifiers_mint
 from registry.services.job import job_submit
 from registry.services.mlmodel import check_visibility, mlmodel_changed, name_taken
@@ -94,6 +95,7 @@ def _copy_rows(source: MLModel, copy: MLModel, refs: list[Ref]) -> None:
     twins = _copy_revisions(source, copy)
     _copy_files(source, copy)
     identifiers_mint(copy, list(twins.values()))
+    derivations_fork(source, twins)
     Ref.objects.bulk_create(
         [
             Ref(mlmodel=copy, kind=ref.kind, name=ref.name, revision=twins[ref.revision_id])

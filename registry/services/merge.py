@@ -49,7 +49,9 @@ def pull_request_merge(*, actor: Actor, pull: Discussion, comment: str = "") -> 
         target = branch_get(mlmodel, f"refs/heads/{pull.target_branch}")
         line = branch_get(mlmodel, f"refs/pr/{pull.num}")
         after = _merged(pull, target.revision, line.revision)
-        revision = append(actor, mlmodel, target, _message(pull), after, card_of(after))
+        revision = append(
+            actor, mlmodel, target, _message(pull), after, card_of(after), merged=line.revision
+        )
         was, pull.merged_as = pull.state, revision
         if comment:
             tell(actor, pull, EventKind.COMMENT, comment)

@@ -14,7 +14,7 @@ from registry.errors import Conflict, Forbidden, NotFound, RegistryError
 from registry.selectors.access import Actor, person, require
 from registry.selectors.change import base_of
 from registry.selectors.discussion import discussion_get
-from registry.selectors.revision import branch_get
+from registry.selectors.revision import branch_get, revision_get
 from registry.services.audit import audit
 from registry.services.card import card_of
 from registry.services.history import revision_write
@@ -100,7 +100,8 @@ def commit(
         card = card_of(after)
         if license_in(card) == "" and require_license:
             raise license_missing(card.values)
-        return append(actor, mlmodel, head, message, after, card)
+        copied = _copied_from(mlmodel, operations)
+        return append(actor, mlmodel, head, message, after, card, copied=copied)
 
     try:
         return attempt()
@@ -245,6 +246,16 @@ def _made_before(
     except RegistryError:
         return False
     return tree_oid({path: entry.oid for path, entry in after.items()}) == head.tree_oid
+
+
+def _copied_from(mlmodel: MLModel, operations: Sequence[Operation]) -> list[tuple[MLModel, str]]:
+    """What files of others come from, and its commit id."""
+    found = {}
+    for one in operations:
+        if isinstance(one, Copy) and one.source is not None and one.source.pk != mlmodel.pk:
+            oid = revision_get(one.source, one.source_revision).oid
+            found[one.source.pk, oid] = (one.source, oid)
+    return list(found.values())
 
 
 def _check_parent(head: Revision, parent_oid: str | None) -> None:
