@@ -59,7 +59,9 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         "primary": found["primary"],
         "samples": found["samples"],
         "tests": len({tensor.number for tensor in tests}),
+        "tools": {name: importlib.metadata.version(name) for name in _TOOLS},
         "warnings": found["warnings"],
+        "tools": {name: importlib.metadata.version(name) for name in _TOOLS},
     }
 
 
