@@ -7,8 +7,11 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
+from hub.fair.headers import typed
+from hub.fair.negotiation import negotiated
 from hub.pages import forms, markdown
 from hub.pages.addresses import address
+from hub.pages.cite import cited
 from hub.pages.errors import page
 from hub.pages.files import PREVIEW_BYTES
 from hub.pages.frame import frame, repository_page
@@ -19,6 +22,7 @@ from registry.selectors import job as job_selector
 from registry.selectors.access import readable_records, require
 from registry.selectors.account import namespaces_of
 from registry.selectors.build import best_per_target, builds_of
+from registry.selectors.description import describe
 from registry.selectors.findings import findings_of
 from registry.selectors.reproduction import latest_of
 from registry.selectors.revision import readme_of, revision_get, text_of
@@ -32,9 +36,19 @@ from registry.tables import Build, MLModel, Revision
 
 @repository_page
 def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """The landing page: what it is, how to load it, how fast it runs where."""
-    context = frame(request, mlmodel, tab="card")
-    revision, graph = context["revision"], context["graph"]
+    """The landing page: what it is, how to load it, how fast it runs where.
+
+    Programs that ask for the record in a form of their own get that instead.
+    """
+    revision = revision_get(mlmodel, request.GET.get("revision") or None)
+    # The row in hand, which has its namespace.
+    revision.mlmodel = mlmodel
+    record = negotiated(request, lambda: describe(revision))
+    if record is not None:
+        return record
+    description = describe(revision)
+    context = frame(request, mlmodel, tab="card", revision=revision)
+    graph = context["graph"]
     operators: dict[str, int] = graph.operators if graph else {}
     context |= {
         "readme": markdown.render(readme_of(revision)),
@@ -43,8 +57,9 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "fastest": _fastest(revision),
         "operators": sorted(operators.items(), key=lambda item: -item[1]),
         "findings": findings_of(revision) if context["may_write"] else (),
+        **cited(description),
     }
-    return render(request, "mlmodel/card.html", context)
+    return typed(render(request, "mlmodel/card.html", context), description, request)
 
 
 @repository_page
