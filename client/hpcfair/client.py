@@ -10,6 +10,7 @@ from hpcfair import (
     account,
     build,
     catalogue,
+    findings,
     fork,
     job,
     loaded,
@@ -35,7 +36,7 @@ from hpcfair.reproduction import Reproduction
 from hpcfair.resolution import Resolution, Tolerance
 from hpcfair.runtimes.base import Array
 from hpcfair.transport import Transport
-from hpcfair.types import Account, Build, Hits, MLModel, Revision, Target
+from hpcfair.types import Account, Build, Finding, Hits, MLModel, Revision, Target
 
 
 class Client:
@@ -291,6 +292,10 @@ class Client:
     def revisions(self, name: str, revision_: str | None = None) -> Iterator[Revision]:
         """History of a model, newest first."""
         return revision.revisions(self.http, name, revision_)
+
+    def findings(self, name: str, *, revision: str | None = None) -> tuple[Finding, ...]:
+        """What is to be mended in a model's card, by line of README.md."""
+        return findings.findings(self.http, name, revision)
 
     def delete(self, name: str) -> None:
         """Delete a model with all its revisions, builds and records. There is no way back."""

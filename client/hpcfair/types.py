@@ -69,6 +69,26 @@ class Revision(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
+class Finding(_FromJson):
+    """Something to mend in README.md.
+
+    Attributes:
+        field: Where it stands in the card, such as ``authors[0].orcid``.
+        severity: ``error``: the value is left out of the record; ``warning``: it is taken.
+    """
+
+    line: int
+    field: str
+    code: str
+    message: str
+    fix: str
+    severity: str = "error"
+
+    def __str__(self) -> str:
+        return f"README.md, line {self.line}: {self.message} {self.fix}"
+
+
+@dataclass(frozen=True, slots=True)
 class MLModelSummary(_FromJson):
     """A model as a search finds it.
 

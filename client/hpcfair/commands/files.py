@@ -1,13 +1,17 @@
 """Models down and up."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from hpcfair.client import Client
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, say
+from hpcfair.errors import NotFound
 from hpcfair.publish import Publication
+from hpcfair.types import Finding
 
 Option = typer.Option
 Name = Annotated[str, typer.Argument(help="namespace/name")]
@@ -47,7 +51,7 @@ def push(
     wait: Annotated[bool, Option(help="Wait for the hub's inspection.")] = True,
     as_json: Json = False,
 ) -> None:
-    """Publish an ONNX file or a folder."""
+    """Publish an ONNX file or a folder, and tell what is to be mended in its README.md."""
     values: dict[str, Any] = {
         "license": license,
         "title": title,
@@ -64,7 +68,18 @@ def push(
     }
     client = client_of(context)
     saved = client.save(path, name, **how)
+    found = _findings(client, name, saved.oid)
     if as_json:
-        emit_json(saved)
-    else:
-        say(f"{name} is at {saved.oid[:12]}: {client.config.url}/{name}")
+        emit_json({**asdict(saved), "findings": found})
+        return
+    for finding in found:
+        say(str(finding))
+    say(f"{name} is at {saved.oid[:12]}: {client.config.url}/{name}")
+
+
+def _findings(client: Client, name: str, revision: str) -> list[Finding]:
+    try:
+        return list(client.findings(name, revision=revision))
+    except NotFound:
+        # A hub that is older than this: what was pushed is there all the same.
+        return []
