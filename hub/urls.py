@@ -19,4 +19,5 @@ urlpatterns = [
 
 # What below /api/ is not found answers for itself, as a problem document.
 handler404 = "hub.pages.errors.not_found"
+handler400 = "hub.pages.errors.unreadable"
 handler500 = "hub.pages.errors.broken"

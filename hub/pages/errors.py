@@ -5,12 +5,23 @@ from functools import wraps
 from typing import ParamSpec
 from urllib.parse import urlencode, urlsplit
 
+from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.template.defaultfilters import filesizeformat
+from django.views.defaults import bad_request
 
 from hub.refusals import View, refusal
-from registry.errors import Conflict, Invalid, NotFound, RegistryError, Unauthenticated
+from registry.errors import (
+    Conflict,
+    Invalid,
+    NotFound,
+    RegistryError,
+    TooLarge,
+    Unauthenticated,
+)
 
 P = ParamSpec("P")
 
@@ -52,6 +63,16 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # no
         "page_not_found", f"There is nothing at {request.path}.", "Search for it above."
     )
     return refusal(request, error)
+
+
+def unreadable(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """For requests that cannot be read, such as forms of many megabytes."""
+    if not isinstance(exception, RequestDataTooBig):
+        return bad_request(request, exception)
+    most = filesizeformat(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+    detail = f"A form may hold {most} of text."
+    hint = "Go back, and send long texts as files: README.md may have 1 MB."
+    return refusal(request, TooLarge("body_too_large", detail, hint))
 
 
 def broken(request: HttpRequest) -> HttpResponse:
