@@ -4,6 +4,7 @@ from django.urls import path, re_path
 
 from hub.api.v1 import (
     account,
+    assessment,
     blob,
     build,
     device,
@@ -49,6 +50,8 @@ urlpatterns = [
     path(f"{MODEL}/findings", findings.FindingsView.as_view()),
     path(f"{MODEL}/graph", graph.GraphView.as_view()),
     path(f"{MODEL}/identifiers", identifier.ModelIdentifiersView.as_view()),
+    path(f"{MODEL}/assessment", assessment.AssessmentView.as_view()),
+    path(f"{MODEL}/assessments", assessment.AssessmentsView.as_view()),
     path(f"{MODEL}/builds", build.BuildsView.as_view()),
     path(f"{MODEL}/tests", testtensor.TestsView.as_view()),
     path(f"{MODEL}/records", record.ModelRecordsView.as_view()),
@@ -76,4 +79,6 @@ urlpatterns = [
     path("records", record.RecordsView.as_view()),
     path("records/<str:record>", record.RecordView.as_view()),
     path("schemas/hpcfair.bench-1.json", record.BenchSchemaView.as_view()),
+    path("schemas/hpcfair.fair-1.json", assessment.FairSchemaView.as_view()),
+    path("fair", assessment.ReportView.as_view()),
 ]

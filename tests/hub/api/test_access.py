@@ -30,6 +30,9 @@ ABOUT: dict[str, Callable[[Scene], str]] = {
     "model_resolve": lambda s: f"models/{s.name}/resolve",
     "model_tune": lambda s: f"models/{s.name}/tune",
     "model_doi": lambda s: f"models/{s.name}/doi",
+    "model_assessment": lambda s: f"models/{s.name}/assessment",
+    "model_assess": lambda s: f"models/{s.name}/assessment",
+    "model_assessments": lambda s: f"models/{s.name}/assessments",
     "build_get": lambda s: f"builds/{s.fast.uuid}",
     "build_profile": lambda s: f"builds/{s.fast.uuid}/profile",
     "build_call_sites": lambda s: f"builds/{s.fast.uuid}/call-sites",
@@ -49,7 +52,7 @@ NOT_ABOUT = {
     "member_list", "member_set", "member_remove",
     "model_search", "model_create", "blob_missing", "blob_put", "blob_head",
     "target_list", "target_get", "target_change", "device_list", "device_get",
-    "job_list", "record_list", "record_add", "record_schema",
+    "job_list", "record_list", "record_add", "record_schema", "fair_report", "assessment_schema",
 }  # fmt: skip
 
 #: Lists over all models, and where an item names its model.
@@ -69,6 +72,7 @@ BODIES: dict[str, Any] = {
     },
     "model_tune": {},
     "model_doi": {},
+    "model_assess": {},
 }
 
 
