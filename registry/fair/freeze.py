@@ -47,7 +47,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):
-        # JSON has no word for it; where a number is due, it is read as one again.
+        # JSON has no number for it; where one is due, it is read as one again.
         return str(value)
     if value is None or isinstance(value, bool | int | float):
         return value
@@ -85,4 +85,4 @@ def _read(hint: Any, value: Any) -> Any:
         return {key: _read(of[1], item) for key, item in value.items()}
     if hint is datetime:
         return datetime.fromisoformat(value)
-    return float(value) if hint is float else value
+    return float(value) if hint is float and isinstance(value, str) else value
