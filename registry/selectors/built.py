@@ -22,8 +22,9 @@ from registry.tables import Build, BuildFile, Record, Reproduction
 
 Option = str | float | bool
 #: Names in toolchains that are no packages of PyPI.
-_NO_PACKAGES = frozenset({"python"})
+_NO_PACKAGES = frozenset({"python", "nvidia-driver"})
 _SAMPLES = "samples.npz"
+_UNREAD = tuple(f"graph__{name}" for name in ("signature", "operators", "embedding", "facts"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +48,7 @@ class Built:
     """A build, with all that is told of it.
 
     Attributes:
-        row: With target, record (but its document), and the job and device that made it.
+        row: With target, record (but its document) and the job that made it.
         reproduction: The newest.
     """
 
@@ -65,8 +66,8 @@ def built_of(revisions: Collection[int]) -> dict[int, list[Built]]:
     files = BuildFile.objects.select_related("blob").order_by("path")
     rows = list(
         Build.objects.filter(graph__revision__in=revisions, withdrawn_at=None)
-        .select_related("target", "record", "job__device", "job__target", "graph")
-        .defer("record__document", "graph__embedding", "graph__facts", "graph__operators")
+        .select_related("target", "record", "job", "graph")
+        .defer("record__document", *_UNREAD)
         .prefetch_related(Prefetch("files", queryset=files))
         .order_by("target__slug", "ratio", "pk")
     )

@@ -151,18 +151,24 @@ class _Tracer:
                 )
             ).select_related("revision__mlmodel__namespace")
             level = []
-            for row in rows.order_by("pk")[: 2 * MAX_NODES]:
+            for row in self._few(rows):
                 derived = _node(row.revision.mlmodel, steps)
                 if self.put(derived):
                     level.append(row.revision.mlmodel_id)
                 self.connect(derived.key, _key(row.source_mlmodel_id), row.relation)
         self.is_whole = self.is_whole and not level
 
+    def _few(self, rows: QuerySet[Derivation]) -> list[Derivation]:
+        """The first of ``rows``: more edges than these lead to no more nodes."""
+        found = list(rows.order_by("pk")[: 2 * MAX_NODES + 1])
+        self.is_whole = self.is_whole and len(found) <= 2 * MAX_NODES
+        return found[: 2 * MAX_NODES]
+
     def _sources(self, level: Iterable[int], steps: int) -> Iterable[tuple[Derivation, Node]]:
-        rows = list(
-            Derivation.objects.filter(revision__in=level)
-            .select_related("source_mlmodel__namespace")
-            .order_by("pk")[: 2 * MAX_NODES]
+        rows = self._few(
+            Derivation.objects.filter(revision__in=level).select_related(
+                "source_mlmodel__namespace"
+            )
         )
         pids = pids_of([row for row in rows if row.source_mlmodel_id is None])
         linked = {row.source_mlmodel_id for row in rows if row.source_mlmodel_id}

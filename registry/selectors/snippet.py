@@ -1,5 +1,7 @@
 """Python that fetches, loads and runs a very version, for its record."""
 
+import json
+
 from registry.fair.addresses import Place
 from registry.fair.parts import Network, Tensor
 
@@ -18,7 +20,9 @@ def snippet_of(place: Place, oid: str, network: Network | None) -> str:
 
 
 def _run(place: Place, oid: str, network: Network) -> str:
-    inputs = "".join(f"    {tensor.name!r}: {_zeros(tensor)},\n" for tensor in network.inputs)
+    inputs = "".join(
+        f"    {json.dumps(one.name)}: {_zeros(one)},\n" for one in network.inputs
+    )
     return (
         "import hpcfair\n"
         "import numpy as np\n\n"

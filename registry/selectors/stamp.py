@@ -30,7 +30,8 @@ def stamps_of(revisions: Sequence[Revision]) -> dict[int, tuple[object, ...]]:
         revisions: With their MLModels and namespaces, of which it is told as they were read.
     """
     rows = Revision.objects.filter(pk__in=[one.pk for one in revisions])
-    found = {row[0]: row for row in rows.values_list("pk", "author__full_name", *_changes())}
+    columns = ("pk", "author__full_name", "author__orcid")
+    found = {row[0]: row for row in rows.values_list(*columns, *_changes())}
     return {
         one.pk: (one.oid, *_values(one.mlmodel), *found.get(one.pk, ())) for one in revisions
     }
