@@ -17,7 +17,7 @@ from registry.fair.card.card import read
 from registry.fair.description import Description
 from registry.fair.freeze import dump
 from registry.fair.parts import Withdrawal
-from registry.selectors.description import describe
+from registry.selectors.description import describe, describe_revisions
 from registry.selectors.identifier import pid_url, restore
 from registry.selectors.revision import revision_get
 from registry.states import IdentifierKind, RefKind, Visibility
@@ -123,17 +123,28 @@ def _freeze(mlmodel: MLModel, rows: QuerySet[Identifier], withdrawal: Withdrawal
     whole = set(lines)
     for start in range(0, len(identifiers), _FROZEN_AT_ONCE):
         some = identifiers[start : start + _FROZEN_AT_ONCE]
-        for identifier in some:
-            revision = identifier.revision
-            if revision is None:
-                left = newest
-            elif revision.pk in whole or identifier.doi:
-                revision.mlmodel = mlmodel
-                left = _withdrawn(describe(revision), withdrawal)
-            else:
-                left = _lesser(newest, revision, pid_url(identifier.name))
+        for identifier, left in zip(some, _left_of(mlmodel, some, whole, newest), strict=True):
             identifier.description = dump(left)
         Identifier.objects.bulk_update(some, ["description"])
+
+
+def _left_of(
+    mlmodel: MLModel, identifiers: Sequence[Identifier], whole: set[int], newest: Description
+) -> Iterator[Description]:
+    """What is left of what each identifier names."""
+    revisions = [row.revision for row in identifiers if row.revision is not None]
+    for revision in revisions:
+        revision.mlmodel = mlmodel
+    dear = {row.revision_id for row in identifiers if row.doi} | whole
+    kept = [revision for revision in revisions if revision.pk in dear]
+    described = dict(zip((one.pk for one in kept), describe_revisions(kept), strict=True))
+    for row in identifiers:
+        if row.revision is None:
+            yield newest
+        elif (description := described.get(row.revision.pk)) is not None:
+            yield _withdrawn(description, newest.withdrawal)
+        else:
+            yield _lesser(newest, row.revision, pid_url(row.name))
 
 
 def _head(mlmodel: MLModel) -> Revision:
@@ -142,7 +153,7 @@ def _head(mlmodel: MLModel) -> Revision:
     return head
 
 
-def _withdrawn(description: Description, withdrawal: Withdrawal) -> Description:
+def _withdrawn(description: Description, withdrawal: Withdrawal | None) -> Description:
     return replace(
         description, status="withdrawn", access="metadata only access", withdrawal=withdrawal
     )
@@ -168,11 +179,11 @@ def _lesser(newest: Description, revision: Revision, pid: str) -> Description:
         linkset_url=newest.linkset_url.replace(newest.oid, revision.oid),
         crate_url=newest.crate_url.replace(newest.oid, revision.oid),
         title=facts.title or newest.name,
-        version=revision.oid[:10],
+        version=facts.version or revision.oid[:10],
         oid=revision.oid,
         tree_oid=revision.tree_oid,
         created=revision.created_at,
-        published=revision.created_at,
+        published=max(revision.created_at, revision.mlmodel.created_at),
         modified=newest.modified,
         access=newest.access,
         status=newest.status,
