@@ -153,6 +153,7 @@ CODES: dict[str, str] = {
     "onnx_unreadable": "Not a readable ONNX file",
     "onnx_truncated": "Truncated ONNX file",
     "onnx_invalid": "Invalid ONNX graph",
+    "tflite_invalid": "Invalid TensorFlow Lite file",
     "external_data_escapes": "External data outside the folder",
     "external_data_missing": "External data missing",
     "operator_unsupported": "Unsupported operator",

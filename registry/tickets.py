@@ -19,7 +19,7 @@ class FileTicket:
 
 @dataclass(frozen=True, slots=True)
 class GraphFacts:
-    """What inspection read out of one ONNX file.
+    """What inspection read out of one file of a network.
 
     Attributes:
         path: The file, inside its revision.
@@ -31,13 +31,14 @@ class GraphFacts:
         operators: Operator type to count, subgraphs included; ``domain::Op`` outside ``ai.onnx``.
         embedding: Structure embedding, unit length, float.
         opsets: Operator-set domain to version.
-        ir_version: ONNX IR version.
+        ir_version: ONNX IR version; 0 of other formats.
         producer: Producer name and version as written in the file.
         external_data: Paths of external data files, inside the revision.
         weight_bytes: Bytes of all weights.
-        forms: ``{"format", "path"}`` of each other file of the same network that can be used in its
-            place: ``torch-export`` or ``tflite``.
+        forms: ``{"format", "path"}`` of each file of the same network that some backend takes as it
+            is: ``torch-export`` or ``tflite``.
         integer_bounds: Integer input to the number of rows of the table it indexes, where known.
+        format: ``onnx``, or ``tflite`` where no ONNX file was published.
         weight_dtypes: Element type to the number of weight elements of it.
     """
 
@@ -57,6 +58,7 @@ class GraphFacts:
     forms: list[dict[str, str]] = field(default_factory=list)
     integer_bounds: dict[str, int] = field(default_factory=dict)
     weight_dtypes: dict[str, int] = field(default_factory=dict)
+    format: str = "onnx"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class JobTicket:
         fence: To be named in every write for this job.
         lease_s: Seconds until the lease ends unless renewed.
         files: All files of the revision.
-        graph: Facts of the primary ONNX file; ``None`` before inspection.
+        graph: Facts of the primary network; ``None`` before inspection.
         card: The revision's parsed card.
     """
 

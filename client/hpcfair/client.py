@@ -110,7 +110,7 @@ class Client:
     ) -> Loaded:
         """Load the fastest trustworthy build for this machine.
 
-        Without a suitable build the plain ONNX model runs, said aloud by a
+        Without a suitable build the plain model runs, said aloud by a
         :class:`PlainModelWarning`. Without a hub its last answer is used, said aloud by a
         :class:`StaleAnswerWarning`.
 

@@ -301,6 +301,7 @@ CODES: dict[str, type[HubError]] = {
             "onnx_unreadable",
             "onnx_truncated",
             "onnx_invalid",
+            "tflite_invalid",
             "external_data_escapes",
             "external_data_missing",
             "operator_unsupported",

@@ -54,7 +54,7 @@ class Reproduction:
 
     def __str__(self) -> str:
         made = "made by the hub" if self.is_made else "published with it"
-        ran = "the plain ONNX model"
+        ran = "the plain model"
         if self.build is not None:
             ran = f"{self.build.backend}, {self.build.tolerance}, for {self.build.target}"
         lines = [

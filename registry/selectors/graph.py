@@ -8,7 +8,7 @@ from registry.tickets import GraphFacts
 
 
 def graph_of(revision: Revision) -> Graph | None:
-    """Facts of the revision's primary ONNX file; ``None`` before inspection, or without one."""
+    """Facts of the revision's primary file; ``None`` before inspection, or without one."""
     return Graph.objects.filter(revision=revision, is_primary=True).order_by("path").first()
 
 
@@ -32,6 +32,7 @@ def graph_facts(graph: Graph) -> GraphFacts:
         forms=graph.facts.get("forms", []),
         integer_bounds=graph.facts.get("integer_bounds", {}),
         weight_dtypes=graph.facts.get("weight_dtypes", {}),
+        format=graph.facts.get("format", "onnx"),
     )
 
 
@@ -40,7 +41,7 @@ def network_of(graph: Graph) -> Network:
     dtypes: dict[str, int] = graph.facts.get("weight_dtypes", {})
     return Network(
         path=graph.path,
-        format="onnx",
+        format=graph.facts.get("format", "onnx"),
         architecture_class=str(graph.architecture_class),
         graph_hash=graph.graph_hash,
         parameters=graph.parameters,

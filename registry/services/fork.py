@@ -17,6 +17,7 @@ from registry.services.notice import notify_repository
 from registry.services.quota import quota_hold
 from registry.states import JobKind, RefKind, RepositoryKind, Role, Visibility
 from registry.tables import Label, MLModel, Ref, Revision, Tag
+from registry.validation.networks import has_network
 from registry.validation.names import check_name
 
 #: What a copy says of itself as its source does.
@@ -150,5 +151,6 @@ def _copy_files(source: MLModel, copy: MLModel) -> None:
 
 def _inspect(actor: Actor, copy: MLModel) -> None:
     head = revision_get(copy)
-    if copy.kind == RepositoryKind.MODEL and head.files.filter(path__iendswith=".onnx").exists():
+    paths = head.files.values_list("path", flat=True)
+    if copy.kind == RepositoryKind.MODEL and has_network(paths):
         job_submit(actor=actor, kind=JobKind.INSPECT, revision=head)

@@ -28,6 +28,7 @@ from registry.services.talk import require_voice
 from registry.states import DiscussionState, JobKind, RefKind, RepositoryKind, Role
 from registry.tables import MLModel, OutboxEntry, Ref, Revision
 from registry.validation.card import Card
+from registry.validation.networks import has_network
 
 
 def require_line(actor: Actor, mlmodel: MLModel, branch: str) -> None:
@@ -109,7 +110,7 @@ def append(
         if head.kind == RefKind.PULL:
             # What anybody proposes is inspected once somebody who may write has merged it.
             pull_request_committed(actor=actor, head=head, revision=revision)
-        elif mlmodel.kind == RepositoryKind.MODEL and _has_network(entries):
+        elif mlmodel.kind == RepositoryKind.MODEL and has_network(entries):
             job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
         assess_soon(revision)
     return revision
@@ -134,7 +135,3 @@ def stale(what: str) -> Conflict:
         f"{what!r} has moved on since you looked.",
         "Fetch its newest revision, look at what changed, and commit on top of that.",
     )
-
-
-def _has_network(entries: dict[str, Entry]) -> bool:
-    return any(path.lower().endswith(".onnx") for path in entries)

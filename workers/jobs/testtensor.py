@@ -198,7 +198,7 @@ def _reference_cases(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list
     workload = workload_of(ticket, graph, folder / "network")
     # Whatever this worker serves: what a network gives is told by a processor.
     target = this_machine("processor").spec
-    name = reference_for(target)
+    name = reference_for(target, graph.format)
     backends, missing = available(target, [name])
     if name not in backends:
         raise BackendUnavailable(missing[name])

@@ -18,6 +18,11 @@ def workload_of(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Workload:
     return workload_at(ticket, graph, folder)
 
 
+def formats_of(graph: GraphFacts) -> set[str]:
+    """All formats that the network was published in."""
+    return {graph.format, *(form["format"] for form in graph.forms)}
+
+
 def workload_at(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Workload:
     """The network a job is about, whose files lie in ``folder``, or would."""
     digests = {file.path: file.sha256 for file in ticket.files}
