@@ -111,8 +111,7 @@ def load(
     build = resolution.build
     if build is None and target is not None:
         warnings.warn(
-            f"{name}: no build suits this machine, the plain model is used. "
-            f"{resolution.reason}",
+            f"{name}: no build suits this machine, the plain model is used. {resolution.reason}",
             PlainModelWarning,
             stacklevel=4,
         )

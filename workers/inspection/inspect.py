@@ -98,9 +98,7 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
     }
 
 
-def _read_all(
-    folder: Path, primary: str, found: Sequence[str], warnings: list[str]
-) -> list[Facts]:
+def _read_all(folder: Path, primary: str, found: Sequence[str], warnings: list[str]) -> list[Facts]:
     """Facts of all ONNX files that can be used, the primary one's first."""
     warnings += [f"{shown} was not read." for shown in found[MAX_GRAPHS:]]
     facts = [read_graph(folder, primary, warnings)]

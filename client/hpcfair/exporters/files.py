@@ -27,7 +27,9 @@ def export_path(model: Path, examples: Examples, scratch: Path) -> Files:  # noq
     if model.is_dir():
         return _folder(model)
     if not model.is_file():
-        raise NoModelFile(f"There is no file {model}.", "Give an .onnx or .tflite file, or a folder.")
+        raise NoModelFile(
+            f"There is no file {model}.", "Give an .onnx or .tflite file, or a folder."
+        )
     files = {model.name if model.suffix in _NETWORKS else "model.onnx": model}
     for path in _external_data(model):
         files[path] = safe_join(model.parent, path)

@@ -50,7 +50,7 @@ def test_it_is_compared_with_its_float_file_and_served(
     job = Job.objects.get(kind=JobKind.TUNE)
     assert job.state == JobState.SUCCEEDED, job.failure_detail
     builds = Build.objects.filter(withdrawn_at=None)
-    assert {build.backend for build in builds} == {"litert"}
+    assert {build.runtime for build in builds} == {"litert"}
     baseline = builds.get(is_baseline=True)
     assert baseline.tolerance == ToleranceClass.EXACT
     assert baseline.record.document["correctness"]["reference"].startswith("litert ")
@@ -66,4 +66,4 @@ def test_it_is_compared_with_its_float_file_and_served(
         tolerance="int8",
     )
     assert answer.choice.build is not None
-    assert answer.choice.build.backend == "litert"
+    assert answer.choice.build.runtime == "litert"
