@@ -182,7 +182,7 @@ def _dissect(network: Network, steps: list[_Step]) -> Anatomy:
 
 
 def _convolution(network: Network, step: _Step) -> Convolution:
-    """Filters are ``[outputs, height, width, inputs]``, depthwise ones ``[1, height, width, n]``."""
+    """Filters are ``[outputs, height, width, inputs]``, or ``[1, height, width, n]`` by channel."""
     shape = _shape_at(network, _place(step, 1))
     read = _place(step, 2 if step.op == "TRANSPOSE_CONV" else 0)
     channels = _shape_at(network, read)[-1:] or (1,)
