@@ -1,6 +1,8 @@
 """``docker/nginx.conf`` in front of a live hub: what it sends itself is what the hub would."""
 
+import base64
 import getpass
+import hashlib
 import os
 import re
 import shutil
@@ -23,6 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 CONF = Path(__file__).parents[2] / "docker" / "nginx.conf"
 BYTES = bytes(range(256)) * 100
+DIGEST = f"sha-256=:{base64.b64encode(hashlib.sha256(BYTES).digest()).decode()}:"
 
 
 def _free_port() -> int:
@@ -104,6 +107,8 @@ def test_files_come_with_all_that_the_hub_says_of_them(
         assert answer.headers["ETag"] == answer.headers["X-Linked-ETag"] == f'"{name}"'
         assert answer.headers["X-Repo-Commit"] == revision.oid
         assert answer.headers["X-Linked-Size"] == str(len(BYTES))
+        assert answer.headers["Repr-Digest"] == DIGEST
+        assert answer.links["collection"]["url"] == f"{front}/lab/net?revision={revision.oid}"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Content-Security-Policy"].startswith("sandbox")
         assert "Last-Modified" not in answer.headers
