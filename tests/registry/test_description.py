@@ -136,8 +136,12 @@ def test_data_sets_of_this_hub_are_named_by_page_and_identifier_unless_hidden(
 
 
 def test_an_unreadable_card_leaves_what_was_stored_of_it() -> None:
-    # The row is there, its bytes are not.
+    # The rows are there, the bytes are not.
     revision = shopfloor.make_revision("alice/squeezenet")
+    blob = shopfloor.make_blob(b"a card")
+    revision.files.create(
+        path="README.md", blob=blob, oid=blob.git_oid, is_lfs=False, changed_in=revision
+    )
     found = describe(revision)
     assert found.license is not None
     assert found.license.expression == "Apache-2.0"
