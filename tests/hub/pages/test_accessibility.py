@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 from registry.services.comment import comment_add
 from registry.services.discussion import discussion_open, pull_request_open
 from registry.services.gate import access_request
-from registry.services.mlmodel import mlmodel_create, mlmodel_update
+from registry.services.mlmodel import mlmodel_create, mlmodel_delete, mlmodel_update
 from registry.services.webhook import webhook_create
 from registry.states import Gate, RepositoryKind
 from registry.tables import Build, Namespace, User
@@ -42,6 +42,8 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
     commit_files(sky, {"README.md": readme("# Sky\n\nImages.\n")}, actor=alice)
     shut = make_mlmodel("lab/shut", actor=charlie, files={"README.md": readme()})
     mlmodel_update(actor=charlie, mlmodel=shut, gate=Gate.MANUAL)
+    gone = make_mlmodel("alice/gone", actor=alice, files={"README.md": readme()})
+    mlmodel_delete(actor=alice, mlmodel=gone, reason="Superseded.")
     webhook_create(
         actor=alice, url="https://hooks.example.org/in", watched=[{"type": "user", "name": "alice"}]
     )
@@ -54,7 +56,7 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
         f"{root}/discussions/2/changes", "/datasets/alice/sky", "/lab/shut",
         "/lab/shut/raw/main/README.md", f"/jobs/{tuned.job.uuid}", f"/records/{tuned.record.pk}",
         f"/builds/{Build.objects.get(is_baseline=False).uuid}",
-        "/settings/tokens", "/settings/webhooks", "/settings/access", "/nobody/nothing",
+        "/settings/tokens", "/settings/webhooks", "/settings/access", "/alice/gone", "/nobody/nothing",
     ]  # fmt: skip
 
 
