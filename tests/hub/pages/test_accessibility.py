@@ -56,7 +56,8 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
         f"{root}/discussions/2/changes", "/datasets/alice/sky", "/lab/shut",
         "/lab/shut/raw/main/README.md", f"/jobs/{tuned.job.uuid}", f"/records/{tuned.record.pk}",
         f"/builds/{Build.objects.get(is_baseline=False).uuid}",
-        "/settings/tokens", "/settings/webhooks", "/settings/access", "/alice/gone", "/nobody/nothing",
+        "/settings/tokens", "/settings/webhooks", "/settings/access",
+        "/alice/gone", "/nobody/nothing",
     ]  # fmt: skip
 
 
