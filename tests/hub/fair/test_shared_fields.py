@@ -268,7 +268,6 @@ def test_every_form_says_the_same_of_what_it_has_words_for(
     }
     truth["digests"] = set(revision.files.values_list("blob_id", flat=True))
     assert truth["digests"] >= _digests()
-| rest
     assert set(READERS) == {one.name for one in formats_of("model")}
     for name, read in READERS.items():
         told = read(client.get(f"{PAGE}/metadata/{name}").content)
