@@ -75,6 +75,7 @@ def keep_tests(ticket: JobTicket, graph: GraphFacts, folder: Path) -> tuple[Tens
         InvalidCandidate,
         OSError,
         RegistryError,
+        TypeError,
         ValueError,
     ) as error:
         _note(ticket, f"No test tensors: {error}")
