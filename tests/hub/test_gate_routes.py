@@ -63,6 +63,8 @@ def contents(
         f"/{NAME}/resolve/main/notes.txt",
         f"/{NAME}/resolve/{head}/notes.bin",
         f"/{NAME}/resolve/refs%2Fpr%2F1/notes.txt",
+        f"/{NAME}/crate",
+        f"/{NAME}/crate?revision={head}",
         f"/api/models/{NAME}/discussions/1?diff=1",
         f"/api/v1/models/{NAME}/files/notes.txt",
         f"/api/v1/models/{NAME}/files/notes.txt?revision={head}",

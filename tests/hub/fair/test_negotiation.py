@@ -16,6 +16,7 @@ from registry.selectors.revision import revision_get
 from registry.services.revision import ref_create
 from registry.states import RefKind
 from registry.tables import MLModel, User
+from tests.factories import make_mlmodel, readme
 from tests.hub.fair.records import DATA, make_data_record, make_record
 
 PAGE = "/lab/galaxy-net"
@@ -160,3 +161,20 @@ def test_of_what_is_private_strangers_read_nothing(
     known = asked(client, "/lab/secret", accept)
     assert known.status_code == 200
     assert "public" not in known.headers.get("Cache-Control", "")
+
+
+@pytest.mark.django_db
+def test_the_headers_of_a_page_fit_into_what_proxies_reserve_for_them(
+    client: Client, lab: object, charlie: User
+) -> None:
+    files = {f"weights/part-{number:05}-of-00060.safetensors": b"w" for number in range(60)}
+    make_mlmodel("lab/many", actor=charlie, files=files | {"README.md": readme()})
+    client.force_login(charlie)
+    for accept in (BROWSER, "application/ld+json"):
+        answer = asked(client, "/lab/many", accept)
+        lines = [f"{name}: {value}\r\n" for name, value in answer.headers.items()]
+        cookies = [f"{cookie}\r\n" for cookie in answer.cookies.values()]
+        # With what a server adds: the first line, date, name, length.
+        assert sum(map(len, (*lines, *cookies))) + 150 < 4096
+        rels = [link.rel for link in links_in(answer.headers["Link"], "/lab/many")]
+        assert {"cite-as", "linkset", "license", "describedby", "item"} <= set(rels)
