@@ -60,13 +60,14 @@ def search(
 
 def info(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="namespace/name")],
+    name: Annotated[str, typer.Argument(help="namespace/name, ark:..., or doi:...")],
     as_json: Json = False,
 ) -> None:
     """Show what the hub knows of a model: card, files, builds."""
     client = client_of(context)
+    name, revision = client.locate(name)
     model = client.info(name)
-    found = client.builds(name)
+    found = client.builds(name, revision=revision)
     if as_json:
         emit_json({"model": model, "builds": found})
         return
