@@ -13,7 +13,7 @@ from registry.selectors.revision import revision_get
 from registry.services.discussion import pull_request_open
 from registry.services.gate import access_grant, access_handle, access_request
 from registry.services.mlmodel import mlmodel_update
-from registry.states import RequestState, TensorSide
+from registry.states import RequestState
 from registry.tables import Build, BuildFile, Graph, MLModel, TestTensor, User
 from tests.factories import commit_files, make_mlmodel, make_token, member, readme, store
 from tests.registry.test_access import full_floor
@@ -31,15 +31,7 @@ def gated(db: None, bob: User, data_dir: Any) -> MLModel:
     commit_files(mlmodel, {"notes.bin": text + b"\0" * 64})
     Graph.objects.update(revision=revision_get(mlmodel))
     BuildFile.objects.update(path="notes.txt", blob=store(MARKER))
-    TestTensor.objects.create(
-        graph=Graph.objects.get(),
-        number=0,
-        side=TensorSide.INPUT,
-        index=0,
-        name="x",
-        blob=store(MARKER),
-        is_made=True,
-    )
+    TestTensor.objects.update(blob=store(MARKER))
     pull_request_open(actor=bob, mlmodel=mlmodel, title="Better", description="")
     commit_files(mlmodel, {"notes.txt": text + b"changed\n"}, branch="refs/pr/1")
     return mlmodel_update(actor=None, mlmodel=mlmodel, gate="manual")
