@@ -1,5 +1,7 @@
 """All that is told of a README.md, by line, whatever it is."""
 
+from pathlib import Path
+
 import pytest
 
 from registry.fair.card.contradictions import Computed
@@ -57,6 +59,12 @@ def test_a_finding_is_a_line_of_text() -> None:
     (finding,) = findings_in(f"---\nlicense: mitt\n---\n{TEXT}".encode())
     assert spelled(finding).startswith("README.md, line 2: The license 'mitt' is not known")
     assert "Did you mean 'MIT'" in spelled(finding)
+
+
+def test_the_example_in_the_docs_is_without_fault() -> None:
+    docs = Path(__file__).parents[3] / "docs/cards.md"
+    example = docs.read_text().partition("```yaml\n")[2].partition("```")[0]
+    assert findings_in(f"---\nlicense: mit\n{example}---\n{TEXT}".encode()) == ()
 
 
 def test_a_card_with_nothing_wrong_has_no_findings() -> None:
