@@ -55,14 +55,14 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
     return [
         "/", "/models", "/datasets", "/alice", "/new", "/jobs", "/targets", "/records",
         root, f"{root}/builds", f"{root}/jobs", f"{root}/history", f"{root}/upload",
-        f"{root}/describe", f"{root}/fair", "/datasets/alice/sky/fair", "/fair",
+        f"{root}/lineage", f"{root}/describe", f"{root}/fair", "/datasets/alice/sky/fair", "/fair",
         f"{root}/tree/main", f"{root}/tree/refs/pr/2/deep", f"{root}/blob/main/notes.txt",
         f"{root}/commit/{head.oid}", f"{root}/settings", f"{root}/discussions",
         f"{root}/discussions/new", f"{root}/discussions/1", f"{root}/discussions/2",
         f"{root}/discussions/2/changes", "/datasets/alice/sky", "/lab/shut",
         "/lab/shut/raw/main/README.md", f"/jobs/{tuned.job.uuid}", f"/records/{tuned.record.pk}",
         f"/builds/{Build.objects.get(is_baseline=False).uuid}",
-        "/settings/tokens", "/settings/webhooks", "/settings/access",
+        "/settings/profile", "/settings/tokens", "/settings/webhooks", "/settings/access",
         "/alice/gone", "/nobody/nothing",
     ]  # fmt: skip
 
