@@ -172,6 +172,7 @@ class Client:
             BadInput: the hub has no test tensors of that revision.
             MissingPackage: the ``onnx`` package is not installed.
         """
+        name, revision = pid.locate(self.http, self.cache, name, revision)
         return reproduction.reproduce(
             self.http, self.cache, name, revision=revision, target=target, tolerance=tolerance
         )
