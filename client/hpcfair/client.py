@@ -315,8 +315,7 @@ class Client:
         Once the job is done, its ``result["doi"]`` has it.
 
         Raises:
-            Invalid: the record lacks what a DOI needs; ``fields`` tells what.
-            Unavailable: the hub registers no DOIs.
+            Invalid: the hub registers no DOIs, or the record lacks what one needs, told in ``fields``.
         """
         name, revision = pid.locate(self.http, self.cache, name, revision)
         return doi.register(self.http, name, revision=revision)

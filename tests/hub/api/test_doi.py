@@ -40,7 +40,7 @@ def test_what_the_record_lacks_is_named(as_charlie: Api, galaxy: MLModel, accoun
 
 def test_a_hub_without_an_account_says_so(as_charlie: Api, galaxy: MLModel) -> None:
     answer = as_charlie.post(PATH, {})
-    assert (answer.status, answer.code) == (503, "doi_unavailable")
+    assert (answer.status, answer.code) == (400, "doi_not_offered")
 
 
 def test_a_version_that_is_not_there(as_charlie: Api, galaxy: MLModel, account: None) -> None:
