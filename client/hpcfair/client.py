@@ -315,7 +315,7 @@ class Client:
         Once the job is done, its ``result["doi"]`` has it.
 
         Raises:
-            Invalid: the hub registers no DOIs, or the record lacks what one needs, told in ``fields``.
+            Invalid: the hub registers no DOIs, or the record lacks what one needs: ``fields``.
         """
         name, revision = pid.locate(self.http, self.cache, name, revision)
         return doi.register(self.http, name, revision=revision)
