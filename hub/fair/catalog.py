@@ -20,7 +20,7 @@ from registry.selectors.hub import this_hub
 #: Records on one page.
 AT_ONCE = 50
 _WRITERS = {TURTLE: dcat.render_turtle, JSONLD: dcat.render_jsonld}
-_NUMBER = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 
 @require_safe

@@ -9,8 +9,8 @@ from registry.selectors.hub import this_hub
 _RULES = """\
 # All there is stands in the site map; lists that were searched have no end.
 User-agent: *
-Disallow: /models?
-Disallow: /datasets?
+Disallow: /models?*
+Disallow: /datasets?*
 Allow: /
 
 Sitemap: {hub}/sitemap.xml

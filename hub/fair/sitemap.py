@@ -44,7 +44,7 @@ def _index() -> Element:
 
 
 def _part(asked: str) -> Element:
-    number = int(asked) if _PART.fullmatch(asked) and asked.isascii() else -1
+    number = int(asked) if _PART.fullmatch(asked) else -1
     pages: Sequence[tuple[str, datetime | None]] = addresses_of(number, AT_ONCE)
     if number == 0:
         pages = [*((f"{this_hub().url}{one}", None) for one in _OWN), *pages]

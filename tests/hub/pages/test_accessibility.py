@@ -54,6 +54,7 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
     )
     return [
         "/", "/models", "/datasets", "/alice", "/new", "/jobs", "/targets", "/records",
+        "/catalog", "/terms", "/policy",
         root, f"{root}/builds", f"{root}/jobs", f"{root}/history", f"{root}/upload",
         f"{root}/lineage", f"{root}/describe", f"{root}/fair", "/datasets/alice/sky/fair", "/fair",
         f"{root}/tree/main", f"{root}/tree/refs/pr/2/deep", f"{root}/blob/main/notes.txt",
