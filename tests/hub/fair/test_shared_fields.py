@@ -57,7 +57,7 @@ def jsonld(data: bytes) -> Told:
         "title": told["name"],
         "text": told["description"],
         "version": told["version"],
-        "license": told["license"],
+        "license": told["license"][0],
         "creators": _people(told["creator"]),
         "orcid": told["creator"][0]["@id"],
         "keywords": told["keywords"],
