@@ -91,9 +91,7 @@ def test_names_are_names_and_nobody_is_asked(hub: Any, client: Client) -> None:
     assert hub.asked == []
 
 
-def test_of_all_versions_together_one_may_be_chosen(
-    client: Client, named: dict[str, Any]
-) -> None:
+def test_of_all_versions_together_one_may_be_chosen(client: Client, named: dict[str, Any]) -> None:
     assert client.locate(CONCEPT) == ("lab/tiny", None)
     assert client.locate(CONCEPT, revision="v2") == ("lab/tiny", "v2")
 
@@ -174,9 +172,7 @@ def test_a_data_set_is_no_model(client: Client, named: dict[str, Any]) -> None:
         client.load(VERSION)
 
 
-def test_a_name_that_is_none_is_not_taken_from_a_hub(
-    client: Client, named: dict[str, Any]
-) -> None:
+def test_a_name_that_is_none_is_not_taken_from_a_hub(client: Client, named: dict[str, Any]) -> None:
     named |= {"name": "../../etc"}
     with pytest.raises(BadInput):
         client.locate(VERSION)

@@ -118,7 +118,5 @@ def _organisation_form(namespace: Namespace) -> OrganisationForm:
 
 
 def _governed(user: User) -> list[Namespace]:
-    rows = namespaces_of(user).filter(
-        role=Role.ADMIN, namespace__kind=NamespaceKind.ORGANISATION
-    )
+    rows = namespaces_of(user).filter(role=Role.ADMIN, namespace__kind=NamespaceKind.ORGANISATION)
     return [row.namespace for row in rows]

@@ -79,9 +79,7 @@ def test_what_the_record_lacks_is_said(owner: Client, account: None, alice: User
 
 def test_a_data_set_can_have_one(owner: Client, account: None, alice: User) -> None:
     card = readme(TEXT, authors=["Alice Adams"])
-    make_mlmodel(
-        "alice/sky", actor=alice, files={"README.md": card}, kind=RepositoryKind.DATASET
-    )
+    make_mlmodel("alice/sky", actor=alice, files={"README.md": card}, kind=RepositoryKind.DATASET)
     answer = owner.post("/datasets/alice/sky/settings/doi", {"revision": "main"})
     assert answer["Location"] == "/datasets/alice/sky/settings#doi"
     assert Job.objects.get(kind=JobKind.DOI).revision.mlmodel.name == "sky"
