@@ -134,7 +134,7 @@ def test_a_tensor_that_is_none_is_refused(
 ) -> None:
     tests(x=tensor)
 
-    with pytest.raises(BadInput, match="input_0.pb"):
+    with pytest.raises(BadInput, match=r"input_0\.pb"):
         client.reproduce("lab/tiny")
 
 

@@ -42,9 +42,7 @@ _MEASURED: list[tuple[str, str, View]] = [
 ]
 
 
-def _repository(
-    kind: RepositoryKind, table: Sequence[tuple[str, str, View]]
-) -> list[URLPattern]:
+def _repository(kind: RepositoryKind, table: Sequence[tuple[str, str, View]]) -> list[URLPattern]:
     """The addresses of one kind, named ``<kind>-<view>``."""
     return [
         re_path(rf"{_ROOTS[kind]}{tail}$", view, {"kind": kind}, name=f"{kind}-{name}")

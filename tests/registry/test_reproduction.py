@@ -16,7 +16,7 @@ from registry.selectors.reproduction import (
     toolchain_of,
 )
 from registry.services.build import builds_publish
-from registry.services.job import job_claim, job_submit, job_succeed
+from registry.services.job import job_claim, job_succeed
 from registry.services.record import record_add
 from registry.services.reproduction import plan_after_search, plan_again, reproduction_add
 from registry.services.target import target_enable

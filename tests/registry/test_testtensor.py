@@ -44,9 +44,7 @@ def held(floor: shopfloor.Floor) -> dict[str, Any]:
     return {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
 
 
-def test_sets_are_kept_and_told_inputs_first(
-    floor: shopfloor.Floor, held: dict[str, Any]
-) -> None:
+def test_sets_are_kept_and_told_inputs_first(floor: shopfloor.Floor, held: dict[str, Any]) -> None:
     kept = writes.tests_store(**held, tensors=one_set(1) + one_set())
     assert [(t.number, t.side, t.index) for t in kept] == [
         (number, side, index)
@@ -60,9 +58,7 @@ def test_sets_are_kept_and_told_inputs_first(
     assert AuditEntry.objects.filter(action="test.store").count() == 1
 
 
-def test_a_networks_tests_stay_what_they_are(
-    floor: shopfloor.Floor, held: dict[str, Any]
-) -> None:
+def test_a_networks_tests_stay_what_they_are(floor: shopfloor.Floor, held: dict[str, Any]) -> None:
     first = writes.tests_store(**held, tensors=one_set())
     assert writes.tests_store(**held, tensors=one_set(7)) == first
     assert TestTensor.objects.count() == 3
@@ -95,9 +91,7 @@ def test_bytes_that_went_are_told(held: dict[str, Any]) -> None:
     assert not TestTensor.objects.exists()
 
 
-def test_a_network_that_nobody_read_has_none(
-    floor: shopfloor.Floor, held: dict[str, Any]
-) -> None:
+def test_a_network_that_nobody_read_has_none(floor: shopfloor.Floor, held: dict[str, Any]) -> None:
     floor.graph.delete()
     with pytest.raises(NotFound):
         writes.tests_store(**held, tensors=one_set())
@@ -132,7 +126,9 @@ def test_what_is_no_set_is_refused(held: dict[str, Any], tensors: Any) -> None:
         "name": lambda: [tensor("output", name="")],
     }
     with pytest.raises(Invalid) as refusal:
-        writes.tests_store(**held, tensors=given[tensors]() if isinstance(tensors, str) else tensors)
+        writes.tests_store(
+            **held, tensors=given[tensors]() if isinstance(tensors, str) else tensors
+        )
     assert refusal.value.code == "invalid_request"
     assert refusal.value.fields
 

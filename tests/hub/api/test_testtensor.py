@@ -30,9 +30,7 @@ def add_set(scene: Scene, number: int = 0) -> None:
 def run_again(scene: Scene, outcome: str = "reproduced") -> None:
     """Both builds, by one job."""
     job_submit(actor=None, kind=JobKind.REPRODUCE, revision=scene.revision, target=scene.target)
-    ticket = job_claim(
-        device_name="floor-1", kinds=[JobKind.REPRODUCE], target=scene.target.slug
-    )
+    ticket = job_claim(device_name="floor-1", kinds=[JobKind.REPRODUCE], target=scene.target.slug)
     assert ticket is not None
     for build in (scene.baseline, scene.fast):
         reproduction_add(

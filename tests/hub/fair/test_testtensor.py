@@ -65,9 +65,7 @@ def test_part_of_it_and_none_of_it_can_be_asked_for(client: Client, galaxy: MLMo
 @pytest.mark.parametrize(
     "path", ["test_data_set_0/input_1.pb", "test_data_set_1/input_0.pb", "model.onnx", "a%00b"]
 )
-def test_what_is_no_test_tensor_is_not_there(
-    client: Client, galaxy: MLModel, path: str
-) -> None:
+def test_what_is_no_test_tensor_is_not_there(client: Client, galaxy: MLModel, path: str) -> None:
     assert client.get(address(galaxy, path)).status_code == 404
 
 
@@ -102,9 +100,7 @@ def test_a_gate_holds_for_tensors_as_for_files(
     assert read(answer) == DATA
 
 
-def test_who_comes_by_an_old_name_is_led_on(
-    client: Client, galaxy: MLModel, charlie: User
-) -> None:
+def test_who_comes_by_an_old_name_is_led_on(client: Client, galaxy: MLModel, charlie: User) -> None:
     old = address(galaxy)
     mlmodel_move(actor=charlie, mlmodel=galaxy, namespace="lab", name="stars")
     answer = client.get(old, follow=True)

@@ -68,9 +68,7 @@ def test_the_page_of_builds_links_the_test_tensors(client: Client, tested: Tuned
     assert b"".join(answer) == b"input 0"  # type: ignore[call-overload]
 
 
-def test_without_test_tensors_the_page_says_how_to_give_some(
-    client: Client, tuned: Tuned
-) -> None:
+def test_without_test_tensors_the_page_says_how_to_give_some(client: Client, tuned: Tuned) -> None:
     assert "test_data_set_0/input_0.pb" in text(client, f"{tuned.path}/builds")
 
 

@@ -32,14 +32,15 @@ def write(folder: Path, found: dict[str, Any], number: int = 0) -> list[dict[str
     for stem, value in found.items():
         side, index = stem.split("_")
         path = f"test_data_set_{number}/{stem}.pb"
-        if isinstance(value, np.ndarray):
-            value = numpy_helper.from_array(value)
-        if isinstance(value, TensorProto):
-            value = value.SerializeToString()
         (folder / path).parent.mkdir(exist_ok=True)
-        (folder / path).write_bytes(value)
+        (folder / path).write_bytes(_bytes(value))
         files.append({"number": number, "side": side, "index": int(index), "path": path})
     return files
+
+
+def _bytes(value: Any) -> bytes:
+    proto = numpy_helper.from_array(value) if isinstance(value, np.ndarray) else value
+    return value if isinstance(value, bytes) else bytes(proto.SerializeToString())
 
 
 def read(folder: Path, files: list[dict[str, Any]]) -> dict[str, Any]:
@@ -115,9 +116,7 @@ def test_a_set_without_its_outputs_is_left_out(tmp_path: Path) -> None:
     assert "it has 0 outputs, the network 1" in found["warnings"][0]
 
 
-def test_a_link_and_a_giant_are_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_link_and_a_giant_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = write(tmp_path, USUAL)
     place = tmp_path / files[0]["path"]
     place.rename(tmp_path / "elsewhere.pb")
@@ -131,11 +130,12 @@ def test_a_link_and_a_giant_are_not_read(
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     words = np.array([["eins", "zwei"]])
-    case = {"input": {"x": X, "words": words}, "output": {"y": Y, "is it": np.array(True)}}
+    case = {"input": {"x": X, "words": words}, "output": {"y": Y, "is it": np.ones((), np.bool_)}}
     tensors.write_sets(folder=str(tmp_path), sets=[case])
-    assert onnx.TensorProto.FromString(
-        (tmp_path / "test_data_set_0/output_1.pb").read_bytes()
-    ).name == "is it"
+    assert (
+        onnx.TensorProto.FromString((tmp_path / "test_data_set_0/output_1.pb").read_bytes()).name
+        == "is it"
+    )
     asked = [
         {"number": 0, "side": side, "name": name, "path": f"test_data_set_0/{side}_{index}.pb"}
         for side in ("input", "output")
