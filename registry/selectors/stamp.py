@@ -32,9 +32,7 @@ def stamps_of(revisions: Sequence[Revision]) -> dict[int, tuple[object, ...]]:
     rows = Revision.objects.filter(pk__in=[one.pk for one in revisions])
     columns = ("pk", "author__full_name", "author__orcid")
     found = {row[0]: row for row in rows.values_list(*columns, *_changes())}
-    return {
-        one.pk: (one.oid, *_values(one.mlmodel), *found.get(one.pk, ())) for one in revisions
-    }
+    return {one.pk: (one.oid, *_values(one.mlmodel), *found.get(one.pk, ())) for one in revisions}
 
 
 def _values(mlmodel: MLModel) -> list[Any]:

@@ -117,9 +117,7 @@ def test_each_act_is_told_with_its_tools_hardware_and_what_came_of_it(floor: Flo
     assert not of_kind(found, "compile")
     urls = [one.url for one in found.activities]
     assert len(set(urls)) == len(urls)
-    assert [one.ended for one in found.activities] == sorted(
-        one.ended for one in found.activities
-    )
+    assert [one.ended for one in found.activities] == sorted(one.ended for one in found.activities)
 
 
 def test_an_inspection_is_told_with_its_tools(floor: Floor) -> None:

@@ -150,14 +150,14 @@ def test_an_unreadable_card_leaves_what_was_stored_of_it() -> None:
     assert found.versions == (found.pid,)
 
 
-@pytest.mark.parametrize("private", [False, True])
+@pytest.mark.parametrize("visibility", ["public", "private"])
 def test_every_serialisation_takes_what_is_described(
-    charlie: User, lab: Namespace, private: bool
+    charlie: User, lab: Namespace, visibility: str
 ) -> None:
     make_mlmodel(
         "lab/full",
         actor=charlie,
-        visibility="private" if private else "public",
+        visibility=visibility,
         files={"README.md": CARD, "model.onnx": tiny_onnx(), "LICENSE": "text"},
     )
     make_mlmodel("lab/data", actor=charlie, kind=RepositoryKind.DATASET, files={"a.csv": "1"})

@@ -72,9 +72,7 @@ def test_the_origin_of_one_version_is_that_of_the_version_it_names(alice: User) 
 
 def test_the_hidden_is_hidden(alice: User, bob: User) -> None:
     secret = made_from(alice, "alice/secret", visibility="private")
-    copy = fork(
-        actor=alice, source=secret, namespace="alice", name="shown", visibility="public"
-    )
+    copy = fork(actor=alice, source=secret, namespace="alice", name="shown", visibility="public")
     made_from(alice, "alice/hidden-too", "alice/shown", visibility="private")
     assert steps(graph("alice/shown")) == {"alice/shown": 0}
     assert steps(graph("alice/shown", bob)) == {"alice/shown": 0}
