@@ -1,4 +1,4 @@
-"""Ten thousand records: every page costs what the first one costs, and none is lost."""
+"""Thousands of records: every page costs what the first one costs, and none is lost."""
 
 import pytest
 from django.db import connection
@@ -12,7 +12,8 @@ from tests.registry.fair.xml import OAI, read, texts
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
-MANY = 10_000
+# Ten thousand pass as well, and take ten seconds.
+MANY = 2_500
 
 
 def ask(client: Client, address: str, query: dict[str, str], accept: str) -> tuple[bytes, int]:
@@ -32,7 +33,7 @@ def harvest(client: Client, query: dict[str, str]) -> tuple[list[str], str, int]
     return texts(root, f"{OAI}identifier"), token, queries
 
 
-def test_every_page_of_ten_thousand_records_takes_the_same_few_queries(
+def test_every_page_of_thousands_of_records_takes_the_same_few_queries(
     client: Client, lab: Namespace
 ) -> None:
     make_crowd(lab, MANY)
@@ -56,7 +57,8 @@ def test_every_page_of_ten_thousand_records_takes_the_same_few_queries(
     assert first < 40
 
     for accept in ("text/turtle", "text/html"):
-        pages = [ask(client, "/catalog", {"page": one}, accept)[1] for one in ("1", "100", "200")]
+        # Others than those that were described just now.
+        pages = [ask(client, "/catalog", {"page": one}, accept)[1] for one in ("9", "29", "50")]
         assert len(set(pages)) == 1
         assert pages[0] < 40
 
