@@ -1,4 +1,4 @@
-"""What a card shows of its record: identifiers, how to cite it, and the formats it is written in."""
+"""What a card shows of its record: identifiers, how to cite it, and its formats."""
 
 from typing import Any
 

@@ -7,7 +7,7 @@ from registry.tables import MLModel, User
 from tests.factories import make_mlmodel, readme, tiny_onnx
 
 ORCID = "https://orcid.org/0000-0002-1825-0097"
-DESCRIPTION = "Sorts images of galaxies by their shape, <quickly> & well, as three people would."
+DESCRIPTION = "Sorts images of galaxies by shape, as well & as fast as people: 1 < 2 faults in 100."
 TEXT = f"""# Galaxies
 
 {DESCRIPTION}

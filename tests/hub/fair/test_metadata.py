@@ -144,9 +144,7 @@ def test_of_what_is_private_members_read_by_session_or_token(
     assert "public" not in get(client, path).headers["Cache-Control"]
 
 
-def test_what_is_gated_is_described_to_all(
-    client: Client, record: MLModel, charlie: User
-) -> None:
+def test_what_is_gated_is_described_to_all(client: Client, record: MLModel, charlie: User) -> None:
     mlmodel_update(actor=charlie, mlmodel=record, gate=Gate.MANUAL)
     told = json.loads(get(client, f"{PAGE}/metadata/jsonld").content)
     assert told["dct:accessRights"]["@id"].endswith("c_16ec")

@@ -130,7 +130,9 @@ def test_a_tag_an_id_and_the_newest_are_versions_of_one_model(
 
 
 @pytest.mark.django_db
-def test_what_a_data_set_is_not_written_as_is_its_page(client: Client, charlie: User) -> None:
+def test_what_a_data_set_is_not_written_as_is_its_page(
+    client: Client, charlie: User, lab: object
+) -> None:
     make_data_record(charlie)
     bill = asked(client, f"/{DATA}", "application/vnd.cyclonedx+json")
     assert bill.headers["Content-Type"].startswith("text/html")

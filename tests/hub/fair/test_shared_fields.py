@@ -247,9 +247,7 @@ READERS: dict[str, Callable[[bytes], Told]] = {
 }
 
 
-def test_every_form_says_the_same_of_what_it_has_words_for(
-    client: Client, record: MLModel
-) -> None:
+def test_every_form_says_the_same_of_what_it_has_words_for(client: Client, record: MLModel) -> None:
     revision = revision_get(record)
     version, concept = identifier_of(revision), identifiers_of(record).first()
     assert version is not None
