@@ -65,7 +65,10 @@ def test_the_page_is_filled_from_the_card_and_tells_what_is_missing(
 
 
 def test_saved_answers_are_in_the_card_and_all_else_stays(as_alice: Client, net: MLModel) -> None:
-    creators = {**ADA, "place": "0"}, {**ADA, "name": "Example Lab", "orcid": "", "ror": "05dxps055"}
+    creators = (
+        {**ADA, "place": "0"},
+        {**ADA, "name": "Example Lab", "orcid": "", "ror": "05dxps055"},
+    )
     sent = form(
         shown(as_alice),
         *creators,

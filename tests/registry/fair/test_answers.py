@@ -156,9 +156,7 @@ anything = st.builds(
 
 
 def without_places(answers: Answers) -> Answers:
-    return replace(
-        answers, creators=tuple(replace(one, place=None) for one in answers.creators)
-    )
+    return replace(answers, creators=tuple(replace(one, place=None) for one in answers.creators))
 
 
 @given(anything, st.sampled_from(["", "# Only a heading\n", README]))
