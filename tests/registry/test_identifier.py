@@ -72,7 +72,9 @@ def test_naming_again_names_nothing_anew(galaxy: MLModel) -> None:
 
 def test_a_copy_has_names_of_its_own(galaxy: MLModel, bob: User) -> None:
     copy = fork(actor=bob, source=galaxy, namespace="bob", name="mine")
-    theirs, own = (set(identifiers_of(one).values_list("name", flat=True)) for one in (galaxy, copy))
+    theirs, own = (
+        set(identifiers_of(one).values_list("name", flat=True)) for one in (galaxy, copy)
+    )
     assert len(own) == len(theirs) == 3
     assert not own & theirs
     assert {row.full_name for row in identifiers_of(copy)} == {"bob/mine"}

@@ -114,7 +114,7 @@ def test_every_page_below_the_old_address_is_gone(
 def test_what_has_come_to_the_name_since_is_not_what_was_cited(
     client: Client, gone: tuple[Identifier, Identifier], charlie: User
 ) -> None:
-    whole, newest = gone
+    _, newest = gone
     make_mlmodel("lab/galaxy-cnn", actor=charlie, files={"README.md": readme("# Another\n")})
     assert client.get(ROOT).status_code == 200
     for row in gone:

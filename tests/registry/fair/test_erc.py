@@ -8,6 +8,7 @@ from registry.fair.description import Description
 from registry.fair.parts import Agent
 from tests.registry.fair.samples import CONCEPT_PID, LEAST, PID, WITHDRAWN
 
+PERMANENT = "Permanent: the files that this names never change, and it never names anything else."
 MINTED = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
@@ -24,8 +25,7 @@ def test_a_version_is_told_with_its_promise() -> None:
         f"where:  {PID}",
         "erc-support:",
         "who:    Example Lab",
-        "what:   Permanent: the files that this names never change, and it never names anything "
-        "else.",
+        f"what:   {PERMANENT}",
         "when:   20260301",
         "where:  https://hub.example.org/policy",
     ]
