@@ -46,7 +46,8 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, datetime):
         return value.isoformat()
-    if value is None or (isinstance(value, bool | int | float) and math.isfinite(value)):
+    is_finite = isinstance(value, float) and math.isfinite(value)
+    if value is None or isinstance(value, bool | int) or is_finite:
         return value
     # JSON has no word for an infinite number; where one is due, it is read as one again.
     return str(value).translate(_UNSTORABLE)
