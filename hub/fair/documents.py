@@ -47,8 +47,9 @@ def document(
     data = format_.render(description)
     etag = f'"{hashlib.sha256(data).hexdigest()}"'
     response = HttpResponse(data, content_type=content_type(format_))
-    response.headers["Content-Disposition"] = content_disposition_header(
-        as_attachment=False, filename=f"{file_stem(description)}{format_.extension}"
+    file_name = f"{file_stem(description)}{format_.extension}"
+    response.headers["Content-Disposition"] = (
+        content_disposition_header(as_attachment=False, filename=file_name) or "inline"
     )
     response.headers["ETag"] = etag
     response.headers["Cache-Control"] = cache_control

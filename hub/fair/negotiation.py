@@ -62,8 +62,8 @@ def preferred(request: HttpRequest, formats: Sequence[Format]) -> Format | None:
 
 
 def _accepts(accepted: MediaType, format_: Format | None) -> bool:
-    wished = MediaType(f"{accepted.main_type}/{accepted.sub_type}")
-    if not MediaType(format_.media_type if format_ else _PAGE).match(wished):
+    offered = MediaType(format_.media_type if format_ else _PAGE)
+    if not offered.match(f"{accepted.main_type}/{accepted.sub_type}"):
         return False
     profiles = _PROFILES.intersection(accepted.params.get("profile", "").split())
     return not profiles or (format_ is not None and format_.profile in profiles)

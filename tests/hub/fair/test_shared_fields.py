@@ -278,7 +278,7 @@ def test_every_form_says_the_same_of_what_it_has_words_for(client: Client, recor
 
 def test_what_is_measured_is_a_table_of_the_same_version(client: Client, record: MLModel) -> None:
     answer = client.get(f"{PAGE}/measurements/trials.csv")
-    text = b"".join(answer).decode()  # type: ignore[arg-type]
+    text = b"".join(answer).decode()
     assert list(csv.DictReader(io.StringIO(text))) == []
     assert text.startswith("trial,job,number")
 
