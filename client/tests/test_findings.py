@@ -15,7 +15,7 @@ from hpcfair.types import Finding
 
 MODEL = "/api/v1/models/lab/tiny"
 OID = "3f786850e387550fdab836ed7e6dc881de23001b"
-FINDING = {
+FINDING: dict[str, Any] = {
     "line": 4,
     "field": "authors[0].orcid",
     "code": "orcid_invalid",

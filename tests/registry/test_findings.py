@@ -18,7 +18,7 @@ TEXT = "# A\n\nSorts galaxies by their shapes, for surveys of the whole sky.\n"
 @pytest.fixture
 def net(alice: User) -> MLModel:
     """``alice/net``, which can be loaded."""
-    files = {"README.md": readme(TEXT), "model.onnx": tiny_onnx()}
+    files: dict[str, bytes | str] = {"README.md": readme(TEXT), "model.onnx": tiny_onnx()}
     net = make_mlmodel("alice/net", actor=alice, files=files)
     make_graph(revision_get(net))
     return net
