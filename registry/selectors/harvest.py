@@ -109,8 +109,8 @@ def harvest_get(pid: str) -> Record:
     # What no identifier holds, PostgreSQL may not take.
     row = named.filter(name=name).first() if name.isalnum() else None
     if row is not None and pid == pid_url(row.name):
-        there = _live(Wanted()).filter(pk=row.mlmodel_id).select_related("namespace")
-        if record := _living(list(there), is_whole=True).get(row.mlmodel_id or 0):
+        there = list(_live(Wanted()).filter(identifiers=row).select_related("namespace"))
+        for record in _living(there, is_whole=True).values():
             return record
         if _gone(Wanted()).filter(pk=row.pk).exists():
             return _deleted(row)

@@ -42,8 +42,7 @@ def get(client: Client, query: str = "") -> bytes:
 def pages(root: Element) -> dict[str, str | None]:
     """Address to the time of its latest change."""
     return {
-        one.findtext(f"{{{_SPACE}}}loc") or "": one.findtext(f"{{{_SPACE}}}lastmod")
-        for one in root
+        one.findtext(f"{{{_SPACE}}}loc") or "": one.findtext(f"{{{_SPACE}}}lastmod") for one in root
     }
 
 
@@ -74,9 +73,7 @@ def test_the_parts_hold_everything_and_tell_which_of_them_changed(
     assert list(index) == [f"{HUB}/sitemap.xml?part=0", f"{HUB}/sitemap.xml?part=1"]
     parts = [pages(read(get(client, url.partition("xml")[2]))) for url in index]
     places = [{url for url, at in part.items() if at} for part in parts]
-    assert places == [
-        {f"{HUB}/{one.full_name}" for one in some} for some in (made[:2], made[2:])
-    ]
+    assert places == [{f"{HUB}/{one.full_name}" for one in some} for some in (made[:2], made[2:])]
     for (_, newest), part in zip(index.items(), parts, strict=True):
         assert newest == max(at for at in part.values() if at)
 

@@ -57,7 +57,7 @@ def test_what_is_not_sent_has_no_digest(hub_url: str, lab: Namespace, charlie: U
 def test_card_and_license_stay_open_when_the_other_files_are_to_be_asked_for(
     hub_url: str, lab: Namespace, charlie: User
 ) -> None:
-    files = {"README.md": "# Open\n", "LICENSE": "Terms\n", "a.bin": BYTES}
+    files = {"README.md": b"# Open\n", "LICENSE": b"Terms\n", "a.bin": BYTES}
     mlmodel = make_mlmodel("lab/gated", actor=charlie, files=files)
     mlmodel_update(actor=charlie, mlmodel=mlmodel, gate=Gate.MANUAL)
     with httpx.Client(base_url=f"{hub_url}/lab/gated/resolve/main/") as web:
