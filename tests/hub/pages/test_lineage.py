@@ -207,6 +207,10 @@ def test_the_graph_is_walked_by_keyboard_and_fits_a_phone(
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto("/alice/tuned/lineage")
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    here = page.locator(".here rect").bounding_box()
+    assert here is not None
+    assert here["x"] >= 0
+    assert here["x"] + here["width"] <= 360
     page.get_by_role("region", name="Graph of the lineage").focus()
     page.keyboard.press("Tab")
     reached = set()
