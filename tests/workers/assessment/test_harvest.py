@@ -65,9 +65,7 @@ def serve_record(site: Site, made: Description) -> None:
     )
     for one in formats_of(made.kind):
         url = signposting.metadata_url(made, one)
-        site.answers[url.removeprefix(site.url)] = Reply(
-            headers={"Content-Type": one.media_type}
-        )
+        site.answers[url.removeprefix(site.url)] = Reply(headers={"Content-Type": one.media_type})
     for pid in (made.pid, made.concept_pid):
         site.answers[pid.removeprefix(site.url)] = Reply(302, headers={"Location": path})
     site.answers["/policy"] = Reply(headers={"Content-Type": "text/html"})
