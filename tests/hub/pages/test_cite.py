@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from registry.fair.formats import formats_of
-from registry.selectors.identifier import identifier_of, pid_url
+from registry.selectors.identifier import ark_of, identifier_of, pid_url
 from registry.selectors.revision import revision_get
 from registry.tables import MLModel, User
 from tests.factories import make_mlmodel
@@ -31,7 +31,7 @@ def test_a_card_says_how_to_cite_the_version_that_it_shows(client: Client, recor
     assert identifier is not None
     pid = pid_url(identifier.name)
     page = shown(client, PAGE)
-    assert f'<a href="{pid}">{pid}</a>' in page
+    assert f'<a href="{pid}">{ark_of(identifier.name)}</a>' in page
     assert "Josiah Carberry; Ada Beispiel (20" in page
     assert "Galaxy CNN: morphology (version 2.1.0). HPCFair. Model. " + pid in page
     assert "@misc{lab-galaxy-net-2.1.0," in page
