@@ -98,8 +98,7 @@ def commit(
         _check_parent(head.revision, parent_oid)
         before = entries_of(head.revision)
         after = apply(actor=actor, mlmodel=mlmodel, before=before, operations=operations)
-        card = card_of(after)
-        if license_in(card) == "" and require_license:
+        if license_in(card := card_of(after)) == "" and require_license:
             raise license_missing(card.values)
         origins = Origins(copied=_copied_from(mlmodel, operations))
         return append(actor, mlmodel, head, message, after, card, origins=origins)
