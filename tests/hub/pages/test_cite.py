@@ -41,14 +41,6 @@ def test_a_card_says_how_to_cite_the_version_that_it_shows(client: Client, recor
         assert f"{PAGE}/metadata/{form.name}?revision={revision.oid}" in page
     assert f"{PAGE}/crate?revision={revision.oid}" in page
     assert "not looked at yet" in page
-    assert "Describe it better" not in page
-
-
-def test_its_owners_are_led_to_the_questions(
-    client: Client, record: MLModel, charlie: User
-) -> None:
-    client.force_login(charlie)
-    assert f'<a href="{PAGE}/describe">' in shown(client, PAGE)
 
 
 def test_a_card_without_files_or_people_is_cited_by_its_owner(
