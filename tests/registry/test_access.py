@@ -129,9 +129,20 @@ def test_members_and_the_hub_itself_read_all(floors: None) -> None:
 
 def test_every_predicate_is_tried_and_every_kind_of_row_was_there(floors: None) -> None:
     predicates = {name for name in vars(access) if name.startswith("readable_")}
-    assert predicates == {f"readable_{kind}" for kind in READS}
+    # The last is of two rows, and of no actor.
+    assert predicates == {f"readable_{kind}" for kind in READS} | {"readable_with"}
     for table in (MLModel, Revision, Graph, Job, Trial, Build, Record):
         assert table.objects.count() == 2
+
+
+def test_one_names_another_to_all_who_read_it_where_all_of_them_may(
+    galaxy: MLModel, secret: MLModel, alice: User
+) -> None:
+    elsewhere = make_mlmodel("alice/hidden", actor=alice, visibility="private")
+    assert access.readable_with(galaxy, secret)
+    assert access.readable_with(secret, secret)
+    assert not access.readable_with(secret, galaxy)
+    assert not access.readable_with(secret, elsewhere)
 
 
 @pytest.fixture
