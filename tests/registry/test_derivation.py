@@ -2,6 +2,7 @@
 
 from importlib import import_module
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.apps import apps
@@ -17,7 +18,7 @@ from registry.services.discussion import pull_request_open
 from registry.services.fork import fork
 from registry.services.merge import pull_request_merge
 from registry.services.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
-from registry.services.revision import Add, Copy, commit, ref_create
+from registry.services.revision import Add, Copy, Operation, commit, ref_create
 from registry.states import RefKind, Relation
 from registry.tables import Derivation, Identifier, MLModel, Revision, User
 from tests.factories import commit_files, make_mlmodel, readme, store
@@ -45,7 +46,7 @@ def rows(revision: Revision) -> list[tuple[str, str, str, str]]:
     ]
 
 
-def made_from(actor: User, name: str, **card: object) -> MLModel:
+def made_from(actor: User, name: str, **card: Any) -> MLModel:
     return make_mlmodel(name, actor=actor, files={"README.md": readme(**card)})
 
 
@@ -153,7 +154,7 @@ def test_copied_files_are_noted_also_across_a_merge(
 ) -> None:
     net = make_mlmodel("alice/net", actor=alice)
     pull = pull_request_open(actor=bob, mlmodel=net, title="A network")
-    operations = [
+    operations: list[Operation] = [
         Copy("model.onnx", "model.onnx", "main", galaxy),
         Add("note.txt", store(b"copied", bob).sha256),
     ]
