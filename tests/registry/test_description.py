@@ -86,7 +86,7 @@ def test_what_nobody_said_is_absent(alice: User) -> None:
     found = described("alice/empty")
     said = (found.description, found.license, found.task, found.library, found.network, found.fair)
     assert said == (None,) * 6
-    assert not (found.creators or found.builds or found.tests or found.datasets)
+    assert len(found.creators) + len(found.builds) + len(found.tests) == 0
     # Who owns the name space is known, and is no creator.
     assert (found.owner.name, found.owner.kind) == ("Alice Adams", "person")
     assert [one.kind for one in found.activities] == ["publish"]
