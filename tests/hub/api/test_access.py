@@ -25,6 +25,7 @@ ABOUT: dict[str, Callable[[Scene], str]] = {
     "ref_delete": lambda s: f"models/{s.name}/refs/branch/main",
     "model_file": lambda s: f"models/{s.name}/files/README.md",
     "model_graph": lambda s: f"models/{s.name}/graph",
+    "model_findings": lambda s: f"models/{s.name}/findings",
     "model_identifiers": lambda s: f"models/{s.name}/identifiers",
     "identifier_get": lambda s: f"identifiers/{s.revision.identifiers.get().name}",
     "model_builds": lambda s: f"models/{s.name}/builds",
