@@ -3,12 +3,14 @@
 import base64
 import getpass
 import hashlib
+import io
 import os
 import re
 import shutil
 import socket
 import subprocess
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -127,3 +129,22 @@ def test_blobs_cannot_be_asked_for_past_the_hub(front: str, lab: Namespace, char
     sha256 = file_get(revision_get(mlmodel), "a.bin").blob.sha256
 
     assert httpx.get(f"{front}/_blobs/{sha256[:2]}/{sha256[2:4]}/{sha256}").status_code == 404
+
+
+def test_records_with_all_their_links_and_whole_crates_come_through(
+    front: str, lab: Namespace, charlie: User
+) -> None:
+    files = {f"weights/part-{number:05}-of-00060.safetensors": BYTES for number in range(60)}
+    make_mlmodel("lab/net", actor=charlie, files=files)
+
+    for accept in ("text/html", "application/ld+json"):
+        page = httpx.get(f"{front}/lab/net", headers={"Accept": accept})
+        assert page.status_code == 200
+        assert page.headers["Content-Type"].startswith(accept)
+        assert len(page.headers["Link"]) > 3000
+    head = httpx.head(f"{front}/lab/net/crate")
+    crate = httpx.get(f"{front}/lab/net/crate")
+    assert head.headers["Content-Length"] == str(len(crate.content))
+    with zipfile.ZipFile(io.BytesIO(crate.content)) as archive:
+        assert archive.testzip() is None
+        assert set(files) < set(archive.namelist())
