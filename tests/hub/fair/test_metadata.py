@@ -128,6 +128,10 @@ def test_the_old_name_of_a_record_leads_to_the_new_one(
         "/charlie/sky/metadata/jsonld?revision=main",
     )
     assert client.get(f"{PAGE}/crate").headers["Location"] == "/charlie/sky/crate"
+    data = make_data_record(charlie)
+    mlmodel_move(actor=charlie, mlmodel=data, namespace="charlie", name="sky")
+    answer = client.get(f"/{DATA}/linkset?revision=a%2Fb")
+    assert answer.headers["Location"] == "/datasets/charlie/sky/linkset?revision=a%2Fb"
 
 
 def test_of_what_is_private_members_read_by_session_or_token(
@@ -164,8 +168,13 @@ def test_of_what_was_withdrawn_all_documents_are_left(
         assert left.headers["Content-Type"].partition(";")[0] == form.media_type
     assert get(client, f"{PAGE}/metadata/jsonld").content == gone.content
     assert linkset_in(get(client, f"{PAGE}/linkset?revision={oid}").content, PAGE)
+    get(client, f"{PAGE}/measurements/samples.csv", 410)
     get(client, f"{PAGE}/crate?revision={oid}", 410)
     get(client, f"{PAGE}/measurements/trials.csv?revision={oid}", 410)
+    # What comes to its name later is something else.
+    make_mlmodel("lab/galaxy-net", actor=charlie, files={"README.md": "# Another\n"})
+    assert get(client, f"{PAGE}/metadata/jsonld?revision={oid}").content == gone.content
+    assert get(client, f"{PAGE}/metadata/jsonld").content != gone.content
 
 
 def test_scripts_in_a_card_are_text_in_every_document(
