@@ -9,11 +9,13 @@ hub.E005 REDIS_URL is not a Redis address.
 hub.E007 HPCFAIR_ACCEL is no location of nginx.
 hub.E008 HPCFAIR_BLOBS is no bucket, or boto3 is not installed.
 hub.E009 HPCFAIR_NAAN is no number that identifiers can be minted under.
+hub.E010 The account with DataCite lacks a part, or has one that cannot be meant.
 hub.W006 HPCFAIR_HOSTS lacks the host of HPCFAIR_URL: its own links would be refused.
 ======== ==================================================================
 """
 
 import os
+import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,6 +31,8 @@ from hub.settings import env
 from registry.fair.ark import is_naan
 
 _ENGINES = {"django.db.backends.sqlite3", "django.db.backends.postgresql"}
+#: Of DOIs (DOI Handbook, 2.2.2).
+_PREFIX = re.compile(r"10\.[0-9]{4,9}(\.[0-9]+)*")
 _BROKERS = {"redis", "rediss", "redis+socket"}
 
 
@@ -123,6 +127,24 @@ def identifiers(**_: Any) -> list[CheckMessage]:
     ]
 
 
+def datacite(**_: Any) -> list[CheckMessage]:
+    """There is no account with DataCite, or a whole one."""
+    given = {
+        "HPCFAIR_DATACITE_ACCOUNT": settings.DATACITE_ACCOUNT,
+        "HPCFAIR_DATACITE_PASSWORD": settings.DATACITE_PASSWORD,
+        "HPCFAIR_DATACITE_PREFIX": settings.DATACITE_PREFIX,
+    }
+    if not any(given.values()):
+        return []
+    faults = [f"{name} is empty" for name, value in given.items() if not value]
+    if settings.DATACITE_PREFIX and not _PREFIX.fullmatch(settings.DATACITE_PREFIX):
+        faults.append(f"HPCFAIR_DATACITE_PREFIX {settings.DATACITE_PREFIX!r} is no prefix")
+    if not _host(settings.DATACITE_URL):
+        faults.append(f"HPCFAIR_DATACITE_URL {settings.DATACITE_URL!r} is no address")
+    hint = "Give account, password and prefix, such as 10.82433; or none, to register no DOIs."
+    return [Error(f"{fault}.", hint=hint, id="hub.E010") for fault in faults]
+
+
 def blobs(**_: Any) -> list[CheckMessage]:
     """Bytes are kept in a folder, or in a bucket that can be named and reached by a program."""
     if not settings.BLOBS:
@@ -148,4 +170,4 @@ def blobs(**_: Any) -> list[CheckMessage]:
 
 
 #: Registered by ``hub/apps.py``.
-CHECKS = (environment, data_folder, addresses, identifiers, blobs)
+CHECKS = (environment, data_folder, addresses, identifiers, datacite, blobs)

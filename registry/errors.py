@@ -139,6 +139,7 @@ CODES: dict[str, str] = {
     "invalid_signature": "Invalid tensor signature",
     "invalid_ref": "Invalid branch or tag name",
     "doi_incomplete": "Record lacks what a DOI needs",
+    "doi_not_offered": "No DOIs on this hub",
     "invalid_record": "Invalid record",
     "invalid_xorb": "Invalid xorb",
     "invalid_shard": "Invalid shard",

@@ -95,56 +95,68 @@ def _errors(**error: str) -> dict[str, Any]:
     return {"errors": [error]}
 
 
+_CREDENTIALS = base64.b64encode(f"{ACCOUNT}:{PASSWORD}".encode()).decode()
+
+
+class _Server(ThreadingHTTPServer):
+    def __init__(self, kept: DataCite) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.kept = kept
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_PUT(self) -> None:
+        document = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self._noted():
+            return
+        if self.headers["Authorization"] != f"Basic {_CREDENTIALS}":
+            self._say(401, _errors(status="401", title="Bad credentials."))
+        elif self.headers["Content-Type"] != "application/vnd.api+json":
+            self._say(415, _errors(status="415", title="Unsupported Media Type"))
+        else:
+            self._say(*self.server.kept.put(unquote(self.path).removeprefix("/dois/"), document))
+
+    def do_GET(self) -> None:
+        """As doi.org: to where a DOI leads."""
+        if self._noted():
+            return
+        found = self.server.kept.dois.get(unquote(self.path)[1:].lower(), {"state": "draft"})
+        if found["state"] == "draft":
+            self._say(404, {"responseCode": 100})
+        else:
+            self._say(302, None, {"Location": found["url"]})
+
+    def _noted(self) -> bool:
+        """Note the request; whether a fault was its answer."""
+        kept = self.server.kept
+        kept.asked.append((self.command, unquote(self.path)))
+        if not kept.faults:
+            return False
+        status, headers = kept.faults.pop(0)
+        self._say(status, None, headers)
+        return True
+
+    def _say(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
+        data = b"" if body is None else json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", "application/vnd.api+json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
 @contextmanager
 def datacite() -> Iterator[DataCite]:
     """A server of it on a port of its own."""
     kept = DataCite()
-    credentials = base64.b64encode(f"{ACCOUNT}:{PASSWORD}".encode()).decode()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_PUT(self) -> None:
-            document = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            if self._noted():
-                return
-            if self.headers["Authorization"] != f"Basic {credentials}":
-                self._say(401, _errors(status="401", title="Bad credentials."))
-            elif self.headers["Content-Type"] != "application/vnd.api+json":
-                self._say(415, _errors(status="415", title="Unsupported Media Type"))
-            else:
-                self._say(*kept.put(unquote(self.path).removeprefix("/dois/"), document))
-
-        def do_GET(self) -> None:
-            """As doi.org: to where a DOI leads."""
-            if self._noted():
-                return
-            found = kept.dois.get(unquote(self.path)[1:].lower(), {"state": "draft"})
-            if found["state"] == "draft":
-                self._say(404, {"responseCode": 100})
-            else:
-                self._say(302, None, {"Location": found["url"]})
-
-        def _noted(self) -> bool:
-            kept.asked.append((self.command, unquote(self.path)))
-            if not kept.faults:
-                return False
-            status, headers = kept.faults.pop(0)
-            self._say(status, None, headers)
-            return True
-
-        def _say(self, status: int, body: Any, headers: dict[str, str] | None = None) -> None:
-            data = b"" if body is None else json.dumps(body).encode()
-            self.send_response(status)
-            for name, value in (headers or {}).items():
-                self.send_header(name, value)
-            self.send_header("Content-Type", "application/vnd.api+json")
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Server(kept)
     kept.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()

@@ -23,7 +23,7 @@ import typer
 from typer.core import TyperGroup
 
 from hpcfair import errors
-from hpcfair.commands import account, bench, cache, catalogue, files, jobs, reproduction, run
+from hpcfair.commands import account, bench, cache, catalogue, doi, files, jobs, reproduction, run
 from hpcfair.job import WaitingWarning
 from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
 from hpcfair.transport import user_agent
@@ -113,6 +113,7 @@ for command in (
     catalogue.info,
     files.pull,
     files.push,
+    doi.doi,
     run.load,
     run.run,
     reproduction.reproduce,

@@ -283,6 +283,7 @@ CODES: dict[str, type[HubError]] = {
             "invalid_signature",
             "invalid_ref",
             "doi_incomplete",
+            "doi_not_offered",
             "invalid_record",
             "invalid_cursor",
             "invalid_target",

@@ -73,13 +73,12 @@ def _array(path: Path) -> Array:
     tensor = onnx.TensorProto()
     try:
         tensor.ParseFromString(path.read_bytes())
-        # DANGER: onnx would read such data from any file of this machine.
-        if tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data:
-            raise BadInput(f"The data of {path.name} lie in another file.")
-        array: Array = numpy_helper.to_array(tensor)
-    except BadInput:
-        raise
+        # DANGER: onnx would read data that lie elsewhere from any file of this machine.
+        elsewhere = tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data
+        array: Array | None = None if elsewhere else numpy_helper.to_array(tensor)
     # onnx and protobuf raise classes of their own, some of them not public.
     except Exception as error:
         raise BadInput(f"{path.name} is no test tensor: {error}.") from error
+    if array is None:
+        raise BadInput(f"The data of {path.name} lie in another file.")
     return array

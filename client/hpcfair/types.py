@@ -212,6 +212,9 @@ class Account(_FromJson):
     name: str
     full_name: str = ""
     email: str = ""
+    orcid: str = ""
+    affiliation: str = ""
+    affiliation_ror: str = ""
     namespaces: tuple[dict[str, str], ...] = _many()
     token: dict[str, Any] | None = None
 

@@ -1,4 +1,4 @@
-"""A record in one of the forms it is written in, as an answer."""
+"""A record in one of the formats it is written in, as an answer."""
 
 import hashlib
 import re
@@ -13,7 +13,7 @@ from registry.fair import signposting
 from registry.fair.description import Description
 from registry.fair.formats import Format
 
-#: The links of a record are one more form of it, though no ``describedby`` leads there.
+#: The links of a record are one more format of it, though no ``describedby`` leads there.
 LINKSET = Format(
     "linkset",
     "Typed links (RFC 9264)",
@@ -39,16 +39,17 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^\w.+-]+")
 def document(
     request: HttpRequest,
     description: Description,
-    form: Format,
+    format_: Format,
     *,
     cache_control: str = "private, no-cache",
 ) -> HttpResponse:
-    """``description`` in ``form``; 304 where the asker has it already."""
-    data = form.render(description)
+    """``description`` in ``format_``; 304 where the asker has it already."""
+    data = format_.render(description)
     etag = f'"{hashlib.sha256(data).hexdigest()}"'
-    response = HttpResponse(data, content_type=content_type(form))
-    response.headers["Content-Disposition"] = content_disposition_header(
-        as_attachment=False, filename=f"{file_stem(description)}{form.extension}"
+    response = HttpResponse(data, content_type=content_type(format_))
+    file_name = f"{file_stem(description)}{format_.extension}"
+    response.headers["Content-Disposition"] = (
+        content_disposition_header(as_attachment=False, filename=file_name) or "inline"
     )
     response.headers["ETag"] = etag
     response.headers["Cache-Control"] = cache_control
@@ -56,12 +57,12 @@ def document(
     return cast("HttpResponse", answer)
 
 
-def content_type(form: Format) -> str:
-    """``Content-Type`` of a form, with what makes it precise."""
-    if form.profile:
-        return f'{form.media_type}; profile="{form.profile}"'
-    charset = "; charset=utf-8" if form.media_type.startswith(_TEXTS) else ""
-    return f"{form.media_type}{charset}"
+def content_type(format_: Format) -> str:
+    """``Content-Type`` of a format, with what makes it precise."""
+    if format_.profile:
+        return f'{format_.media_type}; profile="{format_.profile}"'
+    charset = "; charset=utf-8" if format_.media_type.startswith(_TEXTS) else ""
+    return f"{format_.media_type}{charset}"
 
 
 def file_stem(description: Description) -> str:

@@ -13,9 +13,9 @@ Response = TypeVar("Response", bound=HttpResponseBase)
 
 
 def typed(response: Response, description: Description, request: HttpRequest) -> Response:
-    """``response``, the landing page of a version in whatever form, with its links.
+    """``response``, the landing page of a version in whatever format, with its links.
 
-    ``Vary`` says that the same address has other forms.
+    ``Vary`` says that the same address has others to give.
     """
     anchor = f"{description.hub.url}{request.get_full_path()}"
     links = signposting.of_landing(description, anchor=anchor)

@@ -10,9 +10,7 @@ from registry.fair.description import Description
 
 
 @description_view
-def linkset(
-    request: HttpRequest, description: Description, *, cache_control: str
-) -> HttpResponse:
+def linkset(request: HttpRequest, description: Description, *, cache_control: str) -> HttpResponse:
     """The links as JSON, or as text where ``Accept`` prefers ``application/linkset``."""
     wanted = preferred(request, [LINKSET, LINKSET_TEXT])
     response = document(request, description, wanted or LINKSET, cache_control=cache_control)

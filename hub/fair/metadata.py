@@ -16,13 +16,13 @@ def metadata(
 ) -> HttpResponse:
     """The record in one format, with the link to the page that it describes."""
     formats = {one.name: one for one in formats_of(description.kind)}
-    form = formats.get(format_name)
-    if form is None:
+    format_ = formats.get(format_name)
+    if format_ is None:
         raise NotFound(
             "page_not_found",
             f"Metadata of a {description.kind} is not written as {format_name[:50]!r}.",
             f"There is {', '.join(formats)}.",
         )
-    response = document(request, description, form, cache_control=cache_control)
-    response.headers["Link"] = signposting.header(signposting.of_metadata(description, form))
+    response = document(request, description, format_, cache_control=cache_control)
+    response.headers["Link"] = signposting.header(signposting.of_metadata(description, format_))
     return response

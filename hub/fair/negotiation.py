@@ -1,4 +1,4 @@
-"""Which form of a record is wanted at its page: the page itself, or what programs read.
+"""Which format of a record is wanted at its page: the page itself, or what programs read.
 
 RFC 9110, section 12.5.1. Nobody is refused: who accepts nothing that there is gets the page.
 """
@@ -15,7 +15,7 @@ from registry.fair.formats import FORMATS, Format
 
 _PAGE = "text/html"
 # The canonical JSON-LD comes before what else is of its media type.
-_FORMS = (
+_FORMATS = (
     *reversed([one for one in FORMATS if one.is_negotiated or one.profile]),
     LINKSET,
     LINKSET_TEXT,
@@ -24,27 +24,27 @@ _PROFILES = frozenset(one.profile for one in FORMATS if one.profile)
 
 
 def negotiated(request: HttpRequest, describe: Callable[[], Description]) -> HttpResponse | None:
-    """The record in the form that ``Accept`` prefers, with its links; ``None``: as a page.
+    """The record in the format that ``Accept`` prefers, with its links; ``None``: as a page.
 
     Of what was withdrawn the status is 410, and the record that is left is the body.
 
     Args:
         describe: Called only where something else than the page is wanted.
     """
-    if preferred(request, _FORMS) is None:
+    if preferred(request, _FORMATS) is None:
         return None
     description = describe()
-    form = preferred(request, [one for one in _FORMS if description.kind in one.kinds])
-    if form is None:
+    format_ = preferred(request, [one for one in _FORMATS if description.kind in one.kinds])
+    if format_ is None:
         return None
-    response = document(request, description, form)
+    response = document(request, description, format_)
     if description.status == "withdrawn" and response.status_code == 200:
         response.status_code = 410
     return typed(response, description, request)
 
 
-def preferred(request: HttpRequest, forms: Sequence[Format]) -> Format | None:
-    """The one of ``forms`` that ``Accept`` prefers to a page; of equal ones the first.
+def preferred(request: HttpRequest, formats: Sequence[Format]) -> Format | None:
+    """The one of ``formats`` that ``Accept`` prefers to a page; of equal ones the first.
 
     What is wished beside a media type is passed over, but for profiles that there are.
     """
@@ -54,16 +54,16 @@ def preferred(request: HttpRequest, forms: Sequence[Format]) -> Format | None:
         # Something else than media types.
         return None
     ranked: list[tuple[int, Format | None]] = []
-    for form in (None, *forms):
-        fitting = (one for one in request.accepted_types_by_precedence if _accepts(one, form))
+    for format_ in (None, *formats):
+        fitting = (one for one in request.accepted_types_by_precedence if _accepts(one, format_))
         if (best := next(fitting, None)) is not None:
-            ranked.append((accepted.index(best), form))
+            ranked.append((accepted.index(best), format_))
     return min(ranked, key=lambda pair: pair[0], default=(0, None))[1]
 
 
-def _accepts(accepted: MediaType, form: Format | None) -> bool:
-    wished = MediaType(f"{accepted.main_type}/{accepted.sub_type}")
-    if not MediaType(form.media_type if form else _PAGE).match(wished):
+def _accepts(accepted: MediaType, format_: Format | None) -> bool:
+    offered = MediaType(format_.media_type if format_ else _PAGE)
+    if not offered.match(f"{accepted.main_type}/{accepted.sub_type}"):
         return False
     profiles = _PROFILES.intersection(accepted.params.get("profile", "").split())
-    return not profiles or (form is not None and form.profile in profiles)
+    return not profiles or (format_ is not None and format_.profile in profiles)

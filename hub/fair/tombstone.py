@@ -33,6 +33,8 @@ def tombstone(request: HttpRequest, found: Found) -> HttpResponse:
         return response
     context = _context(found, description)
     page = render(request, "fair/tombstone.html", context, status=GONE)
+    # Something else may come to the same address.
+    page.headers["Cache-Control"] = "private, no-cache"
     return typed(page, description, request)
 
 

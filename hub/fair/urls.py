@@ -2,9 +2,24 @@
 
 from collections.abc import Sequence
 
-from django.urls import URLPattern, re_path
+from django.urls import URLPattern, path, re_path
 
-from hub.fair import ark, crate, linkset, measurements, metadata, testtensor
+from hub.fair import (
+    api_catalog,
+    ark,
+    catalog,
+    crate,
+    linkset,
+    measurements,
+    metadata,
+    oai,
+    policy,
+    robots,
+    shapes,
+    sitemap,
+    terms,
+    testtensor,
+)
 from hub.fair.subject import View
 from registry.ids import OID_PATTERN
 from registry.states import RepositoryKind
@@ -27,9 +42,7 @@ _MEASURED: list[tuple[str, str, View]] = [
 ]
 
 
-def _repository(
-    kind: RepositoryKind, table: Sequence[tuple[str, str, View]]
-) -> list[URLPattern]:
+def _repository(kind: RepositoryKind, table: Sequence[tuple[str, str, View]]) -> list[URLPattern]:
     """The addresses of one kind, named ``<kind>-<view>``."""
     return [
         re_path(rf"{_ROOTS[kind]}{tail}$", view, {"kind": kind}, name=f"{kind}-{name}")
@@ -38,6 +51,14 @@ def _repository(
 
 
 urlpatterns = [
+    path("robots.txt", robots.robots, name="robots"),
+    path("sitemap.xml", sitemap.sitemap, name="sitemap"),
+    path(".well-known/api-catalog", api_catalog.api_catalog, name="api-catalog"),
+    path("oai", oai.oai, name="oai"),
+    path("catalog", catalog.catalog, name="catalog"),
+    path("terms", terms.terms, name="terms"),
+    path("shapes/record", shapes.record, name="shape-record"),
+    path("policy", policy.policy, name="policy"),
     re_path(
         rf"^(?P<namespace>[^/]+)/(?P<name>[^/]+)/tests/(?P<oid>{OID_PATTERN})/(?P<path>.+)$",
         testtensor.tensor,

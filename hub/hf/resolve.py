@@ -22,6 +22,8 @@ from registry.tables import File, MLModel
 def resolve(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponseBase:
     """``GET`` and ``HEAD``."""
     name, revision, path = revision_along(mlmodel, rest)
+    # The row in hand, which has its namespace.
+    revision.mlmodel = mlmodel
     require_fetch_file(actor_of(request), mlmodel, path)
     try:
         file = file_get(revision, path)

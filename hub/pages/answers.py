@@ -15,7 +15,15 @@ from django.views.decorators.http import require_http_methods
 
 from hub.pages.addresses import address
 from hub.pages.frame import frame, repository_page
-from hub.pages.questions import LICENSES, TASKS, Questions, anew, asked, bound
+from hub.pages.questions import (
+    LICENSES,
+    TASKS,
+    Questions,
+    QuestionsForm,
+    anew,
+    asked,
+    bound,
+)
 from registry.errors import Conflict, Invalid
 from registry.fair.card.answers import QUESTIONS, Answers, is_bare
 from registry.fair.score.gaps import Gap, gaps
@@ -36,6 +44,10 @@ _QUESTION_OF = {
     "pipeline_tag": "task",
     "datasets": "datasets",
     "intended_use": "intended_use",
+}
+_NAMES = {
+    "creators": "Creators",
+    **{name: str(field.label) for name, field in QuestionsForm.base_fields.items()},
 }
 _LETTERS: dict[Principle, str] = {
     "F": "Findable",
@@ -91,9 +103,7 @@ def _saved(request: HttpRequest, known: Known, given: Questions, seen: str) -> H
     except Conflict as error:
         if error.code != "nothing_to_commit":
             again = asked(known, anew(given.typed))
-            return _page(
-                request, known, again, seen=known.readme_oid, refused=error, status=409
-            )
+            return _page(request, known, again, seen=known.readme_oid, refused=error, status=409)
         messages.success(request, "README.md says all of that already.")
     else:
         messages.success(request, "Your answers are in README.md.")
@@ -160,5 +170,4 @@ def _shown(known: Known, score: Score) -> Iterator[Shown]:
         place = f"id_{question}" if question in questions else ""
         if place == "id_creators":
             place = "creators"
-        name = question.replace("_", " ").capitalize() if place else field
-        yield Shown(gap, name, place)
+        yield Shown(gap, _NAMES.get(question, "") if place else field, place)

@@ -1,4 +1,4 @@
-"""What a card shows of its record: identifiers, how to cite it, and the forms it is written in."""
+"""What a card shows of its record: identifiers, how to cite it, and its formats."""
 
 from typing import Any
 
@@ -16,8 +16,11 @@ _NOUNS = {"model": "Model", "dataset": "Data set"}
 def cited(description: Description) -> dict[str, Any]:
     """The context of ``mlmodel/cite.html`` and of the record in the head of the page."""
     score = description.fair
+    here = f"{description.hub.url}/"
     return {
         "description": description,
+        "short_pid": description.pid.removeprefix(here),
+        "short_concept_pid": description.concept_pid.removeprefix(here),
         "citations": [
             ("text", "Text", reference(description)),
             ("bibtex", "BibTeX", citation.render_bibtex(description).decode()),

@@ -17,7 +17,7 @@ from registry.states import Relation, RepositoryKind, Visibility
 from registry.tables import MLModel
 
 # What fits into a box.
-_NAME_LENGTH = 27
+_NAME_LENGTH = 25
 #: How one came from another: beside a line, and in a sentence.
 _WORDS: dict[str, tuple[str, str]] = {
     Relation.DERIVED: ("derived", "was derived from"),

@@ -38,7 +38,7 @@ from registry.tables import Build, MLModel, Revision
 def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     """The landing page: what it is, how to load it, how fast it runs where.
 
-    Programs that ask for the record in a form of their own get that instead.
+    Programs that ask for the record in a format of their own get that instead.
     """
     revision = revision_get(mlmodel, request.GET.get("revision") or None)
     # The row in hand, which has its namespace.

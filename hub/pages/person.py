@@ -85,8 +85,10 @@ def _taken(form: forms.Form, deed: Callable[[], object]) -> bool:
     try:
         deed()
     except Invalid as error:
-        for field, fault in (error.fields or {None: str(error)}).items():
-            form.add_error(field if field in form.fields else None, fault)
+        for field, fault in error.fields.items():
+            form.add_error(field, fault)
+        if not error.fields:
+            form.add_error(None, str(error))
         return False
     return True
 
@@ -118,7 +120,5 @@ def _organisation_form(namespace: Namespace) -> OrganisationForm:
 
 
 def _governed(user: User) -> list[Namespace]:
-    rows = namespaces_of(user).filter(
-        role=Role.ADMIN, namespace__kind=NamespaceKind.ORGANISATION
-    )
+    rows = namespaces_of(user).filter(role=Role.ADMIN, namespace__kind=NamespaceKind.ORGANISATION)
     return [row.namespace for row in rows]

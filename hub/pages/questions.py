@@ -73,7 +73,6 @@ class QuestionsForm(forms.Form):
         "or an address.",
     )
     intended_use = forms.CharField(
-        max_length=MAX_TEXT,
         required=False,
         label="Intended use",
         widget=forms.Textarea(attrs={"rows": 6}),
@@ -94,6 +93,13 @@ class QuestionsForm(forms.Form):
                 license_of({**self._known.card.values, "license": text})
             except Invalid as error:
                 raise forms.ValidationError(str(error)) from error
+        return text
+
+    def clean_intended_use(self) -> str:
+        """The text; browsers send more characters than were typed, for each break of a line two."""
+        text = self.text("intended_use")
+        if len(text) > MAX_TEXT:
+            raise forms.ValidationError(f"Write at most {MAX_TEXT} characters.")
         return text
 
     def clean_datasets(self) -> str:

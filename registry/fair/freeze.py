@@ -46,11 +46,10 @@ def _plain(value: Any) -> Any:
         return [_plain(item) for item in value]
     if isinstance(value, datetime):
         return value.isoformat()
-    if isinstance(value, float) and not math.isfinite(value):
-        # JSON has no number for it; where one is due, it is read as one again.
-        return str(value)
-    if value is None or isinstance(value, bool | int | float):
+    is_finite = isinstance(value, float) and math.isfinite(value)
+    if value is None or isinstance(value, bool | int) or is_finite:
         return value
+    # JSON has no word for an infinite number; where one is due, it is read as one again.
     return str(value).translate(_UNSTORABLE)
 
 
@@ -73,16 +72,23 @@ def _hints(kind: Any) -> dict[str, Any]:
 def _read(hint: Any, value: Any) -> Any:
     if value is None:
         return None
+    if get_origin(hint) is not None:
+        return _read_several(hint, value)
+    if is_dataclass(hint):
+        return _made(hint, value)
+    if hint is datetime:
+        return datetime.fromisoformat(value)
+    return float(value) if hint is float and isinstance(value, str) else value
+
+
+def _read_several(hint: Any, value: Any) -> Any:
+    """What is of one of several types, or holds several values."""
     origin, of = get_origin(hint), get_args(hint)
     if origin in {Union, UnionType}:
         known = [one for one in of if one is not _NONE]
         return _read(known[0], value) if len(known) == 1 else value
-    if is_dataclass(hint):
-        return _made(hint, value)
     if origin is tuple:
         return tuple(_read(of[0], item) for item in value)
     if origin is dict:
         return {key: _read(of[1], item) for key, item in value.items()}
-    if hint is datetime:
-        return datetime.fromisoformat(value)
-    return float(value) if hint is float and isinstance(value, str) else value
+    return value

@@ -44,7 +44,6 @@ def _rows(revision, table, mlmodels):
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
         ("registry", "0006_identifiers"),
     ]

@@ -221,9 +221,7 @@ def _run(url: str, run: list[tuple[Built, Reproduction]]) -> Activity:
         used=tuple(built.described.url for built, _ in run),
         tools=tools_of(tools),
         hardware=target,
-        parameters={
-            f"build {built.described.uuid}": str(again.outcome) for built, again in run
-        },
+        parameters={f"build {built.described.uuid}": str(again.outcome) for built, again in run},
     )
 
 

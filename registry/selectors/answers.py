@@ -4,6 +4,7 @@ See :mod:`registry.fair.card.answers`. Answers that no card gives are found else
 the card only once somebody has looked at them and saved them.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,10 +13,13 @@ from registry.fair.card.answers import QUESTIONS, Answers, Creator, answers_of, 
 from registry.fair.card.card import read
 from registry.fair.card.draft import redescribed
 from registry.fair.card.findings import findings_in
-from registry.fair.description import Kind
+from registry.fair.description import Description, Kind
+from registry.fair.files import media_type, role
+from registry.fair.parts import File
 from registry.fair.score.harvest import expected
 from registry.fair.score.score import Score, assess
 from registry.selectors.access import Actor, person
+from registry.selectors.address import place_of
 from registry.selectors.blob import blob_open
 from registry.selectors.description import describe
 from registry.selectors.details import Details
@@ -113,7 +117,7 @@ def draft_of(known: Known, answers: Answers) -> Draft:
     """
     mlmodel = known.mlmodel
     readme = applied(known.readme, answers, kind_of(mlmodel), name=mlmodel.name)
-    description = describe(known.revision)
+    description = _with_readme(describe(known.revision), known, readme)
     files = {file.path: file.url for file in description.files}
     before = read(known.card, files=files)
     after = read(parse(readme.encode()), files=files)
@@ -141,6 +145,22 @@ def readme_at(revision: Revision) -> tuple[str, str]:
         data = stream.read()
     parse(data)
     return data.decode(), file.oid
+
+
+def _with_readme(description: Description, known: Known, readme: str) -> Description:
+    """The description with a file README.md, of which there will be one."""
+    if known.readme_oid or not readme:
+        return description
+    data = readme.encode()
+    file = File(
+        path=README,
+        url=place_of(known.mlmodel).file(known.revision.oid, README),
+        size_bytes=len(data),
+        sha256=hashlib.sha256(data).hexdigest(),
+        media_type=media_type(README),
+        role=role(README),
+    )
+    return replace(description, files=(*description.files, file))
 
 
 def kind_of(mlmodel: MLModel) -> Kind:

@@ -119,11 +119,7 @@ def _description(revision: Revision, material: Material) -> Description:
             for row in material.files.get(pk, ())
         ),
         network=network,
-        tests=tuple(
-            _file(path, place.test(revision.oid, path), row.blob)
-            for row in material.tests.get(pk, ())
-            for path in [test_path(row)]
-        ),
+        tests=_tests(revision, material, place),
         datasets=datasets_of(told.card.datasets, mlmodel, material.datasets),
         evaluations=(*told.card.evaluations, *accuracy_of(builds, told.task)),
         snippet=snippet_of(place, revision.oid, network),
@@ -176,6 +172,18 @@ def _provenance(revision: Revision, material: Material, place: Place) -> dict[st
         builds=material.builds.get(pk, ()),
     )
     return {"derived_from": sources, "activities": activities_of(done)}
+
+
+def _tests(revision: Revision, material: Material, place: Place) -> tuple[File, ...]:
+    """Test tensors; those that were published are files of the version, and stand as such."""
+    published = {(row.path, row.blob_id) for row in material.files.get(revision.pk, ())}
+    found = []
+    for row in material.tests.get(revision.pk, ()):
+        path = test_path(row)
+        is_published = (path, row.blob_id) in published
+        url = place.file(revision.oid, path) if is_published else place.test(revision.oid, path)
+        found.append(_file(path, url, row.blob))
+    return tuple(found)
 
 
 def _file(path: str, url: str, blob: Blob) -> File:

@@ -52,11 +52,11 @@ def names_of(revisions: Sequence[Revision]) -> dict[int, Names]:
     concepts: dict[int, str] = {}
     versions: dict[int, dict[int, tuple[str, str]]] = {}
     own = [revision.pk for revision in revisions]
-    for mlmodel, revision, name, doi in _identifiers(mlmodels, own, list(heads.values()), tags):
-        if revision is None:
+    for mlmodel, version, name, doi in _identifiers(mlmodels, own, list(heads.values()), tags):
+        if version is None:
             concepts[mlmodel] = pid_url(name)
         else:
-            versions.setdefault(mlmodel, {})[revision] = (pid_url(name), doi)
+            versions.setdefault(mlmodel, {})[version] = (pid_url(name), doi)
     return {
         revision.pk: _names(
             revision,

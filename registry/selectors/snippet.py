@@ -20,9 +20,7 @@ def snippet_of(place: Place, oid: str, network: Network | None) -> str:
 
 
 def _run(place: Place, oid: str, network: Network) -> str:
-    inputs = "".join(
-        f"    {json.dumps(one.name)}: {_zeros(one)},\n" for one in network.inputs
-    )
+    inputs = "".join(f"    {json.dumps(one.name)}: {_zeros(one)},\n" for one in network.inputs)
     return (
         "import hpcfair\n"
         "import numpy as np\n\n"

@@ -49,7 +49,7 @@ def test_path(row: TestTensor) -> str:
 
 
 def place_of(path: str) -> tuple[int, TensorSide, int] | None:
-    """Number of the set, side and index of the tensor that ONNX keeps at ``path``, if that is one."""
+    """Number of the set, side and index of the tensor that ONNX keeps at ``path``, if any."""
     found = _PATH.fullmatch(path)
     if found is None:
         return None

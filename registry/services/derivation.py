@@ -2,6 +2,7 @@
 hub saw it itself (forks, and files copied from elsewhere)."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from registry.fair.card.links import Base, bases_of
@@ -17,6 +18,22 @@ _AT_ONCE = 500
 _MAX_SOURCE = 500
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origins:
+    """What a revision came from beside what it grew from.
+
+    Attributes:
+        merged: What was brought together with that.
+        copied: What files were copied from: an MLModel with its namespace, and a commit id.
+    """
+
+    merged: Revision | None = None
+    copied: Sequence[tuple[MLModel, str]] = ()
+
+
+ALONE = Origins()
+
+
 def bases_said(actor: Actor, mlmodel: MLModel, card: Card) -> tuple[Base, ...]:
     """What a card of ``mlmodel`` says it was made from, but for what leads back to itself.
 
@@ -27,24 +44,19 @@ def bases_said(actor: Actor, mlmodel: MLModel, card: Card) -> tuple[Base, ...]:
 
 
 def derivations_write(
-    revision: Revision,
-    bases: Iterable[Base],
-    *,
-    before: Iterable[Revision] = (),
-    copied: Iterable[tuple[MLModel, str]] = (),
+    revision: Revision, bases: Iterable[Base], before: Revision, origins: Origins = ALONE
 ) -> None:
     """Write down what ``revision`` was made from, in the transaction that makes it.
 
     Args:
         revision: With its MLModel.
         bases: See :func:`bases_said`.
-        before: What it grew from. What the hub noted of these is true of it, too.
-        copied: What files were copied from: an MLModel with its namespace, and a commit id.
+        before: What it grew from. What the hub noted of that is true of it, too.
     """
     kind = RepositoryKind(revision.mlmodel.kind)
     rows = [_said(revision, kind, base) for base in bases]
-    rows += [_noted(revision, Relation.COPY, source, oid) for source, oid in copied]
-    grown_from = [one.pk for one in before]
+    rows += [_noted(revision, Relation.COPY, source, oid) for source, oid in origins.copied]
+    grown_from = [before, *([origins.merged] if origins.merged else [])]
     noted = Derivation.objects.filter(revision__in=grown_from, relation__in=NOTED)
     rows += [_again(row, revision) for row in noted.order_by("pk")]
     _keep(rows)

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from registry.errors import Invalid, NotFound, Unavailable
+from registry.errors import Invalid, NotFound
 from registry.fair.datacite.registration import hiding, registration
 from registry.fair.description import Description
 from registry.fair.required import missing
@@ -45,13 +45,13 @@ def doi_request(*, actor: Actor, revision: Revision) -> Job:
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        Unavailable: ``doi_unavailable``: this hub has no account with DataCite.
-        Invalid: ``doi_incomplete``, with what its record lacks in ``fields``.
+        Invalid: ``doi_not_offered``: this hub has no account with DataCite; ``doi_incomplete``,
+            with what its record lacks in ``fields``.
     """
     require(actor, role=Role.WRITE, namespace=revision.mlmodel.namespace)
     if not is_configured():
-        raise Unavailable(
-            "doi_unavailable",
+        raise Invalid(
+            "doi_not_offered",
             "This hub has no account with DataCite, so it registers no DOIs.",
             "Cite the persistent identifier (ARK), which every version has.",
         )

@@ -4,7 +4,6 @@ For the services that make revisions: who may, and the one transaction in which 
 the line's head.
 """
 
-from collections.abc import Iterable
 from types import EllipsisType
 
 from django.db import transaction
@@ -17,7 +16,7 @@ from registry.services.assessment import assess_soon
 from registry.services.audit import audit
 from registry.services.blob import blobs_hold
 from registry.services.card import describe
-from registry.services.derivation import bases_said, derivations_write
+from registry.services.derivation import ALONE, Origins, bases_said, derivations_write
 from registry.services.discussion import pull_request_committed
 from registry.services.history import revision_write
 from registry.services.identifier import identifiers_mint
@@ -66,8 +65,7 @@ def append(
     card: Card,
     *,
     squashed_onto: Revision | EllipsisType | None = ...,
-    merged: Revision | None = None,
-    copied: Iterable[tuple[MLModel, str]] = (),
+    origins: Origins = ALONE,
 ) -> Revision:
     """Write the revision and move the branch, unless it has moved on since ``head`` was read.
 
@@ -76,15 +74,13 @@ def append(
     Args:
         squashed_onto: What the revision grows from instead of the branch's head; ``None``: from
             nothing.
-        merged: What else it brings together.
-        copied: See :func:`registry.services.derivation.derivations_write`.
+        origins: What else it came from.
 
     Raises:
         Conflict: ``stale_parent``, ``nothing_to_commit`` or ``discussion_closed``.
         Invalid: ``blob_missing`` where bytes were collected since the entries were made.
     """
     bases = bases_said(actor, mlmodel, card)
-    before = [head.revision, *([merged] if merged else [])]
     with transaction.atomic():
         if lock(head) != head.revision_id:
             raise stale(head.name)
@@ -93,7 +89,7 @@ def append(
         revision = revision_write(actor, mlmodel, parent, message, entries, card)
         Ref.objects.filter(pk=head.pk).update(revision=revision)
         identifiers_mint(mlmodel, [revision])
-        derivations_write(revision, bases, before=before, copied=copied)
+        derivations_write(revision, bases, head.revision, origins)
         mlmodel.updated_at = timezone.now()
         mlmodel.save(update_fields=["updated_at"])
         if head.kind == RefKind.BRANCH and head.name == mlmodel.default_branch:

@@ -17,6 +17,7 @@ from registry.selectors.discussion import discussion_get
 from registry.selectors.revision import branch_get, revision_get
 from registry.services.audit import audit
 from registry.services.card import card_of
+from registry.services.derivation import Origins
 from registry.services.history import revision_write
 from registry.services.identifier import identifiers_mint
 from registry.services.line import append, lock, require_line, stale
@@ -97,11 +98,10 @@ def commit(
         _check_parent(head.revision, parent_oid)
         before = entries_of(head.revision)
         after = apply(actor=actor, mlmodel=mlmodel, before=before, operations=operations)
-        card = card_of(after)
-        if license_in(card) == "" and require_license:
+        if license_in(card := card_of(after)) == "" and require_license:
             raise license_missing(card.values)
-        copied = _copied_from(mlmodel, operations)
-        return append(actor, mlmodel, head, message, after, card, copied=copied)
+        origins = Origins(copied=_copied_from(mlmodel, operations))
+        return append(actor, mlmodel, head, message, after, card, origins=origins)
 
     try:
         return attempt()

@@ -91,6 +91,24 @@ def test_a_number_nothing_can_be_minted_under_is_e009(settings: Any, naan: str) 
     assert ids(settings, NAAN="12148") == []
 
 
+ACCOUNT = {"DATACITE_ACCOUNT": "A.B", "DATACITE_PASSWORD": "c", "DATACITE_PREFIX": "10.82433"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"DATACITE_ACCOUNT": ""},
+        {"DATACITE_PASSWORD": ""},
+        {"DATACITE_PREFIX": ""},
+        {"DATACITE_PREFIX": "https://doi.org/10.82433"},
+        {"DATACITE_URL": "api.datacite.org"},
+    ],
+)
+def test_half_an_account_with_datacite_is_e010(settings: Any, wrong: dict[str, str]) -> None:
+    assert ids(settings, **ACCOUNT) == []
+    assert ids(settings, **wrong) == ["hub.E010"]
+
+
 def test_a_host_that_would_refuse_its_own_links_is_w006(settings: Any) -> None:
     hosts = ["localhost"]
     assert ids(settings, HUB_URL="https://hub.example.org", ALLOWED_HOSTS=hosts) == ["hub.W006"]

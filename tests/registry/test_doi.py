@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from registry.errors import Forbidden, Invalid, NotFound, Unauthenticated, Unavailable
+from registry.errors import Forbidden, Invalid, NotFound, Unauthenticated
 from registry.selectors.identifier import identifier_of, identifiers_of
 from registry.selectors.revision import revision_get
 from registry.services.doi import (
@@ -122,9 +122,9 @@ def test_without_an_account_it_is_said_plainly(
     stars: MLModel, alice: User, settings: Any, missing: str
 ) -> None:
     setattr(settings, f"DATACITE_{missing}", "")
-    with pytest.raises(Unavailable, match="no account with DataCite") as refusal:
+    with pytest.raises(Invalid, match="no account with DataCite") as refusal:
         doi_request(actor=alice, revision=revision_get(stars))
-    assert refusal.value.code == "doi_unavailable"
+    assert refusal.value.code == "doi_not_offered"
     assert doi_claim() is None
 
 

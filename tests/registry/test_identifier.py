@@ -22,7 +22,6 @@ from registry.selectors.identifier import (
     pid_url,
 )
 from registry.selectors.revision import revision_get
-from registry.services import identifier as service
 from registry.services.fork import fork
 from registry.services.identifier import identifiers_mint
 from registry.services.mlmodel import mlmodel_create, mlmodel_move, mlmodel_update
@@ -72,7 +71,9 @@ def test_naming_again_names_nothing_anew(galaxy: MLModel) -> None:
 
 def test_a_copy_has_names_of_its_own(galaxy: MLModel, bob: User) -> None:
     copy = fork(actor=bob, source=galaxy, namespace="bob", name="mine")
-    theirs, own = (set(identifiers_of(one).values_list("name", flat=True)) for one in (galaxy, copy))
+    theirs, own = (
+        set(identifiers_of(one).values_list("name", flat=True)) for one in (galaxy, copy)
+    )
     assert len(own) == len(theirs) == 3
     assert not own & theirs
     assert {row.full_name for row in identifiers_of(copy)} == {"bob/mine"}
@@ -83,7 +84,7 @@ def test_a_name_that_is_taken_is_drawn_again(
 ) -> None:
     taken = concept_of(galaxy).name
     drawn = iter([taken, "h2one", "h2two", "h2three", "h2four"])
-    monkeypatch.setattr(service.ark, "mint", lambda _: next(drawn))
+    monkeypatch.setattr(ark, "mint", lambda _: next(drawn))
     made = mlmodel_create(actor=alice, namespace="alice", name="new")
     assert set(identifiers_of(made).values_list("name", flat=True)) == {"h2two", "h2three"}
     assert concept_of(galaxy).mlmodel == galaxy
@@ -93,7 +94,7 @@ def test_where_all_names_are_taken_nothing_is_made(
     galaxy: MLModel, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken = concept_of(galaxy).name
-    monkeypatch.setattr(service.ark, "mint", lambda _: taken)
+    monkeypatch.setattr(ark, "mint", lambda _: taken)
     with pytest.raises(IntegrityError), transaction.atomic():
         identifiers_mint(galaxy, [galaxy.revisions.create(**_columns(galaxy))])
     assert identifiers_of(galaxy).count() == 3

@@ -108,9 +108,7 @@ def test_nothing_stays_of_what_is_private(secret: MLModel, charlie: User) -> Non
         assert row.description is None
 
 
-def test_what_was_hidden_before_it_was_deleted_stays_hidden(
-    galaxy: MLModel, charlie: User
-) -> None:
+def test_what_was_hidden_before_it_was_deleted_stays_hidden(galaxy: MLModel, charlie: User) -> None:
     shown = mlmodel_get(charlie, galaxy.full_name)
     mlmodel_update(actor=charlie, mlmodel=galaxy, visibility="private")
     # By whoever read it before it was hidden, too.

@@ -112,6 +112,6 @@ def _no_page(found: Harvest) -> JobFailed:
     return JobFailed(
         "infrastructure",
         "internal_error",
-        f"The record was asked for at {found.landing.url}. {said} Let HPCFAIR_URL be the address "
-        "that people use, and HPCFAIR_INSIDE_URL one where workers reach the same, if that differs.",
+        f"The record was asked for at {found.landing.url}. {said} HPCFAIR_URL must be where "
+        "people reach the hub, and HPCFAIR_INSIDE_URL where workers do, if that differs.",
     )

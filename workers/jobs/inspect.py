@@ -61,7 +61,6 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         "tests": len({tensor.number for tensor in tests}),
         "tools": {name: importlib.metadata.version(name) for name in _TOOLS},
         "warnings": found["warnings"],
-        "tools": {name: importlib.metadata.version(name) for name in _TOOLS},
     }
 
 

@@ -49,7 +49,7 @@ _Place = tuple[int, str, int]
 
 
 def keep_tests(ticket: JobTicket, graph: GraphFacts, folder: Path) -> tuple[TensorTicket, ...]:
-    """The test tensors of the network a job is about: those there are, else found or made, and kept.
+    """The test tensors of the network a job is about; without any, some are found or made.
 
     Where there are none to be had, the job's log says why; the network is none the worse for it.
 
@@ -75,6 +75,7 @@ def keep_tests(ticket: JobTicket, graph: GraphFacts, folder: Path) -> tuple[Tens
         InvalidCandidate,
         OSError,
         RegistryError,
+        TypeError,
         ValueError,
     ) as error:
         _note(ticket, f"No test tensors: {error}")

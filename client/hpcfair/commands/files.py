@@ -15,19 +15,22 @@ from hpcfair.types import Finding
 
 Option = typer.Option
 Name = Annotated[str, typer.Argument(help="namespace/name")]
+Pulled = Annotated[str, typer.Argument(help="namespace/name, ark:..., or doi:...")]
 Revision = Annotated[str | None, Option(help="Branch, tag or commit id.")]
 
 
 def pull(
     context: typer.Context,
-    name: Name,
+    name: Pulled,
     folder: Annotated[Path | None, typer.Argument(help="Where to; else ./<name>.")] = None,
     revision: Revision = None,
     as_json: Json = False,
 ) -> None:
     """Copy a model's files into a folder."""
+    client = client_of(context)
+    name, revision = client.locate(name, revision=revision)
     place = folder or Path(name.partition("/")[2])
-    found = client_of(context).pull(name, place, revision=revision)
+    found = client.pull(name, place, revision=revision)
     if as_json:
         emit_json({"folder": place, "revision": found})
     else:

@@ -1,7 +1,5 @@
 """DOIs, for versions that somebody wants to cite by one."""
 
-from typing import Any
-
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request

@@ -176,7 +176,11 @@ class MLModelChangeSerializer(Strict):
 
 class DeleteQuery(Strict):
     reason = serializers.CharField(
-        required=False, default="", max_length=2000, help_text="Why; the record that stays says it."
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=2000,
+        help_text="Why; the record that stays says it.",
     )
 
 

@@ -36,8 +36,8 @@ class Record:
     Attributes:
         changed: When its metadata last changed, or it went.
         sets: Of :data:`SETS`.
-        description: Of its newest version; ``None`` if it was deleted, or where only what identifies
-            it is told.
+        description: Of its newest version; ``None`` if it was deleted, or where only what
+            identifies it is told.
     """
 
     identifier: str

@@ -79,6 +79,11 @@ def test_what_no_database_stores_is_replaced() -> None:
     assert title == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c"
 
 
+def test_numbers_stay_what_they_are() -> None:
+    odd = replace(LEAST, unknown={"many": 10**400, "none": float("nan"), "half": 0.5, "yes": True})
+    assert through_json(odd).unknown == {"many": 10**400, "none": "nan", "half": 0.5, "yes": True}
+
+
 def test_what_an_earlier_hub_did_not_know_is_absent() -> None:
     frozen = dump(MOST)
     for name in ("tests", "fair", "derived_from", "doi", "activities"):
