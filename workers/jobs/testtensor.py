@@ -154,7 +154,8 @@ def _found(tensor: Any, digests: Mapping[_Place, str]) -> dict[str, Any]:
 
 def _row(place: _Place, name: str, sha256: str, *, is_made: bool) -> dict[str, Any]:
     """As :func:`registry.services.testtensor.tests_store` takes it."""
-    row: dict[str, Any] = dict(zip(("number", "side", "index"), place, strict=True))
+    number, side, index = place
+    row = {"number": number, "side": side, "index": index}
     return {**row, "name": name, "sha256": sha256, "is_made": is_made}
 
 
