@@ -169,7 +169,7 @@ def mlmodel_delete(*, actor: Actor, mlmodel: MLModel, reason: str = "") -> None:
         list(mlmodel.refs.select_for_update().order_by("pk"))
         list(Job.objects.select_for_update().filter(revision__mlmodel=mlmodel).order_by("pk"))
         list(MLModel.objects.select_for_update().filter(pk=mlmodel.pk))
-        mlmodel_changed(actor, mlmodel, "mlmodel.delete", {})
+        mlmodel_changed(actor, mlmodel, "mlmodel.delete", {"reason": reason} if reason else {})
         notify_repository(mlmodel, "delete")
         identifiers_withdraw(mlmodel, reason=reason)
         # One statement. Left to the cascade, every file of every revision would be read into

@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from registry.errors import Forbidden, Invalid, NotFound, Unauthenticated
+from registry.selectors.description import describe
 from registry.selectors.identifier import identifier_of, identifiers_of
 from registry.selectors.revision import revision_get
 from registry.services.doi import (
@@ -94,9 +95,11 @@ def test_asking_again_is_asking_for_the_same(stars: MLModel, alice: User) -> Non
 
 def test_a_registered_doi_changes_the_record(stars: MLModel, alice: User) -> None:
     before = stars.updated_at
-    register(stars, alice)
+    assert describe(revision_get(stars)).doi is None
+    made = register(stars, alice)
     stars.refresh_from_db()
     assert stars.updated_at > before
+    assert describe(revision_get(stars)).doi == f"https://doi.org/{made.doi}"
 
 
 def test_each_version_has_its_own(stars: MLModel, alice: User) -> None:

@@ -17,7 +17,7 @@ from registry.services.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_upda
 from registry.services.prune import revisions_prune
 from registry.services.revision import ref_create, squash
 from registry.states import IdentifierKind, RefKind, RepositoryKind
-from registry.tables import Identifier, Job, MLModel, Revision, User
+from registry.tables import AuditEntry, Identifier, Job, MLModel, Revision, User
 from tests.factories import commit_files, make_mlmodel, readme
 
 NOBODY = AnonymousUser()
@@ -66,6 +66,8 @@ def test_the_whole_record_of_the_newest_version_stays(galaxy: MLModel, charlie: 
         row.refresh_from_db()
         assert (row.mlmodel, row.revision) == (None, None)
         assert (row.withdrawn_at, row.reason) == (left.withdrawal.at, left.withdrawal.reason)
+    told = AuditEntry.objects.get(action="mlmodel.delete").detail
+    assert told == {"reason": "Wrong labels.\nSee erratum."}
 
 
 def test_tagged_versions_stay_whole_and_others_by_their_cards(

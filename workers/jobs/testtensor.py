@@ -44,8 +44,7 @@ _SIDES = ("input", "output")
 
 #: ``{"input": {name: array}, "output": {name: array}}``
 Case = dict[str, dict[str, Array]]
-# Number of the set, side, index.
-_Place = tuple[int, str, int]
+_Place = tuple[int, str, int]  # number of the set, side, index
 
 
 def keep_tests(ticket: JobTicket, graph: GraphFacts, folder: Path) -> tuple[TensorTicket, ...]:
@@ -84,9 +83,6 @@ def keep_tests(ticket: JobTicket, graph: GraphFacts, folder: Path) -> tuple[Tens
 
 def load_cases(tensors: Sequence[TensorTicket], folder: Path) -> list[Case]:
     """The arrays of test sets, read in a confined child process.
-
-    Args:
-        folder: Existing and private.
 
     Raises:
         CandidateFailed: a tensor cannot be read.
@@ -154,8 +150,10 @@ def _found(tensor: Any, digests: Mapping[_Place, str]) -> dict[str, Any]:
 
 def _row(place: _Place, name: str, sha256: str, *, is_made: bool) -> dict[str, Any]:
     """As :func:`registry.services.testtensor.tests_store` takes it."""
-    row: dict[str, Any] = dict(zip(("number", "side", "index"), place, strict=True))
-    return {**row, "name": name, "sha256": sha256, "is_made": is_made}
+    row = dict(
+        zip(("number", "side", "index", "name", "sha256"), (*place, name, sha256), strict=True)
+    )
+    return {**row, "is_made": is_made}
 
 
 def _beside(ticket: JobTicket, graph: GraphFacts) -> list[tuple[FileTicket, _Place]]:
