@@ -64,7 +64,7 @@ def main() -> None:
 
 def _hunt(options: argparse.Namespace, here: TargetSpec) -> Hunt:
     # The examples were published as ONNX alone.
-    backends, missing = registry.available(here, options.backends, forms=())
+    backends, missing = registry.available(here, options.backends, forms={"onnx"})
     baseline = registry.reference_for(here)
     return Hunt(here, backends, missing, options.budget, options.processes, baseline)
 

@@ -3,16 +3,19 @@
 ======== ==================================================================
 hub.E001 An environment variable holds a value that cannot be read.
 hub.E002 The data folder cannot be written.
-hub.E003 HPCFAIR_URL is not an http or https address.
+hub.E003 HPCFAIR_URL, or HPCFAIR_INSIDE_URL, is not an http or https address.
 hub.E004 DATABASE_URL names a database the hub does not run on.
 hub.E005 REDIS_URL is not a Redis address.
 hub.E007 HPCFAIR_ACCEL is no location of nginx.
 hub.E008 HPCFAIR_BLOBS is no bucket, or boto3 is not installed.
+hub.E009 HPCFAIR_NAAN is no number that identifiers can be minted under.
+hub.E010 The account with DataCite lacks a part, or has one that cannot be meant.
 hub.W006 HPCFAIR_HOSTS lacks the host of HPCFAIR_URL: its own links would be refused.
 ======== ==================================================================
 """
 
 import os
+import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,8 +28,11 @@ from django.core.checks import Warning as Caution
 from django.http.request import validate_host
 
 from hub.settings import env
+from registry.fair.ark import is_naan
 
 _ENGINES = {"django.db.backends.sqlite3", "django.db.backends.postgresql"}
+#: Of DOIs (DOI Handbook, 2.2.2).
+_PREFIX = re.compile(r"10\.[0-9]{4,9}(\.[0-9]+)*")
 _BROKERS = {"redis", "rediss", "redis+socket"}
 
 
@@ -60,18 +66,24 @@ def addresses(**_: Any) -> list[CheckMessage]:
 
 
 def _addresses() -> Iterator[CheckMessage]:
-    hub = urlsplit(settings.HUB_URL)
-    if hub.scheme not in {"http", "https"} or not hub.hostname:
+    host = _host(settings.HUB_URL)
+    if not host:
         yield Error(
             f"HPCFAIR_URL {settings.HUB_URL!r} is not an http or https address.",
             hint="Give the address people type, such as https://hub.example.org.",
             id="hub.E003",
         )
-    elif not validate_host(hub.hostname, settings.ALLOWED_HOSTS):
+    elif not validate_host(host, settings.ALLOWED_HOSTS):
         yield Caution(
-            f"HPCFAIR_HOSTS lacks {hub.hostname}, the host of HPCFAIR_URL.",
-            hint=f"Add it: HPCFAIR_HOSTS={','.join([*settings.ALLOWED_HOSTS, hub.hostname])}",
+            f"HPCFAIR_HOSTS lacks {host}, the host of HPCFAIR_URL.",
+            hint=f"Add it: HPCFAIR_HOSTS={','.join([*settings.ALLOWED_HOSTS, host])}",
             id="hub.W006",
+        )
+    if settings.INSIDE_URL and not _host(settings.INSIDE_URL):
+        yield Error(
+            f"HPCFAIR_INSIDE_URL {settings.INSIDE_URL!r} is not an http or https address.",
+            hint="Give the address by which workers reach the web server, such as http://proxy.",
+            id="hub.E003",
         )
     engine = settings.DATABASES["default"]["ENGINE"]
     if engine not in _ENGINES:
@@ -94,6 +106,43 @@ def _addresses() -> Iterator[CheckMessage]:
             hint="Write it with a slash at both ends, as in nginx: /_blobs/.",
             id="hub.E007",
         )
+
+
+def _host(url: str) -> str:
+    """The host of an http or https address; "" if it is none."""
+    parts = urlsplit(url)
+    return (parts.hostname or "") if parts.scheme in {"http", "https"} else ""
+
+
+def identifiers(**_: Any) -> list[CheckMessage]:
+    """Identifiers can be minted under the number given."""
+    if is_naan(settings.NAAN):
+        return []
+    return [
+        Error(
+            f"HPCFAIR_NAAN {settings.NAAN!r} is no number to mint identifiers under.",
+            hint="Write the digits that https://arks.org gave you; 99999 is for tests.",
+            id="hub.E009",
+        )
+    ]
+
+
+def datacite(**_: Any) -> list[CheckMessage]:
+    """There is no account with DataCite, or a whole one."""
+    given = {
+        "HPCFAIR_DATACITE_ACCOUNT": settings.DATACITE_ACCOUNT,
+        "HPCFAIR_DATACITE_PASSWORD": settings.DATACITE_PASSWORD,
+        "HPCFAIR_DATACITE_PREFIX": settings.DATACITE_PREFIX,
+    }
+    if not any(given.values()):
+        return []
+    faults = [f"{name} is empty" for name, value in given.items() if not value]
+    if settings.DATACITE_PREFIX and not _PREFIX.fullmatch(settings.DATACITE_PREFIX):
+        faults.append(f"HPCFAIR_DATACITE_PREFIX {settings.DATACITE_PREFIX!r} is no prefix")
+    if not _host(settings.DATACITE_URL):
+        faults.append(f"HPCFAIR_DATACITE_URL {settings.DATACITE_URL!r} is no address")
+    hint = "Give account, password and prefix, such as 10.82433; or none, to register no DOIs."
+    return [Error(f"{fault}.", hint=hint, id="hub.E010") for fault in faults]
 
 
 def blobs(**_: Any) -> list[CheckMessage]:
@@ -121,4 +170,4 @@ def blobs(**_: Any) -> list[CheckMessage]:
 
 
 #: Registered by ``hub/apps.py``.
-CHECKS = (environment, data_folder, addresses, blobs)
+CHECKS = (environment, data_folder, addresses, identifiers, datacite, blobs)

@@ -1,7 +1,9 @@
 """Bytes of a blob over HTTP: whole or one range, revalidated by digest, sent by the kernel.
 
 The ETag of a file is its SHA-256, so a client can verify what it got and a cache can revalidate
-for free; or what another protocol calls the same bytes. What sends the bytes, fastest first:
+for free; or what another protocol calls the same bytes. ``Repr-Digest`` (RFC 9530) always is the
+SHA-256, and a link ``collection`` leads from a version's file to its record. What sends the bytes,
+fastest first:
 
 1. nginx, told by ``X-Accel-Redirect``, where HPCFAIR_ACCEL names its internal location;
 2. ``sendfile(2)``, where the WSGI server offers ``wsgi.file_wrapper`` and the store has a file;
@@ -9,6 +11,7 @@ for free; or what another protocol calls the same bytes. What sends the bytes, f
 4. this process, block by block.
 """
 
+import base64
 import logging
 import re
 from collections.abc import Callable
@@ -24,24 +27,18 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 
+from registry.fair.files import media_type
+from registry.fair.signposting import header, typed
+from registry.selectors.address import place_of
 from registry.selectors.blob import blob_open, blob_path, blob_url
 from registry.services.mlmodel import mlmodel_downloaded
 from registry.states import Gate, Visibility
-from registry.tables import Blob, BuildFile, File, MLModel
+from registry.tables import Blob, BuildFile, File, MLModel, Revision
 
 logger = logging.getLogger(__name__)
 
-# DANGER: files come from strangers and are served from the hub's own origin. Only types that
-# cannot run script are named; everything else is a download of unknown type.
-_SAFE_TYPES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-    **dict.fromkeys((".txt", ".md", ".yaml", ".yml", ".csv", ".py"), "text/plain; charset=utf-8"),
-    ".json": "application/json",
-}
+# Shown in the browser; all else is a download, whatever its type.
+_SHOWN = ("image/", "text/", "application/json")
 # Long enough to begin a download, which then goes on; short enough to be of little use to others.
 _ADDRESS_LIFETIME_S = 3600
 _RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{1,18})?|-(\d{1,18}))")
@@ -89,8 +86,13 @@ def file_response(
         fixed: The address names these bytes for ever: a full commit id is in it, not a branch.
     """
     revision = row.revision if isinstance(row, File) else row.build.graph.revision
-    cache_control = caching(revision.mlmodel, fixed=fixed)
-    return serve_blob(request, row.blob, path=row.path, cache_control=cache_control)
+    return serve_blob(
+        request,
+        row.blob,
+        path=row.path,
+        cache_control=caching(revision.mlmodel, fixed=fixed),
+        version=revision,
+    )
 
 
 def caching(mlmodel: MLModel, *, fixed: bool) -> str:
@@ -101,7 +103,13 @@ def caching(mlmodel: MLModel, *, fixed: bool) -> str:
 
 
 def serve_blob(
-    request: HttpRequest, blob: Blob, *, path: str, cache_control: str, etag: str = ""
+    request: HttpRequest,
+    blob: Blob,
+    *,
+    path: str,
+    cache_control: str,
+    etag: str = "",
+    version: Revision | None = None,
 ) -> HttpResponseBase:
     """Answer GET or HEAD for ``blob``, known to its reader as ``path``.
 
@@ -110,8 +118,22 @@ def serve_blob(
 
     Args:
         etag: What the reader's protocol names these bytes by; by default their SHA-256.
+        version: What the file belongs to, to whose record a link leads; with MLModel and namespace.
     """
-    etag = f'"{etag or blob.sha256}"'
+    response = _answered(request, blob, path, cache_control, f'"{etag or blob.sha256}"')
+    if response.status_code in {200, 206, 304}:
+        # Of the whole file, whatever part of it comes (RFC 9530, section 3).
+        digest = base64.b64encode(bytes.fromhex(blob.sha256)).decode()
+        response.headers["Repr-Digest"] = f"sha-256=:{digest}:"
+    if version is not None:
+        landing = place_of(version.mlmodel).version(version.oid)
+        response.headers["Link"] = header([typed("", "collection", landing, "text/html")])
+    return response
+
+
+def _answered(
+    request: HttpRequest, blob: Blob, path: str, cache_control: str, etag: str
+) -> HttpResponseBase:
     early = get_conditional_response(request, etag=etag)
     if early is not None:
         return _with_headers(early, etag, path, cache_control)
@@ -220,11 +242,12 @@ def _elsewhere(blob: Blob, path: str) -> str | None:
 
 def _shown_as(path: str) -> tuple[str, str]:
     """Content-Type and Content-Disposition of a file."""
-    known = _SAFE_TYPES.get(PurePosixPath(path).suffix.lower())
+    kind = media_type(path)
     disposition = content_disposition_header(
-        as_attachment=known is None, filename=PurePosixPath(path).name
+        as_attachment=not kind.startswith(_SHOWN), filename=PurePosixPath(path).name
     )
-    return known or "application/octet-stream", disposition or "attachment"
+    charset = "; charset=utf-8" if kind.startswith("text/") else ""
+    return f"{kind}{charset}", disposition or "attachment"
 
 
 def _with_headers(

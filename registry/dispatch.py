@@ -11,7 +11,7 @@ from celery import Celery
 from django.conf import settings
 from django.db import transaction
 
-from registry.states import JobKind
+from registry.states import HUB_JOBS, JobKind
 from registry.tables import Job
 
 logger = logging.getLogger(__name__)
@@ -22,6 +22,9 @@ TASKS: dict[JobKind, str] = {
     JobKind.TUNE: "workers.tasks.tune",
     JobKind.SCHEDULE: "workers.tasks.tune",
     JobKind.PASSES: "workers.tasks.tune",
+    JobKind.REPRODUCE: "workers.tasks.tune",
+    JobKind.ASSESS: "workers.tasks.assess",
+    JobKind.DOI: "workers.tasks.doi",
 }
 
 #: The task that sends what waits for webhooks.
@@ -34,7 +37,7 @@ _BROKER_PATIENCE_S = 1.0
 
 def queue_of(kind: JobKind, target_slug: str | None) -> str:
     """The queue listened to by the workers that can do such a job."""
-    return "hub" if kind == JobKind.INSPECT else f"target.{target_slug}"
+    return "hub" if kind in HUB_JOBS else f"target.{target_slug}"
 
 
 def ring(job: Job) -> None:
@@ -45,6 +48,12 @@ def ring(job: Job) -> None:
     transaction.on_commit(
         lambda: _send(TASKS[kind], queue, f"job {uuid}", job_uuid=uuid), robust=True
     )
+
+
+def ring_again(kind: JobKind) -> None:
+    """Send the bell for more of the hub's own work, behind all that waits for its workers. Never
+    raises."""
+    _send(TASKS[kind], queue_of(kind, None), f"more to {kind}")
 
 
 def ring_deliveries() -> None:

@@ -125,12 +125,20 @@ class DeviceHealth(TextChoices):
 
 class JobKind(TextChoices):
     """What a job does: reads a network; searches configurations; searches operator schedules;
-    finds out which compiler passes the network needs."""
+    finds out which compiler passes the network needs; runs builds again on the test tensors; looks
+    at a record from outside; registers a DOI."""
 
     INSPECT = "inspect"
     TUNE = "tune"
     SCHEDULE = "schedule"
     PASSES = "passes"
+    REPRODUCE = "reproduce"
+    ASSESS = "assess"
+    DOI = "doi"
+
+
+#: Kinds of jobs for which no hardware matters: workers of the hub itself do them.
+HUB_JOBS = frozenset({JobKind.INSPECT, JobKind.ASSESS, JobKind.DOI})
 
 
 class JobState(TextChoices):
@@ -208,3 +216,38 @@ class Verdict(TextChoices):
     SLOWER = "slower"
     SAME = "same"
     UNSTABLE = "unstable"
+
+
+class IdentifierKind(TextChoices):
+    """What a persistent identifier names: all versions together, or one."""
+
+    CONCEPT = "concept"
+    VERSION = "version"
+
+
+class Relation(TextChoices):
+    """How one network or data set came from another; ``derived`` where nobody tells."""
+
+    DERIVED = "derived"
+    FINETUNE = "finetune"
+    QUANTIZED = "quantized"
+    ADAPTER = "adapter"
+    MERGE = "merge"
+    EXPORTED = "exported"
+    COMPILED = "compiled"
+    DISTILLED = "distilled"
+    FORK = "fork"
+    COPY = "copy"
+
+
+class TensorSide(TextChoices):
+    INPUT = "input"
+    OUTPUT = "output"
+
+
+class ReproductionOutcome(TextChoices):
+    """What came of running a build again; ``failed`` says it did not run at all."""
+
+    REPRODUCED = "reproduced"
+    DIFFERS = "differs"
+    FAILED = "failed"

@@ -19,7 +19,7 @@ class FileTicket:
 
 @dataclass(frozen=True, slots=True)
 class GraphFacts:
-    """What inspection read out of one ONNX file.
+    """What inspection read out of one file of a network.
 
     Attributes:
         path: The file, inside its revision.
@@ -31,13 +31,15 @@ class GraphFacts:
         operators: Operator type to count, subgraphs included; ``domain::Op`` outside ``ai.onnx``.
         embedding: Structure embedding, unit length, float.
         opsets: Operator-set domain to version.
-        ir_version: ONNX IR version.
+        ir_version: ONNX IR version; 0 of other formats.
         producer: Producer name and version as written in the file.
         external_data: Paths of external data files, inside the revision.
         weight_bytes: Bytes of all weights.
-        forms: ``{"format", "path"}`` of each other file of the same network that can be used in its
-            place: ``torch-export`` or ``tflite``.
+        forms: ``{"format", "path"}`` of each file of the same network that some backend takes as it
+            is: ``torch-export`` or ``tflite``.
         integer_bounds: Integer input to the number of rows of the table it indexes, where known.
+        format: ``onnx``, or ``tflite`` where no ONNX file was published.
+        weight_dtypes: Element type to the number of weight elements of it.
     """
 
     path: str
@@ -55,6 +57,8 @@ class GraphFacts:
     weight_bytes: int
     forms: list[dict[str, str]] = field(default_factory=list)
     integer_bounds: dict[str, int] = field(default_factory=dict)
+    weight_dtypes: dict[str, int] = field(default_factory=dict)
+    format: str = "onnx"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ class JobTicket:
         fence: To be named in every write for this job.
         lease_s: Seconds until the lease ends unless renewed.
         files: All files of the revision.
-        graph: Facts of the primary ONNX file; ``None`` before inspection.
+        graph: Facts of the primary network; ``None`` before inspection.
         card: The revision's parsed card.
     """
 
@@ -112,3 +116,57 @@ class DeliveryTicket:
     url: str
     secret: str
     payload: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorTicket:
+    """A test tensor of a network.
+
+    Attributes:
+        number: Of the test set it belongs to.
+        side: ``input`` or ``output``.
+        index: Its place among those of its side.
+        name: As the network calls it.
+        file: The serialised ``TensorProto``; its path is unique among the tensors of a network.
+    """
+
+    number: int
+    side: str
+    index: int
+    name: str
+    is_made: bool
+    file: FileTicket
+
+
+@dataclass(frozen=True, slots=True)
+class BuildTicket:
+    """A published build, to be run again.
+
+    Attributes:
+        backend: That built it, and opens it.
+    """
+
+    uuid: str
+    backend: str
+    runtime: str
+    runtime_options: dict[str, Any]
+    entry_point: str
+    tolerance: str
+    is_baseline: bool
+    files: tuple[FileTicket, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DoiTicket:
+    """Something DataCite is to be told of a DOI.
+
+    Attributes:
+        identifier: Name of the identifier that has, or will have, the DOI.
+        body: The document to send: see :mod:`registry.fair.datacite.registration`.
+        due_at: The claim: whoever ends it names it, as ISO 8601; empty where a job is the claim.
+    """
+
+    identifier: str
+    doi: str
+    body: dict[str, Any]
+    due_at: str = ""

@@ -4,12 +4,16 @@ from typing import Any
 
 from django.conf import settings
 
+from registry import dispatch
+from registry.services.assessment import assess_due as queue_due
 from registry.services.gc import gc
 from registry.services.reaper import job_reap
 from registry.states import JobKind
+from workers import schedule
 from workers.app import app
 from workers.fleet.probe import this_machine
 from workers.jobs import run, webhook
+from workers.jobs.doi import tell
 
 
 @app.task(name="workers.tasks.inspect", ignore_result=True)
@@ -20,8 +24,28 @@ def inspect(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the be
 
 @app.task(name="workers.tasks.tune", ignore_result=True)
 def tune(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell, picks the job
-    """Do all jobs that wait for this machine's target: searches first, then studies."""
-    run.drain([JobKind.TUNE, JobKind.PASSES], here=this_machine())
+    """Do all jobs that wait for this machine's target: searches first."""
+    run.drain([JobKind.TUNE, JobKind.REPRODUCE, JobKind.PASSES], here=this_machine())
+
+
+@app.task(name="workers.tasks.doi", ignore_result=True)
+def doi(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell, picks the job
+    """Register the DOIs that were asked for, and tell DataCite what changed about others."""
+    run.drain([JobKind.DOI], here=None)
+    tell()
+
+
+@app.task(name="workers.tasks.assess", ignore_result=True)
+def assess(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell, picks the job
+    """Look at one record; what is more urgent comes between this and the next."""
+    if run.one([JobKind.ASSESS], here=None):
+        dispatch.ring_again(JobKind.ASSESS)
+
+
+@app.task(name="workers.tasks.assess_due", ignore_result=True)
+def assess_due(**_: Any) -> None:
+    """Queue looks at records that were not looked at for long."""
+    queue_due(limit=schedule.ASSESS_AT_ONCE)
 
 
 @app.task(name="workers.tasks.reap", ignore_result=True)

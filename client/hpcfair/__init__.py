@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         load,
         login,
         pull,
+        reproduce,
         reuse,
         save,
         search,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from hpcfair.job import Job, Jobs, WaitingWarning
     from hpcfair.loaded import Loaded
     from hpcfair.record import Record
+    from hpcfair.reproduction import Reproduction
     from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
     from hpcfair.signature import Signature
     from hpcfair.types import Build, Hits, MLModel, Revision
@@ -53,6 +55,7 @@ __all__ = [
     "MLModel",
     "PlainModelWarning",
     "Record",
+    "Reproduction",
     "Reused",
     "Revision",
     "Signature",
@@ -63,6 +66,7 @@ __all__ = [
     "load",
     "login",
     "pull",
+    "reproduce",
     "reuse",
     "save",
     "search",
@@ -80,6 +84,7 @@ _HOME = {
         "load",
         "login",
         "pull",
+        "reproduce",
         "reuse",
         "save",
         "search",
@@ -92,6 +97,7 @@ _HOME = {
     "job": ("Job", "Jobs", "WaitingWarning"),
     "loaded": ("Loaded",),
     "record": ("Record",),
+    "reproduction": ("Reproduction",),
     "resolution": ("PlainModelWarning", "StaleAnswerWarning"),
     "signature": ("Signature",),
     "types": ("Build", "Hits", "MLModel", "Revision"),

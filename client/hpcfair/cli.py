@@ -11,7 +11,7 @@ Exit status:
 5     the hub does not answer, or not now
 6     the hub refuses: invalid, in conflict, too large
 7     a job failed, or the hub cannot use a model's file
-8     a record was not reproduced
+8     a record, or a model's tests, were not reproduced
 130   interrupted
 ====  ====================================================================
 """
@@ -23,7 +23,7 @@ import typer
 from typer.core import TyperGroup
 
 from hpcfair import errors
-from hpcfair.commands import account, bench, cache, catalogue, files, jobs, run
+from hpcfair.commands import account, bench, cache, catalogue, doi, files, jobs, reproduction, run
 from hpcfair.job import WaitingWarning
 from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
 from hpcfair.transport import user_agent
@@ -113,8 +113,10 @@ for command in (
     catalogue.info,
     files.pull,
     files.push,
+    doi.doi,
     run.load,
     run.run,
+    reproduction.reproduce,
     jobs.tune,
     jobs.targets,
 ):

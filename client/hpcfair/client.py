@@ -10,12 +10,16 @@ from hpcfair import (
     account,
     build,
     catalogue,
+    doi,
+    findings,
     fork,
     job,
     loaded,
     mlmodel,
+    pid,
     publish,
     record,
+    reproduction,
     resolution,
     revision,
     snapshot,
@@ -30,10 +34,11 @@ from hpcfair.job import Job, Jobs
 from hpcfair.loaded import Loaded
 from hpcfair.publish import Publication
 from hpcfair.record import Record
+from hpcfair.reproduction import Reproduction
 from hpcfair.resolution import Resolution, Tolerance
 from hpcfair.runtimes.base import Array
 from hpcfair.transport import Transport
-from hpcfair.types import Account, Build, Hits, MLModel, Revision, Target
+from hpcfair.types import Account, Build, Finding, Hits, MLModel, Revision, Target
 
 
 class Client:
@@ -94,6 +99,7 @@ class Client:
 
     def info(self, name: str) -> MLModel:
         """All the hub knows of a model."""
+        name, _ = pid.locate(self.http, self.cache, name)
         return mlmodel.info(self.http, name)
 
     def load(
@@ -107,12 +113,13 @@ class Client:
     ) -> Loaded:
         """Load the fastest trustworthy build for this machine.
 
-        Without a suitable build the plain ONNX model runs, said aloud by a
+        Without a suitable build the plain model runs, said aloud by a
         :class:`PlainModelWarning`. Without a hub its last answer is used, said aloud by a
         :class:`StaleAnswerWarning`.
 
         Args:
-            name: ``namespace/name``.
+            name: ``namespace/name``, or a persistent identifier of a model or of one version:
+                ``ark:/99999/h2...``, ``doi:10.../...``, or an address of either.
             revision: Branch, tag or commit id; else the default branch.
             target: ``auto``, another target this machine can run, or ``None`` for the plain model.
             tolerance: How far outputs may stray from the float32 reference: ``exact``, ``fp16``,
@@ -120,9 +127,10 @@ class Client:
             verify: Hash all files again, even those unchanged since they were verified.
 
         Raises:
-            ModelNotFound, RevisionNotFound: as the classes say.
+            ModelNotFound, RevisionNotFound, Withdrawn: as the classes say.
             MissingPackage: no runtime is installed; the hint names one.
         """
+        name, revision = pid.locate(self.http, self.cache, name, revision)
         return loaded.load(
             self.http,
             self.cache,
@@ -142,7 +150,30 @@ class Client:
         tolerance: Tolerance = "exact",
     ) -> Resolution:
         """What :meth:`load` would load, without loading it."""
+        name, revision = pid.locate(self.http, self.cache, name, revision)
         return resolution.resolve(
+            self.http, self.cache, name, revision=revision, target=target, tolerance=tolerance
+        )
+
+    def reproduce(
+        self,
+        name: str,
+        *,
+        revision: str | None = None,
+        target: str | None = "auto",
+        tolerance: Tolerance = "exact",
+    ) -> Reproduction:
+        """Run a model on its test tensors here, and compare: proof that it can be reused.
+
+        Args:
+            name, revision, target, tolerance: As of :meth:`load`, whose build it runs.
+
+        Raises:
+            BadInput: the hub has no test tensors of that revision.
+            MissingPackage: the ``onnx`` package is not installed.
+        """
+        name, revision = pid.locate(self.http, self.cache, name, revision)
+        return reproduction.reproduce(
             self.http, self.cache, name, revision=revision, target=target, tolerance=tolerance
         )
 
@@ -200,6 +231,7 @@ class Client:
             as_: ``path`` for the folder of its files, ``onnx`` for an ``onnx.ModelProto``.
             to: Also publish the files as this model, with ``base_model`` in its card.
         """
+        name, revision = pid.locate(self.http, self.cache, name, revision)
         return fork.reuse(self.http, self.cache, name, as_=as_, to=to, revision=revision)
 
     def pull(self, name: str, folder: Path | str, *, revision: str | None = None) -> Revision:
@@ -207,6 +239,7 @@ class Client:
 
         What is there already stays; what broke off goes on where it stopped.
         """
+        name, revision = pid.locate(self.http, self.cache, name, revision)
         return snapshot.pull(self.http, self.cache, name, Path(folder), revision)
 
     def tune(
@@ -228,6 +261,7 @@ class Client:
         Returns:
             A job a target. ``wait()`` waits for all of them.
         """
+        name, revision = pid.locate(self.http, self.cache, name, revision)
         return job.tune(
             self.http, name, targets=targets, budget=budget, revision=revision, strategy=strategy
         )
@@ -255,6 +289,7 @@ class Client:
         self, name: str, *, revision: str | None = None, target: str | None = None
     ) -> list[Build]:
         """Published builds of a revision."""
+        name, revision = pid.locate(self.http, self.cache, name, revision)
         return build.builds(self.http, name, revision=revision, target=target)
 
     def record(self, record_id: str) -> Record:
@@ -267,7 +302,30 @@ class Client:
 
     def revisions(self, name: str, revision_: str | None = None) -> Iterator[Revision]:
         """History of a model, newest first."""
+        name, revision_ = pid.locate(self.http, self.cache, name, revision_)
         return revision.revisions(self.http, name, revision_)
+
+    def findings(self, name: str, *, revision: str | None = None) -> tuple[Finding, ...]:
+        """What is to be mended in a model's card, by line of README.md."""
+        return findings.findings(self.http, name, revision)
+
+    def register_doi(self, name: str, *, revision: str | None = None) -> Job:
+        """Register a DOI for a version, for ever, if the hub has an account with DataCite.
+
+        Once the job is done, its ``result["doi"]`` has it.
+
+        Raises:
+            Invalid: the hub registers no DOIs, or the record lacks what one needs: ``fields``.
+        """
+        name, revision = pid.locate(self.http, self.cache, name, revision)
+        return doi.register(self.http, name, revision=revision)
+
+    def locate(self, name: str, *, revision: str | None = None) -> tuple[str, str | None]:
+        """``namespace/name`` and version that a persistent identifier names.
+
+        The version is a commit id, or ``revision`` for an identifier of all versions together.
+        """
+        return pid.locate(self.http, self.cache, name, revision)
 
     def delete(self, name: str) -> None:
         """Delete a model with all its revisions, builds and records. There is no way back."""

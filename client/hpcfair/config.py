@@ -1,13 +1,14 @@
 """Where the hub is, who asks and where files are kept: environment first, then what login wrote.
 
-===================  ==============================================================
-``HPCFAIR_URL``      address of the hub
-``HPCFAIR_TOKEN``    access token
-``HPCFAIR_CACHE``    folder of the cache
-``HPCFAIR_CONFIG``   folder of ``config.json``, written by ``hpcfair login``
-``HPCFAIR_OFFLINE``  ``1``: never ask the hub, use what the cache holds
-``HPCFAIR_QUIET``    ``1``: no progress bars
-===================  ==============================================================
+========================  ==============================================================
+``HPCFAIR_URL``           address of the hub
+``HPCFAIR_TOKEN``         access token
+``HPCFAIR_CACHE``         folder of the cache
+``HPCFAIR_CONFIG``        folder of ``config.json``, written by ``hpcfair login``
+``HPCFAIR_OFFLINE``       ``1``: never ask the hub, use what the cache holds
+``HPCFAIR_DOI_RESOLVER``  who resolves DOIs; else https://doi.org
+``HPCFAIR_QUIET``         ``1``: no progress bars
+========================  ==============================================================
 
 ``config.json`` is ``{"url": <default hub>, "tokens": {<hub>: <token>}}``, readable by its owner
 alone. A token is only ever used for the hub it was given to.
@@ -26,18 +27,24 @@ import platformdirs
 from hpcfair.errors import BadConfig
 
 DEFAULT_URL = "http://127.0.0.1:8000"
+DOI_RESOLVER = "https://doi.org"
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"", "0", "false", "no", "off"}
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a client needs to know of its surroundings."""
+    """What a client needs to know of its surroundings.
+
+    Attributes:
+        doi: Address of who resolves DOIs.
+    """
 
     url: str
     token: str | None = field(default=None, repr=False)
     cache: Path = Path(platformdirs.user_cache_dir("hpcfair"))
     offline: bool = False
+    doi: str = DOI_RESOLVER
 
     @classmethod
     def read(
@@ -66,6 +73,7 @@ class Config:
             token=token or stored.tokens.get(chosen),
             cache=Path(env.get("HPCFAIR_CACHE") or platformdirs.user_cache_dir("hpcfair")),
             offline=_flag(env, "HPCFAIR_OFFLINE"),
+            doi=clean_url(env.get("HPCFAIR_DOI_RESOLVER") or DOI_RESOLVER),
         )
 
 

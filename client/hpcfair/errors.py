@@ -6,7 +6,7 @@
     ├── HubError                  the hub refused; carries its code, detail, hint, fields, status
     │   ├── Unauthenticated       (PermissionError)
     │   ├── Forbidden             (PermissionError)
-    │   ├── NotFound              (FileNotFoundError)   ModelNotFound, RevisionNotFound, ...
+    │   ├── NotFound              (FileNotFoundError)   ModelNotFound, RevisionNotFound, Withdrawn
     │   ├── Conflict              (FileExistsError)     StaleParent, NothingToCommit, ...
     │   ├── Invalid               (ValueError)          LicenseMissing, InvalidModelFile, ...
     │   ├── TooLarge              (ValueError)
@@ -99,6 +99,10 @@ class ModelNotFound(NotFound):
 
 class RevisionNotFound(NotFound):
     """No branch, tag or commit of that name."""
+
+
+class Withdrawn(NotFound):
+    """It was here, and was withdrawn; its record, with the reason, stays."""
 
 
 class Conflict(HubError, FileExistsError):
@@ -230,6 +234,8 @@ CODES: dict[str, type[HubError]] = {
             "token_not_found",
             "grant_not_found",
             "user_not_found",
+            "identifier_not_found",
+            "assessment_not_found",
             "page_not_found",
             "dataset_not_found",
             "discussion_not_found",
@@ -276,6 +282,8 @@ CODES: dict[str, type[HubError]] = {
             "invalid_query",
             "invalid_signature",
             "invalid_ref",
+            "doi_incomplete",
+            "doi_not_offered",
             "invalid_record",
             "invalid_cursor",
             "invalid_target",
@@ -294,6 +302,7 @@ CODES: dict[str, type[HubError]] = {
             "onnx_unreadable",
             "onnx_truncated",
             "onnx_invalid",
+            "tflite_invalid",
             "external_data_escapes",
             "external_data_missing",
             "operator_unsupported",
@@ -302,12 +311,26 @@ CODES: dict[str, type[HubError]] = {
         InvalidModelFile,
     ),
     **dict.fromkeys(
-        ("job_timeout", "job_crashed", "job_out_of_memory", "job_interrupted", "no_backend"),
+        (
+            "job_timeout",
+            "job_crashed",
+            "job_out_of_memory",
+            "job_interrupted",
+            "no_backend",
+            "doi_refused",
+        ),
         JobFailed,
     ),
     "body_too_large": TooLarge,
     **dict.fromkeys(
-        ("rate_limited", "storage_full", "storage_unavailable", "index_busy", "internal_error"),
+        (
+            "rate_limited",
+            "storage_full",
+            "storage_unavailable",
+            "index_busy",
+            "doi_unavailable",
+            "internal_error",
+        ),
         Unavailable,
     ),
 }
@@ -317,6 +340,7 @@ _BY_STATUS: dict[int, type[HubError]] = {
     403: Forbidden,
     404: NotFound,
     409: Conflict,
+    410: Withdrawn,
     413: TooLarge,
     429: Unavailable,
 }

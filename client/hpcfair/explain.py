@@ -61,7 +61,7 @@ def _chosen(resolution: Resolution) -> Iterator[tuple[str, str]]:
     build = resolution.build
     yield "signature", str(resolution.signature)
     yield "asked for", f"{resolution.target or 'the plain model'}, outputs {resolution.tolerance}"
-    yield "chosen", describe(build) if build else f"the plain ONNX model, {BASELINE}"
+    yield "chosen", describe(build) if build else f"the plain model, {BASELINE}"
     yield "because", resolution.reason
     if build is None:
         return

@@ -13,14 +13,11 @@ from hpcfair.explain import explain
 from hpcfair.paths import safe_join
 from hpcfair.record import Record, record
 from hpcfair.resolution import PlainModelWarning, Resolution, Tolerance, resolve
-from hpcfair.runtimes import registry
+from hpcfair.runtimes import plain, registry
 from hpcfair.runtimes.base import Runtime
 from hpcfair.signature import Signature
 from hpcfair.transport import Transport
 from hpcfair.types import Build
-
-#: What runs the plain ONNX model.
-PLAIN_RUNTIME = "onnxruntime"
 
 
 class Loaded:
@@ -31,7 +28,7 @@ class Loaded:
     Attributes:
         name, revision: What was loaded.
         signature: What goes in and comes out.
-        build: The build that runs; ``None`` for the plain ONNX model.
+        build: The build that runs; ``None`` for the plain model.
         path: The file the runtime opened.
     """
 
@@ -93,7 +90,7 @@ class Loaded:
         self.close()
 
     def __repr__(self) -> str:
-        what = f"{self.build.backend} build" if self.build else "plain ONNX model"
+        what = f"{self.build.backend} build" if self.build else "plain model"
         return f"<{self.name} {self.signature}: {what}>"
 
 
@@ -109,21 +106,21 @@ def load(
 ) -> Loaded:
     """Load the best build for this machine; see :meth:`hpcfair.Client.load`."""
     if not registry.installed():
-        raise MissingPackage("No runtime is installed.", registry.RUNTIMES[PLAIN_RUNTIME].hint)
+        raise MissingPackage("No runtime is installed.", registry.RUNTIMES[plain.ONNX.runtime].hint)
     resolution = resolve(http, cache, name, revision=revision, target=target, tolerance=tolerance)
     build = resolution.build
     if build is None and target is not None:
         warnings.warn(
-            f"{name}: no build suits this machine, the plain ONNX model is used. "
-            f"{resolution.reason}",
+            f"{name}: no build suits this machine, the plain model is used. {resolution.reason}",
             PlainModelWarning,
             stacklevel=4,
         )
     folder = fetch_tree(http, cache, resolution.files, what=name, verify=verify)
     path = safe_join(folder, resolution.entry_point)
+    opener = plain.plain_of(path)
     runtime = registry.open(
-        build.runtime if build else PLAIN_RUNTIME,
+        build.runtime if build else opener.runtime,
         path,
-        build.runtime_options if build else {"default": True},
+        build.runtime_options if build else opener.default,
     )
     return Loaded(resolution, path, runtime, lambda digest: record(http, cache, digest))

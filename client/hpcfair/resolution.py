@@ -27,7 +27,7 @@ class StaleAnswerWarning(UserWarning):
 
 
 class PlainModelWarning(UserWarning):
-    """No build suits this machine; the plain ONNX model is used."""
+    """No build suits this machine; the plain model is used."""
 
 
 @dataclass(frozen=True, slots=True)

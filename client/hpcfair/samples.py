@@ -15,6 +15,7 @@ from hpcfair.errors import BadInput
 from hpcfair.exporters.registry import Examples, Files
 from hpcfair.runtimes import registry
 from hpcfair.runtimes.base import Array
+from hpcfair.runtimes.plain import plain_of
 
 NAME = "samples.npz"
 
@@ -29,7 +30,7 @@ def add_samples(files: Files, examples: Examples, labels: Array | None, scratch:
 
     Raises:
         BadInput: labels without examples, or of another number; or examples that do not name
-            their inputs, and no or several ONNX files to tell the names.
+            their inputs, and no or several networks to tell the names.
     """
     if examples is None:
         if labels is not None:
@@ -52,9 +53,10 @@ def add_samples(files: Files, examples: Examples, labels: Array | None, scratch:
 
 def _named(files: Files, examples: Sequence[Array]) -> dict[str, Array]:
     graphs = [local for path, local in files.items() if path.endswith(".onnx")]
+    graphs = graphs or [local for path, local in files.items() if path.endswith(".tflite")]
     if len(graphs) != 1:
         raise BadInput(
-            f"{len(graphs)} ONNX files cannot tell the names of the example inputs.",
+            f"{len(graphs)} networks cannot tell the names of the example inputs.",
             "Pass example_inputs as a dictionary by input name.",
         )
     names = _input_names(graphs[0])
@@ -67,7 +69,8 @@ def _named(files: Files, examples: Sequence[Array]) -> dict[str, Array]:
 
 
 def _input_names(graph: Path) -> list[str]:
-    runtime = registry.open("onnxruntime", graph, {"graph_optimization": "disable"})
+    plain = plain_of(graph)
+    runtime = registry.open(plain.runtime, graph, plain.reference)
     names = [tensor.name for tensor in runtime.inputs]
     runtime.close()
     return names

@@ -119,6 +119,7 @@ class Transport:
         content: Body | None = None,
         headers: Mapping[str, str] | None = None,
         idempotent: bool = False,
+        follow: bool = True,
     ) -> Iterator[httpx.Response]:
         """A successful answer whose body is not read yet.
 
@@ -128,6 +129,7 @@ class Transport:
         Args:
             path: Path on the hub, or an absolute address; only the hub itself gets the token.
             content: Makes the raw body; excludes ``body``.
+            follow: Whether to go where the hub sends one; else its answer is what it says of that.
 
         Raises:
             HubError: the hub refused.
@@ -138,7 +140,7 @@ class Transport:
                 f"{method} {path} needs the hub, and HPCFAIR_OFFLINE is set.",
                 "Unset it, or use what `hpcfair cache list` shows.",
             )
-        send = self._sender(method, path, params, body, content, headers)
+        send = self._sender(method, path, params, body, content, headers, follow=follow)
         response = self._persist(send, repeatable=idempotent or method in _IDEMPOTENT)
         try:
             if response.status_code >= 400:
@@ -157,6 +159,8 @@ class Transport:
         body: Any,
         content: Body | None,
         headers: Mapping[str, str] | None,
+        *,
+        follow: bool,
     ) -> Callable[[], httpx.Response]:
         url = urljoin(f"{self.config.url}/", path.lstrip("/") if "://" not in path else path)
         given = {key: value for key, value in (params or {}).items() if value not in (None, "")}
@@ -174,7 +178,7 @@ class Transport:
                 content=content() if content else None,
                 headers=named,
             )
-            return self._http.send(request, stream=True)
+            return self._http.send(request, stream=True, follow_redirects=follow)
 
         return send
 

@@ -69,6 +69,26 @@ class Revision(_FromJson):
 
 
 @dataclass(frozen=True, slots=True)
+class Finding(_FromJson):
+    """Something to mend in README.md.
+
+    Attributes:
+        field: Where it stands in the card, such as ``authors[0].orcid``.
+        severity: ``error``: the value is left out of the record; ``warning``: it is taken.
+    """
+
+    line: int
+    field: str
+    code: str
+    message: str
+    fix: str
+    severity: str = "error"
+
+    def __str__(self) -> str:
+        return f"README.md, line {self.line}: {self.message} {self.fix}"
+
+
+@dataclass(frozen=True, slots=True)
 class MLModelSummary(_FromJson):
     """A model as a search finds it.
 
@@ -122,6 +142,7 @@ class Build(_FromJson):
         tolerance: How far outputs may stray by design: exact, fp16, bf16 or int8.
         deviation: How far they do, against the unoptimised float32 reference.
         ratio_low, ratio_high: The ratio's 95 % confidence interval.
+        reproduced: Whether it gave the test tensors' outputs when the hub last ran it on them.
     """
 
     uuid: str
@@ -143,6 +164,7 @@ class Build(_FromJson):
     accuracy: float | None = None
     accuracy_reference: float | None = None
     record_id: str | None = None
+    reproduced: bool | None = None
     provenance: dict[str, Any] = field(default_factory=dict)
     files: tuple[File, ...] = _many(File.from_json)
     created_at: str = ""
@@ -190,6 +212,9 @@ class Account(_FromJson):
     name: str
     full_name: str = ""
     email: str = ""
+    orcid: str = ""
+    affiliation: str = ""
+    affiliation_ror: str = ""
     namespaces: tuple[dict[str, str], ...] = _many()
     token: dict[str, Any] | None = None
 

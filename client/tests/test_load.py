@@ -104,7 +104,7 @@ def test_without_a_build_the_plain_model_runs_and_says_so(
     np.testing.assert_allclose(model(X), Y)
     assert model.build is None
     assert model.record is None
-    assert "the plain ONNX model" in model.explain()
+    assert "the plain model" in model.explain()
     assert "No build for x86-64-baseline" in model.explain()
 
 

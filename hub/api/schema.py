@@ -30,6 +30,7 @@ PATH_PARAMETERS = {
     "namespace": "A person's or an organisation's name; upper and lower case are the same.",
     "name": "The second part of the model's name; upper and lower case are the same.",
     "path": "Path of the file; may hold slashes.",
+    "identifier": "`ark:/NAAN/name`, `ark:NAAN/name` or the name alone; hyphens do not count.",
     "revision": "A branch, a tag, a commit id or the first 7 or more digits of one.",
     "ref": "Name of the branch or tag; may hold slashes.",
     "kind": "`branch` or `tag`.",

@@ -3,9 +3,11 @@
 from django.urls import include, path, re_path
 from drf_spectacular.views import SpectacularSwaggerView
 
+from hub.api.root import RootView
 from hub.api.views import OpenApiView, UnknownAddress
 
 urlpatterns = [
+    re_path(r"^v1/?$", RootView.as_view(), name="api-root"),
     path("v1/openapi.json", OpenApiView.as_view(), name="openapi"),
     path("v1/", include("hub.api.v1.urls")),
     path("docs", SpectacularSwaggerView.as_view(url_name="openapi"), name="api-docs"),

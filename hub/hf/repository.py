@@ -49,9 +49,9 @@ def duplicate(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
 def remove(request: HttpRequest) -> HttpResponse:
     """``DELETE /api/repos/delete``."""
     actor, body = signed_in(request), json_body(request)
-    mlmodel_delete(
-        actor=actor, mlmodel=repository_get(actor, _kind_in(body), _name_in(body, actor))
-    )
+    mlmodel = repository_get(actor, _kind_in(body), _name_in(body, actor))
+    # No client sends a reason; who calls this by hand may.
+    mlmodel_delete(actor=actor, mlmodel=mlmodel, reason=text_in(body, "reason", ""))
     return json_answer({})
 
 

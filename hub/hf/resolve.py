@@ -14,15 +14,17 @@ from hub.credentials import actor_of
 from hub.files import caching, count_download, serve_blob
 from hub.hf.errors import answer
 from registry.errors import NotFound
-from registry.selectors.access import require_fetch
+from registry.selectors.access import require_fetch_file
 from registry.selectors.revision import file_get, main_path, revision_along
 from registry.tables import File, MLModel
 
 
 def resolve(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponseBase:
     """``GET`` and ``HEAD``."""
-    require_fetch(actor_of(request), mlmodel)
     name, revision, path = revision_along(mlmodel, rest)
+    # The row in hand, which has its namespace.
+    revision.mlmodel = mlmodel
+    require_fetch_file(actor_of(request), mlmodel, path)
     try:
         file = file_get(revision, path)
     except NotFound as missing:
@@ -39,7 +41,12 @@ def _send(
 ) -> HttpResponseBase:
     etag = file.blob.sha256 if file.is_lfs else file.oid
     response = serve_blob(
-        request, file.blob, path=file.path, cache_control=cache_control, etag=etag
+        request,
+        file.blob,
+        path=file.path,
+        cache_control=cache_control,
+        etag=etag,
+        version=file.revision,
     )
     response.headers["X-Linked-ETag"] = f'"{etag}"'
     response.headers["X-Linked-Size"] = str(file.blob.size_bytes)

@@ -15,13 +15,13 @@ from hub.pages.asker import signed_in
 from hub.pages.errors import page
 from registry.errors import RegistryError
 from registry.selectors.access import may
-from registry.selectors.account import members_of, namespace_get, tokens_of
+from registry.selectors.account import members_of, namespace_get, tokens_of, user_find
 from registry.selectors.catalogue import catalogue_search
 from registry.selectors.dataset import datasets_matching
 from registry.selectors.gate import requests_by
 from registry.selectors.quota import usage
 from registry.services.account import token_issue, token_revoke, user_create
-from registry.states import Role, Scope
+from registry.states import NamespaceKind, Role, Scope
 
 #: Data sets on a namespace's page; their own list has all.
 _DATASETS = 30
@@ -95,6 +95,7 @@ def namespace(request: HttpRequest, namespace: str) -> HttpResponseBase:
     is_member = may(request.user, role=Role.READ, namespace=found)
     context = {
         "namespace": found,
+        "person": user_find(found.name) if found.kind == NamespaceKind.USER else None,
         "members": members_of(request.user, found) if is_member else None,
         "found": catalogue_search(
             request.user,

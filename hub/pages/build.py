@@ -1,4 +1,4 @@
-"""A build: what it is, and where its time goes."""
+"""A build: what it is, where its time goes, whether it still does what it did."""
 
 from typing import Any
 
@@ -9,15 +9,22 @@ from hub.pages.errors import page
 from registry.errors import NotFound
 from registry.selectors.build import build_get
 from registry.selectors.profile import hottest, profile_of, summary
+from registry.selectors.reproduction import history
 
 _HOTTEST = 20
+#: Times it was run again, of those there are.
+_AGAIN = 20
 
 
 @page
 def build(request: HttpRequest, uuid: str) -> HttpResponseBase:
     """One build, withdrawn ones too."""
     found = build_get(request.user, str(uuid))
-    context: dict[str, Any] = {"build": found, "mlmodel": found.graph.revision.mlmodel}
+    context: dict[str, Any] = {
+        "build": found,
+        "mlmodel": found.graph.revision.mlmodel,
+        "reproductions": list(history(found)[:_AGAIN]),
+    }
     try:
         profile = profile_of(found)
     except NotFound:

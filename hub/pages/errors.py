@@ -2,25 +2,28 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec
+from typing import ParamSpec
 from urllib.parse import urlencode, urlsplit
 
+from django.conf import settings
 from django.contrib import messages
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.template.defaultfilters import filesizeformat
+from django.views.defaults import bad_request
 
-from hub.statuses import status_of
+from hub.refusals import View, refusal
 from registry.errors import (
-    CODES,
     Conflict,
     Invalid,
     NotFound,
     RegistryError,
+    TooLarge,
     Unauthenticated,
 )
 
 P = ParamSpec("P")
-View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def page(view: View[P]) -> View[P]:
@@ -36,13 +39,6 @@ def page(view: View[P]) -> View[P]:
             return refusal(request, error)
 
     return shown
-
-
-def refusal(request: HttpRequest, error: RegistryError) -> HttpResponse:
-    """One refusal as a page with its status."""
-    status = status_of(error)
-    context = {"error": error, "heading": CODES[error.code], "status": status}
-    return render(request, "error.html", context, status=status)
 
 
 def act(
@@ -67,6 +63,16 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # no
         "page_not_found", f"There is nothing at {request.path}.", "Search for it above."
     )
     return refusal(request, error)
+
+
+def unreadable(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """For requests that cannot be read, such as forms of many megabytes."""
+    if not isinstance(exception, RequestDataTooBig):
+        return bad_request(request, exception)
+    most = filesizeformat(settings.DATA_UPLOAD_MAX_MEMORY_SIZE)
+    detail = f"A form may hold {most} of text."
+    hint = "Go back, and send long texts as files: README.md may have 1 MB."
+    return refusal(request, TooLarge("body_too_large", detail, hint))
 
 
 def broken(request: HttpRequest) -> HttpResponse:

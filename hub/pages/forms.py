@@ -9,30 +9,6 @@ from django.core.files.uploadedfile import UploadedFile
 
 from registry.states import RepositoryKind, Visibility
 
-#: What a new card starts from.
-CARDS = {
-    RepositoryKind.MODEL: """---
-license: apache-2.0
-pipeline_tag: image-classification
-tags: []
----
-
-# Name of the model
-
-What it does, what it was trained on, what it is good for and what not.
-""",
-    RepositoryKind.DATASET: """---
-license: cc-by-4.0
-task_categories: []
-tags: []
----
-
-# Name of the data set
-
-What it holds, how it was gathered, what it is good for and what not.
-""",
-}
-
 
 class NewForm(forms.Form):
     """Kind, namespace, name, visibility."""
@@ -86,7 +62,9 @@ class UploadForm(forms.Form):
     card = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 14, "spellcheck": "false"}),
         label="Card (README.md)",
-        help_text="YAML between the --- lines; a license is required.",
+        help_text="YAML between the --- lines, Markdown below. Left empty, it stays as it is; "
+        "a new one is made of the answers to the next page's questions.",
+        required=False,
         strip=False,
     )
     message = forms.CharField(max_length=500, required=False, label="What changed")
@@ -95,6 +73,7 @@ class UploadForm(forms.Form):
         """Path and bytes of each file of the commit."""
         # Browsers send CRLF from a text area.
         card = self.cleaned_data["card"].replace("\r\n", "\n")
-        yield "README.md", io.BytesIO(card.encode())
+        if card.strip():
+            yield "README.md", io.BytesIO(card.encode())
         for file in self.cleaned_data["uploads"]:
             yield file.name, file.file

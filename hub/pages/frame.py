@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 
+from hub.fair.tombstone import tombstone_at
 from hub.pages.errors import page
 from registry.errors import Forbidden, NotFound, Unauthenticated
 from registry.selectors.access import may, may_fetch
@@ -27,21 +28,31 @@ def repository_page(view: View) -> View:
     """Give ``view`` the MLModel or data set that its address names, in place of the names.
 
     ``view(request, mlmodel, **rest)``. Who comes by the name of one that was moved is led to where
-    it is now. Refusals are shown as :func:`hub.pages.errors.page` shows them.
+    it is now; of one that was deleted, the record is shown. Refusals are shown as
+    :func:`hub.pages.errors.page` shows them.
     """
 
     def found(
         request: HttpRequest, /, kind: RepositoryKind, namespace: str, name: str, **rest: Any
     ) -> HttpResponseBase:
+        full_name = f"{namespace}/{name}"
         try:
-            mlmodel = repository_get(request.user, kind, f"{namespace}/{name}")
+            mlmodel = repository_get(request.user, kind, full_name)
         except NotFound:
-            moved = repository_moved(request.user, kind, f"{namespace}/{name}")
-            if moved is None or request.method not in {"GET", "HEAD"}:
+            answer = _instead(request, kind, (namespace, name))
+            if answer is None:
                 raise
-            return _led_on(request, kind, (namespace, name), moved)
+            return answer
         try:
             return view(request, mlmodel, **rest)
+        except NotFound as error:
+            if error.code != "revision_not_found":
+                raise
+            # It may have been there once.
+            left = tombstone_at(request, kind, full_name, mlmodel=mlmodel)
+            if left is None:
+                raise
+            return left
         except (Forbidden, Unauthenticated) as error:
             if error.code != "access_gated":
                 raise
@@ -87,9 +98,15 @@ def frame(
     }
 
 
-def _led_on(
-    request: HttpRequest, kind: RepositoryKind, old: tuple[str, str], moved: MLModel
-) -> HttpResponseBase:
+def _instead(
+    request: HttpRequest, kind: RepositoryKind, old: tuple[str, str]
+) -> HttpResponseBase | None:
+    """Where what was at an address has gone, or the record that is left of it."""
+    if request.method not in {"GET", "HEAD"}:
+        return None
+    moved = repository_moved(request.user, kind, "/".join(old))
+    if moved is None:
+        return tombstone_at(request, kind, "/".join(old))
     # Of the address as it was sent: what is escaped in it must stay so.
     before = reverse(f"{kind}-card", args=old)
     after = reverse(f"{kind}-card", args=(moved.namespace.name, moved.name))

@@ -11,6 +11,7 @@ from hub.pages import charts
 from hub.pages.errors import page
 from hub.pages.paging import newest_first
 from registry.selectors.job import events_of, job_get, jobs_of, queue_position, trials_of
+from registry.selectors.reproduction import of_job
 from registry.services.job import job_cancel
 from registry.states import JOB_ENDED, JobKind, JobState
 from registry.tables import Trial
@@ -57,6 +58,7 @@ def job(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
         "trials": trials,
         "course": charts.search_course([_point(trial) for trial in trials]),
         "events": events_of(found),
+        "reproductions": of_job(found),
     }
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "job/live.html", context, status=_STOP_POLLING if ended else 200)

@@ -7,17 +7,24 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
+from hub.fair.headers import typed
+from hub.fair.negotiation import negotiated
 from hub.pages import forms, markdown
 from hub.pages.addresses import address
+from hub.pages.cite import cited
 from hub.pages.errors import page
 from hub.pages.files import PREVIEW_BYTES
 from hub.pages.frame import frame, repository_page
 from hub.pages.paging import newest_first
+from hub.pages.testtensor import shown_sets
 from registry.errors import RegistryError
 from registry.selectors import job as job_selector
 from registry.selectors.access import readable_records, require
 from registry.selectors.account import namespaces_of
 from registry.selectors.build import best_per_target, builds_of
+from registry.selectors.description import describe
+from registry.selectors.findings import findings_of
+from registry.selectors.reproduction import latest_of
 from registry.selectors.revision import readme_of, revision_get, text_of
 from registry.services.blob import blob_store
 from registry.services.mlmodel import mlmodel_create
@@ -29,9 +36,19 @@ from registry.tables import Build, MLModel, Revision
 
 @repository_page
 def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """The landing page: what it is, how to load it, how fast it runs where."""
-    context = frame(request, mlmodel, tab="card")
-    revision, graph = context["revision"], context["graph"]
+    """The landing page: what it is, how to load it, how fast it runs where.
+
+    Programs that ask for the record in a format of their own get that instead.
+    """
+    revision = revision_get(mlmodel, request.GET.get("revision") or None)
+    # The row in hand, which has its namespace.
+    revision.mlmodel = mlmodel
+    record = negotiated(request, lambda: describe(revision))
+    if record is not None:
+        return record
+    description = describe(revision)
+    context = frame(request, mlmodel, tab="card", revision=revision)
+    graph = context["graph"]
     operators: dict[str, int] = graph.operators if graph else {}
     context |= {
         "readme": markdown.render(readme_of(revision)),
@@ -39,8 +56,10 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "running": job_selector.open_jobs(revision),
         "fastest": _fastest(revision),
         "operators": sorted(operators.items(), key=lambda item: -item[1]),
+        "findings": findings_of(revision) if context["may_write"] else (),
+        **cited(description),
     }
-    return render(request, "mlmodel/card.html", context)
+    return typed(render(request, "mlmodel/card.html", context), description, request)
 
 
 @repository_page
@@ -48,11 +67,16 @@ def builds(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     """Builds and records, per target."""
     context = frame(request, mlmodel, tab="builds")
     revision = context["revision"]
+    found = list(builds_of(revision))
     by_target: dict[str, list[Any]] = {}
-    for build in builds_of(revision):
+    for build in found:
         by_target.setdefault(build.target.slug, []).append(build)
+    tests, count = shown_sets(mlmodel, revision)
     context |= {
         "by_target": by_target,
+        "reproductions": latest_of(found),
+        "tests": tests,
+        "more_tests": count - len(tests),
         "best": best_per_target(revision),
         "records": readable_records(request.user)
         .filter(revision=revision)
@@ -104,14 +128,14 @@ def new(request: HttpRequest) -> HttpResponseBase:
 @repository_page
 @require_http_methods(["GET", "POST"])
 def upload(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Publish files from the browser."""
+    """Publish files from the browser; who has no card yet is asked next what belongs into it."""
     require(request.user, role=Role.WRITE, namespace=mlmodel.namespace)
     context = frame(request, mlmodel, tab="files")
     card = text_of(context["revision"], "README.md", most_bytes=PREVIEW_BYTES)
     form = forms.UploadForm(
         request.POST or None,
         request.FILES or None,
-        initial={"card": card or forms.CARDS[RepositoryKind(mlmodel.kind)]},
+        initial={"card": card or ""},
     )
     if request.method == "POST" and form.is_valid():
         try:
@@ -119,7 +143,7 @@ def upload(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         except RegistryError as error:
             form.add_error(None, str(error))
         else:
-            return redirect(address(mlmodel, "card"))
+            return redirect(address(mlmodel, "describe" if card is None else "card"))
     status = 400 if form.is_bound else 200
     return render(request, "mlmodel/upload.html", {**context, "form": form}, status=status)
 
@@ -135,6 +159,8 @@ def _publish(request: HttpRequest, mlmodel: MLModel, form: forms.UploadForm) -> 
         branch=mlmodel.default_branch,
         message=form.cleaned_data["message"] or "Upload from the browser",
         operations=operations,
+        # Who wrote no card is led to the questions, and the license is one of them.
+        require_license=bool(form.cleaned_data["card"].strip()),
     )
 
 

@@ -9,6 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from hub.pages.addresses import address
+from hub.pages.doi import panel
 from hub.pages.errors import act
 from hub.pages.frame import frame, repository_page
 from registry.errors import Conflict, Invalid
@@ -106,7 +107,10 @@ def delete(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     if request.POST.get("confirm", "").strip() != mlmodel.full_name:
         return _shown(request, mlmodel, fault=f"Type {mlmodel.full_name} to delete it.")
     name, owner = mlmodel.full_name, mlmodel.namespace.name
-    mlmodel_delete(actor=request.user, mlmodel=mlmodel)
+    try:
+        mlmodel_delete(actor=request.user, mlmodel=mlmodel, reason=request.POST.get("reason", ""))
+    except Invalid as error:
+        return _shown(request, mlmodel, fault=str(error))
     messages.success(request, f"{name} is deleted.")
     return redirect("namespace", namespace=owner)
 
@@ -126,7 +130,9 @@ def _shown(
         "form": form or SettingsForm(branches=_branches(mlmodel), initial=values),
         "move_form": move_form or MoveForm(namespaces=_namespaces(request), initial=named),
         "fault": fault,
+        "reason": request.POST.get("reason", ""),
         "usage": usage(mlmodel.namespace),
+        "doi": panel(request.user, mlmodel),
         "requests": [
             (state.value, list(requests_of(request.user, mlmodel, state))) for state in RequestState
         ],

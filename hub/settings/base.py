@@ -15,6 +15,17 @@ DATA_DIR = env.folder("HPCFAIR_DATA", Path.cwd() / ".hpcfair")
 # Outside address, used in links, identifiers and documents.
 HUB_URL = env.text("HPCFAIR_URL", "http://127.0.0.1:8000").rstrip("/")
 HUB_NAME = env.text("HPCFAIR_NAME", "HPCFair")
+# Who runs this hub, in metadata; the organisation's https://ror.org/ address where it has one.
+PUBLISHER = env.text("HPCFAIR_PUBLISHER", "") or HUB_NAME
+PUBLISHER_ROR = env.text("HPCFAIR_PUBLISHER_ROR", "")
+PUBLISHER_EMAIL = env.text("HPCFAIR_PUBLISHER_EMAIL", "")
+# The number under which identifiers are minted (https://arks.org): 99999 is for tests, and says so.
+NAAN = env.text("HPCFAIR_NAAN", "99999")
+# DataCite's REST API and an account there; without one no DOI is registered.
+DATACITE_URL = env.text("HPCFAIR_DATACITE_URL", "https://api.datacite.org").rstrip("/")
+DATACITE_ACCOUNT = env.text("HPCFAIR_DATACITE_ACCOUNT", "")
+DATACITE_PASSWORD = env.text("HPCFAIR_DATACITE_PASSWORD", "")
+DATACITE_PREFIX = env.text("HPCFAIR_DATACITE_PREFIX", "")
 
 ALLOWED_HOSTS = env.words("HPCFAIR_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = [HUB_URL]
@@ -109,6 +120,13 @@ TUNE_BUDGET_S = env.integer("HPCFAIR_TUNE_SECONDS", 40, low=5, high=86_400)
 SCHEDULE_S = env.integer("HPCFAIR_SCHEDULE_SECONDS", 300, low=0, high=86_400)
 # One study of compiler passes, in the background, for the first few networks of a class; 0: none.
 PASSES_S = env.integer("HPCFAIR_PASSES_SECONDS", 300, low=0, high=86_400)
+# Looks from outside at how FAIR public records are: when something changes, and after so many days
+# again; 0: only when somebody asks for one.
+ASSESS_DAYS = env.integer("HPCFAIR_ASSESS_DAYS", 7, low=0, high=3650)
+# Of the files of a record, so much is fetched and counted by one look.
+ASSESS_BYTES = env.integer("HPCFAIR_ASSESS_MIB", 256, low=0, high=2**20) * 2**20
+# Where workers reach the hub, if not where people do (HPCFAIR_URL).
+INSIDE_URL = env.text("HPCFAIR_INSIDE_URL", "").rstrip("/")
 CHILD_MEMORY_BYTES = env.integer("HPCFAIR_CHILD_MEMORY_MIB", 8192, low=512, high=2**20) * 2**20
 
 # Where bytes are kept: empty for the folder DATA_DIR/blobs, or s3://bucket/prefix.
@@ -186,9 +204,13 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "AccessEnum": "registry.states.Scope",  # also roles, which have the same values
         "NamespaceKindEnum": "registry.states.NamespaceKind",
+        "IdentifierKindEnum": "registry.states.IdentifierKind",
+        "RepositoryKindEnum": "registry.states.RepositoryKind",
         "RefKindEnum": "hub.api.schema.REF_KINDS",
         "JobKindEnum": "registry.states.JobKind",
         "JobStateEnum": "registry.states.JobState",
+        "OutcomeEnum": "registry.states.TrialOutcome",
+        "ReproductionOutcomeEnum": "registry.states.ReproductionOutcome",
         "ProblemCodeEnum": "hub.api.schema.PROBLEM_CODES",
     },
 }

@@ -30,7 +30,8 @@ from hub.settings.base import DATABASES  # noqa: E402
 
 SECRET_KEY = "testing-only"  # noqa: S105
 ALLOWED_HOSTS = ["*"]
-# Nothing is studied unless a test asks for it.
+# Nothing is studied or looked at unless a test asks for it.
+ASSESS_DAYS = 0
 PASSES_S = 0
 SCHEDULE_S = 0
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

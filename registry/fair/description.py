@@ -43,9 +43,10 @@ class Description:
         landing: Page of this version. The record's subject is ``pid``, never this page.
         concept_landing: Page of the newest version.
         doi: ``https://doi.org/...`` of this version.
-        version: Name of a tag, else the beginning of ``oid``.
+        version: Name of a tag, else what the card says, else the beginning of ``oid``.
         oid: Commit id; ``tree_oid`` names the files.
-        version_of: Identifiers of all versions, newest first, this one included.
+        versions: Identifiers of the versions, newest first and not more than the newest hundred;
+            this one is among them.
         body: The card's text without its front matter, as Markdown.
         unknown: Keys of the card that the hub does not read, as given.
         snippet: Python that loads and runs this very version.

@@ -5,7 +5,16 @@ from datetime import datetime
 from typing import Literal
 
 Relation = Literal[
-    "finetune", "quantized", "adapter", "merge", "exported", "compiled", "distilled", "fork", "copy"
+    "derived",
+    "finetune",
+    "quantized",
+    "adapter",
+    "merge",
+    "exported",
+    "compiled",
+    "distilled",
+    "fork",
+    "copy",
 ]
 DatasetRole = Literal["trained", "validated", "tested", "mentioned"]
 ActivityKind = Literal[

@@ -1,7 +1,7 @@
 """Public document schemas, and how a document gets its name. No ORM.
 
-``hpcfair.bench-1.json`` beside this file is the JSON Schema (2020-12) of a benchmark record;
-``examples/`` holds a worked document.
+``hpcfair.bench-1.json`` beside this file is the JSON Schema (2020-12) of a benchmark record, with
+a worked document in ``examples/``; ``hpcfair.fair-1.json`` that of an assessment.
 """
 
 import hashlib
@@ -27,8 +27,20 @@ def bench_schema() -> dict[str, Any]:
 
 
 @cache
-def _validator() -> Draft202012Validator:
+def fair_schema() -> dict[str, Any]:
+    """The JSON Schema of an assessment. Shared: do not change the returned object."""
+    schema: dict[str, Any] = json.loads((_FOLDER / "hpcfair.fair-1.json").read_bytes())
+    return schema
+
+
+@cache
+def _bench() -> Draft202012Validator:
     return Draft202012Validator(bench_schema())
+
+
+@cache
+def _fair() -> Draft202012Validator:
+    return Draft202012Validator(fair_schema())
 
 
 def bench_problems(document: Any, *, limit: int = 20) -> dict[str, str]:
@@ -36,12 +48,12 @@ def bench_problems(document: Any, *, limit: int = 20) -> dict[str, str]:
 
     Empty for a valid document. At most ``limit`` problems are collected.
     """
-    problems: dict[str, str] = {}
-    for error in _validator().iter_errors(document):
-        problems.setdefault(error.json_path, error.message[:300])
-        if len(problems) >= limit:
-            break
-    return problems
+    return _problems(_bench(), document, limit)
+
+
+def fair_problems(document: Any, *, limit: int = 20) -> dict[str, str]:
+    """What is wrong with an assessment, as :func:`bench_problems` says it."""
+    return _problems(_fair(), document, limit)
 
 
 def canonical_json(value: Any) -> bytes:
@@ -80,6 +92,15 @@ def record_id(document: dict[str, Any]) -> str:
 def artifact_sha256(files: dict[str, str]) -> str:
     """``identity.artifact_sha256`` of an artefact, from its files: path to SHA-256."""
     return sha256_of([{"path": path, "sha256": files[path]} for path in sorted(files)])
+
+
+def _problems(validator: Draft202012Validator, document: Any, limit: int) -> dict[str, str]:
+    problems: dict[str, str] = {}
+    for error in validator.iter_errors(document):
+        problems.setdefault(error.json_path, error.message[:300])
+        if len(problems) >= limit:
+            break
+    return problems
 
 
 def _leaves(value: Any) -> Iterator[Any]:

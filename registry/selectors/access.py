@@ -2,8 +2,8 @@
 
 - A public MLModel is readable by everybody, a private one by the members of its namespace; what
   hangs on it (revisions, jobs, builds, records...) is as readable as it is.
-- Files behind a gate are for members and for those whose request was accepted; that they are
-  there, and what the card says, is for everybody who may read.
+- Files behind a gate are for members and for those whose request was accepted, but for the card,
+  settings and licence; that they are there, and what the card says, is for everybody who may read.
 - A member may do what their :class:`registry.states.Role` says.
 - A token may do what its owner may, cut down to its scope and, where it names one, to its
   namespace. Authentication leaves it in ``user.token``; a browser's session has none.
@@ -16,6 +16,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model, Q, QuerySet
 
 from registry.errors import Forbidden, Unauthenticated
+from registry.fair.files import is_open
 from registry.states import Gate, RepositoryKind, RequestState, Role, Scope, Visibility
 from registry.tables import (
     AccessRequest,
@@ -74,6 +75,14 @@ def may_fetch(actor: Actor, mlmodel: MLModel) -> bool:
     return mlmodel.gate == Gate.OPEN or fetchable_repositories(actor).filter(pk=mlmodel.pk).exists()
 
 
+def readable_with(other: MLModel, mlmodel: MLModel) -> bool:
+    """Whether all who may read ``mlmodel`` may read ``other``, so that what is said of the one to
+    everybody may name the other."""
+    if other.visibility == Visibility.PUBLIC:
+        return True
+    return mlmodel.visibility == Visibility.PRIVATE and other.namespace_id == mlmodel.namespace_id
+
+
 def require_fetch(actor: Actor, mlmodel: MLModel) -> None:
     """Refuse unless ``actor`` may fetch the files of ``mlmodel``, which they may read.
 
@@ -93,6 +102,24 @@ def require_fetch(actor: Actor, mlmodel: MLModel) -> None:
     if asked.state == RequestState.ACCEPTED:
         hint = "Use a token that is not limited to another namespace."
     raise Forbidden("access_gated", f"{_gated(mlmodel)} Yours is {asked.state}.", hint)
+
+
+def may_fetch_file(actor: Actor, mlmodel: MLModel, path: str) -> bool:
+    """Whether ``actor`` may fetch the file at ``path`` of ``mlmodel``, which they may read.
+
+    A few stay open whatever the gate: see :func:`registry.fair.files.is_open`.
+    """
+    return is_open(path) or may_fetch(actor, mlmodel)
+
+
+def require_fetch_file(actor: Actor, mlmodel: MLModel, path: str) -> None:
+    """Refuse unless :func:`may_fetch_file`.
+
+    Raises:
+        Unauthenticated, Forbidden: ``access_gated``.
+    """
+    if not is_open(path):
+        require_fetch(actor, mlmodel)
 
 
 def readable_revisions(actor: Actor) -> QuerySet[Revision]:

@@ -10,7 +10,16 @@ from registry.errors import NotFound
 from registry.ids import SHA256_RE
 from registry.selectors.access import Actor, fetchable_repositories, person
 from registry.storage import blob_store
-from registry.tables import Blob, BuildFile, File, KernelCode, ScheduleTask, Upload, Xorb
+from registry.tables import (
+    Blob,
+    BuildFile,
+    File,
+    KernelCode,
+    ScheduleTask,
+    TestTensor,
+    Upload,
+    Xorb,
+)
 
 #: Databases bound the number of values in one query.
 AT_ONCE = 500
@@ -63,6 +72,7 @@ def blobs_unreferenced() -> QuerySet[Blob]:
         | Exists(Xorb.objects.filter(payload=this))
         | Exists(KernelCode.objects.filter(blob=this))
         | Exists(ScheduleTask.objects.filter(source=this))
+        | Exists(TestTensor.objects.filter(blob=this))
     )
 
 

@@ -20,7 +20,7 @@ class BuildChoice:
     """The build a machine should load, and why.
 
     Attributes:
-        build: ``None`` where nothing published fits: load the plain ONNX file then.
+        build: ``None`` where nothing published fits: load the published network then.
         reason: One sentence for people.
         others: What else the machine could load, best first.
     """

@@ -151,7 +151,7 @@ def _ranking(actor: Actor, asked: Query) -> Ranking:
             raise NotFound(
                 "graph_not_found",
                 f"Nothing is known of the network of {reference.full_name}.",
-                "Only models with an inspected ONNX file can be compared.",
+                "Only models with an inspected network can be compared.",
             )
         if asked.sort == "relevance":
             return ByLikeness(graph)

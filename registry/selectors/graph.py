@@ -1,11 +1,14 @@
 """Reads of what the hub knows of networks."""
 
+from typing import Any
+
+from registry.fair.parts import Network, Tensor
 from registry.tables import Graph, Revision
 from registry.tickets import GraphFacts
 
 
 def graph_of(revision: Revision) -> Graph | None:
-    """Facts of the revision's primary ONNX file; ``None`` before inspection, or without one."""
+    """Facts of the revision's primary file; ``None`` before inspection, or without one."""
     return Graph.objects.filter(revision=revision, is_primary=True).order_by("path").first()
 
 
@@ -28,4 +31,31 @@ def graph_facts(graph: Graph) -> GraphFacts:
         # What was inspected before these were known of has none.
         forms=graph.facts.get("forms", []),
         integer_bounds=graph.facts.get("integer_bounds", {}),
+        weight_dtypes=graph.facts.get("weight_dtypes", {}),
+        format=graph.facts.get("format", "onnx"),
+    )
+
+
+def network_of(graph: Graph) -> Network:
+    """A stored graph as records describe it; its ``embedding`` is not read."""
+    dtypes: dict[str, int] = graph.facts.get("weight_dtypes", {})
+    return Network(
+        path=graph.path,
+        format=graph.facts.get("format", "onnx"),
+        architecture_class=str(graph.architecture_class),
+        graph_hash=graph.graph_hash,
+        parameters=graph.parameters,
+        inputs=_tensors(graph.signature["inputs"]),
+        outputs=_tensors(graph.signature["outputs"]),
+        opsets={name or "ai.onnx": version for name, version in graph.facts["opsets"].items()},
+        operators=graph.operators,
+        macs=graph.macs,
+        weight_bytes=graph.facts["weight_bytes"],
+        precision=max(dtypes, key=lambda name: (dtypes[name], name), default=None),
+    )
+
+
+def _tensors(specs: list[dict[str, Any]]) -> tuple[Tensor, ...]:
+    return tuple(
+        Tensor(name=spec["name"], dtype=spec["dtype"], shape=tuple(spec["shape"])) for spec in specs
     )

@@ -1,9 +1,11 @@
-"""Reads over the whole hub, for its front page."""
+"""Reads over the whole hub: for its front page, and what metadata say of it."""
 
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.db.models import QuerySet
 
+from registry.fair.parts import Hub, Organization
 from registry.selectors.access import Actor, readable_builds
 from registry.states import RepositoryKind, ToleranceClass, TrialOutcome, Verdict, Visibility
 from registry.tables import Build, MLModel, Record, Target, Trial
@@ -17,6 +19,20 @@ class Figures:
     targets: int
     trials: int
     records: int
+
+
+def this_hub() -> Hub:
+    """The hub as records name it, from its settings."""
+    url = settings.HUB_URL
+    return Hub(
+        name=settings.HUB_NAME,
+        url=url,
+        policy_url=f"{url}/policy",
+        shape_url=f"{url}/shapes/record",
+        publisher=Organization(
+            name=settings.PUBLISHER, ror=settings.PUBLISHER_ROR or None, url=url
+        ),
+    )
 
 
 def figures() -> Figures:

@@ -18,7 +18,7 @@ class Resolution:
 
     Attributes:
         choice: The build, why this one, and what else there is.
-        files: Those of the build; without one, the ONNX file and its external data.
+        files: Those of the build; without one, the published network.
         entry_point: Which of the files the runtime opens.
     """
 
@@ -63,7 +63,7 @@ def resolve(
 def _not_inspected(revision: Revision) -> NotFound:
     job = latest_job(revision, JobKind.INSPECT)
     if job is None:
-        hint = "Add an ONNX file; nothing else can be loaded yet."
+        hint = "Add an ONNX or TensorFlow Lite file; nothing else can be loaded yet."
     elif job.failure_code:
         hint = f"Its inspection failed ({job.failure_code}): {job.failure_detail}"
     else:

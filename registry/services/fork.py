@@ -8,6 +8,9 @@ from registry.selectors.account import namespace_get
 from registry.selectors.mlmodel import former_names
 from registry.selectors.quota import bytes_of
 from registry.selectors.revision import revision_get
+from registry.services.assessment import assess_head
+from registry.services.derivation import derivations_fork
+from registry.services.identifier import identifiers_mint
 from registry.services.job import job_submit
 from registry.services.mlmodel import check_visibility, mlmodel_changed, name_taken
 from registry.services.notice import notify_repository
@@ -15,6 +18,7 @@ from registry.services.quota import quota_hold
 from registry.states import JobKind, RefKind, RepositoryKind, Role, Visibility
 from registry.tables import Label, MLModel, Ref, Revision, Tag
 from registry.validation.names import check_name
+from registry.validation.networks import has_network
 
 #: What a copy says of itself as its source does.
 _REPEATED = (
@@ -82,6 +86,7 @@ def fork(
             mlmodel_changed(actor, copy, "mlmodel.fork", detail)
             notify_repository(copy, "create")
             _inspect(actor, copy)
+            assess_head(copy)
     except IntegrityError:
         raise name_taken(kind, f"{owner.name}/{name}") from None
     return copy
@@ -90,6 +95,8 @@ def fork(
 def _copy_rows(source: MLModel, copy: MLModel, refs: list[Ref]) -> None:
     twins = _copy_revisions(source, copy)
     _copy_files(source, copy)
+    identifiers_mint(copy, list(twins.values()))
+    derivations_fork(source, twins)
     Ref.objects.bulk_create(
         [
             Ref(mlmodel=copy, kind=ref.kind, name=ref.name, revision=twins[ref.revision_id])
@@ -144,5 +151,6 @@ def _copy_files(source: MLModel, copy: MLModel) -> None:
 
 def _inspect(actor: Actor, copy: MLModel) -> None:
     head = revision_get(copy)
-    if copy.kind == RepositoryKind.MODEL and head.files.filter(path__iendswith=".onnx").exists():
+    paths = head.files.values_list("path", flat=True)
+    if copy.kind == RepositoryKind.MODEL and has_network(paths):
         job_submit(actor=actor, kind=JobKind.INSPECT, revision=head)

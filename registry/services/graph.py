@@ -16,7 +16,7 @@ _COLUMNS = (
 
 
 def graph_store(*, job_uuid: str, fence: int, facts: GraphFacts, is_primary: bool) -> Graph:
-    """Keep the facts of one ONNX file of the revision the job inspects.
+    """Keep the facts of one file of the revision the job inspects.
 
     The same file again replaces what was known of it: a newer inspection may know more. A new
     primary graph takes that place from any other.

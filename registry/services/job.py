@@ -44,7 +44,7 @@ from registry.services.lease import (
     note,
     transition,
 )
-from registry.states import FailureClass, JobKind, JobState, Role
+from registry.states import HUB_JOBS, FailureClass, JobKind, JobState, Role
 from registry.tables import Device, Job, Revision, Target
 from registry.tickets import HeartbeatReply, JobTicket
 from registry.validation.document import check_json, printable
@@ -324,9 +324,9 @@ def _lease_end(now: datetime) -> datetime:
 def _check_submission(
     kind: JobKind, revision: Revision, target: Target | None, parameters: dict[str, Any]
 ) -> None:
-    if kind == JobKind.INSPECT:
+    if kind in HUB_JOBS:
         if target or parameters:
-            raise Invalid("invalid_target", "An inspection has no target and no parameters.")
+            raise Invalid("invalid_target", f"A job {kind.value!r} has no target, no parameters.")
         return
     tuning_s, schedules_s = 6 * settings.TUNE_BUDGET_S, 2 * settings.SCHEDULE_S
     check_search(parameters, longest_s=schedules_s if kind == JobKind.SCHEDULE else tuning_s)

@@ -39,6 +39,7 @@ from registry.tables import (
     Ref,
     Revision,
 )
+from registry.validation.networks import has_network
 
 _AT_ONCE = 500
 
@@ -157,8 +158,7 @@ def _rename(actor: Actor, mlmodel: MLModel, refs: list[Ref], changed: dict[int, 
         entries = entries_of(new)
         if ref.name == mlmodel.default_branch:
             describe(mlmodel, card_of(entries), entries)
-        has_network = any(path.lower().endswith(".onnx") for path in entries)
-        if has_network and mlmodel.kind == RepositoryKind.MODEL:
+        if mlmodel.kind == RepositoryKind.MODEL and has_network(entries):
             job_submit(actor=actor, kind=JobKind.INSPECT, revision=new)
 
 

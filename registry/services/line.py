@@ -12,11 +12,14 @@ from django.utils import timezone
 from registry.errors import Conflict
 from registry.selectors.access import Actor, require
 from registry.selectors.revision import branch_get
+from registry.services.assessment import assess_soon
 from registry.services.audit import audit
 from registry.services.blob import blobs_hold
 from registry.services.card import describe
+from registry.services.derivation import ALONE, Origins, bases_said, derivations_write
 from registry.services.discussion import pull_request_committed
 from registry.services.history import revision_write
+from registry.services.identifier import identifiers_mint
 from registry.services.job import job_submit
 from registry.services.notice import notify_ref
 from registry.services.snapshot import Entry
@@ -24,6 +27,7 @@ from registry.services.talk import require_voice
 from registry.states import DiscussionState, JobKind, RefKind, RepositoryKind, Role
 from registry.tables import MLModel, OutboxEntry, Ref, Revision
 from registry.validation.card import Card
+from registry.validation.networks import has_network
 
 
 def require_line(actor: Actor, mlmodel: MLModel, branch: str) -> None:
@@ -61,6 +65,7 @@ def append(
     card: Card,
     *,
     squashed_onto: Revision | EllipsisType | None = ...,
+    origins: Origins = ALONE,
 ) -> Revision:
     """Write the revision and move the branch, unless it has moved on since ``head`` was read.
 
@@ -69,11 +74,13 @@ def append(
     Args:
         squashed_onto: What the revision grows from instead of the branch's head; ``None``: from
             nothing.
+        origins: What else it came from.
 
     Raises:
         Conflict: ``stale_parent``, ``nothing_to_commit`` or ``discussion_closed``.
         Invalid: ``blob_missing`` where bytes were collected since the entries were made.
     """
+    bases = bases_said(actor, mlmodel, card)
     with transaction.atomic():
         if lock(head) != head.revision_id:
             raise stale(head.name)
@@ -81,6 +88,8 @@ def append(
         parent = head.revision if squashed_onto is ... else squashed_onto
         revision = revision_write(actor, mlmodel, parent, message, entries, card)
         Ref.objects.filter(pk=head.pk).update(revision=revision)
+        identifiers_mint(mlmodel, [revision])
+        derivations_write(revision, bases, head.revision, origins)
         mlmodel.updated_at = timezone.now()
         mlmodel.save(update_fields=["updated_at"])
         if head.kind == RefKind.BRANCH and head.name == mlmodel.default_branch:
@@ -97,8 +106,9 @@ def append(
         if head.kind == RefKind.PULL:
             # What anybody proposes is inspected once somebody who may write has merged it.
             pull_request_committed(actor=actor, head=head, revision=revision)
-        elif mlmodel.kind == RepositoryKind.MODEL and _has_network(entries):
+        elif mlmodel.kind == RepositoryKind.MODEL and has_network(entries):
             job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
+        assess_soon(revision)
     return revision
 
 
@@ -121,7 +131,3 @@ def stale(what: str) -> Conflict:
         f"{what!r} has moved on since you looked.",
         "Fetch its newest revision, look at what changed, and commit on top of that.",
     )
-
-
-def _has_network(entries: dict[str, Entry]) -> bool:
-    return any(path.lower().endswith(".onnx") for path in entries)

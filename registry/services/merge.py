@@ -11,6 +11,7 @@ from registry.selectors.change import common_ancestor, three_way
 from registry.selectors.discussion import events_of
 from registry.selectors.revision import branch_get
 from registry.services.card import card_of
+from registry.services.derivation import Origins
 from registry.services.discussion import require_unended, state_set
 from registry.services.line import append
 from registry.services.snapshot import Entry, entries_of
@@ -49,7 +50,10 @@ def pull_request_merge(*, actor: Actor, pull: Discussion, comment: str = "") -> 
         target = branch_get(mlmodel, f"refs/heads/{pull.target_branch}")
         line = branch_get(mlmodel, f"refs/pr/{pull.num}")
         after = _merged(pull, target.revision, line.revision)
-        revision = append(actor, mlmodel, target, _message(pull), after, card_of(after))
+        origins = Origins(merged=line.revision)
+        revision = append(
+            actor, mlmodel, target, _message(pull), after, card_of(after), origins=origins
+        )
         was, pull.merged_as = pull.state, revision
         if comment:
             tell(actor, pull, EventKind.COMMENT, comment)

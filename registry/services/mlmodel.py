@@ -9,9 +9,13 @@ from registry.selectors.access import Actor, person, require
 from registry.selectors.account import namespace_get
 from registry.selectors.mlmodel import former_names
 from registry.selectors.revision import branch_get
+from registry.services.assessment import assess_head
 from registry.services.audit import audit
 from registry.services.blob import blob_store_bytes
 from registry.services.card import card_of, describe
+from registry.services.doi import dois_due
+from registry.services.harvest import harvest_note
+from registry.services.identifier import identifiers_withdraw
 from registry.services.notice import notify_config, notify_repository
 from registry.services.quota import quota_hold
 from registry.services.revision import commit_first
@@ -20,6 +24,9 @@ from registry.states import Gate, RepositoryKind, Role, Visibility
 from registry.tables import File, FormerName, Job, MLModel, OutboxEntry
 from registry.validation.attributes import DEFAULT
 from registry.validation.names import check_name
+from registry.validation.texts import check_lines
+
+_MAX_REASON = 2000
 
 
 def mlmodel_create(
@@ -95,7 +102,11 @@ def mlmodel_update(
             entries = entries_of(head.revision)
             describe(mlmodel, card_of(entries), entries)
         mlmodel.updated_at = timezone.now()
+        harvest_note(mlmodel)
         mlmodel.save(update_fields=["visibility", "gate", "default_branch", "updated_at"])
+        if visibility is not None or gate is not None:
+            dois_due(mlmodel)
+        assess_head(mlmodel)
         mlmodel_changed(actor, mlmodel, "mlmodel.update", detail)
         notify_config(mlmodel)
     return mlmodel
@@ -129,6 +140,8 @@ def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -
             mlmodel.namespace, mlmodel.name, mlmodel.updated_at = owner, name, timezone.now()
             mlmodel.save(update_fields=["namespace", "name", "updated_at"])
             _leave_name(row, mlmodel)
+            assess_head(mlmodel)
+            dois_due(mlmodel)
             notify_repository(row, "move", moved=mlmodel)
             if row.namespace != owner:
                 mlmodel_changed(actor, mlmodel, "mlmodel.receive", {"from": row.full_name})
@@ -137,20 +150,28 @@ def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -
     return mlmodel
 
 
-def mlmodel_delete(*, actor: Actor, mlmodel: MLModel) -> None:
+def mlmodel_delete(*, actor: Actor, mlmodel: MLModel, reason: str = "") -> None:
     """Delete it with its revisions, jobs, builds and records; bytes are swept up later.
+
+    Of what is public a record stays, to which its identifiers lead.
+
+    Args:
+        reason: Why, for that record.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+        Invalid: ``invalid_request`` for the reason.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
+    reason = check_lines(reason, what="reason", field="reason", most=_MAX_REASON, least=0)
     with transaction.atomic():
         # What adds rows below a model holds one of these: it ends before, or finds nothing after.
         list(mlmodel.refs.select_for_update().order_by("pk"))
         list(Job.objects.select_for_update().filter(revision__mlmodel=mlmodel).order_by("pk"))
         list(MLModel.objects.select_for_update().filter(pk=mlmodel.pk))
-        mlmodel_changed(actor, mlmodel, "mlmodel.delete", {})
+        mlmodel_changed(actor, mlmodel, "mlmodel.delete", {"reason": reason} if reason else {})
         notify_repository(mlmodel, "delete")
+        identifiers_withdraw(mlmodel, reason=reason)
         # One statement. Left to the cascade, every file of every revision would be read into
         # memory first, to see that nothing else holds on to the revision it names.
         File.objects.filter(revision__mlmodel=mlmodel).delete()

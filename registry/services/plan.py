@@ -40,7 +40,7 @@ def plan(
         raise NotFound(
             "graph_not_found",
             f"Nothing is known of a network in revision {revision.oid[:10]}.",
-            "Wait for its inspection, or add an ONNX file.",
+            "Wait for its inspection, or add an ONNX or TensorFlow Lite file.",
         )
     chosen = list(targets_served()) if targets is None else [target_get(slug) for slug in targets]
     if not chosen:

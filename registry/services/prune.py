@@ -8,6 +8,7 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from registry.services.audit import audit
+from registry.services.identifier import identifier_withdraw
 from registry.services.quota import usage_recount
 from registry.states import JobState
 from registry.tables import MLModel, OutboxEntry, Revision
@@ -16,13 +17,15 @@ from registry.tables import MLModel, OutboxEntry, Revision
 #: behind what is kept has to be built anew.
 _NEWS_LIFETIME = timedelta(days=30)
 _NEWS_KEPT = 10_000
+#: What the record says that stays of a pruned revision.
+_LOST = "No branch, tag or pull request led to it any more."
 
 
 def revisions_lost(*, before: datetime) -> QuerySet[Revision]:
     """Revisions made before then that no branch, tag, pull request or merge leads to.
 
-    Not among them: what a benchmark record is about, what a job is still at work on, and what
-    either of these, or a revision made since, grew from.
+    Not among them: what a benchmark record is about, what has a DOI, what a job is still at work
+    on, and what any of these, or a revision made since, grew from.
     """
     kept = RawSQL(
         """
@@ -30,6 +33,8 @@ def revisions_lost(*, before: datetime) -> QuerySet[Revision]:
             SELECT revision_id FROM registry_ref
             UNION SELECT merged_as_id FROM registry_discussion WHERE merged_as_id IS NOT NULL
             UNION SELECT revision_id FROM registry_record
+            UNION SELECT revision_id FROM registry_identifier
+                  WHERE doi <> '' AND revision_id IS NOT NULL
             UNION SELECT revision_id FROM registry_job WHERE state IN (%s, %s)
             UNION SELECT id FROM registry_revision WHERE created_at >= %s
             UNION SELECT r.parent_id FROM registry_revision r JOIN kept ON r.id = kept.id
@@ -77,7 +82,9 @@ def _prune(pk: int, before: datetime) -> int | None:
         if revision is None or not revisions_lost(before=before).filter(pk=pk).exists():
             return None
         try:
-            revision.delete()
+            with transaction.atomic():
+                identifier_withdraw(revision, reason=_LOST)
+                revision.delete()
         except RestrictedError:
             # Something still leads to it after all: a file that says it was changed there.
             return None

@@ -14,10 +14,12 @@ from registry.errors import Conflict, Forbidden, NotFound, RegistryError
 from registry.selectors.access import Actor, person, require
 from registry.selectors.change import base_of
 from registry.selectors.discussion import discussion_get
-from registry.selectors.revision import branch_get
+from registry.selectors.revision import branch_get, revision_get
 from registry.services.audit import audit
 from registry.services.card import card_of
+from registry.services.derivation import Origins
 from registry.services.history import revision_write
+from registry.services.identifier import identifiers_mint
 from registry.services.line import append, lock, require_line, stale
 from registry.services.notice import notify_ref
 from registry.services.snapshot import (
@@ -33,9 +35,10 @@ from registry.services.snapshot import (
 from registry.states import RefKind, Role
 from registry.storage.git import tree_oid
 from registry.tables import Blob, MLModel, Ref, Revision
+from registry.validation.advice import license_in
 from registry.validation.attributes import lfs_rule
 from registry.validation.card import Card
-from registry.validation.license import license_missing, license_of
+from registry.validation.license import license_missing
 from registry.validation.names import check_ref
 from registry.validation.texts import check_lines
 
@@ -95,10 +98,10 @@ def commit(
         _check_parent(head.revision, parent_oid)
         before = entries_of(head.revision)
         after = apply(actor=actor, mlmodel=mlmodel, before=before, operations=operations)
-        card = card_of(after)
-        if license_of(card.values) == "" and require_license:
+        if license_in(card := card_of(after)) == "" and require_license:
             raise license_missing(card.values)
-        return append(actor, mlmodel, head, message, after, card)
+        origins = Origins(copied=_copied_from(mlmodel, operations))
+        return append(actor, mlmodel, head, message, after, card, origins=origins)
 
     try:
         return attempt()
@@ -158,6 +161,7 @@ def commit_first(*, actor: Actor, mlmodel: MLModel, attributes: Blob) -> Revisio
     Ref.objects.create(
         mlmodel=mlmodel, kind=RefKind.BRANCH, name=mlmodel.default_branch, revision=revision
     )
+    identifiers_mint(mlmodel, [revision])
     return revision
 
 
@@ -242,6 +246,16 @@ def _made_before(
     except RegistryError:
         return False
     return tree_oid({path: entry.oid for path, entry in after.items()}) == head.tree_oid
+
+
+def _copied_from(mlmodel: MLModel, operations: Sequence[Operation]) -> list[tuple[MLModel, str]]:
+    """What files of others come from, and its commit id."""
+    found = {}
+    for one in operations:
+        if isinstance(one, Copy) and one.source is not None and one.source.pk != mlmodel.pk:
+            oid = revision_get(one.source, one.source_revision).oid
+            found[one.source.pk, oid] = (one.source, oid)
+    return list(found.values())
 
 
 def _check_parent(head: Revision, parent_oid: str | None) -> None:

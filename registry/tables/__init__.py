@@ -4,18 +4,22 @@ Reads belong to ``registry.selectors``, writes to ``registry.services``; nothing
 """
 
 from registry.tables.account import DeviceGrant, Membership, Namespace, Token, User
+from registry.tables.assessment import Assessment
 from registry.tables.audit import AuditEntry
 from registry.tables.blob import Blob
 from registry.tables.build import Build, BuildFile
+from registry.tables.derivation import Derivation
 from registry.tables.device import Device
 from registry.tables.discussion import Discussion, DiscussionEvent
 from registry.tables.graph import Graph
+from registry.tables.identifier import Identifier
 from registry.tables.job import Job, JobEvent
 from registry.tables.mlmodel import AccessRequest, FormerName, Label, Like, MLModel, Tag
 from registry.tables.outbox import OutboxEntry
 from registry.tables.passes import PassPortfolio, PassTrial
 from registry.tables.profile import CallSite, Kernel, KernelCode, Profile
 from registry.tables.record import Record
+from registry.tables.reproduction import Reproduction, TestTensor
 from registry.tables.revision import File, Ref, Revision
 from registry.tables.schedule import ScheduleSketch, ScheduleTask, ScheduleTrial, ScheduleUse
 from registry.tables.target import Target
@@ -26,11 +30,13 @@ from registry.tables.xorb import XetFile, Xorb, XorbChunk, XorbRun, XorbUpload
 
 __all__ = [
     "AccessRequest",
+    "Assessment",
     "AuditEntry",
     "Blob",
     "Build",
     "BuildFile",
     "CallSite",
+    "Derivation",
     "Device",
     "DeviceGrant",
     "Discussion",
@@ -38,6 +44,7 @@ __all__ = [
     "File",
     "FormerName",
     "Graph",
+    "Identifier",
     "Job",
     "JobEvent",
     "Kernel",
@@ -53,6 +60,7 @@ __all__ = [
     "Profile",
     "Record",
     "Ref",
+    "Reproduction",
     "Revision",
     "ScheduleSketch",
     "ScheduleTask",
@@ -60,6 +68,7 @@ __all__ = [
     "ScheduleUse",
     "Tag",
     "Target",
+    "TestTensor",
     "Token",
     "Trial",
     "Upload",

@@ -17,6 +17,10 @@ class User(AbstractUser):
 
     uuid = uuid_column()
     full_name = models.CharField(max_length=200, blank=True)
+    # Full addresses, checked: https://orcid.org/..., https://ror.org/...
+    orcid = models.CharField(max_length=64, blank=True)
+    affiliation = models.CharField(max_length=200, blank=True)
+    affiliation_ror = models.CharField(max_length=64, blank=True)
 
 
 class Namespace(models.Model):
@@ -29,6 +33,8 @@ class Namespace(models.Model):
     name = models.CharField(max_length=96)
     kind = models.CharField(max_length=16, choices=NamespaceKind.choices)
     title = models.CharField(max_length=200, blank=True)
+    # Of an organisation: its https://ror.org/... address.
+    ror = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     # Empty: the hub's default; below 0: as much as there is.
     quota_bytes = models.BigIntegerField(null=True, blank=True)

@@ -8,7 +8,7 @@ from registry.tables.revision import Revision
 
 
 class Graph(models.Model):
-    """Facts of one ONNX file of one revision: computed, never typed.
+    """Facts of one network file of one revision: computed, never typed.
 
     ``graph_hash`` ignores names and weights: equal hashes mean the same computation, so that a
     search result can be reused. ``signature`` is

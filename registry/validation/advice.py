@@ -1,7 +1,7 @@
-"""What to tell somebody about a card before they commit it."""
+"""What to tell somebody about a card before it is committed."""
 
 from registry.errors import Invalid
-from registry.validation.card import parse
+from registry.validation.card import Card, parse
 from registry.validation.license import license_missing, license_of
 
 
@@ -10,15 +10,25 @@ def card_faults(text: str) -> tuple[list[str], list[str]]:
     try:
         # A lone surrogate, which JSON can spell, is no text: the card's own check says so.
         card = parse(text.encode("utf-8", "surrogatepass"))
+        if not card.values:
+            return [], [
+                "README.md has no values: put 'key: value' lines between '---' lines at its top."
+            ]
+        license_ = license_in(card)
     except Invalid as fault:
         return [str(fault)], []
-    if not card.values:
-        return [], [
-            "README.md has no values: put 'key: value' lines between '---' lines at its top."
-        ]
+    return [], [] if license_ else [str(license_missing(card.values))]
+
+
+def license_in(card: Card) -> str:
+    """The SPDX expression of a card, "" where it names no license.
+
+    Raises:
+        Invalid: ``license_unknown``, naming the line.
+    """
     try:
-        license_ = license_of(card.values)
+        return license_of(card.values)
     except Invalid as fault:
         line = card.lines.get("license", 1)
-        return [f"README.md, line {line}: {fault}"], []
-    return [], [] if license_ else [str(license_missing(card.values))]
+        detail = f"README.md, line {line}: {fault.detail}"
+        raise Invalid(fault.code, detail, fault.hint, fields=fault.fields) from fault

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from hpcfair.errors import ModelNotFound, NotFound, RevisionNotFound
 from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
 from registry.tables import MLModel, User
 from tests.factories import tiny_onnx
+from workers.testing.tflite import Layer, write_dense
 
 NAME = "alice/tiny"
 CARD = {"license": "apache-2.0"}
@@ -32,7 +34,7 @@ def test_an_untuned_model_runs_as_it_is_and_says_so(as_alice: Client, tiny: str)
     np.testing.assert_allclose(model(X), Y)
     assert model.revision == tiny
     assert str(model.signature) == "float32[N,4] -> float32[N,3]"
-    assert "the plain ONNX model" in model.explain()
+    assert "the plain model" in model.explain()
 
 
 def test_the_plain_model_can_be_asked_for_in_silence(as_alice: Client, tiny: str) -> None:
@@ -107,3 +109,14 @@ def test_a_broken_download_goes_on_at_the_hubs_own_ranges(
     np.testing.assert_allclose(model(X), Y)
     assert {"Range": "bytes=100-", "If-Range": f'"{digest}"'}.items() <= asked[-1].items()
     assert cache.blob(digest).read_bytes() == data
+
+
+def test_a_tensorflow_lite_file_alone_is_loaded_as_it_is(
+    as_alice: Client, inspector: None, tmp_path: Path
+) -> None:
+    pytest.importorskip("ai_edge_litert", reason="an extra: pip install 'hpcfair[litert]'")
+    layer = Layer(np.full((4, 3), 0.5, np.float32), np.zeros(3, np.float32))
+    path = write_dense(tmp_path / "net.tflite", [layer])
+    as_alice.save(path, "alice/lite", card=CARD, example_inputs=X)
+
+    np.testing.assert_allclose(as_alice.load("alice/lite", target=None)(X), Y)

@@ -58,6 +58,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
             "HPCFAIR_URL": "http://localhost:8000",
             "HPCFAIR_HOSTS": "localhost,127.0.0.1",
             "HPCFAIR_ACCEL": given["HPCFAIR_ACCEL"],
+            "HPCFAIR_INSIDE_URL": "",
         }
         assert replaced.keys() == given.keys(), "the test must give what the file gives"
         yield {

@@ -51,6 +51,11 @@ def test_an_address_nobody_can_type_is_e003(settings: Any, url: str) -> None:
     assert ids(settings, HUB_URL=url) == ["hub.E003"]
 
 
+@pytest.mark.parametrize("url", ["proxy", "ftp://proxy"])
+def test_an_address_no_worker_can_ask_at_is_e003(settings: Any, url: str) -> None:
+    assert ids(settings, INSIDE_URL=url) == ["hub.E003"]
+
+
 def test_another_database_is_e004(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(settings.DATABASES["default"], "ENGINE", "django.db.backends.mysql")
     assert ids(settings) == ["hub.E004"]
@@ -78,6 +83,30 @@ def test_a_bucket_without_a_program_to_reach_it_is_e008(
     monkeypatch.setattr(checks, "find_spec", lambda _: None)
     assert ids(settings, BLOBS="s3://bucket") == ["hub.E008"]
     assert "pip install" in (checks.blobs()[0].hint or "")
+
+
+@pytest.mark.parametrize("naan", ["", "1234", "ark:/12345", "12345/", "example"])
+def test_a_number_nothing_can_be_minted_under_is_e009(settings: Any, naan: str) -> None:
+    assert ids(settings, NAAN=naan) == ["hub.E009"]
+    assert ids(settings, NAAN="12148") == []
+
+
+ACCOUNT = {"DATACITE_ACCOUNT": "A.B", "DATACITE_PASSWORD": "c", "DATACITE_PREFIX": "10.82433"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"DATACITE_ACCOUNT": ""},
+        {"DATACITE_PASSWORD": ""},
+        {"DATACITE_PREFIX": ""},
+        {"DATACITE_PREFIX": "https://doi.org/10.82433"},
+        {"DATACITE_URL": "api.datacite.org"},
+    ],
+)
+def test_half_an_account_with_datacite_is_e010(settings: Any, wrong: dict[str, str]) -> None:
+    assert ids(settings, **ACCOUNT) == []
+    assert ids(settings, **wrong) == ["hub.E010"]
 
 
 def test_a_host_that_would_refuse_its_own_links_is_w006(settings: Any) -> None:

@@ -114,7 +114,12 @@ def test_an_empty_file_is_a_file() -> None:
 @pytest.mark.parametrize(
     ("path", "content_type", "kind"),
     [
-        ("a/card.md", "text/plain; charset=utf-8", "inline"),
+        ("a/card.md", "text/markdown; charset=utf-8", "inline"),
+        ("run.py", "text/x-python; charset=utf-8", "inline"),
+        ("record.json", "application/json", "inline"),
+        ("record.jsonld", "application/ld+json", "attachment"),
+        ("table.parquet", "application/vnd.apache.parquet", "attachment"),
+        ("feed.xml", "application/octet-stream", "attachment"),
         ("plot.png", "image/png", "inline"),
         ("page.html", "application/octet-stream", "attachment"),
         ("drawing.svg", "application/octet-stream", "attachment"),

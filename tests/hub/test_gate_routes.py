@@ -14,7 +14,7 @@ from registry.services.discussion import pull_request_open
 from registry.services.gate import access_grant, access_handle, access_request
 from registry.services.mlmodel import mlmodel_update
 from registry.states import RequestState
-from registry.tables import Build, BuildFile, Graph, MLModel, User
+from registry.tables import Build, BuildFile, Graph, MLModel, TestTensor, User
 from tests.factories import commit_files, make_mlmodel, make_token, member, readme, store
 from tests.registry.test_access import full_floor
 
@@ -31,6 +31,7 @@ def gated(db: None, bob: User, data_dir: Any) -> MLModel:
     commit_files(mlmodel, {"notes.bin": text + b"\0" * 64})
     Graph.objects.update(revision=revision_get(mlmodel))
     BuildFile.objects.update(path="notes.txt", blob=store(MARKER))
+    TestTensor.objects.update(blob=store(MARKER))
     pull_request_open(actor=bob, mlmodel=mlmodel, title="Better", description="")
     commit_files(mlmodel, {"notes.txt": text + b"changed\n"}, branch="refs/pr/1")
     return mlmodel_update(actor=None, mlmodel=mlmodel, gate="manual")
@@ -54,10 +55,13 @@ def contents(
         f"/{NAME}/resolve/main/notes.txt",
         f"/{NAME}/resolve/{head}/notes.bin",
         f"/{NAME}/resolve/refs%2Fpr%2F1/notes.txt",
+        f"/{NAME}/crate",
+        f"/{NAME}/crate?revision={head}",
         f"/api/models/{NAME}/discussions/1?diff=1",
         f"/api/v1/models/{NAME}/files/notes.txt",
         f"/api/v1/models/{NAME}/files/notes.txt?revision={head}",
         f"/api/v1/builds/{build}/files/notes.txt",
+        f"/{NAME}/tests/{head}/test_data_set_0/input_0.pb",
     ):
         yield address, content(client.get(address, headers=headers))
     yield from by_lfs(client, mlmodel, headers)

@@ -1,12 +1,16 @@
 """``docker/nginx.conf`` in front of a live hub: what it sends itself is what the hub would."""
 
+import base64
 import getpass
+import hashlib
+import io
 import os
 import re
 import shutil
 import socket
 import subprocess
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +27,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 CONF = Path(__file__).parents[2] / "docker" / "nginx.conf"
 BYTES = bytes(range(256)) * 100
+DIGEST = f"sha-256=:{base64.b64encode(hashlib.sha256(BYTES).digest()).decode()}:"
 
 
 def _free_port() -> int:
@@ -104,6 +109,8 @@ def test_files_come_with_all_that_the_hub_says_of_them(
         assert answer.headers["ETag"] == answer.headers["X-Linked-ETag"] == f'"{name}"'
         assert answer.headers["X-Repo-Commit"] == revision.oid
         assert answer.headers["X-Linked-Size"] == str(len(BYTES))
+        assert answer.headers["Repr-Digest"] == DIGEST
+        assert answer.links["collection"]["url"] == f"{front}/lab/net?revision={revision.oid}"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Content-Security-Policy"].startswith("sandbox")
         assert "Last-Modified" not in answer.headers
@@ -122,3 +129,22 @@ def test_blobs_cannot_be_asked_for_past_the_hub(front: str, lab: Namespace, char
     sha256 = file_get(revision_get(mlmodel), "a.bin").blob.sha256
 
     assert httpx.get(f"{front}/_blobs/{sha256[:2]}/{sha256[2:4]}/{sha256}").status_code == 404
+
+
+def test_records_with_all_their_links_and_whole_crates_come_through(
+    front: str, lab: Namespace, charlie: User
+) -> None:
+    files = {f"weights/part-{number:05}-of-00060.safetensors": BYTES for number in range(60)}
+    make_mlmodel("lab/net", actor=charlie, files=files)
+
+    for accept in ("text/html", "application/ld+json"):
+        page = httpx.get(f"{front}/lab/net", headers={"Accept": accept})
+        assert page.status_code == 200
+        assert page.headers["Content-Type"].startswith(accept)
+        assert len(page.headers["Link"]) > 3000
+    head = httpx.head(f"{front}/lab/net/crate")
+    crate = httpx.get(f"{front}/lab/net/crate")
+    assert head.headers["Content-Length"] == str(len(crate.content))
+    with zipfile.ZipFile(io.BytesIO(crate.content)) as archive:
+        assert archive.testzip() is None
+        assert set(files) < set(archive.namelist())

@@ -22,14 +22,18 @@ from registry.services.record import record_add
 from registry.services.trial import trial_add
 from registry.states import Role, Scope
 from registry.tables import (
+    Assessment,
     Build,
+    Derivation,
     Graph,
     Job,
     MLModel,
     Namespace,
     PassTrial,
     Record,
+    Reproduction,
     Revision,
+    TestTensor,
     Trial,
     User,
 )
@@ -51,7 +55,7 @@ def full_floor(name: str, *, private: bool) -> shopfloor.Floor:
     held: dict[str, Any] = {"job_uuid": ticket.job_uuid, "fence": ticket.fence}
     trial_add(**held, trial=shopfloor.trial())
     record = record_add(**held, document=shopfloor.document(made.revision, job=ticket.job_uuid))
-    builds_publish(**held, builds=[shopfloor.build(record.id, is_baseline=True)])
+    (build,) = builds_publish(**held, builds=[shopfloor.build(record.id, is_baseline=True)])
     profile_store(
         **held,
         config_sha256=schemas.sha256_of(shopfloor.candidate()),
@@ -67,7 +71,18 @@ def full_floor(name: str, *, private: bool) -> shopfloor.Floor:
         passes="FuseOps",
         outcome="measured",
     )
+    _prove(made, build)
     return made
+
+
+def _prove(made: shopfloor.Floor, build: Build) -> None:
+    """Where it came from, how FAIR it is, and that its build gives what it gave."""
+    Derivation.objects.create(revision=made.revision, relation="derived", source="a/b")
+    Assessment.objects.create(revision=made.revision, document={}, tool="t", points=1, most=2)
+    tensor = {"number": 0, "side": "input", "index": 0, "name": "x", "is_made": True}
+    blob = shopfloor.make_blob(b"tensor")
+    TestTensor.objects.create(graph=made.graph, blob=blob, **tensor)
+    Reproduction.objects.create(build=build, toolchain="0" * 64, outcome="reproduced")
 
 
 #: Per kind of row, how to read it and how its rows lead to their model.
@@ -114,9 +129,20 @@ def test_members_and_the_hub_itself_read_all(floors: None) -> None:
 
 def test_every_predicate_is_tried_and_every_kind_of_row_was_there(floors: None) -> None:
     predicates = {name for name in vars(access) if name.startswith("readable_")}
-    assert predicates == {f"readable_{kind}" for kind in READS}
+    # The last is of two rows, and of no actor.
+    assert predicates == {f"readable_{kind}" for kind in READS} | {"readable_with"}
     for table in (MLModel, Revision, Graph, Job, Trial, Build, Record):
         assert table.objects.count() == 2
+
+
+def test_one_names_another_to_all_who_read_it_where_all_of_them_may(
+    galaxy: MLModel, secret: MLModel, alice: User
+) -> None:
+    elsewhere = make_mlmodel("alice/hidden", actor=alice, visibility="private")
+    assert access.readable_with(galaxy, secret)
+    assert access.readable_with(secret, secret)
+    assert not access.readable_with(secret, galaxy)
+    assert not access.readable_with(secret, elsewhere)
 
 
 @pytest.fixture

@@ -24,13 +24,13 @@ from registry.tables import (
 from tests.factories import commit_files
 from tests.registry.test_access import full_floor
 
-#: What outlives a repository: people and their things, machines, bytes, what tells of it, and what
-#: the hub has learnt about operators and classes of networks.
+#: What outlives a repository: people and their things, machines, bytes, what tells of it (its
+#: identifiers above all), and what the hub has learnt about operators and classes of networks.
 OUTLIVE = {
     "User", "Namespace", "Membership", "Token", "DeviceGrant", "AuditEntry", "Blob", "Upload",
     "Target", "Device", "OutboxEntry", "Webhook", "WebhookDelivery", "Xorb", "XorbUpload",
     "XorbRun", "XorbChunk", "XetFile", "ScheduleTask", "ScheduleUse", "ScheduleSketch",
-    "ScheduleTrial", "PassPortfolio",
+    "ScheduleTrial", "PassPortfolio", "Identifier",
 }  # fmt: skip
 
 

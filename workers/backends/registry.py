@@ -28,7 +28,7 @@ class Entry:
         architectures: Of the targets it serves; empty for all.
         precisions: That it can lower a network to, ``float32`` included.
         on_request: Used only if a ticket names it.
-        forms: Formats it takes, one of which a model must have published; empty if ONNX will do.
+        forms: Formats it takes, one of which a model must have published.
     """
 
     path: str
@@ -38,7 +38,7 @@ class Entry:
     precisions: tuple[str, ...] = ("float32",)
     accelerator: str = ""
     on_request: bool = False
-    forms: frozenset[str] = frozenset()
+    forms: frozenset[str] = frozenset({"onnx"})
 
     @property
     def hint(self) -> str:
@@ -145,7 +145,7 @@ def available(
 
     Args:
         names: Those to consider; ``None`` for all that are not kept for requests.
-        forms: Formats the model was published in beside ONNX; ``None`` if there is no model yet.
+        forms: Formats the model was published in; ``None`` if there is no model yet.
 
     Returns:
         Backends by name, and for each that cannot be used a sentence saying why.
@@ -170,8 +170,15 @@ def available(
     return found, missing
 
 
-def reference_for(target: TargetSpec) -> str:
-    """The backend whose defaults are the baseline on a target: ONNX Runtime's, where it runs."""
+def reference_for(target: TargetSpec, form: str = "onnx") -> str:
+    """The backend whose defaults are the baseline on a target.
+
+    Args:
+        form: Format of the file that counts: the baseline is what its users would have otherwise,
+            ONNX Runtime, or LiteRT for TensorFlow Lite files.
+    """
+    if form == "tflite":
+        return "litert"
     return "onnxruntime_cuda" if _CUDA in target.features else "onnxruntime"
 
 
@@ -185,7 +192,6 @@ def _unfit(
         return f"Backend {name} needs an NVIDIA GPU; {target.slug} has none."
     if _CUDA in target.features and not entry.accelerator and not entry.on_request:
         return f"Backend {name} runs on processors; {target.slug} is a GPU."
-    if entry.forms and forms is not None and entry.forms.isdisjoint(forms):
-        wanted = " or ".join(sorted(entry.forms))
-        return f"Backend {name} needs the model as {wanted} too, beside ONNX."
+    if forms is not None and entry.forms.isdisjoint(forms):
+        return f"Backend {name} needs the model as {' or '.join(sorted(entry.forms))}, too."
     return None

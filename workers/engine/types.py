@@ -64,7 +64,8 @@ class Workload:
     """A network to tune: its file and what is known of it.
 
     Attributes:
-        model_path: The ONNX file, in a private folder beside its external data.
+        model_path: The ONNX file, in a private folder beside its external data; or a TensorFlow
+            Lite file, where that is all there is. Then it is among ``forms``, too.
         graph_hash: Structure hash; keys what searches may share.
         samples_path: ``.npz`` of test tensors, or ``None``. Its arrays are named
             ``inputs/<tensor>`` (required, each ``[n, ...]``), ``outputs/<tensor>`` and ``labels``
@@ -72,7 +73,7 @@ class Workload:
         dimensions: Sizes to use for named dimensions when tensors are made up.
         integer_bounds: Integer input to the number of rows of the table it indexes, where known:
             made-up values stay below it.
-        forms: Other files of the same network that some backend takes as they are.
+        forms: Files of the same network that some backend takes as they are.
         passes: Backend to the lists of compiler passes that serve this architecture class well on
             this target, best first, each as the value of that backend's option ``passes``.
         schedules_path: Schedules tuned for this target, in the same private folder as the ONNX

@@ -7,9 +7,10 @@ count 1, so a model with an open batch is counted per sample. Where a size that 
 the count does too: an estimate nobody asked for would be taken for a fact.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 
-from workers.inspection.dtypes import STRUCTURAL, bytes_of
+from workers.inspection.dtypes import STRUCTURAL, bytes_of, name_of
 from workers.inspection.flow import Body, Flow, Step
 from workers.inspection.macs import Open, step_macs
 
@@ -19,11 +20,12 @@ _TREES = "ai.onnx.ml::"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Weight elements, their bytes, and MACs of one run (``None`` if open)."""
+    """Weight elements, their bytes, MACs of one run (``None`` if open), and elements by dtype."""
 
     parameters: int
     weight_bytes: int
     macs: int | None
+    weight_dtypes: dict[str, int]
 
 
 def cost(flow: Flow) -> Cost:
@@ -33,21 +35,25 @@ def cost(flow: Flow) -> Cost:
     lists of classical models (trees, linear models) count too, as 32-bit floats.
     """
     parameters = weight_bytes = 0
+    dtypes: Counter[str] = Counter()
     for constant in flow.constants.values():
         if constant.dtype in STRUCTURAL:
             continue
         parameters += constant.elements
+        dtypes[name_of(constant.dtype)] += constant.elements
         weight_bytes += bytes_of(constant.dtype, constant.elements) or 0
     for step in flow.steps():
         if step.op.startswith(_TREES):
             numbers = sum(len(attribute.floats) for attribute in step.attributes.values())
             parameters += numbers
+            dtypes["float32"] += numbers
             weight_bytes += 4 * numbers
     try:
         macs: int | None = body_macs(flow, flow.main)
     except Open:
         macs = None
-    return Cost(parameters, weight_bytes, macs if macs is None or macs <= _MAX else None)
+    known_macs = macs if macs is None or macs <= _MAX else None
+    return Cost(parameters, weight_bytes, known_macs, {name: n for name, n in dtypes.items() if n})
 
 
 def body_macs(flow: Flow, body: Body) -> int:

@@ -67,6 +67,15 @@ class Table:
         """Length of a vector of bytes."""
         return self._vector(field, 1)[1]
 
+    def inline(self) -> bytes:
+        """Which fields it has and the bytes they take in it: what tells two small tables apart.
+
+        Strings and vectors are told by where they lie, not by what they hold.
+        """
+        vtable = self.at - _read("<i", self.data, self.at)
+        width, own = _read("<H", self.data, vtable), _read("<H", self.data, vtable + 2)
+        return self.data[vtable + 4 : vtable + width] + self.data[self.at + 4 : self.at + own]
+
     def _vector(self, field: int, width: int) -> tuple[int, int]:
         at = self._field(field)
         if at is None:

@@ -1,4 +1,4 @@
-"""Other files of the same network beside its ONNX file: those that fit it and harm nobody."""
+"""Files of the same network that backends take as they are: those that fit it and harm nobody."""
 
 import os
 from collections.abc import Callable
@@ -22,9 +22,9 @@ _KINDS: dict[str, tuple[str, Callable[[Path], Interface], bool]] = {
 
 
 def read_forms(
-    folder: Path, signature: dict[str, Any], warnings: list[str]
+    folder: Path, primary: str, signature: dict[str, Any], warnings: list[str]
 ) -> list[dict[str, str]]:
-    """``{"format", "path"}`` of each file that can be used in place of the ONNX file.
+    """``{"format", "path"}`` of each file that can be used in place of the primary one, or is it.
 
     Why another cannot goes to ``warnings``: the revision is as good without it.
     """
@@ -41,7 +41,7 @@ def read_forms(
             except Unusable as error:
                 warnings.append(f"{shown} is not used: {printable(str(error))}.")
             except Misfit as error:
-                warnings.append(f"{shown} does not fit the ONNX file: {printable(str(error))}.")
+                warnings.append(f"{shown} does not fit {primary}: {printable(str(error))}.")
             else:
                 found.append({"format": form, "path": shown})
     return found

@@ -6,6 +6,8 @@
         ─▶ drop weights ─▶ inline functions ─▶ infer shapes ─▶ data flow
         ─▶ signature, histogram, cost, organs, class, hash, embedding
     find *.pt2, *.tflite ─▶ check safety ─▶ compare signatures
+
+Where there is no ONNX file, the TensorFlow Lite files are the network.
 """
 
 import os
@@ -32,6 +34,7 @@ from workers.inspection.samples import read_samples
 from workers.inspection.shapes import with_shapes
 from workers.inspection.signature import signature
 from workers.inspection.skeleton import OnnxFailure, checkable, inlined, skeleton
+from workers.inspection.tflite_graph import read_tflite_graph
 
 #: Repositories publish variants of one network; nobody tunes more of them than this.
 MAX_GRAPHS = 32
@@ -56,7 +59,8 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
 
     Args:
         folder: Holds the files; nothing outside it is read, no link is followed.
-        path: The one ONNX file to look at, relative to ``folder``; all by default.
+        path: The one ONNX file to look at, relative to ``folder``; all by default. Without any,
+            TensorFlow Lite files are the network.
 
     Returns:
         ``{"graphs": [facts], "primary": path, "samples": {...} | None, "warnings": [text]}``, with
@@ -66,22 +70,21 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
     Raises:
         InspectionError: the primary file or the samples cannot be used; or there is no file.
     """
-    found = [path] if path is not None else find(folder, ".onnx")
-    if not found:
+    warnings: list[str] = []
+    if found := [path] if path is not None else find(folder, ".onnx"):
+        primary = choose_primary(folder, found)
+        facts = _read_all(folder, primary, found, warnings)
+    elif found := find(folder, ".tflite"):
+        # Lowered copies of it are forms of this one, and compared with it.
+        facts = [read_tflite_graph(folder, choose_unlowered(folder, found))]
+        primary = facts[0]["path"]
+    else:
         raise InspectionError(
             "no_model_file",
-            "There is no ONNX file among the files.",
+            "There is neither an ONNX nor a TensorFlow Lite file among the files.",
             "Add one, best as model.onnx; .tflite and .pt2 files beside it are checked against it.",
         )
-    primary = choose_primary(folder, found)
-    warnings = [f"{shown} was not read." for shown in found[MAX_GRAPHS:]]
-    facts = [read_graph(folder, primary, warnings)]
-    for other in [shown for shown in found[:MAX_GRAPHS] if shown != primary]:
-        try:
-            facts.append(read_graph(folder, other, warnings))
-        except InspectionError as error:
-            warnings.append(f"{error.code}: {error.detail}")
-    facts[0]["forms"] = read_forms(folder, facts[0]["signature"], warnings)
+    facts[0]["forms"] = read_forms(folder, primary, facts[0]["signature"], warnings)
     samples = None
     if os.path.lexists(folder / SAMPLES):
         described = read_samples(folder / SAMPLES, facts[0]["signature"])
@@ -95,11 +98,28 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
     }
 
 
+def _read_all(folder: Path, primary: str, found: Sequence[str], warnings: list[str]) -> list[Facts]:
+    """Facts of all ONNX files that can be used, the primary one's first."""
+    warnings += [f"{shown} was not read." for shown in found[MAX_GRAPHS:]]
+    facts = [read_graph(folder, primary, warnings)]
+    for other in [shown for shown in found[:MAX_GRAPHS] if shown != primary]:
+        try:
+            facts.append(read_graph(folder, other, warnings))
+        except InspectionError as error:
+            warnings.append(f"{error.code}: {error.detail}")
+    return facts
+
+
 def choose_primary(folder: Path, found: Sequence[str]) -> str:
     """The file to tune: ``model.onnx``, else ``onnx/model.onnx``, else the largest."""
     for preferred in _PREFERRED:
         if preferred in found:
             return preferred
+    return max(found, key=lambda shown: (_size(folder / shown), shown))
+
+
+def choose_unlowered(folder: Path, found: Sequence[str]) -> str:
+    """The TensorFlow Lite file with the most bytes of weights: the others were made of it."""
     return max(found, key=lambda shown: (_size(folder / shown), shown))
 
 
@@ -160,6 +180,7 @@ def _facts(model: onnx.ModelProto, shown: str, external: list[str], warnings: li
     found, spent = dissect(flow), cost(flow)
     return {
         "path": shown,
+        "format": "onnx",
         "graph_hash": graph_hash(flow, described["inputs"], salt),
         "architecture_class": architecture_class(found),
         "parameters": spent.parameters,
@@ -172,6 +193,7 @@ def _facts(model: onnx.ModelProto, shown: str, external: list[str], warnings: li
         "producer": _producer(model),
         "external_data": external,
         "weight_bytes": spent.weight_bytes,
+        "weight_dtypes": spent.weight_dtypes,
         "integer_bounds": integer_bounds(flow, [tensor["name"] for tensor in described["inputs"]]),
         "forms": [],
     }

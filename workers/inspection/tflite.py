@@ -3,6 +3,7 @@
 Field numbers and codes are those of TensorFlow Lite's schema, ``schema.fbs``, version 3.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from workers.engine.types import TensorSpec
@@ -23,6 +24,21 @@ _DTYPES = {
 _QUANTISED = frozenset({"int8", "uint8", "int16"})
 
 
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A file's tables: the whole, and of its main graph the parts.
+
+    Attributes:
+        constants: For each tensor of the main graph the bytes of its values; 0 if it is computed.
+    """
+
+    model: Table
+    main: Table
+    tensors: list[Table]
+    constants: list[int]
+    interface: Interface
+
+
 def read_tflite(path: Path) -> Interface:
     """Inputs and outputs of a TensorFlow Lite network.
 
@@ -30,6 +46,15 @@ def read_tflite(path: Path) -> Interface:
 
     Raises:
         Unusable: it is no such file, it is damaged, or it needs operators of somebody's own.
+    """
+    return open_tflite(path).interface
+
+
+def open_tflite(path: Path) -> Network:
+    """A TensorFlow Lite network, to be looked into further.
+
+    Raises:
+        Unusable: as of :func:`read_tflite`.
     """
     if path.stat().st_size > MAX_BYTES:
         raise Unusable("it is larger than a FlatBuffers file can be")
@@ -42,10 +67,9 @@ def read_tflite(path: Path) -> Interface:
         raise Unusable(f"it is damaged: {error}") from error
 
 
-def _read(model: Table) -> Interface:
+def _read(model: Table) -> Network:
     for code in model.tables(1):
-        # The newer field holds codes above 127; files of old fill only the older one.
-        if max(code.scalar(0, "b"), code.scalar(3, "i")) == _CUSTOM:
+        if operator_code(code) == _CUSTOM:
             raise Unusable(f"it needs the custom operator {code.text(1)!r}")
     main = next(model.tables(2), None)
     if main is None:
@@ -54,7 +78,38 @@ def _read(model: Table) -> Interface:
     if len(tensors) > MAX_TENSORS:
         raise Unusable(f"it has more than {MAX_TENSORS:,} tensors")
     inputs, outputs = (_side(tensors, main.numbers(field, "i")) for field in (1, 2))
-    return Interface(inputs, outputs)
+    sizes = [_held(buffer) for buffer in model.tables(4)]
+    places = [tensor.scalar(2, "I") for tensor in tensors]
+    constants = [sizes[place] if place < len(sizes) else 0 for place in places]
+    return Network(model, main, tensors, constants, Interface(inputs, outputs))
+
+
+def operator_code(code: Table) -> int:
+    """Number of an operator: the newer field holds those above 127, old files fill the older."""
+    return max(code.scalar(0, "b"), code.scalar(3, "i"))
+
+
+def dtype_of(tensor: Table) -> str:
+    """Element type as stored.
+
+    Raises:
+        Unusable: NumPy has no such type.
+    """
+    code = tensor.scalar(1, "b")
+    if code not in _DTYPES:
+        raise Unusable(f"{tensor.text(3)} has an element type that NumPy does not have")
+    return _DTYPES[code]
+
+
+def is_quantised(tensor: Table) -> bool:
+    """Whether its integers stand for reals."""
+    quantisation = tensor.table(4)
+    return quantisation is not None and quantisation.size(2) > 0
+
+
+def _held(buffer: Table) -> int:
+    # Files above 2 GiB keep values behind the tables, and say here where and how many.
+    return buffer.size(0) or buffer.scalar(2, "Q")
 
 
 def _side(tensors: list[Table], indices: tuple[int, ...]) -> tuple[TensorSpec, ...]:
@@ -67,12 +122,8 @@ def _spec(tensor: Table) -> TensorSpec:
     name = tensor.text(3)
     if not name.isprintable():
         raise Malformed("a name holds control characters")
-    code = tensor.scalar(1, "b")
-    if code not in _DTYPES:
-        raise Unusable(f"{name} has an element type that NumPy does not have")
-    dtype = _DTYPES[code]
-    quantisation = tensor.table(4)
-    if dtype in _QUANTISED and quantisation is not None and quantisation.size(2):
+    dtype = dtype_of(tensor)
+    if dtype in _QUANTISED and is_quantised(tensor):
         dtype = "float32"
     shape, open_shape = tensor.numbers(0, "i"), tensor.numbers(7, "i")
     if len(shape) > _MAX_RANK:

@@ -3,14 +3,17 @@
 from registry.selectors.device import device_get
 from registry.services.device import device_register, device_seen
 from registry.services.plan import plan_catch_up
+from registry.services.reproduction import plan_again
 from registry.services.target import target_register
 from workers.fleet.probe import ThisMachine, this_machine
+from workers.jobs.reproduce import tools_here
 
 
 def register() -> ThisMachine:
     """Register this machine and its target, or refresh what the hub knows of them.
 
-    Models published before the target was served get a search planned.
+    Models published before the target was served get a search planned; builds that other tools ran
+    last are to be run by those that are here now.
     """
     here = this_machine()
     target = target_register(
@@ -22,6 +25,7 @@ def register() -> ThisMachine:
     )
     device_register(name=here.device, target=target, facts=here.spec.facts)
     plan_catch_up(target=target)
+    plan_again(target=target, tools=tools_here(here))
     return here
 
 

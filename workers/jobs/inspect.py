@@ -1,5 +1,9 @@
-"""Inspection: reads a revision's files in a limited child process and keeps what they say."""
+"""Inspection: reads a revision's files in a limited child process and keeps what they say.
 
+The network is run, too, where nobody published tests of it: that gives it some.
+"""
+
+import importlib.metadata
 from typing import Any
 
 from django.conf import settings
@@ -16,9 +20,12 @@ from workers.engine.types import Limits
 from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
+from workers.jobs.testtensor import keep_tests
 from workers.jobs.workspace import fetch, workspace
 
 _WALL_S = 300.0
+#: What reads a network; records of it name them with their versions.
+_TOOLS = ("hpcfair-hub", "onnx")
 
 
 def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:  # noqa: ARG001
@@ -41,10 +48,20 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
             readable=[inputs],
             folder=str(inputs),
         )
-    if error := found.get("error"):
-        detail = f"{error['detail']} {error.get('hint', '')}".strip()
-        raise JobFailed("invalid", error["code"], detail)
-    return _keep(ticket, found)
+        if error := found.get("error"):
+            detail = f"{error['detail']} {error.get('hint', '')}".strip()
+            raise JobFailed("invalid", error["code"], detail)
+        primary = _keep(ticket, found)
+        lease.progress("tests", 0, None, "test tensors")
+        tests = keep_tests(ticket, primary, folder)
+    return {
+        "summary": f"{primary.architecture_class}, {primary.parameters:,} parameters",
+        "primary": found["primary"],
+        "samples": found["samples"],
+        "tests": len({tensor.number for tensor in tests}),
+        "tools": {name: importlib.metadata.version(name) for name in _TOOLS},
+        "warnings": found["warnings"],
+    }
 
 
 def after(ticket: JobTicket) -> None:
@@ -57,20 +74,17 @@ def after(ticket: JobTicket) -> None:
         return
 
 
-def _keep(ticket: JobTicket, found: dict[str, Any]) -> dict[str, Any]:
-    for facts in found["graphs"]:
+def _keep(ticket: JobTicket, found: dict[str, Any]) -> GraphFacts:
+    """Keep what was found; returns the facts of the network that counts."""
+    graphs = [GraphFacts(**facts) for facts in found["graphs"]]
+    primary = next(graph for graph in graphs if graph.path == found["primary"])
+    for graph in graphs:
         graph_store(
             job_uuid=ticket.job_uuid,
             fence=ticket.fence,
-            facts=GraphFacts(**facts),
-            is_primary=facts["path"] == found["primary"],
+            facts=graph,
+            is_primary=graph is primary,
         )
     for warning in found["warnings"]:
         job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=warning)
-    primary = next(facts for facts in found["graphs"] if facts["path"] == found["primary"])
-    return {
-        "summary": f"{primary['architecture_class']}, {primary['parameters']:,} parameters",
-        "primary": found["primary"],
-        "samples": found["samples"],
-        "warnings": found["warnings"],
-    }
+    return primary

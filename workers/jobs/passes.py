@@ -38,7 +38,7 @@ from workers.fleet.probe import ThisMachine
 from workers.jobs.background import give_way
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
-from workers.jobs.workload import workload_of
+from workers.jobs.workload import formats_of, workload_of
 from workers.jobs.workspace import workspace
 
 #: Lists that a class keeps for each objective.
@@ -59,7 +59,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     graph = ticket.graph
     if here is None or graph is None:
         raise JobFailed("invalid", "graph_not_found", "Inspect the revision before studying it.")
-    backends, _ = available(here.spec)
+    backends, _ = available(here.spec, forms=formats_of(graph))
     able = {name: each for name, each in backends.items() if isinstance(each, PassBackend)}
     if not able:
         raise JobFailed("invalid", "no_backend", "No compiler here lets its passes be chosen.")
@@ -77,7 +77,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
 
 def plan_after_search(ticket: JobTicket) -> None:
     """Plan a study of the network just searched, while its class has seen few."""
-    if settings.PASSES_S and ticket.graph is not None:
+    if settings.PASSES_S and ticket.graph is not None and ticket.graph.format == "onnx":
         plan_pass_study(job_uuid=ticket.job_uuid)
 
 

@@ -16,7 +16,7 @@ from workers.engine.errors import (
     RigFailed,
 )
 from workers.fleet.probe import ThisMachine
-from workers.jobs import inspect, passes, schedule, tune
+from workers.jobs import assess, doi, inspect, passes, reproduce, schedule, tune
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
 
@@ -34,12 +34,23 @@ WORK: dict[str, _Work] = {
     "tune": tune.work,
     "schedule": schedule.work,
     "passes": passes.work,
+    "reproduce": reproduce.work,
+    "doi": doi.work,
+    "assess": assess.work,
 }
 
 # What follows a success, outside the job's own lease.
 _AFTER: dict[str, tuple[Callable[[JobTicket], None], ...]] = {
-    "inspect": (inspect.after,),
-    "tune": (schedule.plan_after_search, passes.plan_after_search),
+    "inspect": (inspect.after, assess.after_change),
+    "tune": (
+        reproduce.plan_after_search,
+        schedule.plan_after_search,
+        passes.plan_after_search,
+        assess.after_change,
+    ),
+    "reproduce": (assess.after_change,),
+    "doi": (assess.after_change,),
+    "assess": (assess.after,),
 }
 
 
@@ -50,14 +61,21 @@ def drain(kinds: list[JobKind], *, here: ThisMachine | None) -> int:
         here: This machine, for kinds that are tied to a target.
     """
     count = 0
-    while ticket := job_claim(
+    while one(kinds, here=here):
+        count += 1
+    return count
+
+
+def one(kinds: list[JobKind], *, here: ThisMachine | None) -> bool:
+    """Do the best of these jobs that wait; whether there was any."""
+    ticket = job_claim(
         device_name=here.device if here else None,
         kinds=kinds,
         target=here.spec.slug if here else None,
-    ):
-        count += 1
+    )
+    if ticket is not None:
         perform(ticket, here)
-    return count
+    return ticket is not None
 
 
 def perform(ticket: JobTicket, here: ThisMachine | None) -> None:

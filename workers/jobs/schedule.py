@@ -23,7 +23,7 @@ from workers.jobs.background import give_way
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
 from workers.jobs.schedule_store import RegistryScheduleStore
-from workers.jobs.workload import workload_of
+from workers.jobs.workload import formats_of, workload_of
 from workers.jobs.workspace import workspace
 
 _BACKEND = "tvm"
@@ -43,7 +43,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     graph = ticket.graph
     if here is None or graph is None:
         raise JobFailed("invalid", "graph_not_found", "Inspect the revision before tuning it.")
-    backends, missing = available(here.spec, [_BACKEND])
+    backends, missing = available(here.spec, [_BACKEND], formats_of(graph))
     if not backends:
         raise JobFailed("invalid", "no_backend", missing[_BACKEND])
     toolchain = schedule_toolchain(backends[_BACKEND].probe(here.spec))
@@ -74,7 +74,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
 
 def plan_after_search(ticket: JobTicket) -> None:
     """Plan a search of schedules for the network just searched, where it never had one."""
-    if settings.SCHEDULE_S and ticket.graph is not None:
+    if settings.SCHEDULE_S and ticket.graph is not None and ticket.graph.format == "onnx":
         plan_schedules(job_uuid=ticket.job_uuid)
 
 

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from registry.selectors.build import has_headlines
 from registry.services.job import job_note
-from registry.tickets import JobTicket
+from registry.tickets import GraphFacts, JobTicket
 from workers.backends.registry import available, reference_for
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
@@ -24,7 +24,7 @@ from workers.jobs.profile import profile_winners
 from workers.jobs.publish import publish
 from workers.jobs.record_store import RegistryStore
 from workers.jobs.schedule import schedules_known
-from workers.jobs.workload import workload_of
+from workers.jobs.workload import formats_of, workload_of
 from workers.jobs.workspace import workspace
 
 # Builds of large networks on slow machines take minutes; a candidate that takes longer is not
@@ -46,7 +46,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     graph = ticket.graph
     if here is None or graph is None:
         raise JobFailed("invalid", "graph_not_found", "Inspect the revision before tuning it.")
-    backends, toolchain = _backends(ticket, here)
+    backends, toolchain = _backends(ticket, graph, here)
     key = search_key(graph.graph_hash, here.spec.slug, toolchain)
     with workspace("tune") as folder:
         lease.progress("fetch", 0, None, "copying the model")
@@ -64,7 +64,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
             limits=Limits(wall_s=_CANDIDATE_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES),
             strategy=_strategy(ticket),
             seed=int(ticket.parameters.get("seed", 0)),
-            reference_backend=reference_for(here.spec),
+            reference_backend=reference_for(here.spec, graph.format),
         )
         scratch = folder / "scratch"
         scratch.mkdir()
@@ -102,14 +102,13 @@ def search_key(graph_hash: str, target: str, toolchain: dict[str, dict[str, str]
 
 
 def _backends(
-    ticket: JobTicket, here: ThisMachine
+    ticket: JobTicket, graph: GraphFacts, here: ThisMachine
 ) -> tuple[dict[str, Backend], dict[str, dict[str, str]]]:
     """Those asked for, and the one that everything is compared with."""
     asked = ticket.parameters.get("backends")
-    forms = {form["format"] for form in ticket.graph.forms} if ticket.graph else set()
-    reference = reference_for(here.spec)
+    reference = reference_for(here.spec, graph.format)
     wanted = None if asked is None else list(dict.fromkeys([*asked, reference]))
-    backends, missing = available(here.spec, wanted, forms)
+    backends, missing = available(here.spec, wanted, formats_of(graph))
     for reason in missing.values():
         job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=reason)
     if reference not in backends or not _searched(ticket, backends):

@@ -14,9 +14,18 @@ def workload_of(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Workload:
     """Copy the network a job is about into ``folder``, with all that belongs to it."""
     forms = [form["path"] for form in graph.forms]
     wanted = {graph.path, *graph.external_data, *forms, _SAMPLES}
-    files = [file for file in ticket.files if file.path in wanted]
-    fetch(files, folder)
-    digests = {file.path: file.sha256 for file in files}
+    fetch([file for file in ticket.files if file.path in wanted], folder)
+    return workload_at(ticket, graph, folder)
+
+
+def formats_of(graph: GraphFacts) -> set[str]:
+    """All formats that the network was published in."""
+    return {graph.format, *(form["format"] for form in graph.forms)}
+
+
+def workload_at(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Workload:
+    """The network a job is about, whose files lie in ``folder``, or would."""
+    digests = {file.path: file.sha256 for file in ticket.files}
     return Workload(
         model_path=folder / graph.path,
         model_sha256=digests[graph.path],

@@ -1,4 +1,4 @@
-"""Writes TensorFlow Lite files of dense networks, without TensorFlow.
+"""Writes TensorFlow Lite files of small networks, without TensorFlow.
 
 Tables and codes are those of TensorFlow Lite's ``schema.fbs``, version 3; quantisation follows its
 "8-bit quantization specification": weights symmetric, activations ``(stored - zero) * scale``,
@@ -18,11 +18,13 @@ Floats = npt.NDArray[np.float32]
 Kind = Literal["float32", "float16", "int8-weights", "int8"]
 _FLOAT32, _FLOAT16, _INT32, _INT8 = 0, 1, 2, 9
 _CODES = {"float32": _FLOAT32, "float16": _FLOAT16, "int32": _INT32, "int8": _INT8}
-_FULLY_CONNECTED, _DEQUANTIZE = 9, 6
+_ADD, _CONV_2D, _DEPTHWISE_CONV_2D, _DEQUANTIZE, _FULLY_CONNECTED = 0, 3, 4, 6, 9
 #: Version of the operator that takes these element types, from TensorFlow Lite's op_version.cc.
 _VERSIONS = {"float32": 1, "float16": 1, "int8-weights": 3, "int8": 4}
-_OPTIONS_OF_FULLY_CONNECTED = 8
-_RELU = 1
+#: Number of the table of an operator's options in the schema's union.
+_OPTIONS_OF = {_CONV_2D: 1, _DEPTHWISE_CONV_2D: 2, _FULLY_CONNECTED: 8, _ADD: 11}
+_SAME, _RELU = 0, 1
+Fields = dict[str, tuple[int, str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +53,12 @@ class _Tensor:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """An operator: its code, the places of its tensors, and whether a rectifier follows."""
+    """An operator: its code, the places of its tensors, and the fields of its options."""
 
     code: int
     sources: tuple[int, ...]
     result: int
-    rectified: bool = False
+    options: Fields = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -102,12 +104,44 @@ def write_dense(
         name = names[1] if last else f"dense{number}"
         limits = ranges[number + 1] if ranges else None
         out = network.add(_activation(name, len(layer.bias), limits))
-        step = _Step(_FULLY_CONNECTED, (at, weight, bias), out, rectified=not last)
+        rectifier: Fields = {"rectifier": (0, "Int8", 0 if last else _RELU)}
+        step = _Step(_FULLY_CONNECTED, (at, weight, bias), out, rectifier)
         network.steps.append(step)
         at = out
     if not open_batch:
         network.tensors = [replace(tensor, open_batch=False) for tensor in network.tensors]
     path.write_bytes(_encode(network, 0, at, _VERSIONS[kind]))
+    return path
+
+
+def write_convolutional(path: Path, *, channels: int = 4, seed: int = 0) -> Path:
+    """Write a network from ``float32[1, 8, 8, 3]`` to ``float32[1, 4, 4, channels]``.
+
+    A strided 3x3 convolution, then a depthwise one with a skip around it.
+    """
+    rng = np.random.default_rng(seed)
+    network = _Network()
+    image = network.add(_Tensor("image", (1, 8, 8, 3), "float32"))
+
+    def weights(name: str, *shape: int) -> int:
+        values = rng.standard_normal(shape).astype("<f4").tobytes()
+        return network.add(_Tensor(name, shape, "float32", values))
+
+    strides: Fields = {"padding": (0, "Int8", _SAME), "w": (1, "Int32", 2), "h": (2, "Int32", 2)}
+    dilation: Fields = {"dilated_w": (4, "Int32", 1), "dilated_h": (5, "Int32", 1)}
+    first = network.add(_Tensor("first", (1, 4, 4, channels), "float32"))
+    reads = (image, weights("kernel", channels, 3, 3, 3), weights("bias", channels))
+    network.steps.append(_Step(_CONV_2D, reads, first, strides | dilation))
+    strides = {"padding": (0, "Int8", _SAME), "w": (1, "Int32", 1), "h": (2, "Int32", 1)}
+    dilation = {
+        "multiplier": (3, "Int32", 1), "dilated_w": (5, "Int32", 1), "dilated_h": (6, "Int32", 1),
+    }  # fmt: skip
+    second = network.add(_Tensor("second", (1, 4, 4, channels), "float32"))
+    reads = (first, weights("depthwise", 1, 3, 3, channels), weights("bias2", channels))
+    network.steps.append(_Step(_DEPTHWISE_CONV_2D, reads, second, strides | dilation))
+    result = network.add(_Tensor("result", (1, 4, 4, channels), "float32"))
+    network.steps.append(_Step(_ADD, (first, second), result, {"rectifier": (0, "Int8", 0)}))
+    path.write_bytes(_encode(network, image, result, 1))
     return path
 
 
@@ -226,7 +260,7 @@ def _encode(network: _Network, source: int, result: int, version: int) -> bytes:
 
 def _tensor(build: _Builder, tensor: _Tensor, buffer: int) -> int:
     name = build.raw.CreateString(tensor.name)
-    fields: dict[str, tuple[int, str, float]] = {
+    fields: Fields = {
         "shape": (0, "offset", build.numbers(tensor.shape, "Int32", 4)),
         "type": (1, "Int8", _CODES[tensor.dtype]),
         "buffer": (2, "Uint32", buffer),
@@ -244,13 +278,12 @@ def _tensor(build: _Builder, tensor: _Tensor, buffer: int) -> int:
 
 
 def _step(build: _Builder, used: Sequence[int], step: _Step) -> int:
-    fields: dict[str, tuple[int, str, float]] = {
+    fields: Fields = {
         "code": (0, "Uint32", used.index(step.code)),
         "inputs": (1, "offset", build.numbers(step.sources, "Int32", 4)),
         "outputs": (2, "offset", build.numbers([step.result], "Int32", 4)),
     }
-    if step.code == _FULLY_CONNECTED:
-        options = build.table(rectifier=(0, "Int8", _RELU if step.rectified else 0))
-        fields["kind"] = (3, "Uint8", _OPTIONS_OF_FULLY_CONNECTED)
-        fields["options"] = (4, "offset", options)
+    if step.code in _OPTIONS_OF:
+        fields["kind"] = (3, "Uint8", _OPTIONS_OF[step.code])
+        fields["options"] = (4, "offset", build.table(**step.options))
     return build.table(**fields)

@@ -24,12 +24,14 @@ def reproduction_document(
     ratio: Interval,
     checked: Checked,
     load_before: float | None,
+    reference: str,
 ) -> dict[str, Any]:
     """The document of schema ``hpcfair.bench/1`` for what was measured here.
 
     Args:
         checked: What the outputs on the timing input were found to be.
         load_before: Load average before the first round, where the system tells.
+        reference: What the outputs were compared with, for people.
     """
     old = original.document
     said = verdict(ratio, len(blocks), old["protocol"]["half_width"])
@@ -55,7 +57,7 @@ def reproduction_document(
         },
         "correctness": {
             **checked.deviation,
-            "reference": "onnxruntime, graph_optimization=disable",
+            "reference": reference,
             "tolerance": old["config"]["tolerance"],
             "passed": checked.passed,
             "samples": 1,

@@ -23,14 +23,12 @@ from hpcfair.paths import safe_join
 from hpcfair.progress import working
 from hpcfair.record import Record, record
 from hpcfair.resolution import resolve
-from hpcfair.runtimes.base import Array
+from hpcfair.runtimes.base import Array, Options
+from hpcfair.runtimes.plain import plain_of
 from hpcfair.samples import NAME as SAMPLES
 from hpcfair.snapshot import snapshot
 from hpcfair.transport import Transport
 from hpcfair.types import Build
-
-_BASELINE: dict[str, Any] = {"default": True}
-_REFERENCE: dict[str, Any] = {"graph_optimization": "disable"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,8 @@ def reproduce(http: Transport, cache: Cache, record_id: str) -> Reproduction:
         inputs = Path(scratch) / "inputs.npz"
         np.savez(inputs, **arrays)  # type: ignore[arg-type]
         candidate = _Files(build.runtime, safe_join(files, build.entry_point), inputs)
-        baseline = _Files("onnxruntime", safe_join(graph, plain.entry_point), inputs)
+        published = safe_join(graph, plain.entry_point)
+        baseline = _Files(plain_of(published).runtime, published, inputs)
         document = _measure(original, plan, candidate, build.runtime_options, baseline)
     return Reproduction(original, document)
 
@@ -104,10 +103,10 @@ class _Files:
     path: Path
     inputs: Path
 
-    def open(self, options: dict[str, Any]) -> Side:
+    def open(self, options: Options) -> Side:
         return Side(self.runtime, self.path, options, self.inputs)
 
-    def outputs(self, options: dict[str, Any]) -> dict[str, Array]:
+    def outputs(self, options: Options) -> dict[str, Array]:
         with self.open(options) as side:
             return side.outputs(self.inputs.with_name("outputs.npz"))
 
@@ -115,19 +114,20 @@ class _Files:
 def _measure(
     original: Record, plan: Plan, candidate: _Files, options: dict[str, Any], baseline: _Files
 ) -> dict[str, Any]:
+    plain = plain_of(baseline.path)
     checked = check(
         original.document["config"]["tolerance"],
-        baseline.outputs(_REFERENCE),
-        baseline.outputs(_BASELINE),
+        baseline.outputs(plain.reference),
+        baseline.outputs(plain.default),
         candidate.outputs(options),
     )
     before = load_average()
     with working(f"Measuring {original.mlmodel}") as meter:
         blocks = measure(
-            plan, lambda: baseline.open(_BASELINE), lambda: candidate.open(options), meter
+            plan, lambda: baseline.open(plain.default), lambda: candidate.open(options), meter
         )
     ratio = ratio_interval(blocks)
-    return reproduction_document(original, plan, blocks, ratio, checked, before)
+    return reproduction_document(original, plan, blocks, ratio, checked, before, str(plain))
 
 
 def _build_of(http: Transport, original: Record) -> Build:

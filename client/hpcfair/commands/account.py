@@ -60,6 +60,8 @@ def whoami(context: typer.Context, as_json: Json = False) -> None:
             ("name", account.name),
             ("full name", account.full_name),
             ("email", account.email),
+            ("ORCID", account.orcid),
+            ("affiliation", account.affiliation or account.affiliation_ror),
             ("namespaces", [f"{n['name']} ({n['role']})" for n in account.namespaces]),
             ("token", token.get("name")),
             ("scope", token.get("scope")),

@@ -11,6 +11,8 @@ from hpcfair.explain import describe, numbers
 from hpcfair.types import MLModel
 
 Option = typer.Option
+#: What came of a build when the hub last ran it on the test tensors.
+_AGAIN = {None: "not run yet", True: "reproduced", False: "not reproduced"}
 
 
 def search(
@@ -60,13 +62,14 @@ def search(
 
 def info(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="namespace/name")],
+    name: Annotated[str, typer.Argument(help="namespace/name, ark:..., or doi:...")],
     as_json: Json = False,
 ) -> None:
     """Show what the hub knows of a model: card, files, builds."""
     client = client_of(context)
+    name, revision = client.locate(name)
     model = client.info(name)
-    found = client.builds(name)
+    found = client.builds(name, revision=revision)
     if as_json:
         emit_json({"model": model, "builds": found})
         return
@@ -78,8 +81,11 @@ def info(
     if found:
         typer.echo("\nbuilds")
         emit_table(
-            ("target", "build", "speed", "record"),
-            ((f"  {b.target}", describe(b), numbers(b), b.record_id) for b in found),
+            ("target", "build", "speed", "tests", "record"),
+            (
+                (f"  {b.target}", describe(b), numbers(b), _AGAIN[b.reproduced], b.record_id)
+                for b in found
+            ),
         )
 
 

@@ -1,29 +1,36 @@
 """Models down and up."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from hpcfair.client import Client
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, say
+from hpcfair.errors import NotFound
 from hpcfair.publish import Publication
+from hpcfair.types import Finding
 
 Option = typer.Option
 Name = Annotated[str, typer.Argument(help="namespace/name")]
+Pulled = Annotated[str, typer.Argument(help="namespace/name, ark:..., or doi:...")]
 Revision = Annotated[str | None, Option(help="Branch, tag or commit id.")]
 
 
 def pull(
     context: typer.Context,
-    name: Name,
+    name: Pulled,
     folder: Annotated[Path | None, typer.Argument(help="Where to; else ./<name>.")] = None,
     revision: Revision = None,
     as_json: Json = False,
 ) -> None:
     """Copy a model's files into a folder."""
+    client = client_of(context)
+    name, revision = client.locate(name, revision=revision)
     place = folder or Path(name.partition("/")[2])
-    found = client_of(context).pull(name, place, revision=revision)
+    found = client.pull(name, place, revision=revision)
     if as_json:
         emit_json({"folder": place, "revision": found})
     else:
@@ -47,7 +54,7 @@ def push(
     wait: Annotated[bool, Option(help="Wait for the hub's inspection.")] = True,
     as_json: Json = False,
 ) -> None:
-    """Publish an ONNX file or a folder."""
+    """Publish an ONNX file or a folder, and tell what is to be mended in its README.md."""
     values: dict[str, Any] = {
         "license": license,
         "title": title,
@@ -64,7 +71,18 @@ def push(
     }
     client = client_of(context)
     saved = client.save(path, name, **how)
+    found = _findings(client, name, saved.oid)
     if as_json:
-        emit_json(saved)
-    else:
-        say(f"{name} is at {saved.oid[:12]}: {client.config.url}/{name}")
+        emit_json({**asdict(saved), "findings": found})
+        return
+    for finding in found:
+        say(str(finding))
+    say(f"{name} is at {saved.oid[:12]}: {client.config.url}/{name}")
+
+
+def _findings(client: Client, name: str, revision: str) -> list[Finding]:
+    try:
+        return list(client.findings(name, revision=revision))
+    except NotFound:
+        # A hub that is older than this: what was pushed is there all the same.
+        return []

@@ -36,7 +36,7 @@ def tune(
     if wait:
         asked.wait()
     if as_json:
-        emit_json([_document(job) for job in asked])
+        emit_json([document_of(job) for job in asked])
     else:
         _table(list(asked))
 
@@ -57,7 +57,7 @@ def list_(
     found = client_of(context).jobs(model=model, state=state, kind=kind, target=target)
     shown = list(islice(found, limit))
     if as_json:
-        emit_json([_document(job) for job in shown])
+        emit_json([document_of(job) for job in shown])
     else:
         _table(shown)
 
@@ -68,7 +68,7 @@ def show(context: typer.Context, uuid: Uuid, as_json: Json = False) -> None:
     job = client_of(context).job(uuid)
     trials, events = job.trials, job.events
     if as_json:
-        emit_json({**_document(job), "trials": trials, "events": events})
+        emit_json({**document_of(job), "trials": trials, "events": events})
         return
     failure = job.failure or {}
     emit_pairs(
@@ -109,7 +109,7 @@ def wait(context: typer.Context, uuid: Uuid, as_json: Json = False) -> None:
     """Wait for a job's end."""
     job = client_of(context).job(uuid).wait()
     if as_json:
-        emit_json(_document(job))
+        emit_json(document_of(job))
     else:
         say(f"{job.title}: {job.state}.")
 
@@ -119,7 +119,7 @@ def cancel(context: typer.Context, uuid: Uuid, as_json: Json = False) -> None:
     """Ask for a job's end."""
     job = client_of(context).job(uuid).cancel()
     if as_json:
-        emit_json(_document(job))
+        emit_json(document_of(job))
     else:
         say(f"{job.title}: {job.state}.")
 
@@ -154,7 +154,8 @@ def _table(jobs: list[Job]) -> None:
     )
 
 
-def _document(job: Job) -> dict[str, Any]:
+def document_of(job: Job) -> dict[str, Any]:
+    """A job as JSON."""
     fields = ("uuid", "kind", "model", "revision", "target", "state", "device", "progress")
     rest = ("result", "failure", "queue_position", "created_at", "started_at", "ended_at")
     return {name: getattr(job, name) for name in fields + rest}

@@ -15,7 +15,7 @@ from hpcfair.resolution import TOLERANCES, Tolerance
 from hpcfair.runtimes.base import Array
 
 Option = typer.Option
-Name = Annotated[str, typer.Argument(help="namespace/name")]
+Name = Annotated[str, typer.Argument(help="namespace/name, ark:..., or doi:...")]
 Revision = Annotated[str | None, Option(help="Branch, tag or commit id.")]
 Target = Annotated[
     str, Option(help="auto, another target this machine can run, or none for the plain model.")

@@ -9,12 +9,16 @@ from hpcfair.exporters.registry import Examples, Files
 from hpcfair.partial import STAGING
 from hpcfair.paths import safe_join
 
+#: What a file keeps its name for; one of any other name is taken for ONNX.
+_NETWORKS = frozenset({".onnx", ".tflite"})
 #: Left behind by tools in every folder, and nobody's model.
 _IGNORED = frozenset({".git", "__pycache__", ".DS_Store", ".ipynb_checkpoints", STAGING})
 
 
 def export_path(model: Path, examples: Examples, scratch: Path) -> Files:  # noqa: ARG001
-    """A folder with all in it, or one ONNX file with its external data and the card beside it.
+    """A folder with all in it, or one file of a network with what belongs to it beside it.
+
+    That is the external data of an ONNX file, and the card.
 
     Raises:
         NoModelFile: there is no such file, or it is empty.
@@ -23,8 +27,10 @@ def export_path(model: Path, examples: Examples, scratch: Path) -> Files:  # noq
     if model.is_dir():
         return _folder(model)
     if not model.is_file():
-        raise NoModelFile(f"There is no file {model}.", "Give an .onnx file or a folder.")
-    files = {"model.onnx" if model.suffix != ".onnx" else model.name: model}
+        raise NoModelFile(
+            f"There is no file {model}.", "Give an .onnx or .tflite file, or a folder."
+        )
+    files = {model.name if model.suffix in _NETWORKS else "model.onnx": model}
     for path in _external_data(model):
         files[path] = safe_join(model.parent, path)
     card = model.parent / "README.md"
@@ -39,7 +45,7 @@ def _folder(folder: Path) -> Files:
             safe_join(folder, path.as_posix())
             files[path.as_posix()] = local
     if not files:
-        raise NoModelFile(f"The folder {folder} is empty.", "Put an .onnx file into it.")
+        raise NoModelFile(f"The folder {folder} is empty.", "Put an .onnx or .tflite file into it.")
     return files
 
 

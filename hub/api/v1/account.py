@@ -25,7 +25,9 @@ from registry.services.account import (
     token_issue,
     token_revoke,
 )
+from registry.services.person import organisation_update, person_update
 from registry.states import NamespaceKind, Role, Scope
+from registry.tables import User
 
 
 @example({"name": "lab", "kind": "organisation", "role": "write"})
@@ -47,6 +49,9 @@ class TokenInUseSerializer(serializers.Serializer[Any]):
         "name": "alice",
         "full_name": "Alice Adams",
         "email": "alice@example.org",
+        "orcid": "https://orcid.org/0000-0002-1825-0097",
+        "affiliation": "Brown University",
+        "affiliation_ror": "https://ror.org/05gq02987",
         "namespaces": [{"name": "alice", "kind": "user", "role": "admin"}],
         "token": {"name": "notebook", "scope": "write", "expires_at": None},
     }
@@ -55,8 +60,21 @@ class WhoamiSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     full_name = serializers.CharField(allow_blank=True)
     email = serializers.CharField(allow_blank=True)
+    orcid = serializers.CharField(allow_blank=True, help_text="The full address of an ORCID iD.")
+    affiliation = serializers.CharField(allow_blank=True)
+    affiliation_ror = serializers.CharField(allow_blank=True, help_text="Of a ROR id.")
     namespaces = NamespaceRoleSerializer(many=True)
     token = TokenInUseSerializer(allow_null=True)
+
+
+@example({"orcid": "0000-0002-1825-0097"})
+class AccountChangeSerializer(Strict):
+    """What records say of you; an empty text takes a value away."""
+
+    full_name = serializers.CharField(max_length=200, allow_blank=True, required=False)
+    orcid = serializers.CharField(max_length=100, allow_blank=True, required=False)
+    affiliation = serializers.CharField(max_length=200, allow_blank=True, required=False)
+    affiliation_ror = serializers.CharField(max_length=100, allow_blank=True, required=False)
 
 
 TOKEN_EXAMPLE = {
@@ -114,6 +132,7 @@ class OrganisationCreateSerializer(Strict):
         "name": "lab",
         "kind": "organisation",
         "title": "Galaxy Lab",
+        "ror": "https://ror.org/05gq02987",
         "created_at": "2026-01-02T03:04:05Z",
     }
 )
@@ -121,7 +140,16 @@ class NamespaceSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     kind = serializers.ChoiceField(NamespaceKind.choices)
     title = serializers.CharField(allow_blank=True)
+    ror = serializers.CharField(allow_blank=True, help_text="The full address of a ROR id.")
     created_at = serializers.DateTimeField()
+
+
+@example({"ror": "https://ror.org/05gq02987"})
+class OrganisationChangeSerializer(Strict):
+    """What records say of it; an empty text takes a value away."""
+
+    title = serializers.CharField(max_length=200, allow_blank=True, required=False)
+    ror = serializers.CharField(max_length=100, allow_blank=True, required=False)
 
 
 @example({"name": "alice", "role": "admin"})
@@ -136,20 +164,24 @@ class MemberSetSerializer(Strict):
 
 
 class WhoamiView(ApiView):
-    sign_in_for = frozenset({"GET"})
+    sign_in_for = WRITES | {"GET"}
 
     @extend_schema(operation_id="whoami", responses=WhoamiSerializer)
     def get(self, request: Request) -> Response:
         """Tell who the token or the session belongs to."""
+        return Response(_whoami(signed_in(request)))
+
+    @extend_schema(
+        operation_id="account_change", request=AccountChangeSerializer, responses=WhoamiSerializer
+    )
+    def patch(self, request: Request) -> Response:
+        """Change what records say of you.
+
+        Records name you by your ORCID iD and say where you work.
+        """
         user = signed_in(request)
-        answer = {
-            "name": user.username,
-            "full_name": user.full_name,
-            "email": user.email,
-            "namespaces": namespaces_of(user),
-            "token": user.token,
-        }
-        return Response(WhoamiSerializer(answer).data)
+        person_update(actor=user, **body_of(request, AccountChangeSerializer))
+        return Response(_whoami(user))
 
 
 class TokensView(ApiView):
@@ -208,6 +240,18 @@ class OrganisationView(ApiView):
         """Tell about an organisation, or a person's namespace."""
         return Response(NamespaceSerializer(namespace_get(request.user, organisation)).data)
 
+    @extend_schema(
+        operation_id="organisation_change",
+        request=OrganisationChangeSerializer,
+        responses=NamespaceSerializer,
+    )
+    def patch(self, request: Request, organisation: str) -> Response:
+        """Change what records say of an organisation; its admins may."""
+        actor, asked = signed_in(request), body_of(request, OrganisationChangeSerializer)
+        namespace = namespace_get(actor, organisation)
+        organisation_update(actor=actor, namespace=namespace, **asked)
+        return Response(NamespaceSerializer(namespace).data)
+
 
 class MembersView(ApiView):
     sign_in_for = frozenset({"GET"})
@@ -245,3 +289,11 @@ class MemberView(ApiView):
         namespace = namespace_get(actor, organisation)
         member_remove(actor=actor, namespace=namespace, user=user_get(username))
         return Response(status=204)
+
+
+def _whoami(user: User) -> dict[str, Any]:
+    """Who somebody is, as JSON."""
+    told = ("full_name", "email", "orcid", "affiliation", "affiliation_ror", "token")
+    answer = {name: getattr(user, name) for name in told}
+    answer |= {"name": user.username, "namespaces": namespaces_of(user)}
+    return dict(WhoamiSerializer(answer).data)

@@ -15,10 +15,11 @@ from hub.api.v1.graph import RevisionQuery
 from hub.api.views import ApiView, query_of
 from registry.selectors.build import best_builds, build_get, builds_of
 from registry.selectors.mlmodel import mlmodel_get
+from registry.selectors.reproduction import latest_of, reproduced
 from registry.selectors.revision import revision_get
 from registry.selectors.target import target_get
 from registry.states import ToleranceClass, Verdict
-from registry.tables import Build
+from registry.tables import Build, Reproduction
 
 BUILD_UUID = "c1d9a1de-7c1f-4a53-9c0c-3b1f5c8c9a10"
 BUILD_EXAMPLE = {
@@ -44,6 +45,7 @@ BUILD_EXAMPLE = {
     "provenance": {"toolchain": {"onnxruntime": "1.31.1"}},
     "files": [{**FILE_EXAMPLE, "url": f"/api/v1/builds/{BUILD_UUID}/files/model.onnx"}],
     "withdrawn_at": None,
+    "reproduced": True,
     "created_at": "2026-01-02T03:04:05Z",
 }
 
@@ -77,6 +79,10 @@ class BuildSerializer(serializers.Serializer[Any]):
     record_id = serializers.CharField()
     provenance = serializers.DictField()
     files = serializers.SerializerMethodField()
+    reproduced = serializers.SerializerMethodField(
+        help_text="Whether it gave the outputs of the test tensors when it was last run on them; "
+        "null before the first time."
+    )
     withdrawn_at = serializers.DateTimeField(
         allow_null=True, help_text="When a newer search replaced it."
     )
@@ -85,6 +91,10 @@ class BuildSerializer(serializers.Serializer[Any]):
     def get_is_best(self, build: Build) -> bool:
         best: set[int] = self.context["best"]
         return build.pk in best
+
+    def get_reproduced(self, build: Build) -> bool | None:
+        latest: dict[int, Reproduction] = self.context["reproductions"]
+        return reproduced(latest.get(build.pk))
 
     @extend_schema_field(FileSerializer(many=True))
     def get_files(self, build: Build) -> list[dict[str, Any]]:
@@ -102,9 +112,12 @@ class BuildQuery(RevisionQuery):
 
 
 def builds_data(builds: Iterable[Build]) -> list[dict[str, Any]]:
-    """Builds as JSON; which of them are best is read in one query."""
+    """Builds as JSON; which of them are best, or reproduced, is read in one query each."""
     builds = list(builds)
-    context = {"best": best_builds({build.graph_id for build in builds})}
+    context = {
+        "best": best_builds({build.graph_id for build in builds}),
+        "reproductions": latest_of(builds),
+    }
     return list(BuildSerializer(builds, many=True, context=context).data)
 
 

@@ -43,7 +43,7 @@ class TensorSerializer(serializers.Serializer[Any]):
 
 @example(GRAPH_EXAMPLE)
 class GraphSerializer(serializers.Serializer[Any]):
-    path = serializers.CharField(help_text="The ONNX file.")
+    path = serializers.CharField(help_text="The file that was read.")
     graph_hash = serializers.CharField(help_text="Equal for equal computations.")
     architecture_class = serializers.ChoiceField(ArchitectureClass.choices)
     parameters = serializers.IntegerField()
@@ -73,7 +73,7 @@ class GraphView(ApiView):
         operation_id="model_graph", parameters=[RevisionQuery], responses=GraphSerializer
     )
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """Tell what the hub read out of the revision's primary ONNX file."""
+        """Tell what the hub read out of the revision's primary network."""
         query = query_of(request, RevisionQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
         graph = graph_of(revision_get(mlmodel, query["revision"]))
@@ -81,6 +81,6 @@ class GraphView(ApiView):
             raise NotFound(
                 "graph_not_found",
                 f"No network of {mlmodel.full_name} is known in this revision.",
-                "Look at its inspection: it may still run, or have found no ONNX file.",
+                "Look at its inspection: it may still run, or have found no network.",
             )
         return Response(GraphSerializer(graph).data)

@@ -11,6 +11,7 @@ from hub.api.auth import signed_in
 from hub.api.schema import example
 from hub.api.v1.file import FILE_EXAMPLE, FileSerializer
 from hub.api.v1.graph import GRAPH_EXAMPLE, GraphSerializer, RevisionQuery
+from hub.api.v1.identifier import NAMES_EXAMPLE, NamesSerializer, names_data
 from hub.api.v1.revision import RefSerializer
 from hub.api.views import ApiView, PageQuery, Strict, body_of, query_of
 from registry.selectors.access import Actor
@@ -91,6 +92,7 @@ class InspectionSerializer(serializers.Serializer[Any]):
         "graph": GRAPH_EXAMPLE,
         "inspection": {"state": "succeeded", "code": "", "detail": ""},
         "default_branch": "main",
+        "identifiers": NAMES_EXAMPLE,
     }
 )
 class MLModelSerializer(MLModelSummarySerializer):
@@ -101,6 +103,7 @@ class MLModelSerializer(MLModelSummarySerializer):
     graph = GraphSerializer(allow_null=True)
     inspection = InspectionSerializer(allow_null=True)
     default_branch = serializers.CharField()
+    identifiers = NamesSerializer()
 
 
 @extend_schema_field(
@@ -171,6 +174,16 @@ class MLModelChangeSerializer(Strict):
     default_branch = serializers.CharField(max_length=200, required=False)
 
 
+class DeleteQuery(Strict):
+    reason = serializers.CharField(
+        required=False,
+        default="",
+        allow_blank=True,
+        max_length=2000,
+        help_text="Why; the record that stays says it.",
+    )
+
+
 def mlmodel_data(mlmodel: MLModel, revision: Revision) -> dict[str, Any]:
     """All there is to say of an MLModel at a revision."""
     summary = summary_of(mlmodel, revision)
@@ -186,6 +199,7 @@ def mlmodel_data(mlmodel: MLModel, revision: Revision) -> dict[str, Any]:
         "graph": GraphSerializer(summary.graph).data if summary.graph else None,
         "inspection": InspectionSerializer(job).data if job else None,
         "default_branch": mlmodel.default_branch,
+        "identifiers": names_data(revision),
     }
 
 
@@ -241,11 +255,16 @@ class MLModelView(ApiView):
         mlmodel_update(actor=actor, mlmodel=mlmodel, **asked)
         return self._answer(actor, mlmodel.full_name, None)
 
-    @extend_schema(operation_id="model_delete", responses={204: None})
+    @extend_schema(operation_id="model_delete", parameters=[DeleteQuery], responses={204: None})
     def delete(self, request: Request, namespace: str, name: str) -> Response:
-        """Delete a model with all its revisions, builds and records. There is no way back."""
+        """Delete a model with all its revisions, builds and records. There is no way back.
+
+        Of a public model the FAIR record stays, and its identifiers lead there.
+        """
         actor = signed_in(request)
-        mlmodel_delete(actor=actor, mlmodel=mlmodel_get(actor, f"{namespace}/{name}"))
+        reason = query_of(request, DeleteQuery)["reason"]
+        mlmodel = mlmodel_get(actor, f"{namespace}/{name}")
+        mlmodel_delete(actor=actor, mlmodel=mlmodel, reason=reason)
         return Response(status=204)
 
     def _answer(self, actor: Actor, full_name: str, revision: str | None) -> Response:

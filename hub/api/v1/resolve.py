@@ -68,13 +68,11 @@ class ResolutionSerializer(serializers.Serializer[Any]):
     build = BuildSerializer(allow_null=True, help_text="Null: load the plain model.")
     reason = serializers.CharField(help_text="Why this one, for people.")
     alternatives = BuildSerializer(many=True, help_text="What else could be loaded, best first.")
-    files = FileSerializer(
-        many=True, help_text="Of the build; without one, the ONNX file and its external data."
-    )
+    files = FileSerializer(many=True, help_text="Of the build; without one, the published network.")
     entry_point = serializers.CharField(help_text="Which of the files to open.")
     signature = SignatureSerializer()
     record_id = serializers.CharField(allow_null=True)
-    model_file = serializers.CharField(help_text="The ONNX file, inside the revision.")
+    model_file = serializers.CharField(help_text="The published network, inside the revision.")
 
 
 class ResolveView(ApiView):

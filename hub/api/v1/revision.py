@@ -12,6 +12,7 @@ from hub.api.auth import signed_in
 from hub.api.schema import REF_KINDS, example, page_of
 from hub.api.v1.file import FILE_EXAMPLE, FileSerializer
 from hub.api.v1.graph import RevisionQuery
+from hub.api.v1.identifier import NAMES_EXAMPLE, NamesSerializer, names_data
 from hub.api.v1.job import JOB_EXAMPLE, JobSerializer, jobs_data
 from hub.api.views import ApiView, PageQuery, Strict, body_of, paged, query_of
 from registry.errors import Conflict
@@ -58,10 +59,18 @@ class RevisionLineSerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
 
 
-@example({**REVISION_EXAMPLE, "files": [FILE_EXAMPLE], "jobs": [JOB_EXAMPLE]})
+@example(
+    {
+        **REVISION_EXAMPLE,
+        "files": [FILE_EXAMPLE],
+        "jobs": [JOB_EXAMPLE],
+        "identifiers": NAMES_EXAMPLE,
+    }
+)
 class RevisionSerializer(RevisionLineSerializer):
     files = FileSerializer(many=True)
     jobs = JobSerializer(many=True, help_text="Work on this revision, newest first.")
+    identifiers = NamesSerializer()
 
 
 @example({"kind": "branch", "name": "main", "revision": REVISION_EXAMPLE["oid"]})
@@ -128,7 +137,8 @@ def revision_data(actor: Actor, mlmodel: MLModel, revision: Revision) -> dict[st
     context = {"revision_of": (mlmodel.full_name, revision.oid)}
     files = FileSerializer(files_of(revision), many=True, context=context).data
     line = RevisionLineSerializer(revision).data
-    return {**line, "files": files, "jobs": jobs_data(jobs)}
+    names = names_data(revision)
+    return {**line, "files": files, "jobs": jobs_data(jobs), "identifiers": names}
 
 
 class CommitsView(ApiView):

@@ -1,8 +1,15 @@
-// What is nicer with JavaScript and works without: the open tab in sight, copying code, closing menus.
+// What is nicer with JavaScript and works without: what matters in sight, copying code, closing menus.
 (() => {
   // On a phone the row of tabs is longer than the screen.
   const tab = document.querySelector(".tabs [aria-current]");
   if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 40;
+
+  // So is a graph, which is about one node.
+  const here = document.querySelector(".lineage .here rect");
+  if (here) {
+    const box = here.closest(".lineage");
+    box.scrollLeft = here.x.baseVal.value + here.width.baseVal.value / 2 - box.clientWidth / 2;
+  }
 
   const copyable = navigator.clipboard ? document.querySelectorAll(".copy") : [];
   for (const box of copyable) {

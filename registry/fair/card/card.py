@@ -48,7 +48,8 @@ KEYS = frozenset(
         *("model-index", "co2_eq_emissions"),
     }
 )
-_LICENSE_FILES = ("LICENSE", "LICENSE.md", "LICENSE.txt", "LICENCE", "COPYING")
+#: Where the text of a license stands; the first that is there is it.
+LICENSE_FILES = ("LICENSE", "LICENSE.md", "LICENSE.txt", "LICENCE", "COPYING")
 _MAX_VERSION = 100
 
 
@@ -199,7 +200,7 @@ def _license_link(notes: Notes, files: Mapping[str, str] | None) -> str | None:
     text = place.text()
     known = files or {}
     if text is None:
-        return next((known[path] for path in _LICENSE_FILES if path in known), None)
+        return next((known[path] for path in LICENSE_FILES if path in known), None)
     path = text.removeprefix("./")
     if path in known:
         return known[path]

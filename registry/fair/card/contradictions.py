@@ -1,4 +1,7 @@
-"""Where a card contradicts the files: the record says what was computed, and this says so."""
+"""Where a card contradicts the files: the record says what was computed, and this says so.
+
+A license is no computation: its owner declares it, and a text can be taken for another.
+"""
 
 import re
 from dataclasses import dataclass
@@ -26,6 +29,7 @@ _OPSETS = ("opset", "opset_version", "onnx_opset")
 _AMOUNT = re.compile(r"([0-9]+(?:\.([0-9]+))?)\s*([kmbt]?)(?:\s*param(?:eter)?s)?", re.IGNORECASE)
 _SCALE = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 _FIX = "The record says what the files say; correct the card, or the files."
+_FIX_LICENSE = "The record says what the card says; make both say the same."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +74,8 @@ def _compare_license(notes: Notes, computed: Computed) -> None:
         return
     if found and expression and not any(one.startswith(found) for one in simple_ids(expression)):
         place = notes.top("license")
-        _contradicts(place, f"is {expression}, but the file LICENSE holds {found.rstrip('-')}")
+        what = f"is {expression}, but the file LICENSE holds {found.rstrip('-')}"
+        _contradicts(place, what, _FIX_LICENSE)
 
 
 def _compare_parameters(notes: Notes, network: Network) -> None:
@@ -95,5 +100,5 @@ def _compare_opset(notes: Notes, network: Network) -> None:
             _contradicts(place, f"says {place.text()}, but the network uses {opset}")
 
 
-def _contradicts(place: Place, what: str) -> None:
-    place.note("card_contradicts_files", f"{place.field} {what}.", _FIX, "warning")
+def _contradicts(place: Place, what: str, fix: str = _FIX) -> None:
+    place.note("card_contradicts_files", f"{place.field} {what}.", fix, "warning")

@@ -43,6 +43,7 @@ def _network(network: Network) -> dict[str, Any]:
     names = dict.fromkeys(tensor.name for tensor in (*network.inputs, *network.outputs))
     return {
         "hpc:format": network.format,
+        "hub:entryPoint": network.path,
         "hub:architectureClass": {"@id": f"{HUB_TERMS}{network.architecture_class}"},
         "hub:graphHash": network.graph_hash,
         "hub:numParameters": network.parameters,

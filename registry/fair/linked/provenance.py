@@ -37,7 +37,9 @@ def derivations(description: Description) -> dict[str, Any]:
         "isBasedOn": [{"@id": _name_of(one)} for one in description.derived_from],
     }
     for one in description.derived_from:
-        found.setdefault(DERIVATIONS[one.relation], []).append({"@id": _name_of(one)})
+        # Where nobody told how it was derived, there is no property more precise.
+        if one.relation != "derived":
+            found.setdefault(DERIVATIONS[one.relation], []).append({"@id": _name_of(one)})
     return found
 
 

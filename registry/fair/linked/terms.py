@@ -16,6 +16,7 @@ _STAC_TENSOR = f"{_STAC}#model-input-object"
 
 #: What a relation to a source is called; all are, or specialise, ``prov:wasDerivedFrom``.
 DERIVATIONS: dict[Relation, str] = {
+    "derived": "prov:wasDerivedFrom",
     "finetune": "fair4ml:fineTunedFrom",
     "quantized": "hub:quantizedFrom",
     "adapter": "hub:adaptedFrom",
@@ -210,7 +211,7 @@ _BUILD = (
     _property("processor", "processor", "The processor that ran.", close="hpc:processorTech"),
     _property("backend", "backend", "The compiler and runtime of a build."),
     _property("tolerance", "tolerance", "How far a build's numbers may be from the model's."),
-    _property("entryPoint", "entry point", "The file of a build that is opened first."),
+    _property("entryPoint", "entry point", "The file that is opened first."),
     _property("option", "option", "An option of a build or an activity, and its value."),
     _property("deviation", "deviation", "How far a build's numbers are from the model's."),
     _property("accuracy", "accuracy", "Share of samples that are right.", close="hpc:accuracy"),

@@ -31,17 +31,20 @@ class Repository:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One version, known by its persistent identifier.
+    """One model or data set, known by the identifier of all its versions together.
 
     Attributes:
-        changed: When its metadata last changed, or it was withdrawn.
-        description: ``None`` if it was deleted.
+        changed: When its metadata last changed, or it went.
+        sets: Of :data:`SETS`.
+        description: Of its newest version; ``None`` if it was deleted, or where only what
+            identifies it is told.
     """
 
     identifier: str
     changed: datetime
     sets: tuple[str, ...]
-    description: Description | None
+    description: Description | None = None
+    is_deleted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,17 +143,6 @@ def refusal(
     return _envelope(repository, now, (arguments or {}) if is_read else {}, content)
 
 
-def record_of(description: Description) -> Record:
-    """The record of a version: deleted if the version was withdrawn."""
-    withdrawn = description.withdrawal
-    return Record(
-        identifier=description.pid,
-        changed=withdrawn.at if withdrawn else description.modified,
-        sets=(f"{description.kind}s",),
-        description=None if description.status == "withdrawn" else description,
-    )
-
-
 def _envelope(
     repository: Repository, now: datetime, arguments: dict[str, str], content: Element
 ) -> bytes:
@@ -175,7 +167,7 @@ def _header(record: Record) -> Element:
         element("datestamp", _stamp(record.changed)),
         *(element("setSpec", spec) for spec in record.sets),
     ]
-    return element("header", parts, {"status": None if record.description else "deleted"})
+    return element("header", parts, {"status": "deleted" if record.is_deleted else None})
 
 
 def _resumption(page: Page | None) -> Iterable[Element]:

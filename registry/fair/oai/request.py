@@ -82,10 +82,10 @@ def parse(given: Iterable[tuple[str, str]], prefixes: Iterable[str]) -> Request:
     for name, form in _FORMS.items():
         if not form.fullmatch(arguments.get(name, "-")):
             raise OaiError("badArgument", f"This is no {name}.")
+    since, until = _period(arguments)
     prefix = arguments.get("metadataPrefix")
     if prefix is not None and prefix not in set(prefixes):
         raise OaiError("cannotDisseminateFormat", "The metadata prefix is not known here.")
-    since, until = _period(arguments)
     return Request(
         verb=verb,
         arguments=arguments,

@@ -24,6 +24,7 @@ _PRINCIPLES: dict[Principle, str] = {
 }
 # Least share for a colour; white on each is legible (WCAG 2.2, 1.4.3: 4.5 to 1).
 _COLOURS = ((0.9, "#1a6e2e"), (0.6, "#7a5a00"), (0.0, "#a32020"))
+_GREY = "#555"
 # Verdana, 11 px, as badges have it: no glyph of it that badges show is wider.
 _GLYPH_PX = 7.5
 _PADDING_PX = 12
@@ -97,12 +98,18 @@ def assess(harvest: Harvest) -> Score:
     return Score(str(harvest.reading.subject or harvest.landing.url), harvest.kind, results)
 
 
-def badge(part: Part, *, label: str = "FAIR") -> bytes:
-    """An SVG picture that says how many points there are, also to those who do not see it."""
-    value = f"{part.points:g} of {part.of:g}"
-    colour = next(colour for least, colour in _COLOURS if part.percent >= 100 * least)
+def badge(part: Part | None, *, label: str = "FAIR") -> bytes:
+    """An SVG picture that says how many points there are, also to those who do not see it.
+
+    Args:
+        part: ``None`` where nobody has looked yet.
+    """
+    value, whole, colour = "not looked at yet", f"{label}: not looked at yet", _GREY
+    if part is not None:
+        value = f"{part.points:g} of {part.of:g}"
+        whole = f"{label}: {value} points, {part.percent} %"
+        colour = next(colour for least, colour in _COLOURS if part.percent >= 100 * least)
     left, right = (_GLYPH_PX * len(text) + _PADDING_PX for text in (label, value))
-    whole = f"{label}: {value} points, {part.percent} %"
     svg = ElementTree.Element(
         "svg",
         {

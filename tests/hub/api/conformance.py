@@ -67,7 +67,7 @@ def _patterns() -> list[tuple[re.Pattern[str], dict[str, Any]]]:
 
 def _pattern(template: str) -> re.Pattern[str]:
     parts = re.split(r"(\{\w+\})", template)
-    long = {"{path}", "{revision}", "{ref}", "{device}"}
+    long = {"{path}", "{revision}", "{ref}", "{device}", "{identifier}"}
     return re.compile(
         "".join(
             (".+" if part in long else "[^/]+") if part.startswith("{") else re.escape(part)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from registry.selectors.mlmodel import mlmodel_get
 from registry.selectors.revision import revision_get
+from registry.services.assessment import assessment_add
 from registry.services.build import builds_publish
 from registry.services.job import job_claim, job_note, job_submit
 from registry.services.profile import profile_store
@@ -12,7 +13,7 @@ from registry.services.trial import trial_add
 from registry.states import JobKind
 from registry.tables import Build, Graph, Job, MLModel, Record, Revision, Target, Trial
 from tests.factories import store
-from tests.registry import shopfloor
+from tests.registry import assessed, shopfloor
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def tuned(mlmodel: MLModel) -> Scene:
         ],
     )
     profile_store(**held, config_sha256=fast.config_sha256, profile=shopfloor.profile())
+    assessment_add(revision, assessed.document())
     return Scene(
         mlmodel=mlmodel_get(None, mlmodel.full_name),
         revision=revision,

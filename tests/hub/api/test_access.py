@@ -25,11 +25,20 @@ ABOUT: dict[str, Callable[[Scene], str]] = {
     "ref_delete": lambda s: f"models/{s.name}/refs/branch/main",
     "model_file": lambda s: f"models/{s.name}/files/README.md",
     "model_graph": lambda s: f"models/{s.name}/graph",
+    "model_findings": lambda s: f"models/{s.name}/findings",
+    "model_identifiers": lambda s: f"models/{s.name}/identifiers",
+    "identifier_get": lambda s: f"identifiers/{s.revision.identifiers.get().name}",
     "model_builds": lambda s: f"models/{s.name}/builds",
+    "model_tests": lambda s: f"models/{s.name}/tests",
     "model_records": lambda s: f"models/{s.name}/records",
     "model_resolve": lambda s: f"models/{s.name}/resolve",
     "model_tune": lambda s: f"models/{s.name}/tune",
+    "model_doi": lambda s: f"models/{s.name}/doi",
+    "model_assessment": lambda s: f"models/{s.name}/assessment",
+    "model_assess": lambda s: f"models/{s.name}/assessment",
+    "model_assessments": lambda s: f"models/{s.name}/assessments",
     "build_get": lambda s: f"builds/{s.fast.uuid}",
+    "build_reproductions": lambda s: f"builds/{s.fast.uuid}/reproductions",
     "build_profile": lambda s: f"builds/{s.fast.uuid}/profile",
     "build_call_sites": lambda s: f"builds/{s.fast.uuid}/call-sites",
     "build_file": lambda s: f"builds/{s.fast.uuid}/files/model.ort",
@@ -43,11 +52,12 @@ ABOUT: dict[str, Callable[[Scene], str]] = {
 
 #: Operations about nothing private, or about the asker; what they show is tried elsewhere.
 NOT_ABOUT = {
-    "whoami", "token_list", "token_issue", "token_revoke",
-    "organisation_create", "organisation_get", "member_list", "member_set", "member_remove",
+    "whoami", "account_change", "token_list", "token_issue", "token_revoke",
+    "organisation_create", "organisation_get", "organisation_change",
+    "member_list", "member_set", "member_remove",
     "model_search", "model_create", "blob_missing", "blob_put", "blob_head",
     "target_list", "target_get", "target_change", "device_list", "device_get",
-    "job_list", "record_list", "record_add", "record_schema",
+    "job_list", "record_list", "record_add", "record_schema", "fair_report", "assessment_schema",
 }  # fmt: skip
 
 #: Lists over all models, and where an item names its model.
@@ -66,6 +76,8 @@ BODIES: dict[str, Any] = {
         "runtimes": {"onnxruntime": "1"},
     },
     "model_tune": {},
+    "model_doi": {},
+    "model_assess": {},
 }
 
 

@@ -57,6 +57,15 @@ def test_what_is_lacking_is_a_warning(hub_url: str, content: str) -> None:
     assert (status, errors, len(warnings)) == (200, [], 1)
 
 
+def test_what_is_wrong_in_the_values_is_a_warning_with_its_line(hub_url: str) -> None:
+    author = {"name": "A", "orcid": "0000-0002-1825-0098"}
+    content = readme("<script>not asked about</script>\n", authors=[author], base_model="@x")
+    status, errors, warnings = check(hub_url, content)
+    assert (status, errors) == (200, [])
+    assert [warning[:18] for warning in warnings] == ["README.md, line 4:", "README.md, line 5:"]
+    assert "the iD is 0000-0002-1825-0097" in warnings[0]
+
+
 @pytest.mark.parametrize("body", [{}, {"content": 1}, [1]])
 def test_what_is_no_card_at_all_is_refused(hub_url: str, body: Any) -> None:
     assert send(hub_url, None, ADDRESS, body).status_code == 400

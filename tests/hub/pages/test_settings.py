@@ -74,7 +74,7 @@ def test_deleting_needs_the_name_typed(owner: Client, galaxy: MLModel) -> None:
     assert MLModel.objects.filter(pk=galaxy.pk).exists()
     answer = owner.post(f"{ROOT}/settings/delete", {"confirm": "lab/galaxy-cnn"})
     assert answer["Location"] == "/lab"
-    assert status(owner, ROOT) == 404
+    assert status(owner, ROOT) == 410, "its record stays"
 
 
 def test_storage_is_shown_with_its_quota(owner: Client, galaxy: MLModel) -> None:

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from registry.fair.datacite import document as datacite
 from registry.fair.description import Description
 from registry.fair.oai.payloads import PAYLOADS
-from registry.fair.oai.provider import Page, Provider, Record, Repository, record_of, refusal
+from registry.fair.oai.provider import Page, Provider, Record, Repository, refusal
 from registry.fair.oai.request import OaiError, Request, parse
 from registry.fair.xmltree import element, render, writable
-from tests.registry.fair.samples import EVERY, LEAST, MODIFIED, MOST, PID, URL, WITHDRAWN
+from tests.registry.fair.samples import EVERY, LEAST, MOST, PID, URL, WITHDRAWN
 from tests.registry.fair.xml import DATACITE, DC, OAI, attributes, read, texts
 from tests.validators.environments import run
 from tests.validators.schemas import schema_at
@@ -42,6 +42,17 @@ def _asked(**arguments: str) -> Request:
 
 def _provider(**arguments: str) -> Provider:
     return Provider(REPOSITORY, _asked(**arguments), NOW)
+
+
+def record_of(description: Description) -> Record:
+    withdrawal = description.withdrawal
+    return Record(
+        identifier=description.pid,
+        changed=withdrawal.at if withdrawal else description.modified,
+        sets=(f"{description.kind}s",),
+        description=None if withdrawal else description,
+        is_deleted=withdrawal is not None,
+    )
 
 
 def _refused(*pairs: tuple[str, str]) -> str:
@@ -169,11 +180,12 @@ def test_a_withdrawn_version_is_a_deleted_record() -> None:
     assert not list(root.iter(f"{OAI}metadata"))
 
 
-def test_records_are_known_by_their_identifier_and_belong_to_the_set_of_their_kind() -> None:
-    assert record_of(MOST) == Record(
-        identifier=PID, changed=MODIFIED, sets=("models",), description=MOST
-    )
-    assert record_of(EVERY["dataset"]).sets == ("datasets",)
+def test_a_header_alone_is_not_a_deleted_record() -> None:
+    alone = replace(record_of(MOST), description=None)
+    provider = _provider(verb="ListIdentifiers", metadataPrefix="oai_dc")
+    root = read(provider.list_identifiers([alone]))
+    assert list(attributes(root, f"{OAI}header")) == [{}]
+    assert texts(root, f"{OAI}setSpec") == ["models"]
 
 
 def test_lists_that_go_on_carry_a_token_and_the_last_part_an_empty_one() -> None:

@@ -81,6 +81,11 @@ def test_a_badge_can_be_read_by_eye_and_by_ear(points: float) -> None:
         assert 1.05 / (luminance(str(box.get("fill"))) + 0.05) >= 4.5
 
 
+def test_a_badge_says_that_nobody_has_looked() -> None:
+    svg = ElementTree.fromstring(badge(None))  # noqa: S314 - our own
+    assert svg.get("aria-label") == "FAIR: not looked at yet"
+
+
 @given(st.text(max_size=40))
 def test_no_text_breaks_a_badge(label: str) -> None:
     svg = ElementTree.fromstring(badge(Part(1, 2), label=label))  # noqa: S314 - our own

@@ -75,6 +75,7 @@ def test_a_processor_is_told_that_it_is_no_gpu_and_a_gpu_that_it_is_no_processor
     )
     assert registry.reference_for(CPU) == "onnxruntime"
     assert registry.reference_for(H200) == "onnxruntime_cuda"
+    assert registry.reference_for(CPU, "tflite") == "litert"
 
 
 def test_what_is_not_installed_says_how_to_get_it() -> None:

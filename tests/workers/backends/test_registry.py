@@ -38,11 +38,9 @@ def test_a_backend_is_called_what_the_table_calls_it(name: str) -> None:
 
 
 def test_a_backend_that_needs_another_form_says_so() -> None:
-    found, missing = registry.available(TARGET, ["onnxruntime", "litert"], forms=set())
+    found, missing = registry.available(TARGET, ["onnxruntime", "litert"], forms={"onnx"})
     assert list(found) == ["onnxruntime"]
-    assert missing["litert"] == (
-        "Backend litert needs the model as tflite or torch-export too, beside ONNX."
-    )
+    assert missing["litert"] == ("Backend litert needs the model as tflite or torch-export, too.")
     assert "litert" in registry.available(TARGET, ["litert"], forms={"tflite"})[0]
 
 

@@ -36,9 +36,9 @@ def test_forms_that_fit_are_kept_and_others_named(tmp_path: Path) -> None:
     assert found["graphs"][0]["forms"] == [{"format": "tflite", "path": "model.tflite"}]
     assert GraphFacts(**found["graphs"][0]).forms[0]["path"] == "model.tflite"
     assert found["warnings"] == [
-        "r.pt2 does not fit the ONNX file: relu has the shape [?, 8], scores of the graph [N, 10].",
+        "r.pt2 does not fit model.onnx: relu has the shape [?, 8], scores of the graph [N, 10].",
         "empty.tflite is not used: it is not a TensorFlow Lite file.",
-        "w.tflite does not fit the ONNX file: input has the shape [?, 9], x of the graph [N, 8].",
+        "w.tflite does not fit model.onnx: input has the shape [?, 9], x of the graph [N, 8].",
     ]
 
 

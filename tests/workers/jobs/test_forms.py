@@ -16,7 +16,7 @@ from tests.factories import make_mlmodel, readme
 from workers.backends.registry import available
 from workers.jobs import run
 from workers.jobs.device import register
-from workers.jobs.workload import workload_of
+from workers.jobs.workload import formats_of, workload_of
 from workers.testing import networks
 from workers.testing.pt2 import write_pt2
 from workers.testing.tflite import Layer, write_dense
@@ -53,7 +53,7 @@ def test_inspection_keeps_the_forms_that_fit(alice: User, tmp_path: Any) -> None
     assert facts.forms == [{"format": "tflite", "path": "model.tflite"}]
     assert asdict(facts)["forms"] == facts.forms
     (warning,) = Job.objects.get(kind=JobKind.INSPECT).result["warnings"]
-    assert warning.startswith("model.pt2 does not fit the ONNX file")
+    assert warning.startswith("model.pt2 does not fit model.onnx")
 
 
 def test_a_search_is_handed_the_forms_and_their_backends_alone(alice: User, tmp_path: Any) -> None:
@@ -68,7 +68,7 @@ def test_a_search_is_handed_the_forms_and_their_backends_alone(alice: User, tmp_
     assert form.path.read_bytes()[4:8] == b"TFL3"
     assert form.sha256 == sha256(form.path.read_bytes()).hexdigest()
     assert not (tmp_path / "model/model.pt2").exists()
-    formats = {each.format for each in workload.forms}
+    formats = formats_of(ticket.graph)
     reasons = available(here.spec, ["litert", "torch"], formats)[1]
-    assert "needs the model as torch-export too" in reasons["torch"]
+    assert "needs the model as torch-export, too" in reasons["torch"]
     assert "needs the model" not in reasons.get("litert", "")

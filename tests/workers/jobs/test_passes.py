@@ -24,7 +24,9 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 def here(settings: Any, monkeypatch: pytest.MonkeyPatch) -> ThisMachine:
     settings.PASSES_S = 4
     quick = Effort(pairs=2, seconds=0.2)
-    monkeypatch.setattr(passes, "available", lambda spec: available(spec, ["onnxruntime"]))
+    monkeypatch.setattr(
+        passes, "available", lambda spec, forms: available(spec, ["onnxruntime"], forms)
+    )
     monkeypatch.setattr(passes, "Budget", lambda s: Budget(s, screen=quick, final=quick))
     return register()
 

@@ -11,7 +11,17 @@ from registry.selectors.build import best_build
 from registry.services.job import job_cancel, job_submit
 from registry.services.target import target_enable
 from registry.states import JobKind, JobState, TrialOutcome, Verdict
-from registry.tables import Build, Job, MLModel, Record, Revision, Target, Trial, User
+from registry.tables import (
+    Build,
+    Job,
+    MLModel,
+    Record,
+    Reproduction,
+    Revision,
+    Target,
+    Trial,
+    User,
+)
 from tests.factories import make_mlmodel, readme, tiny_onnx
 from workers.jobs import run, tune
 from workers.jobs.device import register
@@ -77,6 +87,11 @@ def test_a_search_ends_in_builds_with_records_that_a_machine_can_load(
         tolerance="exact",
     )
     assert choice.build is not None
+    # They are run on the network's test tensors afterwards.
+    assert run.drain([JobKind.REPRODUCE], here=here) == 1
+    live = set(Build.objects.filter(withdrawn_at=None))
+    again = Reproduction.objects.select_related("build")
+    assert {(row.build, row.outcome) for row in again} == {(one, "reproduced") for one in live}
 
 
 def test_a_second_search_replaces_what_the_first_published(

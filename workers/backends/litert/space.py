@@ -43,9 +43,17 @@ def reference_of(workload: Workload, target: TargetSpec) -> Options:  # noqa: AR
 
 
 def published(workload: Workload) -> dict[str, Form]:
-    """The ``.tflite`` files by their names; float32 first, as far as names tell."""
+    """The ``.tflite`` files by their names: what others are compared with, then float32 ones.
+
+    Names are all there is to tell float32 by.
+    """
     files = [form for form in workload.forms if form.format == "tflite"]
-    files.sort(key=lambda form: (_looks_lowered(form.path.name), form.path.name))
+
+    def order(form: Form) -> tuple[bool, bool, str]:
+        name = form.path.name
+        return form.path != workload.model_path, _looks_lowered(name), name
+
+    files.sort(key=order)
     return {form.path.name: form for form in files}
 
 

@@ -1,0 +1,37 @@
+"""Running a model on its test tensors."""
+
+from typing import cast
+
+import typer
+
+from hpcfair.commands.bench import NOT_REPRODUCED
+from hpcfair.commands.hub import client_of
+from hpcfair.commands.output import Json, emit_json
+from hpcfair.commands.run import Name, Revision, Target, Tolerated
+from hpcfair.resolution import Tolerance
+
+
+def reproduce(
+    context: typer.Context,
+    name: Name,
+    revision: Revision = None,
+    target: Target = "auto",
+    tolerance: Tolerated = "exact",
+    as_json: Json = False,
+) -> None:
+    """Run the best build on the model's test tensors, here, and compare.
+
+    Ends with status 8 if it does not give the tests' outputs.
+    """
+    found = client_of(context).reproduce(
+        name,
+        revision=revision,
+        target=None if target == "none" else target,
+        tolerance=cast("Tolerance", tolerance),
+    )
+    if as_json:
+        emit_json(found)
+    else:
+        typer.echo(str(found))
+    if not found.reproduced:
+        raise typer.Exit(NOT_REPRODUCED)

@@ -1,0 +1,25 @@
+"""Where the API begins."""
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from hub.api.views import ApiView
+from registry.fair.signposting import LINKSET_TYPE, api_catalog_url, header, typed
+from registry.selectors.hub import this_hub
+
+
+class RootView(ApiView):
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> Response:  # noqa: ARG002
+        """Say where the API is described, in the body and as typed links (RFC 8631)."""
+        hub = this_hub()
+        links = [
+            typed("", "service-desc", f"{hub.url}/api/v1/openapi.json", "application/json"),
+            typed("", "service-doc", f"{hub.url}/api/docs", "text/html"),
+            typed("", "status", f"{hub.url}/readyz"),
+            typed("", "api-catalog", api_catalog_url(hub), LINKSET_TYPE),
+        ]
+        response = Response({link.rel: link.target for link in links})
+        response.headers["Link"] = header(links)
+        return response

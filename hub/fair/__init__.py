@@ -1,0 +1,1 @@
+"""What makes records findable and readable from outside: negotiation, typed links, identifiers."""

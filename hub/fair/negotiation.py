@@ -1,0 +1,69 @@
+"""Which format of a record is wanted at its page: the page itself, or what programs read.
+
+RFC 9110, section 12.5.1. Nobody is refused: who accepts nothing that there is gets the page.
+"""
+
+from collections.abc import Callable, Sequence
+
+from django.http import HttpRequest, HttpResponse
+from django.http.request import MediaType
+
+from hub.fair.documents import LINKSET, LINKSET_TEXT, document
+from hub.fair.headers import typed
+from registry.fair.description import Description
+from registry.fair.formats import FORMATS, Format
+
+_PAGE = "text/html"
+# The canonical JSON-LD comes before what else is of its media type.
+_FORMATS = (
+    *reversed([one for one in FORMATS if one.is_negotiated or one.profile]),
+    LINKSET,
+    LINKSET_TEXT,
+)
+_PROFILES = frozenset(one.profile for one in FORMATS if one.profile)
+
+
+def negotiated(request: HttpRequest, describe: Callable[[], Description]) -> HttpResponse | None:
+    """The record in the format that ``Accept`` prefers, with its links; ``None``: as a page.
+
+    Of what was withdrawn the status is 410, and the record that is left is the body.
+
+    Args:
+        describe: Called only where something else than the page is wanted.
+    """
+    if preferred(request, _FORMATS) is None:
+        return None
+    description = describe()
+    format_ = preferred(request, [one for one in _FORMATS if description.kind in one.kinds])
+    if format_ is None:
+        return None
+    response = document(request, description, format_)
+    if description.status == "withdrawn" and response.status_code == 200:
+        response.status_code = 410
+    return typed(response, description, request)
+
+
+def preferred(request: HttpRequest, formats: Sequence[Format]) -> Format | None:
+    """The one of ``formats`` that ``Accept`` prefers to a page; of equal ones the first.
+
+    What is wished beside a media type is passed over, but for profiles that there are.
+    """
+    try:
+        accepted = request.accepted_types
+    except ValueError:
+        # Something else than media types.
+        return None
+    ranked: list[tuple[int, Format | None]] = []
+    for format_ in (None, *formats):
+        fitting = (one for one in request.accepted_types_by_precedence if _accepts(one, format_))
+        if (best := next(fitting, None)) is not None:
+            ranked.append((accepted.index(best), format_))
+    return min(ranked, key=lambda pair: pair[0], default=(0, None))[1]
+
+
+def _accepts(accepted: MediaType, format_: Format | None) -> bool:
+    offered = MediaType(format_.media_type if format_ else _PAGE)
+    if not offered.match(f"{accepted.main_type}/{accepted.sub_type}"):
+        return False
+    profiles = _PROFILES.intersection(accepted.params.get("profile", "").split())
+    return not profiles or (format_ is not None and format_.profile in profiles)

@@ -1,0 +1,38 @@
+"""What the hub tells everybody in the same words: in which form it is wanted, and the answer."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import cast
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.cache import get_conditional_response
+
+from hub.fair.headers import harmless
+
+PAGE = "text/html"
+TURTLE = "text/turtle"
+JSONLD = "application/ld+json"
+
+
+def wanted(request: HttpRequest, offered: Sequence[str]) -> str:
+    """The media type of ``offered`` that ``Accept`` prefers; the first of equal ones.
+
+    Nobody is refused (RFC 9110, section 12.5.1): who takes none of them gets the first.
+    """
+    try:
+        preferred = request.get_preferred_type(list(offered))
+    except ValueError:
+        # Something else than media types.
+        preferred = None
+    return preferred or offered[0]
+
+
+def public(request: HttpRequest, data: bytes, content_type: str) -> HttpResponse:
+    """``data`` for everybody, scripts of other sites among them; 304 for who has it already."""
+    charset = "; charset=utf-8" if content_type.startswith("text/") else ""
+    response = harmless(HttpResponse(data, content_type=f"{content_type}{charset}"))
+    response.headers["ETag"] = etag = f'"{hashlib.sha256(data).hexdigest()}"'
+    response.headers["Cache-Control"] = "public, no-cache"
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    answer = get_conditional_response(request, etag=etag, response=response)
+    return cast("HttpResponse", answer)

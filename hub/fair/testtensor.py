@@ -1,0 +1,48 @@
+"""Test tensors of a version: ``/{ns}/{name}/tests/{commit id}/test_data_set_0/input_0.pb``.
+
+Published and made ones alike have their addresses here, named as ONNX's own tests name them, so
+that whoever holds a record can fetch what proves the model.
+"""
+
+from django.http import HttpRequest, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.views.decorators.http import require_safe
+
+from hub.credentials import actor_of
+from hub.files import caching, serve_blob
+from hub.refusals import refusing
+from registry.errors import NotFound
+from registry.fair.addresses import Place
+from registry.selectors.access import require_fetch
+from registry.selectors.mlmodel import repository_get, repository_moved
+from registry.selectors.revision import revision_get
+from registry.selectors.testtensor import tensor_get
+from registry.states import RepositoryKind
+
+
+@require_safe
+@refusing
+def tensor(
+    request: HttpRequest, namespace: str, name: str, oid: str, path: str
+) -> HttpResponseBase:
+    """The bytes of one tensor, a serialised ONNX ``TensorProto``."""
+    actor, wanted = actor_of(request), f"{namespace}/{name}"
+    try:
+        mlmodel = repository_get(actor, RepositoryKind.MODEL, wanted)
+    except NotFound:
+        moved = repository_moved(actor, RepositoryKind.MODEL, wanted)
+        if moved is None:
+            raise
+        return HttpResponseRedirect(Place("", "model", moved.full_name).test(oid, path))
+    revision = revision_get(mlmodel, oid)
+    # The row in hand, which has its namespace.
+    revision.mlmodel = mlmodel
+    require_fetch(actor, mlmodel)
+    row = tensor_get(revision, path)
+    return serve_blob(
+        request,
+        row.blob,
+        path=path,
+        cache_control=caching(mlmodel, fixed=oid == revision.oid),
+        version=revision,
+    )

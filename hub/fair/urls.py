@@ -1,0 +1,70 @@
+"""Addresses of records and identifiers; they come before those of namespaces."""
+
+from collections.abc import Sequence
+
+from django.urls import URLPattern, path, re_path
+
+from hub.fair import (
+    api_catalog,
+    ark,
+    catalog,
+    crate,
+    linkset,
+    measurements,
+    metadata,
+    oai,
+    policy,
+    robots,
+    shapes,
+    sitemap,
+    terms,
+    testtensor,
+)
+from hub.fair.subject import View
+from registry.ids import OID_PATTERN
+from registry.states import RepositoryKind
+
+_NAMES = r"(?P<namespace>[^/]+)/(?P<name>[^/]+)"
+# A data set may be called like a view of models.
+_ROOTS = {
+    RepositoryKind.DATASET: rf"^datasets/{_NAMES}",
+    RepositoryKind.MODEL: rf"^(?!datasets/){_NAMES}",
+}
+#: View's name, what follows ``namespace/name``, and the view: of models and of data sets.
+_SHARED: list[tuple[str, str, View]] = [
+    ("metadata", r"/metadata/(?P<format_name>[^/]+)", metadata.metadata),
+    ("linkset", "/linkset", linkset.linkset),
+    ("crate", "/crate", crate.crate),
+]
+#: Of models only.
+_MEASURED: list[tuple[str, str, View]] = [
+    ("measurements", r"/measurements/(?P<file_name>[^/]+)", measurements.measurements),
+]
+
+
+def _repository(kind: RepositoryKind, table: Sequence[tuple[str, str, View]]) -> list[URLPattern]:
+    """The addresses of one kind, named ``<kind>-<view>``."""
+    return [
+        re_path(rf"{_ROOTS[kind]}{tail}$", view, {"kind": kind}, name=f"{kind}-{name}")
+        for name, tail, view in table
+    ]
+
+
+urlpatterns = [
+    path("robots.txt", robots.robots, name="robots"),
+    path("sitemap.xml", sitemap.sitemap, name="sitemap"),
+    path(".well-known/api-catalog", api_catalog.api_catalog, name="api-catalog"),
+    path("oai", oai.oai, name="oai"),
+    path("catalog", catalog.catalog, name="catalog"),
+    path("terms", terms.terms, name="terms"),
+    path("shapes/record", shapes.record, name="shape-record"),
+    path("policy", policy.policy, name="policy"),
+    re_path(
+        rf"^(?P<namespace>[^/]+)/(?P<name>[^/]+)/tests/(?P<oid>{OID_PATTERN})/(?P<path>.+)$",
+        testtensor.tensor,
+        name="test-tensor",
+    ),
+    re_path(r"^(?P<text>[Aa][Rr][Kk]:.+)$", ark.resolve, name="ark"),
+    *_repository(RepositoryKind.DATASET, _SHARED),
+    *_repository(RepositoryKind.MODEL, _SHARED + _MEASURED),
+]

@@ -1,0 +1,45 @@
+"""What a card shows of its record: identifiers, how to cite it, and its formats."""
+
+from typing import Any
+
+from django.utils.safestring import mark_safe
+
+from registry.fair import citation
+from registry.fair.description import Description
+from registry.fair.formats import formats_of
+from registry.fair.linked import jsonld
+from registry.fair.signposting import metadata_url
+
+_NOUNS = {"model": "Model", "dataset": "Data set"}
+
+
+def cited(description: Description) -> dict[str, Any]:
+    """The context of ``mlmodel/cite.html`` and of the record in the head of the page."""
+    score = description.fair
+    here = f"{description.hub.url}/"
+    return {
+        "description": description,
+        "short_pid": description.pid.removeprefix(here),
+        "short_concept_pid": description.concept_pid.removeprefix(here),
+        "citations": [
+            ("text", "Text", reference(description)),
+            ("bibtex", "BibTeX", citation.render_bibtex(description).decode()),
+            ("cff", "CITATION.cff", citation.render_cff(description).decode()),
+        ],
+        "documents": [
+            (one.title, metadata_url(description, one)) for one in formats_of(description.kind)
+        ],
+        "fair_share": score.points / score.of if score and score.of else None,
+        # What could end the script element is escaped there.
+        "record": mark_safe(jsonld.embedded(description)),  # noqa: S308
+    }
+
+
+def reference(description: Description) -> str:
+    """A reference as DataCite recommends it (metadata schema 4.7, section 2.2)."""
+    authors = "; ".join(one.name for one in description.creators or (description.owner,))
+    return (
+        f"{authors} ({description.published.year}): {description.title} "
+        f"(version {description.version}). {description.hub.publisher.name}. "
+        f"{_NOUNS[description.kind]}. {description.doi or description.pid}"
+    )

@@ -1,0 +1,47 @@
+"""DOIs of a model's or a data set's versions, in its settings."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponseBase
+from django.views.decorators.http import require_POST
+
+from hub.pages.addresses import address
+from hub.pages.errors import act
+from hub.pages.frame import repository_page
+from registry.selectors.access import Actor, require
+from registry.selectors.identifier import identifiers_of, pid_url
+from registry.selectors.job import jobs_of
+from registry.selectors.revision import revision_get
+from registry.services.doi import doi_request, is_configured
+from registry.states import JobKind, Role
+from registry.tables import MLModel
+
+#: The newest; a catalogue of DataCite's has all.
+_SHOWN = 20
+
+
+def panel(actor: Actor, mlmodel: MLModel) -> dict[str, Any]:
+    """What the panel shows: whether the hub registers DOIs, which there are, and the last job."""
+    registered = identifiers_of(mlmodel).exclude(doi="").filter(revision__isnull=False)
+    return {
+        "is_configured": is_configured(),
+        "registered": [
+            {"doi": row.doi, "oid": row.oid, "pid": pid_url(row.name)}
+            for row in registered[:_SHOWN]
+        ],
+        "job": jobs_of(actor, kind=JobKind.DOI).filter(revision__mlmodel=mlmodel).first(),
+    }
+
+
+@repository_page
+@require_POST
+def register(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
+    """Ask for a DOI of the version that was chosen."""
+    require(request.user, role=Role.WRITE, namespace=mlmodel.namespace)
+    revision = revision_get(mlmodel, request.POST.get("revision") or None)
+    return act(
+        request,
+        f"{address(mlmodel, 'settings')}#doi",
+        lambda: doi_request(actor=request.user, revision=revision),
+        done="Asked for. The DOI stands here in a moment.",
+    )

@@ -1,0 +1,75 @@
+"""Where things are on a hub: the addresses that records name and pages answer at.
+
+What reads records must find each of these served; :mod:`hub.pages.urls` and its neighbours do so.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import quote, urlencode
+
+from registry.fair.description import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A repository on a hub.
+
+    Attributes:
+        hub: Address of the hub, without a slash at the end.
+        repository: ``namespace/name``.
+    """
+
+    hub: str
+    kind: Kind
+    repository: str
+
+    @property
+    def concept(self) -> str:
+        """The page of the newest version."""
+        prefix = "datasets/" if self.kind == "dataset" else ""
+        return f"{self.hub}/{prefix}{self.repository}"
+
+    def version(self, oid: str, view: str = "") -> str:
+        """A page about one version: its own, or a ``view`` such as ``/linkset``."""
+        return f"{self.concept}{view}?{urlencode({'revision': oid})}"
+
+    def commit(self, oid: str) -> str:
+        """The page of the act of publishing a version."""
+        return f"{self.concept}/commit/{oid}"
+
+    def file(self, oid: str, path: str) -> str:
+        """The bytes of a file of a version, which never change."""
+        return f"{self.concept}/resolve/{oid}/{quote(path)}"
+
+    def test(self, oid: str, path: str) -> str:
+        """The bytes of a test tensor that the hub made for a version."""
+        return f"{self.concept}/tests/{oid}/{quote(path)}"
+
+
+def namespace_url(hub: str, name: str) -> str:
+    """The page of a person or an organisation."""
+    return f"{hub}/{name}"
+
+
+def job_url(hub: str, uuid: object) -> str:
+    """The page of a piece of work."""
+    return f"{hub}/jobs/{uuid}"
+
+
+def build_url(hub: str, uuid: object) -> str:
+    """The page of a build."""
+    return f"{hub}/builds/{uuid}"
+
+
+def build_file_url(hub: str, uuid: object, path: str) -> str:
+    """The bytes of one file of a build."""
+    return f"{hub}/api/v1/builds/{uuid}/files/{quote(path)}"
+
+
+def record_url(hub: str, record_id: str) -> str:
+    """The page of a benchmark record."""
+    return f"{hub}/records/{record_id}"
+
+
+def record_document_url(hub: str, record_id: str) -> str:
+    """The whole benchmark record, ``hpcfair.bench/1``."""
+    return f"{hub}/api/v1/records/{record_id}"

@@ -1,0 +1,114 @@
+"""The few things people are asked about what they publish: as a card answers, and put into it.
+
+What is not asked stays as its author wrote it, see :mod:`registry.validation.card_edit`; so does
+what is asked and answered as before.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from registry.fair.card import texts
+from registry.fair.card.creators import Creator, authors_of, creators_of
+from registry.fair.card.place import Notes
+from registry.fair.description import Kind
+from registry.validation.card import Card, parse, texts_of
+from registry.validation.card_edit import edit
+
+__all__ = ["QUESTIONS", "Answers", "Creator", "answers_of", "applied", "is_bare"]
+
+#: What is asked of models and of data sets, in order: names of :class:`Answers`.
+QUESTIONS: dict[Kind, tuple[str, ...]] = {
+    "model": ("title", "license", "creators", "task", "datasets", "intended_use"),
+    "dataset": ("title", "license", "creators", "intended_use"),
+}
+_TITLE_KEYS = ("model_name", "title", "pretty_name")
+_NEW_TITLE_KEYS: dict[Kind, str] = {"model": "model_name", "dataset": "pretty_name"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """Texts as they are typed; "" and empty where there is no answer.
+
+    Attributes:
+        license: As cards spell it: ``apache-2.0``, ``MIT OR Apache-2.0``, ``other``.
+        datasets: What it was trained on: names of data sets or addresses.
+        intended_use: One or more paragraphs of Markdown.
+    """
+
+    title: str = ""
+    license: str = ""
+    creators: tuple[Creator, ...] = ()
+    task: str = ""
+    datasets: tuple[str, ...] = ()
+    intended_use: str = ""
+
+
+def answers_of(card: Card) -> Answers:
+    """The answers that a card gives already."""
+    notes = Notes(card)
+    return Answers(
+        title=" ".join(texts_of(card.values.get(_title_key(card, "model")))),
+        license=", ".join(texts_of(card.values.get("license"))),
+        creators=creators_of(notes),
+        task=card.task,
+        datasets=tuple(texts_of(card.values.get("datasets"))),
+        intended_use=texts.texts_of(notes)["intended_use"] or "",
+    )
+
+
+def applied(readme: str, answers: Answers, kind: Kind, *, name: str) -> str:
+    """README.md with these answers in it.
+
+    Where it has no text, the purpose becomes its text: that is its description, then.
+
+    Args:
+        readme: The whole file, "" where there is none.
+        name: Heads a text that has no other heading.
+
+    Raises:
+        Invalid: ``invalid_card``, of ``readme`` or of what it would become.
+    """
+    card = parse(readme.encode("utf-8", "surrogatepass"))
+    edited = edit(readme, _changes(card, answers, kind))
+    if not answers.intended_use or not is_bare(card):
+        return edited
+    end = "\r\n" if "\r\n" in readme else "\n"
+    heading = [] if card.body.strip() else [f"# {answers.title or name}"]
+    above = [edited.rstrip()] if edited.strip() else []
+    text = "\n\n".join([*heading, answers.intended_use])
+    return (end * 2).join([*above, text.replace("\n", end)]) + end
+
+
+def is_bare(card: Card) -> bool:
+    """Whether below the card's values there is nothing, or nothing but a heading."""
+    lines = [line for line in card.body.splitlines() if line.strip()]
+    return not lines or (len(lines) == 1 and lines[0].startswith("#"))
+
+
+def _changes(card: Card, answers: Answers, kind: Kind) -> Mapping[str, Any]:
+    """Key of the card to its new value, ``None`` to remove it; none for what stays."""
+    said = answers_of(card)
+    written: dict[str, tuple[str, Any]] = {
+        "title": (_title_key(card, kind), answers.title),
+        "license": ("license", answers.license),
+        "creators": ("authors", authors_of(card, answers.creators)),
+        "task": ("pipeline_tag", answers.task),
+        "datasets": ("datasets", list(answers.datasets)),
+        "intended_use": ("intended_use", answers.intended_use),
+    }
+    changes: dict[str, Any] = {}
+    for question in QUESTIONS[kind]:
+        key, value = written[question]
+        if getattr(answers, question) != getattr(said, question):
+            changes[key] = value or None
+    if "license" in changes and said.license.lower() == "other":
+        # They name the license that it was.
+        changes |= {"license_name": None, "license_link": None}
+    return changes
+
+
+def _title_key(card: Card, kind: Kind) -> str:
+    """The key that gives the title, else the one to give it."""
+    given = (key for key in _TITLE_KEYS if texts_of(card.values.get(key)))
+    return next(given, _NEW_TITLE_KEYS[kind])

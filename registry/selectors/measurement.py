@@ -1,0 +1,65 @@
+"""Reads of a version's tuning log, as the tables that are published of it."""
+
+from collections.abc import Iterator
+
+from django.db.models import QuerySet
+
+from registry.fair.crate.measurements import (
+    TRIALS,
+    Sample,
+    Table,
+    Trial,
+    options_cell,
+    samples_of,
+)
+from registry.tables import Revision
+from registry.tables import Trial as TrialRow
+
+# A trial's samples are some ten thousand numbers.
+_AT_ONCE = 100
+
+
+def rows_of(revision: Revision, table: Table) -> Iterator[Trial | Sample]:
+    """The rows of one table, in the order in which they were measured, a few in memory at a time.
+
+    Args:
+        revision: One the asker may read.
+    """
+    rows = TrialRow.objects.filter(job__revision=revision)
+    if table is TRIALS:
+        for row in _in_turn(rows.select_related("job", "target").defer("measurement")):
+            yield _trial(row)
+    else:
+        for row in _in_turn(rows.only("uuid", "measurement")):
+            yield from samples_of(str(row.uuid), row.measurement)
+
+
+def _in_turn(rows: QuerySet[TrialRow]) -> Iterator[TrialRow]:
+    """By ranges of the primary key: whoever reads slowly holds no cursor of the database open."""
+    last = 0
+    while some := list(rows.filter(pk__gt=last).order_by("pk")[:_AT_ONCE]):
+        yield from some
+        last = some[-1].pk
+
+
+def _trial(row: TrialRow) -> Trial:
+    return Trial(
+        trial=str(row.uuid),
+        job=str(row.job.uuid),
+        number=row.number,
+        target=row.target.slug,
+        backend=row.candidate.get("backend", ""),
+        options=options_cell(row.candidate.get("options", {})),
+        proposed_by=row.proposed_by,
+        outcome=row.outcome,
+        tolerance=row.tolerance,
+        predicted_ratio=row.predicted_ratio,
+        ratio=row.ratio,
+        ratio_low=row.ratio_low,
+        ratio_high=row.ratio_high,
+        p50_ns=row.p50_ns,
+        accuracy=row.accuracy,
+        compile_s=row.compile_s,
+        duration_s=row.duration_s,
+        created=row.created_at,
+    )

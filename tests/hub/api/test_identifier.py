@@ -1,0 +1,78 @@
+"""Identifiers over HTTP: what names a model, and what an identifier names."""
+
+import pytest
+from django.conf import settings
+
+from registry.selectors.revision import revision_get
+from registry.states import IdentifierKind
+from registry.tables import MLModel, User
+from tests.factories import commit_files
+from tests.hub.api.client import Api
+
+
+def test_a_model_is_told_with_the_names_to_cite_it_by(anonymous: Api, galaxy: MLModel) -> None:
+    told = anonymous.get("models/lab/galaxy-cnn").ok()["identifiers"]
+    whole = galaxy.identifiers.get(kind=IdentifierKind.CONCEPT).name
+    newest = revision_get(galaxy).identifiers.get().name
+    assert told == {
+        "model": f"{settings.HUB_URL}/ark:/99999/{whole}",
+        "version": f"{settings.HUB_URL}/ark:/99999/{newest}",
+        "doi": None,
+    }
+    first = galaxy.revisions.earliest("pk")
+    of_first = anonymous.get(f"models/lab/galaxy-cnn/revisions/{first.oid}").ok()["identifiers"]
+    assert of_first["model"] == told["model"]
+    assert of_first["version"].endswith(first.identifiers.get().name)
+
+
+def test_an_identifier_is_told_however_it_is_spelled(anonymous: Api, galaxy: MLModel) -> None:
+    row = revision_get(galaxy).identifiers.get()
+    expected = {
+        "ark": f"ark:/99999/{row.name}",
+        "url": f"{settings.HUB_URL}/ark:/99999/{row.name}",
+        "kind": "version",
+        "repository_kind": "model",
+        "name": "lab/galaxy-cnn",
+        "revision": row.oid,
+        "doi": None,
+        "minted_at": row.minted_at.isoformat().replace("+00:00", "Z"),
+        "withdrawn_at": None,
+        "reason": "",
+    }
+    for text in (row.name, f"ark:/99999/{row.name}", f"ark:99999/{row.name.upper()}"):
+        assert anonymous.get(f"identifiers/{text}").ok() == expected
+    row.doi = "10.5072/abc"
+    row.save()
+    assert anonymous.get(f"identifiers/{row.name}").ok()["doi"] == "10.5072/abc"
+
+
+def test_all_of_a_model_are_listed_page_by_page(
+    anonymous: Api, galaxy: MLModel, charlie: User
+) -> None:
+    commit_files(galaxy, {"a.txt": b"a"}, actor=charlie)
+    listed = anonymous.all("models/lab/galaxy-cnn/identifiers", limit=2)
+    assert [item["kind"] for item in listed] == ["concept", *["version"] * 3]
+    oids = list(galaxy.revisions.order_by("-pk").values_list("oid", flat=True))
+    assert [item["revision"] for item in listed] == [None, *oids]
+
+
+def test_what_was_withdrawn_says_when_and_why(
+    anonymous: Api, as_charlie: Api, galaxy: MLModel
+) -> None:
+    row = revision_get(galaxy).identifiers.get()
+    assert as_charlie.delete("models/lab/galaxy-cnn?reason=Wrong+labels.").status == 204
+    told = anonymous.get(f"identifiers/{row.name}").ok()
+    assert (told["reason"], told["name"]) == ("Wrong labels.", "lab/galaxy-cnn")
+    assert told["withdrawn_at"] is not None
+    assert anonymous.get("models/lab/galaxy-cnn/identifiers").code == "model_not_found"
+
+
+def test_a_reason_that_is_too_long_deletes_nothing(as_charlie: Api, galaxy: MLModel) -> None:
+    answer = as_charlie.delete(f"models/lab/galaxy-cnn?reason={'x' * 2001}")
+    assert answer.code == "invalid_request"
+    assert MLModel.objects.exists()
+
+
+@pytest.mark.parametrize("text", ["h2no", "ark:/99999/h2no", "ark:", "ark:/12148/h2", "a/b"])
+def test_what_is_none_is_not_found(anonymous: Api, galaxy: MLModel, text: str) -> None:
+    assert anonymous.get(f"identifiers/{text}").code == "identifier_not_found"

@@ -1,0 +1,145 @@
+"""The catalogue of the hub: as a page, and as DCAT to whoever asks for linked data."""
+
+import json
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from rdflib import DCAT, DCTERMS, RDF, Graph, Literal, URIRef
+from rdflib.compare import isomorphic
+
+from hub.fair import catalog
+from registry.fair.score.served import links_in
+from registry.selectors.revision import revision_get
+from registry.services.mlmodel import mlmodel_delete, mlmodel_update
+from registry.states import Gate
+from registry.tables import MLModel, User
+from tests.factories import make_mlmodel
+from tests.hub.fair.records import make_data_record, make_record
+
+pytestmark = pytest.mark.django_db
+
+HUB = "http://127.0.0.1:8000"
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"
+
+
+def get(client: Client, query: str = "", accept: str = "text/turtle") -> HttpResponse:
+    answer = client.get(f"/catalog{query}", headers={"Accept": accept})
+    assert isinstance(answer, HttpResponse)
+    assert answer.status_code == 200, answer.content[:300]
+    assert "Accept" in answer["Vary"]
+    return answer
+
+
+def graph(client: Client, query: str = "") -> Graph:
+    return Graph().parse(data=get(client, query).content, format="turtle")
+
+
+def listed(found: Graph) -> set[str]:
+    pages = found.objects(URIRef(f"{HUB}/catalog"), DCAT.dataset)
+    return {str(found.value(one, DCAT.landingPage)) for one in pages}
+
+
+def landing(mlmodel: MLModel, path: str) -> str:
+    return f"{HUB}/{path}?revision={revision_get(mlmodel).oid}"
+
+
+def test_all_that_is_public_is_listed_with_its_files_and_nothing_else(
+    client: Client, secret: MLModel, charlie: User
+) -> None:
+    record, data = make_record(charlie), make_data_record(charlie)
+    gone = make_mlmodel("lab/gone", actor=charlie)
+    mlmodel_delete(actor=charlie, mlmodel=gone)
+    mlmodel_update(actor=charlie, mlmodel=data, gate=Gate.MANUAL)
+    client.force_login(charlie)
+
+    found = graph(client)
+
+    assert listed(found) == {
+        landing(record, "lab/galaxy-net"),
+        landing(data, "datasets/lab/galaxies"),
+    }
+    node = found.value(None, DCTERMS.title, Literal("Galaxy CNN: morphology"))
+    assert node is not None
+    files = [found.value(one, DCTERMS.title) for one in found.objects(node, DCAT.distribution)]
+    assert Literal("model.onnx") in files
+    assert found.value(node, DCTERMS.license) == URIRef("https://spdx.org/licenses/Apache-2.0")
+    assert (URIRef(f"{HUB}/catalog"), RDF.type, DCAT.Catalog) in found
+    assert "secret" not in get(client).content.decode()
+
+
+def test_both_forms_of_linked_data_say_the_same(client: Client, charlie: User, lab: object) -> None:
+    make_record(charlie)
+    jsonld = get(client, accept="application/ld+json")
+    assert jsonld["Content-Type"] == "application/ld+json"
+    assert isinstance(json.loads(jsonld.content)["@context"], dict)
+    other = Graph().parse(data=jsonld.content, format="json-ld")
+    assert isomorphic(graph(client), other)
+
+
+@pytest.mark.parametrize(
+    ("accept", "served"),
+    [
+        ("*/*", "text/html"),
+        (BROWSER, "text/html"),
+        ("text/turtle", "text/turtle"),
+        ("text/turtle;q=0.5, application/ld+json", "application/ld+json"),
+        ("application/rdf+xml, text/turtle;q=0.9, */*;q=0.1", "text/turtle"),
+        ("application/rdf+xml", "text/html"),
+        ("nonsense", "text/html"),
+        (",;q=x", "text/html"),
+        ("", "text/html"),
+    ],
+)
+def test_nobody_is_refused_for_what_they_accept(
+    client: Client, galaxy: MLModel, accept: str, served: str
+) -> None:
+    answer = get(client, accept=accept)
+    assert answer["Content-Type"].partition(";")[0] == served
+
+
+def test_pages_lead_to_each_other_in_all_forms(
+    client: Client, charlie: User, lab: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog, "AT_ONCE", 2)
+    made = [make_mlmodel(f"lab/m{number}", actor=charlie) for number in range(5)]
+    found = [listed(graph(client, f"?page={number}")) for number in (1, 2, 3)]
+    assert found == [
+        {landing(one, one.full_name) for one in some} for some in (made[:2], made[2:4], made[4:])
+    ]
+    links = links_in(get(client, "?page=2")["Link"], "/catalog")
+    assert {(one.rel, one.target) for one in links if one.rel != "alternate"} == {
+        ("first", f"{HUB}/catalog?page=1"),
+        ("prev", f"{HUB}/catalog?page=1"),
+        ("next", f"{HUB}/catalog?page=3"),
+        ("last", f"{HUB}/catalog?page=3"),
+    }
+    assert {one.type for one in links if one.rel == "alternate"} == {
+        "text/turtle",
+        "application/ld+json",
+    }
+    page = get(client, "?page=2", "text/html").content.decode()
+    assert "lab/m2" in page
+    assert "lab/m0" not in page
+    assert f'href="{HUB}/catalog?page=3" rel="next"' in page
+
+
+def test_an_empty_hub_has_an_empty_catalogue(client: Client) -> None:
+    assert "Nothing is published yet" in get(client, accept="text/html").content.decode()
+    assert listed(graph(client)) == set()
+
+
+@pytest.mark.parametrize("page", ["0", "2", "-1", "x", "", "1.0", "999999999", "9" * 30, "٣"])
+def test_pages_that_are_not_there_are_not_found(client: Client, galaxy: MLModel, page: str) -> None:
+    answer = client.get("/catalog", {"page": page})
+    assert answer.status_code == 404
+    assert "/catalog is the first" in answer.content.decode()
+
+
+def test_who_has_a_page_already_is_not_sent_it_again(client: Client, galaxy: MLModel) -> None:
+    first = get(client)
+    headers = {"Accept": "text/turtle", "If-None-Match": first["ETag"]}
+    again = client.get("/catalog", headers=headers)
+    assert (again.status_code, again.content) == (304, b"")
+    assert first["Access-Control-Allow-Origin"] == "*"
+    assert client.post("/catalog").status_code == 405

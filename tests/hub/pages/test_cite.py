@@ -1,0 +1,59 @@
+"""The panel by which a version is cited and its record is fetched."""
+
+import pytest
+from django.test import Client
+
+from registry.fair.formats import formats_of
+from registry.selectors.identifier import ark_of, identifier_of, pid_url
+from registry.selectors.revision import revision_get
+from registry.tables import MLModel, User
+from tests.factories import make_mlmodel
+from tests.hub.fair.records import DATA, make_data_record, make_record
+
+pytestmark = pytest.mark.django_db
+PAGE = "/lab/galaxy-net"
+
+
+@pytest.fixture
+def record(charlie: User, lab: object) -> MLModel:
+    return make_record(charlie)
+
+
+def shown(client: Client, path: str) -> str:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_a_card_says_how_to_cite_the_version_that_it_shows(client: Client, record: MLModel) -> None:
+    revision = revision_get(record)
+    identifier = identifier_of(revision)
+    assert identifier is not None
+    pid = pid_url(identifier.name)
+    page = shown(client, PAGE)
+    assert f'<a href="{pid}">{ark_of(identifier.name)}</a>' in page
+    assert "Josiah Carberry; Ada Beispiel (20" in page
+    assert "Galaxy CNN: morphology (version 2.1.0). HPCFair. Model. " + pid in page
+    assert "@misc{lab-galaxy-net-2.1.0," in page
+    assert "cff-version: " in page
+    assert f"swh:1:dir:{revision.tree_oid}" in page
+    for form in formats_of("model"):
+        assert f"{PAGE}/metadata/{form.name}?revision={revision.oid}" in page
+    assert f"{PAGE}/crate?revision={revision.oid}" in page
+    assert "not looked at yet" in page
+
+
+def test_a_card_without_files_or_people_is_cited_by_its_owner(
+    client: Client, charlie: User, lab: object
+) -> None:
+    make_mlmodel("lab/bare", actor=charlie)
+    page = shown(client, "/lab/bare")
+    assert "(version " in page
+    assert "The Laboratory (20" in page or "lab (20" in page
+
+
+def test_data_sets_are_cited_as_what_they_are(client: Client, charlie: User, lab: object) -> None:
+    make_data_record(charlie)
+    page = shown(client, f"/{DATA}")
+    assert ". Data set. " in page
+    assert "Metadata in 9 formats" in page

@@ -1,0 +1,174 @@
+"""What was done with a version and what was built of it, as its record tells it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+
+from registry.fair.description import Description
+from registry.fair.formats import formats_of
+from registry.fair.parts import Activity
+from registry.selectors.description import describe
+from registry.services.build import builds_publish
+from registry.services.job import job_succeed
+from registry.services.record import record_add
+from registry.states import JobKind, JobState, ReproductionOutcome
+from registry.tables import Build, Job, Reproduction, TestTensor
+from tests.registry import shopfloor
+from tests.registry.shopfloor import Floor
+
+pytestmark = pytest.mark.django_db
+
+TOOLCHAIN = {"onnxruntime": "1.31.1", "onnx": "1.19.0"}
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    cache.clear()
+    yield
+    cache.clear()
+
+
+@pytest.fixture
+def floor() -> Floor:
+    """With a search that left a baseline and an int8 build that is faster."""
+    made = shopfloor.floor()
+    job = made.tune()
+    ticket = made.claim()
+    builds = [
+        published(made, ticket.job_uuid, ticket.fence, "all", is_baseline=True, ratio=1.0),
+        published(
+            made,
+            ticket.job_uuid,
+            ticket.fence,
+            "half",
+            tolerance="int8",
+            accuracy=0.97,
+            accuracy_reference=0.98,
+        ),
+    ]
+    builds_publish(job_uuid=ticket.job_uuid, fence=ticket.fence, builds=builds)
+    result = {"summary": "found", "trials": 9, "ended": "out of time"}
+    job_succeed(job_uuid=ticket.job_uuid, fence=ticket.fence, result=result)
+    assert Job.objects.get(pk=job.pk).state == JobState.SUCCEEDED
+    return made
+
+
+def published(floor: Floor, job: str, fence: int, threads: str, **columns: Any) -> dict[str, Any]:
+    record = record_add(
+        job_uuid=job,
+        fence=fence,
+        document=shopfloor.document(floor.revision, threads, job=job),
+    )
+    made = {"provenance": {"toolchain": TOOLCHAIN}, **columns}
+    return shopfloor.build(record.pk, threads, **made)
+
+
+def described(floor: Floor) -> Description:
+    return describe(floor.revision)
+
+
+def of_kind(found: Description, kind: str) -> list[Activity]:
+    return [one for one in found.activities if one.kind == kind]
+
+
+def test_builds_stand_with_their_files_tools_and_measurement(floor: Floor) -> None:
+    faster, baseline = described(floor).builds
+    assert (faster.benchmark.ratio, baseline.is_baseline) == (0.7523, True)
+    assert (faster.target, faster.processor) == (shopfloor.SLUG, "Example Processor 8000")
+    assert faster.benchmark.baseline == "onnxruntime defaults"
+    assert [(one.name, one.purl) for one in faster.tools] == [
+        ("onnx", "pkg:pypi/onnx@1.19.0"),
+        ("onnxruntime", "pkg:pypi/onnxruntime@1.31.1"),
+    ]
+    (file,) = faster.files
+    assert (file.path, file.role) == ("model.ort", "model")
+    assert file.url.endswith(f"/api/v1/builds/{faster.uuid}/files/model.ort")
+    assert faster.deviation == {"max_absolute": 1e-6}
+    assert faster.reproduced is None
+
+
+def test_the_network_runs_with_what_the_baseline_ran_with(floor: Floor) -> None:
+    found = described(floor)
+    assert [one.name for one in found.software] == ["onnx", "onnxruntime"]
+    assert found.network is not None
+    assert (found.network.parameters, found.categories) == (10, ("plain-cnn",))
+    (figure,) = found.evaluations
+    assert (figure.metric, figure.value, figure.by) == ("accuracy", 0.98, "hub")
+
+
+def test_each_act_is_told_with_its_tools_hardware_and_what_came_of_it(floor: Floor) -> None:
+    found = described(floor)
+    faster, baseline = found.builds
+    (search,) = of_kind(found, "tune")
+    assert set(search.generated) == {faster.url, baseline.url}
+    assert (search.hardware, search.parameters["trials"]) == (shopfloor.SLUG, 9)
+    assert "onnxruntime" in {one.name for one in search.tools}
+    # The baseline is the file itself: nothing was made.
+    (made,) = of_kind(found, "quantise")
+    assert (made.generated, made.used) == ((faster.url,), (found.pid,))
+    measured = of_kind(found, "benchmark")
+    assert {one.generated for one in measured} == {
+        (faster.benchmark.url,),
+        (baseline.benchmark.url,),
+    }
+    assert measured[0].parameters["os"] == "Example Linux 1"
+    assert not of_kind(found, "compile")
+    urls = [one.url for one in found.activities]
+    assert len(set(urls)) == len(urls)
+    assert [one.ended for one in found.activities] == sorted(one.ended for one in found.activities)
+
+
+def test_an_inspection_is_told_with_its_tools(floor: Floor) -> None:
+    assert not of_kind(described(floor), "inspect")
+    ended = floor.revision.created_at
+    Job.objects.create(
+        kind=JobKind.INSPECT,
+        revision=floor.revision,
+        state=JobState.SUCCEEDED,
+        ended_at=ended,
+        result={"tools": {"onnx": "1.19.0"}},
+    )
+    cache.clear()
+    (inspection,) = of_kind(described(floor), "inspect")
+    assert [one.version for one in inspection.tools] == ["1.19.0"]
+
+
+def test_a_build_run_again_says_whether_it_agreed(floor: Floor) -> None:
+    described(floor)
+    build = Build.objects.get(is_baseline=False)
+    Reproduction.objects.create(
+        build=build,
+        toolchain="c" * 64,
+        tools={"python": "3.12.1", "onnxruntime": "1.32.0"},
+        outcome=ReproductionOutcome.DIFFERS,
+    )
+    found = described(floor)
+    assert [one.reproduced for one in found.builds] == [False, None]
+    (again,) = of_kind(found, "reproduce")
+    assert again.used == (found.builds[0].url,)
+    assert again.parameters == {f"build {build.uuid}": "differs"}
+    assert {one.name: one.purl for one in again.tools}["python"] is None
+
+
+def test_test_tensors_are_files_of_the_version(floor: Floor) -> None:
+    blob = shopfloor.make_blob(b"tensor")
+    for side in ("output", "input"):
+        TestTensor.objects.create(
+            graph=floor.graph, number=0, side=side, index=0, name="x", blob=blob, is_made=True
+        )
+    found = described(floor)
+    assert [one.path for one in found.tests] == [
+        "test_data_set_0/input_0.pb",
+        "test_data_set_0/output_0.pb",
+    ]
+    assert found.tests[0].url.endswith(f"/tests/{floor.revision.oid}/test_data_set_0/input_0.pb")
+
+
+def test_every_serialisation_takes_builds_and_acts(floor: Floor) -> None:
+    found = described(floor)
+    for one in formats_of("model"):
+        assert one.render(found)
+    assert found.snippet is not None
+    compile(found.snippet, "snippet", "exec")

@@ -1,0 +1,249 @@
+"""What is found of a record over HTTP is what it serves, and nothing it only says."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from registry.fair import freeze, signposting
+from registry.fair.description import Description
+from registry.fair.formats import formats_of
+from registry.fair.linked import jsonld
+from registry.fair.parts import File
+from registry.fair.score.harvest import Harvest, expected
+from registry.fair.score.score import assess
+from tests.registry.fair.samples import MOST, URL, WITHDRAWN
+from tests.workers.assessment.site import Reply, Site, visited
+from workers.assessment import harvest as module
+from workers.assessment.harvest import harvest
+from workers.assessment.visitor import Visitor
+
+MIB = 2**20
+
+
+def content(path: str) -> bytes:
+    return f"what is in {path}\n".encode() * 7
+
+
+def true(file: File) -> File:
+    data = content(file.path)
+    return replace(file, size_bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
+
+
+def served(site: Site, sample: Description) -> Description:
+    """Let ``site`` serve ``sample`` as the hub serves its records; it as it is there."""
+    moved = freeze.load(json.loads(json.dumps(freeze.dump(sample)).replace(URL, site.url)))
+    made = replace(moved, doi=None, files=tuple(true(file) for file in moved.files))
+    serve_record(site, made)
+    for file in made.files:
+        serve_file(site, made, file)
+    return made
+
+
+def serve_record(site: Site, made: Description) -> None:
+    status = 410 if made.status == "withdrawn" else 200
+    page = f"""<!doctype html><title>It</title><script type="application/ld+json">
+        {jsonld.embedded(made)}</script><p>{"It sorts galaxies. " * 20}</p>"""
+    header = signposting.header(signposting.of_landing(made))
+    types = {one.media_type: one for one in formats_of(made.kind) if one.is_negotiated}
+
+    def landing(headers: Mapping[str, str]) -> Reply:
+        wanted = headers["Accept"]
+        if wanted in types or wanted == signposting.LINKSET_TYPE:
+            return Reply(status, b"{}", {"Content-Type": wanted})
+        return Reply(status, page.encode(), {"Content-Type": "text/html", "Link": header})
+
+    path = made.landing.removeprefix(site.url)
+    site.answers[path] = landing
+    linkset = signposting.render_linkset(made)
+    site.answers[made.linkset_url.removeprefix(site.url)] = Reply(
+        status, linkset, {"Content-Type": signposting.LINKSET_TYPE}
+    )
+    for one in formats_of(made.kind):
+        url = signposting.metadata_url(made, one)
+        site.answers[url.removeprefix(site.url)] = Reply(headers={"Content-Type": one.media_type})
+    for pid in (made.pid, made.concept_pid):
+        site.answers[pid.removeprefix(site.url)] = Reply(302, headers={"Location": path})
+    site.answers["/policy"] = Reply(headers={"Content-Type": "text/html"})
+    site.answers["/shapes/record"] = Reply(headers={"Content-Type": "text/turtle"})
+
+
+def serve_file(site: Site, made: Description, file: File, data: bytes | None = None) -> None:
+    if made.status == "withdrawn":
+        site.answers[file.url.removeprefix(site.url)] = Reply(410)
+        return
+    digest = base64.b64encode(bytes.fromhex(file.sha256)).decode()
+    headers = {
+        "Content-Type": file.media_type,
+        "Repr-Digest": f"sha-256=:{digest}:",
+        "Link": signposting.header(signposting.of_file(made, file)),
+    }
+    body = content(file.path) if data is None else data
+    site.answers[file.url.removeprefix(site.url)] = Reply(body=body, headers=headers)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with visited() as found:
+        yield found
+
+
+def look(site: Site, made: Description, most_bytes: int = MIB) -> Harvest:
+    with Visitor(site.url) as visitor:
+        return harvest(visitor, made.landing, made.kind, most_bytes=most_bytes)
+
+
+def points(found: Harvest) -> dict[str, float]:
+    return {metric.id: outcome.points for metric, outcome in assess(found).results}
+
+
+def test_what_is_found_is_what_was_expected(site: Site) -> None:
+    made = served(site, MOST)
+    found, hoped = look(site, made), expected(made)
+    assert points(found) == points(hoped)
+    assert assess(found).total.percent == 100
+    assert {one.url for one in found.metadata} == {one.url for one in hoped.metadata}
+    assert found.files == tuple(sorted(hoped.files, key=lambda one: one.answer.url))
+    assert set(found.negotiated.items()) == set(hoped.negotiated.items())
+    assert (found.policy, found.shape) == (hoped.policy, hoped.shape)
+    assert {headers.get("Authorization") for _, _, headers in site.asked} == {None}
+    fetched = [headers for method, path, headers in site.asked if "/resolve/" in path]
+    assert all(one.get("Range", "").startswith("bytes=-") for one in fetched[len(made.files) :])
+
+
+def test_a_tombstone_is_read_to_its_end(site: Site) -> None:
+    made = served(site, WITHDRAWN)
+    found = look(site, made)
+    assert points(found) == points(expected(made))
+    assert found.is_tombstone
+    assert [one.answer.status for one in found.files] == [410] * len(found.files)
+
+
+def other_bytes(site: Site, made: Description) -> None:
+    file = made.files[-1]
+    serve_file(site, made, file, content(file.path).swapcase())
+
+
+def longer(site: Site, made: Description) -> None:
+    file = made.files[-1]
+    serve_file(site, made, file, content(file.path) + b"!")
+
+
+def gone(site: Site, made: Description) -> None:
+    for file in made.files:
+        site.answers[file.url.removeprefix(site.url)] = Reply(404)
+
+
+def dead_metadata(site: Site, made: Description) -> None:
+    url = signposting.metadata_url(made, formats_of("model")[0])
+    site.answers[url.removeprefix(site.url)] = Reply(500)
+
+
+def dead_pid(site: Site, made: Description) -> None:
+    site.answers[made.pid.removeprefix(site.url)] = Reply(404)
+
+
+def no_linkset(site: Site, made: Description) -> None:
+    site.answers[made.linkset_url.removeprefix(site.url)] = Reply(404)
+
+
+def broken_linkset(site: Site, made: Description) -> None:
+    site.answers[made.linkset_url.removeprefix(site.url)] = Reply(body=b'{"linkset": 7}')
+
+
+def no_policy(site: Site, made: Description) -> None:
+    site.answers["/policy"] = Reply(404)
+
+
+def no_shape(site: Site, made: Description) -> None:
+    site.answers["/shapes/record"] = Reply(404)
+
+
+@pytest.mark.parametrize(
+    ("break_", "lost"),
+    [
+        (other_bytes, {"HUB-A-03"}),
+        (longer, {"HUB-A-03"}),
+        (gone, {"HUB-A-03", "FsF-A1-02MD", "FsF-R1.3-02D"}),
+        (dead_metadata, {"HUB-A-01"}),
+        (dead_pid, {"HUB-A-01", "FsF-F1-02MD"}),
+        (no_linkset, {"HUB-F-01"}),
+        (broken_linkset, {"HUB-F-01"}),
+        (no_policy, {"HUB-A-02"}),
+        (no_shape, {"HUB-I-02"}),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_what_is_not_served_earns_nothing(
+    site: Site, break_: Callable[[Site, Description], None], lost: set[str]
+) -> None:
+    made = served(site, MOST)
+    whole = points(expected(made))
+    break_(site, made)
+    found = points(look(site, made))
+    assert {id_ for id_, earned in found.items() if earned < whole[id_]} == lost
+
+
+def test_large_files_are_not_fetched(site: Site) -> None:
+    made = served(site, MOST)
+    found = look(site, made, most_bytes=200)
+    counted = [one for one in found.files if one.counted_bytes is not None]
+    assert sum(one.counted_bytes or 0 for one in counted) <= 200
+    assert 0 < len(counted) < len(made.files)
+    assert points(found)["HUB-A-03"] == 2
+    assert look(site, made, most_bytes=0).files
+
+
+def test_of_many_files_the_smallest_and_some_by_chance_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MOST_FILES", 4)
+    sizes = {f"https://hub.example.org/{size}": size for size in range(8)}
+    chosen = [set(module._chosen(sizes)) for _ in range(100)]
+    assert {len(some) for some in chosen} == {4}
+    smallest = set(list(sizes)[:2])
+    assert all(some >= smallest for some in chosen)
+    assert set.union(*chosen) == set(sizes)
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff\xfe", b"<p>No metadata.</p>"], ids=repr)
+def test_a_page_without_metadata_earns_next_to_nothing(site: Site, body: bytes) -> None:
+    made = replace(MOST, landing=f"{site.url}/page")
+    site.answers["/page"] = Reply(body=body)
+    assert assess(look(site, made)).total.percent < 20
+
+
+def test_a_page_that_is_not_there_is_not_looked_into(site: Site) -> None:
+    found = look(site, replace(MOST, landing=f"{site.url}/none"))
+    assert (found.landing.status, found.files, found.metadata) == (404, (), ())
+    assert len(site.asked) == 1
+
+
+def test_a_record_leads_assessors_nowhere_else(site: Site) -> None:
+    with visited() as other:
+        made = served(site, replace(MOST, doi=f"{other.url}/10.5072/x"))
+        lead = replace(made, doi=f"{other.url}/10.5072/x", pid=f"{other.url}/ark:/99999/h2x7k4q9m")
+        serve_record(site, lead)
+        look(site, lead)
+        assert other.asked == []
+
+
+def test_what_a_hub_says_of_others_is_not_taken_for_its_own(site: Site) -> None:
+    """A link set names files of another page as well; those are not this record's."""
+    made = served(site, MOST)
+    path = made.linkset_url.removeprefix(site.url)
+    links: dict[str, Any] = signposting.linkset(made)
+    links["linkset"].append(
+        {"anchor": f"{site.url}/other", "item": [{"href": f"{site.url}/other/file"}]}
+    )
+    links["linkset"].append({"anchor": made.landing, "item": [{"href": f"{site.url}/unnamed"}]})
+    site.answers[path] = Reply(
+        body=signposting.encoded(links), headers={"Content-Type": signposting.LINKSET_TYPE}
+    )
+    asked = {one.answer.url for one in look(site, made).files}
+    assert f"{site.url}/unnamed" in asked
+    assert f"{site.url}/other/file" not in asked

@@ -1,0 +1,69 @@
+"""A model published as TensorFlow Lite files alone is inspected, tuned, and has builds."""
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from registry.selectors.graph import graph_facts, graph_of
+from registry.selectors.resolution import resolve
+from registry.states import JobKind, JobState, ToleranceClass
+from registry.tables import Build, Job, MLModel, User
+from tests.factories import make_mlmodel, readme
+from workers.jobs import run
+from workers.jobs.device import register
+from workers.testing.tflite import Kind, Layer, write_dense
+
+pytest.importorskip("ai_edge_litert", reason="an extra: pip install 'hpcfair-hub[litert]'")
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+
+def written(folder: Path, kind: Kind) -> bytes:
+    rng = np.random.default_rng(0)
+    layers = [
+        Layer(rng.standard_normal(pair).astype(np.float32) / 16, np.zeros(pair[1], np.float32))
+        for pair in pairwise((256, 512, 512, 16))
+    ]
+    calibration = rng.standard_normal((64, 256)).astype(np.float32)
+    return write_dense(folder / kind, layers, kind, calibration=calibration).read_bytes()
+
+
+def test_it_is_compared_with_its_float_file_and_served(
+    alice: User, tmp_path: Path, settings: Any
+) -> None:
+    settings.TUNE_BUDGET_S = 5
+    here = register()
+    files = {
+        "README.md": readme(),
+        "model.tflite": written(tmp_path, "float32"),
+        "model-int8.tflite": written(tmp_path, "int8"),
+    }
+    mlmodel = make_mlmodel("alice/net", actor=alice, files=files)
+    run.drain([JobKind.INSPECT], here=None)
+    revision = MLModel.objects.get(pk=mlmodel.pk).refs.get(name="main").revision
+    graph = graph_of(revision)
+    assert graph is not None
+    assert (graph.path, graph_facts(graph).format) == ("model.tflite", "tflite")
+    assert run.drain([JobKind.TUNE], here=here) == 1
+    job = Job.objects.get(kind=JobKind.TUNE)
+    assert job.state == JobState.SUCCEEDED, job.failure_detail
+    builds = Build.objects.filter(withdrawn_at=None)
+    assert {build.runtime for build in builds} == {"litert"}
+    baseline = builds.get(is_baseline=True)
+    assert baseline.tolerance == ToleranceClass.EXACT
+    assert baseline.record.document["correctness"]["reference"].startswith("litert ")
+    for lowered in builds.exclude(tolerance=ToleranceClass.EXACT):
+        assert 0 < lowered.record.document["correctness"]["max_relative"] < 0.5
+    # No compiler of ONNX has anything to do with it.
+    assert not Job.objects.filter(kind__in=[JobKind.SCHEDULE, JobKind.PASSES]).exists()
+    answer = resolve(
+        revision,
+        architecture=here.spec.architecture,
+        features=here.spec.features,
+        runtimes={"litert": "2"},
+        tolerance="int8",
+    )
+    assert answer.choice.build is not None
+    assert answer.choice.build.runtime == "litert"

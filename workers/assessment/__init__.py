@@ -1,0 +1,1 @@
+"""Looks at records from outside, over HTTP, as strangers' programs do."""

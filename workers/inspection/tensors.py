@@ -1,0 +1,184 @@
+"""Test sets as ONNX's own tests keep them: folders of serialised ``TensorProto``.
+
+::
+
+    test_data_set_0/input_0.pb  input_1.pb  output_0.pb
+    test_data_set_1/...
+
+Everything here runs in a confined child, since what is read may be a stranger's. Arrays cross to
+the worker; types that NumPy has not, such as bfloat16, cannot, and their sets are left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import TensorProto, helper, numpy_helper
+
+from workers.engine.ports import Array
+from workers.inspection.dtypes import NAMES, name_of
+from workers.inspection.errors import printable
+from workers.inspection.signature import UNKNOWN_RANK
+from workers.inspection.skeleton import OnnxFailure
+
+#: Of one tensor: a proof, not a benchmark.
+MOST_BYTES = 64 * 2**20
+_SIDES = ("input", "output")
+_KINDS = frozenset("biufc")
+_LONGEST_NAME = 1024
+
+
+#: Side and index to path.
+_Found = dict[tuple[str, int], str]
+
+
+class _Misfit(ValueError):
+    """Why a set cannot be used."""
+
+
+def read_sets(
+    *, folder: str, files: Sequence[Mapping[str, Any]], signature: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Which of the published test sets fit a network.
+
+    Args:
+        folder: Holds them.
+        files: ``number``, ``side``, ``index`` and ``path`` of each tensor.
+        signature: See :mod:`workers.inspection.signature`.
+
+    Returns:
+        ``{"tensors": [{"number", "side", "index", "name"}], "warnings": [text]}``, with names as
+        the network's. A set that is incomplete or does not fit is a warning.
+    """
+    sets: dict[int, _Found] = {}
+    for file in files:
+        found = sets.setdefault(file["number"], {})
+        found[file["side"], file["index"]] = file["path"]
+    tensors: list[dict[str, Any]] = []
+    warnings = []
+    for number, found in sorted(sets.items()):
+        try:
+            tensors += _read_set(Path(folder), number, found, signature)
+        except _Misfit as misfit:
+            warnings.append(f"test_data_set_{number} is not used: {printable(str(misfit))}.")
+    return {"tensors": tensors, "warnings": warnings}
+
+
+def load_sets(*, folder: str, tensors: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The arrays of test sets.
+
+    Args:
+        tensors: ``number``, ``side``, ``name`` and ``path`` of each, in their order.
+
+    Returns:
+        ``{"input": {name: array}, "output": {name: array}}`` for each set, in their order.
+
+    Raises:
+        ValueError: a file is no such tensor.
+    """
+    sets: dict[int, dict[str, Any]] = {}
+    for tensor in tensors:
+        sides = sets.setdefault(tensor["number"], {side: {} for side in _SIDES})
+        read = _parse(Path(folder) / tensor["path"], tensor["path"])
+        sides[tensor["side"]][tensor["name"]] = numpy_helper.to_array(read)
+    return list(sets.values())
+
+
+def write_sets(*, folder: str, sets: Sequence[Mapping[str, Mapping[str, Array]]]) -> None:
+    """Write test sets into ``folder``, where ONNX keeps them.
+
+    Args:
+        sets: ``{"input": {name: array}, "output": {name: array}}`` of each, in the network's order.
+
+    Raises:
+        ValueError: a tensor is larger than :data:`MOST_BYTES`, or of a type that cannot be kept.
+    """
+    for number, sides in enumerate(sets):
+        place = Path(folder) / f"test_data_set_{number}"
+        place.mkdir()
+        for side in _SIDES:
+            for index, (name, array) in enumerate(sides[side].items()):
+                (place / f"{side}_{index}.pb").write_bytes(_serialised(name, array))
+
+
+def _read_set(
+    folder: Path, number: int, found: _Found, signature: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    tensors = []
+    for side in _SIDES:
+        wanted = signature[f"{side}s"]
+        places = [(side, index) for index in range(len(wanted))]
+        given = {place for place in found if place[0] == side}
+        if given != set(places):
+            raise _Misfit(f"it has {len(given)} {side}s, the network {len(wanted)}")
+        read = [_parse(folder / found[place], found[place]) for place in places]
+        for index, (tensor, spec) in enumerate(zip(read, _named(read, wanted), strict=True)):
+            _check_fit(tensor, spec, found[side, index])
+            place = {"number": number, "side": side, "index": index}
+            tensors.append({**place, "name": spec["name"]})
+    return tensors
+
+
+def _named(read: Sequence[TensorProto], wanted: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """What each tensor stands for: by its name where all have the network's, else by its place."""
+    by_name = {spec["name"]: spec for spec in wanted}
+    names = [tensor.name for tensor in read]
+    if len(set(names)) == len(names) and set(names) == by_name.keys():
+        return [by_name[name] for name in names]
+    return list(wanted)
+
+
+def _check_fit(tensor: TensorProto, spec: Mapping[str, Any], shown: str) -> None:
+    dtype, shape = name_of(tensor.data_type), list(tensor.dims)
+    if not 0 < len(spec["name"]) <= _LONGEST_NAME:
+        raise _Misfit(f"the network's name of {shown} is empty or too long")
+    if dtype != spec["dtype"]:
+        raise _Misfit(f"{shown} is {dtype}, {spec['name']} is {spec['dtype']}")
+    wanted = spec["shape"]
+    fits = wanted == [UNKNOWN_RANK] or (
+        len(wanted) == len(shape)
+        and all(isinstance(w, str) or w == have for w, have in zip(wanted, shape, strict=True))
+    )
+    if not fits:
+        raise _Misfit(f"{shown} has shape {shape}, {spec['name']} has {wanted}")
+
+
+def _parse(path: Path, shown: str) -> TensorProto:
+    """A tensor whose bytes lie in the file itself, as many as its shape needs."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > MOST_BYTES:
+        raise _Misfit(f"{shown} is no file of at most {MOST_BYTES >> 20} MiB")
+    tensor = TensorProto()
+    try:
+        tensor.ParseFromString(path.read_bytes())
+    except (DecodeError, RuntimeError, ValueError) as error:
+        raise _Misfit(f"{shown} is no valid tensor") from error
+    if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
+        raise _Misfit(f"the data of {shown} lie in another file")
+    if not _crosses(tensor.data_type):
+        raise _Misfit(f"{shown} is of a type that NumPy has not")
+    try:
+        onnx.checker.check_tensor(tensor)
+        array = numpy_helper.to_array(tensor)
+    except OnnxFailure as error:
+        raise _Misfit(f"{shown} is no valid tensor") from error
+    if list(array.shape) != list(tensor.dims):
+        raise _Misfit(f"{shown} has another number of values than its shape says")
+    return tensor
+
+
+def _crosses(data_type: int) -> bool:
+    """Whether NumPy itself has the type, or it is text."""
+    if data_type not in NAMES:
+        return False
+    dtype = helper.tensor_dtype_to_np_dtype(data_type)
+    return data_type == TensorProto.STRING or (dtype.isbuiltin == 1 and dtype.kind in _KINDS)
+
+
+def _serialised(name: str, array: Array) -> bytes:
+    if array.nbytes > MOST_BYTES:
+        raise ValueError(f"{printable(name)} takes {array.nbytes:,} bytes, too many for a test")
+    kept = array.astype(object) if array.dtype.kind == "U" else array
+    data: bytes = numpy_helper.from_array(kept, name).SerializeToString()
+    return data

@@ -1,0 +1,125 @@
+"""DataCite's REST API, as far as it takes to register a DOI and to keep it true.
+
+What it answers is documented at https://support.datacite.org/docs/api-error-codes, how a DOI comes
+to be at https://support.datacite.org/docs/api-create-dois and .../docs/doi-states, how often one
+may ask at .../docs/rate-limit.
+"""
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import quote
+
+import httpx
+from django.conf import settings
+
+_MEDIA_TYPE = "application/vnd.api+json"
+_TIMEOUT = httpx.Timeout(30.0, connect=10.0)
+_ATTEMPTS = 3
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 20.0
+#: "Not now" rather than "no".
+_PASSING = frozenset({429, 500, 502, 503, 504})
+_OPERATORS = "That is for the hub's operators to mend:"
+#: What to do about the refusals that have a reason of their own.
+_ADVICE = {
+    401: f"{_OPERATORS} HPCFAIR_DATACITE_ACCOUNT or HPCFAIR_DATACITE_PASSWORD is wrong.",
+    403: f"{_OPERATORS} the account may not register DOIs of HPCFAIR_DATACITE_PREFIX.",
+    404: f"{_OPERATORS} the account, its prefix or HPCFAIR_DATACITE_URL is wrong.",
+    422: "Mend in the card what it says, and ask again.",
+}
+
+
+class Refused(Exception):
+    """DataCite understood and refused; the text says why and what to do."""
+
+
+class NotAnswered(Exception):
+    """No answer came, or one that says "not now"; asking again later may help."""
+
+
+class DataCite:
+    """One account there. Its password is in no message.
+
+    Args:
+        sleep: Replaces waiting in tests.
+    """
+
+    def __init__(self, *, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._sleep = sleep
+        contact = f"; mailto:{settings.PUBLISHER_EMAIL}" if settings.PUBLISHER_EMAIL else ""
+        # Redirects are not followed: they would carry the account elsewhere.
+        self._http = httpx.Client(
+            base_url=settings.DATACITE_URL,
+            auth=(settings.DATACITE_ACCOUNT, settings.DATACITE_PASSWORD),
+            timeout=_TIMEOUT,
+            headers={
+                "Accept": _MEDIA_TYPE,
+                "Content-Type": _MEDIA_TYPE,
+                "User-Agent": f"HPCFair ({settings.HUB_URL}{contact})",
+            },
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._http.close()
+
+    def put(self, doi: str, document: dict[str, Any]) -> None:
+        """Make the DOI, or change it. The same twice is the same once.
+
+        Tried again, a few times, where the answer is "not now"; all in all for a few minutes.
+
+        Args:
+            document: See :mod:`registry.fair.datacite.registration`.
+
+        Raises:
+            Refused: with DataCite's words.
+            NotAnswered: nothing came but "not now".
+        """
+        for attempt in range(1, _ATTEMPTS + 1):
+            wait_s = _FIRST_WAIT_S * 2 ** (attempt - 1)
+            try:
+                answer = self._http.put(f"/dois/{quote(doi)}", json=document)
+            except httpx.RequestError as error:
+                failure = f"DataCite does not answer: {str(error) or type(error).__name__}."
+            else:
+                if answer.is_success:
+                    return
+                if answer.status_code not in _PASSING:
+                    raise Refused(_refusal(answer))
+                failure = f"DataCite says it cannot do it now ({answer.status_code})."
+                wait_s = max(wait_s, _seconds(answer.headers.get("Retry-After", "")))
+            if attempt < _ATTEMPTS:
+                self._sleep(min(wait_s, _LONGEST_WAIT_S))
+        raise NotAnswered(failure)
+
+
+def _refusal(answer: httpx.Response) -> str:
+    words = "; ".join(_errors(answer)) or answer.reason_phrase
+    said = f"DataCite refused ({answer.status_code}): {words[:500].rstrip('.')}."
+    return f"{said} {_ADVICE.get(answer.status_code, '')}".rstrip()
+
+
+def _errors(answer: httpx.Response) -> list[str]:
+    """What a JSON:API error document says: ``title``, after the field it is about, if any."""
+    try:
+        found = list(answer.json()["errors"])
+    except (ValueError, KeyError, TypeError):
+        return []
+    said = []
+    for one in found:
+        if isinstance(one, dict) and one.get("title"):
+            source = one.get("source")
+            said.append(f"{source}: {one['title']}" if source else str(one["title"]))
+    return list(dict.fromkeys(said))
+
+
+def _seconds(retry_after: str) -> float:
+    return float(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0.0

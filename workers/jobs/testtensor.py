@@ -1,0 +1,250 @@
+"""Test tensors of a network: those published with it, or else made of the graph.
+
+A network is proven to do what it did by running it on given inputs and comparing the outputs. Who
+publishes ``test_data_set_0/input_0.pb`` and its kin beside the network says what is to come out.
+For all others the hub draws inputs, of the samples or from a seed, and keeps what the unoptimised
+float32 network gives on a processor.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+from django.conf import settings
+
+from registry.errors import Conflict, RegistryError
+from registry.selectors.testtensor import place_of, tests_of_job
+from registry.services.blob import blob_adopt
+from registry.services.job import job_note
+from registry.services.testtensor import tests_store
+from registry.tickets import FileTicket, GraphFacts, JobTicket, TensorTicket
+from workers.backends.registry import available, reference_for
+from workers.engine.child import call
+from workers.engine.errors import BackendUnavailable, CandidateFailed, InvalidCandidate, LeaseLost
+from workers.engine.handover import nonsense
+from workers.engine.local import LocalDevice
+from workers.engine.numerics import Outputs, run_reference
+from workers.engine.ports import Array
+from workers.engine.samples import EXTRA_MACS, TestSet, make_test_set, sample_rows
+from workers.engine.types import Limits, Ticket
+from workers.fleet.probe import this_machine
+from workers.jobs.workload import workload_of
+from workers.jobs.workspace import fetch
+
+_CHILD = "workers.inspection.tensors"
+_WALL_S = 300.0
+_SEED = 0
+#: Sets that are made, and published ones that are looked at.
+_MADE, _READ = 3, 16
+_LONGEST_NOTE = 500
+_SIDES = ("input", "output")
+
+#: ``{"input": {name: array}, "output": {name: array}}``
+Case = dict[str, dict[str, Array]]
+_Place = tuple[int, str, int]  # number of the set, side, index
+
+
+def keep_tests(ticket: JobTicket, graph: GraphFacts, folder: Path) -> tuple[TensorTicket, ...]:
+    """The test tensors of the network a job is about; without any, some are found or made.
+
+    Where there are none to be had, the job's log says why; the network is none the worse for it.
+
+    Args:
+        folder: Existing and private.
+
+    Returns:
+        What the network has now; nothing if that is nothing.
+
+    Raises:
+        LeaseLost: the job is somebody else's now.
+    """
+    if known := tests_of_job(ticket.job_uuid):
+        return known
+    try:
+        tensors = _published(ticket, graph, folder) or _made(ticket, graph, folder)
+        return tests_store(job_uuid=ticket.job_uuid, fence=ticket.fence, tensors=tensors)
+    except Conflict as error:
+        raise LeaseLost(str(error)) from error
+    except (
+        BackendUnavailable,
+        CandidateFailed,
+        InvalidCandidate,
+        OSError,
+        RegistryError,
+        TypeError,
+        ValueError,
+    ) as error:
+        _note(ticket, f"No test tensors: {error}")
+        return ()
+
+
+def load_cases(tensors: Sequence[TensorTicket], folder: Path) -> list[Case]:
+    """The arrays of test sets, read in a confined child process.
+
+    Raises:
+        CandidateFailed: a tensor cannot be read.
+    """
+    files, scratch = folder / "sets", folder / "reading"
+    scratch.mkdir()
+    fetch([tensor.file for tensor in tensors], files)
+    asked = [
+        {"number": t.number, "side": t.side, "name": t.name, "path": t.file.path} for t in tensors
+    ]
+    found = call(
+        f"{_CHILD}:load_sets",
+        limits=_limits(),
+        workspace=scratch,
+        readable=[files],
+        folder=str(files),
+        tensors=asked,
+    )
+    try:
+        cases = [_case(one) for one in found]
+    except (TypeError, AttributeError) as error:
+        raise nonsense(error) from error
+    if not cases:
+        raise nonsense("no tensors")
+    return cases
+
+
+def _published(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[dict[str, Any]]:
+    """The tensors of the published sets that fit the network."""
+    files = _beside(ticket, graph)
+    numbers = sorted({place[0] for _, place in files})
+    if len(numbers) > _READ:
+        _note(ticket, f"Of {len(numbers)} test sets the first {_READ} are used.")
+    files = [(file, place) for file, place in files if place[0] in numbers[:_READ]]
+    if not files:
+        return []
+    local, scratch = folder / "published", folder / "published-scratch"
+    scratch.mkdir()
+    fetch([file for file, _ in files], local)
+    read = call(
+        f"{_CHILD}:read_sets",
+        limits=_limits(),
+        workspace=scratch,
+        readable=[local],
+        folder=str(local),
+        files=[
+            {"number": number, "side": side, "index": index, "path": file.path}
+            for file, (number, side, index) in files
+        ],
+        signature=graph.signature,
+    )
+    digests = {place: file.sha256 for file, place in files}
+    try:
+        for warning in read["warnings"]:
+            _note(ticket, str(warning))
+        return [_found(tensor, digests) for tensor in read["tensors"]]
+    except (KeyError, TypeError) as error:
+        raise nonsense(error) from error
+
+
+def _found(tensor: Any, digests: Mapping[_Place, str]) -> dict[str, Any]:
+    place = (tensor["number"], tensor["side"], tensor["index"])
+    return _row(place, tensor["name"], digests[place], is_made=False)
+
+
+def _row(place: _Place, name: str, sha256: str, *, is_made: bool) -> dict[str, Any]:
+    """As :func:`registry.services.testtensor.tests_store` takes it."""
+    row = dict(
+        zip(("number", "side", "index", "name", "sha256"), (*place, name, sha256), strict=True)
+    )
+    return {**row, "is_made": is_made}
+
+
+def _beside(ticket: JobTicket, graph: GraphFacts) -> list[tuple[FileTicket, _Place]]:
+    """Files that look like test tensors beside the network, as if its folder were the top."""
+    parent = PurePosixPath(graph.path).parent.as_posix()
+    prefix = "" if parent == "." else f"{parent}/"
+    found = []
+    for file in ticket.files:
+        path = file.path.removeprefix(prefix)
+        place = place_of(path) if file.path == prefix + path else None
+        if place is not None:
+            number, side, index = place
+            found.append((replace(file, path=path), (number, side.value, index)))
+    return found
+
+
+def _made(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[dict[str, Any]]:
+    """Tensors drawn for the network, with what its reference gives."""
+    cases = _reference_cases(ticket, graph, folder)
+    written = folder / "made"
+    written.mkdir()
+    write = f"{_CHILD}:write_sets"
+    call(write, limits=_limits(), workspace=written, folder=str(written), sets=cases)
+    return [
+        _row((number, side, index), name, _adopted(written, number, side, index), is_made=True)
+        for number, case in enumerate(cases)
+        for side in _SIDES
+        for index, name in enumerate(case[side])
+    ]
+
+
+def _adopted(folder: Path, number: int, side: str, index: int) -> str:
+    path = folder / f"test_data_set_{number}" / f"{side}_{index}.pb"
+    # DANGER: a child wrote it. Through a link it could hand out what only the worker may read.
+    if not (path.is_file() and path.resolve().is_relative_to(folder.resolve())):
+        raise nonsense(f"no file {path.name}")
+    return blob_adopt(path=path).sha256
+
+
+def _reference_cases(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[Case]:
+    workload = workload_of(ticket, graph, folder / "network")
+    # Whatever this worker serves: what a network gives is told by a processor.
+    target = this_machine("processor").spec
+    name = reference_for(target, graph.format)
+    backends, missing = available(target, [name])
+    if name not in backends:
+        raise BackendUnavailable(missing[name])
+    scratch = folder / "reference"
+    scratch.mkdir()
+    search = Ticket(workload, target, (name,), limits=_limits())
+    with LocalDevice(search, backends, scratch) as device:
+        samples = device.samples(sample_rows(workload))
+        tests = _few(make_test_set(workload, samples, _SEED), graph)
+        build = device.build(name, backends[name].reference(workload, target))
+        if build.outcome != "measured":
+            raise CandidateFailed(build.outcome, build.detail)
+        with closing(device.open(name, build, "reference", tests.timing)) as session:
+            outputs = run_reference(session, tests)
+    inputs = [spec.name for spec in workload.inputs]
+    wanted = [spec.name for spec in workload.outputs]
+    return [
+        {"input": {name: case[name] for name in inputs}, "output": _in_order(given, wanted)}
+        for case, given in zip(tests.cases, outputs, strict=True)
+    ]
+
+
+def _few(tests: TestSet, graph: GraphFacts) -> TestSet:
+    """The first cases alone: one of a network that takes seconds to run."""
+    count = 1 if graph.macs and graph.macs > EXTRA_MACS else _MADE
+    return replace(tests, cases=tests.cases[:count], labels=None, extras=(), planted=())
+
+
+def _in_order(outputs: Outputs, wanted: Sequence[str]) -> dict[str, Array]:
+    if outputs is None or not set(wanted) <= outputs.keys():
+        raise nonsense("outputs of other names than the network's")
+    return {name: outputs[name] for name in wanted}
+
+
+def _case(found: Any) -> Case:
+    """A set as a child gave it, which has read a stranger's bytes."""
+    if not isinstance(found, dict) or found.keys() != set(_SIDES):
+        raise nonsense(type(found).__name__)
+    arrays = [array for side in found.values() for array in side.values()]
+    if not all(isinstance(array, np.ndarray) for array in arrays):
+        raise nonsense("a tensor that is none")
+    return found
+
+
+def _limits() -> Limits:
+    return Limits(wall_s=_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES)
+
+
+def _note(ticket: JobTicket, message: str) -> None:
+    job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=message[:_LONGEST_NOTE])
