@@ -17,7 +17,8 @@ UV := $(BIN)/uv pip install --system-certs --python $(BIN)/python --constraint c
 CPU_INDEX := https://download.pytorch.org/whl/cpu
 CPU_TORCH = $(shell curl --silent --fail --head --max-time 5 --output /dev/null $(CPU_INDEX)/torch/ \
 	&& echo --index $(CPU_INDEX) --index-strategy unsafe-best-match)
-WORKERS ?= 2
+# One more than most machines of ours have processors: a third of the time tests wait for others.
+WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 .PHONY: help setup demo serve test test-sqlite test-postgres bench check fmt schema migrations lock clean
