@@ -97,7 +97,7 @@ def test_the_plain_model_is_judged_as_float16_would_be(
     found = client.reproduce("lab/tiny", target=None)
 
     assert (found.build, found.reproduced) == (None, True)
-    assert "the plain ONNX model" in str(found)
+    assert "the plain model" in str(found)
 
 
 def test_inputs_that_the_model_does_not_take_are_told(

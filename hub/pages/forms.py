@@ -62,8 +62,8 @@ class UploadForm(forms.Form):
     card = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 14, "spellcheck": "false"}),
         label="Card (README.md)",
-        help_text="YAML between the --- lines, Markdown below. Left empty, it stays as it is; a new "
-        "one is made of the answers to the next page's questions.",
+        help_text="YAML between the --- lines, Markdown below. Left empty, it stays as it is; "
+        "a new one is made of the answers to the next page's questions.",
         required=False,
         strip=False,
     )

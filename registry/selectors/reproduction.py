@@ -84,7 +84,9 @@ def unreproduced(target: Target, tools: Mapping[str, Mapping[str, str]]) -> Quer
 def _newest(build: str, column: str) -> QuerySet[Reproduction, Any]:
     """``column`` of the newest reproduction of the build that the outer row's ``build`` names."""
     rows = Reproduction.objects.filter(build=OuterRef(build))
-    return rows.order_by(F("created_at").desc(), F("pk").desc()).values(column)[:1]
+    newest = rows.order_by(F("created_at").desc(), F("pk").desc())
+    found: QuerySet[Reproduction, Any] = newest.values(column)[:1]
+    return found
 
 
 def _ticket(build: Build) -> BuildTicket:

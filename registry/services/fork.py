@@ -17,8 +17,8 @@ from registry.services.notice import notify_repository
 from registry.services.quota import quota_hold
 from registry.states import JobKind, RefKind, RepositoryKind, Role, Visibility
 from registry.tables import Label, MLModel, Ref, Revision, Tag
-from registry.validation.networks import has_network
 from registry.validation.names import check_name
+from registry.validation.networks import has_network
 
 #: What a copy says of itself as its source does.
 _REPEATED = (

@@ -13,7 +13,7 @@ from workers.engine.judge import Headline
 def _headline(disturbed: int, rounds: int = 10) -> Headline:
     quality = {"contended_rounds": list(range(disturbed))}
     measurement = SimpleNamespace(quality=quality, blocks=[None] * rounds)
-    return cast(Headline, SimpleNamespace(measurement=measurement))
+    return cast("Headline", SimpleNamespace(measurement=measurement))
 
 
 def test_a_disturbed_measurement_is_taken_again_until_one_is_not() -> None:
