@@ -7,20 +7,57 @@ hence ``X-Linked-ETag`` and ``X-Linked-Size``. ``X-Repo-Commit`` also comes with
 the client remembers for that revision that there is none.
 """
 
+from contextlib import suppress
+
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
 from hub.credentials import actor_of
 from hub.files import caching, count_download, serve_blob
-from hub.hf.errors import answer
+from hub.hf.errors import answer, refuse
+from hub.hf.views import KINDS, repository_view
 from registry.errors import NotFound
 from registry.selectors.access import require_fetch_file
+from registry.selectors.identifier import Found, pid_url, withdrawn_get
+from registry.selectors.mlmodel import repository_get
 from registry.selectors.revision import file_get, main_path, revision_along
+from registry.states import RepositoryKind
 from registry.tables import File, MLModel
 
+_GONE = 410
+# By the protocol's word its clients know what is missing, whatever the status.
+_CAUSES = {
+    "model_not_found": "RepoNotFound",
+    "dataset_not_found": "RepoNotFound",
+    "revision_not_found": "RevisionNotFound",
+}
 
-def resolve(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponseBase:
-    """``GET`` and ``HEAD``."""
+
+def resolve(
+    request: HttpRequest, kind: str, namespace: str, name: str, rest: str
+) -> HttpResponseBase:
+    """``GET`` and ``HEAD``; 410 for files of what was withdrawn, which its record names."""
+    try:
+        return _living(request, kind=kind, namespace=namespace, name=name, rest=rest)
+    except NotFound as missing:
+        if missing.code not in _CAUSES:
+            raise
+        left = _left(request, KINDS[kind], f"{namespace}/{name}", rest.partition("/")[0])
+        if left is None:
+            raise
+        message = f"This was withdrawn; its record stays at {pid_url(left.identifier.name)}"
+        return refuse(_GONE, message, code=_CAUSES[missing.code])
+
+
+def _left(request: HttpRequest, kind: RepositoryKind, full_name: str, rev: str) -> Found | None:
+    with suppress(NotFound):
+        mlmodel = repository_get(actor_of(request), kind, full_name)
+        return withdrawn_get(kind, full_name, rev, mlmodel=mlmodel)
+    return withdrawn_get(kind, full_name, rev)
+
+
+@repository_view
+def _living(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponseBase:
     name, revision, path = revision_along(mlmodel, rest)
     # The row in hand, which has its namespace.
     revision.mlmodel = mlmodel

@@ -44,7 +44,7 @@ _HOOK = r"^settings/webhooks/(?P<webhook_id>[0-9a-f-]{1,40})"
 _COMMENT = rf"{_TALK}/comment/(?P<comment_id>[0-9a-f-]{{1,40}})"
 
 _REV = r"(?P<rest>[^/].*)"
-_RESOLVE = wire(get=repository_view(resolve.resolve))
+_RESOLVE = wire(get=resolve.resolve)
 _LFS_BATCH = lfs.lfs_wire(post=lfs.asking_who(lfs.batch))
 
 #: Below ``/api/``.

@@ -126,7 +126,7 @@ def _author(agent: Agent) -> dict[str, str]:
     """A person or an entity of CFF.
 
     CFF has no key for the whole name of a person. ``family-names`` is the one that readers print
-    and sort by; only a name written ``Family, Given`` is taken apart.
+    and sort by; only a name written ``Family, Given`` is taken apart, and an address is no name.
     """
     email = agent.email if agent.email and _CFF_EMAIL.fullmatch(agent.email) else None
     website = _address(agent.url)
@@ -136,7 +136,7 @@ def _author(agent: Agent) -> dict[str, str]:
     is_split = bool(comma and family and given)
     return known(
         **{
-            "family-names": family if is_split else agent.name,
+            "family-names": None if agent.name == email else family if is_split else agent.name,
             "given-names": given if is_split else None,
             "orcid": agent.orcid,
             "email": email,

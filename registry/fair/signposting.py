@@ -35,8 +35,9 @@ _IMPORTANCE = (
     "linkset", "cite-as", "type", "license", "describedby", "author", "api-catalog", "item"
 )  # fmt: skip
 # The order in which links are written: the canonical JSON-LD is the last of ``describedby``, and
-# of all, for consumers that take the last link they read.
-_ORDER = ("cite-as", "type", "license", "author", "item", "api-catalog", "linkset", "describedby")
+# of all, for consumers that take the last link they read. F-UJI 3.5 takes the first of ``linkset``
+# and ``api-catalog`` for the record's link set, and what it lists for the record's files.
+_ORDER = ("cite-as", "type", "license", "author", "item", "linkset", "api-catalog", "describedby")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

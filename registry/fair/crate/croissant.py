@@ -92,7 +92,8 @@ def _record(description: Description) -> dict[str, Any]:
         "conformsTo": PROFILE,
         "citeAs": render_bibtex(description).decode(),
         "url": description.landing,
-        "license": compact(filter(None, map(iri, license.uris if license else ()))) or NO_LICENSE,
+        "license": compact(filter(None, map(iri, license.uris if license else ())))
+        or (license.expression if license else NO_LICENSE),
         "creator": compact(_agent(one) for one in description.creators or (description.owner,)),
         "publisher": known(
             **{"@type": "sc:Organization", "@id": publisher.ror},

@@ -23,7 +23,7 @@ from registry.fair.linked.nodes import (
     refs,
 )
 from registry.fair.linked.provenance import activity, build, derivations, generated_by
-from registry.fair.parts import Funding
+from registry.fair.parts import Funding, License
 from registry.fair.required import missing
 
 _STATUS = {"draft": "Draft", "public": "Published", "withdrawn": "Withdrawn"}
@@ -135,15 +135,22 @@ def _grant(one: Funding) -> dict[str, Any]:
     )
 
 
+def _licenses(license: License | None) -> list[Any]:
+    """Addresses; of a licence that has a name of its own, or nothing else, its name."""
+    if license is None:
+        return []
+    uris = [found for one in license.uris if (found := iri(one))]
+    if len(uris) > 1 or (uris and not license.name):
+        return list(uris)
+    name = license.name or license.expression
+    return [known(**{"@id": uris[0] if uris else None, "@type": "CreativeWork"}, name=name)]
+
+
 def _rights(description: Description) -> dict[str, Any]:
     license = description.license
-    uris = [found for one in license.uris if (found := iri(one))] if license else []
-    licenses: list[Any] = list(uris)
-    if license and license.name and len(uris) == 1:
-        licenses = [{"@id": uris[0], "@type": "CreativeWork", "name": license.name}]
     withdrawal = description.withdrawal
     return {
-        "license": licenses,
+        "license": _licenses(license),
         "hub:licenseExpression": license.expression if license else None,
         "conditionsOfAccess": description.use_restrictions,
         "isAccessibleForFree": True if description.access == "open access" else None,

@@ -116,7 +116,7 @@ def _reproduced(harvest: Harvest) -> Outcome:
             0.5,
             f"{len(builds)} builds gave the same again" if builds and not differing else "",
             Missing(
-                f"{len(differing)} builds did not give the tests' outputs."
+                f"{len(differing)} of {len(builds)} builds have not given the tests' outputs."
                 if builds
                 else "There is no build yet.",
                 _NOT_YET,

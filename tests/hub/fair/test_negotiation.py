@@ -65,6 +65,17 @@ def test_people_see_the_page(client: Client, record: MLModel) -> None:
 
 
 @pytest.mark.django_db
+def test_a_page_has_no_summary_where_the_card_has_none(
+    client: Client, charlie: User, lab: object
+) -> None:
+    make_mlmodel("lab/plain", actor=charlie, files={"README.md": readme("")})
+    make_mlmodel("lab/told", actor=charlie, files={"README.md": readme("It counts stars.\n")})
+    assert 'name="description"' not in asked(client, "/lab/plain", None).content.decode()
+    told = '<meta name="description" content="It counts stars.">'
+    assert told in asked(client, "/lab/told", None).content.decode()
+
+
+@pytest.mark.django_db
 def test_programs_read_what_they_ask_for(client: Client, record: MLModel) -> None:
     for accept, wanted in FOR_PROGRAMS:
         answer = asked(client, PAGE, accept)

@@ -107,8 +107,20 @@ def test_every_page_below_the_old_address_is_gone(
         assert client.get(f"{ROOT}{tail}").status_code == 410
     assert client.post(f"{ROOT}/like", {"liked": "yes"}).status_code == 404
     assert client.get(f"{ROOT}?revision={'0' * 40}").status_code == 404
-    # Where clients fetch files, they are told what they know.
-    assert client.get(f"{ROOT}/resolve/main/model.onnx").status_code == 404
+
+
+def test_files_that_the_record_names_are_gone_in_words_that_clients_know(
+    client: Client, gone: tuple[Identifier, Identifier], charlie: User
+) -> None:
+    whole, newest = gone
+    for rev, told in (("main", whole), (newest.oid, newest)):
+        answer = client.get(f"{ROOT}/resolve/{rev}/model.onnx")
+        assert (answer.status_code, answer["X-Error-Code"]) == (410, "RepoNotFound")
+        assert at(told) in answer["X-Error-Message"]
+    assert client.get(f"{ROOT}/resolve/{'0' * 40}/model.onnx").status_code == 404
+    make_mlmodel("lab/galaxy-cnn", actor=charlie, files={"README.md": readme("# Another\n")})
+    answer = client.get(f"{ROOT}/resolve/{newest.oid}/model.onnx")
+    assert (answer.status_code, answer["X-Error-Code"]) == (410, "RevisionNotFound")
 
 
 def test_what_has_come_to_the_name_since_is_not_what_was_cited(

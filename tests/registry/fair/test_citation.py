@@ -38,6 +38,7 @@ _ODD = replace(
     MOST,
     title='{Brace} "quote" \\macro 50 % of $5 & #1_a~b^c <script>\U0001f600',
     description='"two"\nlines: - of\t<b>text</b>',
+    contact=Agent(name="lab@example.org", email="lab@example.org"),
     creators=(
         Agent(name="Carberry, Josiah"),
         Agent(name="Simon and Garfunkel"),
@@ -123,6 +124,7 @@ def test_people_keep_what_is_known_of_them() -> None:
     assert second["email"] == "ada@example.org"
     authors = citation.document(_ODD)["authors"]
     assert authors[0] == {"family-names": "Carberry", "given-names": "Josiah"}
+    assert citation.document(_ODD)["contact"] == [{"email": "lab@example.org"}]
     assert authors[3] == {"name": "Team {A}", "website": "https://ror.org/05dxps055"}
 
 

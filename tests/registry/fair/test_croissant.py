@@ -24,6 +24,7 @@ from registry.fair.crate.measurements import (
     samples_of,
     table_csv,
 )
+from registry.fair.parts import License
 from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, file_of
 from tests.validators.environments import run
 
@@ -123,6 +124,11 @@ def test_a_data_set_lists_its_files_with_size_and_checksum() -> None:
     assert file["contentSize"] == "10000 B"
     assert file["contentUrl"] == given_file.url
     assert croissant.document(DATASET)["license"] == "https://spdx.org/licenses/CC-BY-4.0"
+
+
+def test_a_licence_without_an_address_is_named() -> None:
+    own = replace(LEAST, license=License(expression="LicenseRef-lab", uris=(), name="The lab's"))
+    assert croissant.document(own)["license"] == "LicenseRef-lab"
 
 
 def test_what_is_absent_stays_absent_and_no_licence_is_said_in_the_standards_word() -> None:

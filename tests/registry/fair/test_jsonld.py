@@ -13,10 +13,13 @@ from registry.fair.linked.context import HUB_TERMS, NAMESPACES
 from registry.fair.linked.jsonld import document, embedded, render
 from registry.fair.linked.terms import DERIVATIONS, TERMS
 from registry.fair.linked.turtle import graph
-from registry.fair.parts import Agent, Derivation, File, Relation
+from registry.fair.parts import Agent, Derivation, File, License, Relation
+from registry.fair.score.fairsfair import FAIRSFAIR
+from registry.fair.score.harvest import expected
 from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, PID, WITHDRAWN
 
 every = pytest.mark.parametrize("description", EVERY.values(), ids=EVERY.keys())
+FSF_LICENSE = next(one for one in FAIRSFAIR if one.id == "FsF-R1.1-01M")
 HOSTILE = '</script><script>alert("1")</script>\u2028& \\" \n\t\U0001f30c \x00'
 
 
@@ -88,6 +91,16 @@ def test_of_a_repository_just_made_only_what_the_hub_knows_is_said() -> None:
     assert not asked & record.keys()
     assert "dct:conformsTo" not in record
     assert record["fair4ml:sharedBy"]["name"] == "lab"
+
+
+def test_a_licence_without_an_address_has_its_name() -> None:
+    own = License(expression="LicenseRef-lab", uris=())
+    assert document(replace(LEAST, license=own))["license"] == [
+        {"@type": "CreativeWork", "name": "LicenseRef-lab"}
+    ]
+    named = document(replace(LEAST, license=replace(own, name="The lab's")))
+    assert named["license"][0]["name"] == "The lab's"
+    assert FSF_LICENSE.check(expected(replace(LEAST, license=own))).points == 1
 
 
 def test_a_complete_record_claims_the_shape_it_conforms_to() -> None:

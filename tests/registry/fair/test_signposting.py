@@ -43,7 +43,7 @@ from tests.validators.environments import run
 
 every = pytest.mark.parametrize("description", EVERY.values(), ids=EVERY.keys())
 LANDING_RELS = {
-    "cite-as", "type", "license", "author", "item", "api-catalog", "linkset", "describedby"
+    "cite-as", "type", "license", "author", "item", "linkset", "api-catalog", "describedby"
 }  # fmt: skip
 # Reads with the public functions of FAIR Signposting's own client and prints what it understood.
 READER = """
@@ -137,6 +137,12 @@ def test_a_header_has_few_items_and_little_weight() -> None:
     assert 0 < text.count('rel="item"') <= 20
     assert text.count('rel="describedby"') == len(formats_of("model"))
     assert len(targets(of_landing(many), "item")) == 501
+
+
+@every
+def test_the_link_set_of_the_record_comes_before_that_of_the_hub(description: Description) -> None:
+    written = header(of_landing(description))
+    assert written.index('rel="linkset"') < written.index('rel="api-catalog"')
 
 
 def test_a_header_without_room_keeps_what_leads_on() -> None:
