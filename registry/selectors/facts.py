@@ -1,12 +1,14 @@
 """What cards say and configuration files tell of versions, read from their bytes."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from registry.errors import Invalid, NotFound
 from registry.fair.addresses import Place
 from registry.fair.card.card import CardFacts, read
+from registry.fair.card.library import disproof, proven_library
 from registry.fair.card.place import clean
 from registry.selectors.blob import blob_open
 from registry.selectors.contents import CONFIG_PATHS, config_of
@@ -21,7 +23,8 @@ class Told:
     """What is told of a version, by its author or by its configuration files.
 
     Attributes:
-        task, library: As the card says, else as the files tell.
+        task: As the card says, else as the configuration tells: no file disproves a task.
+        library: As the card says unless the files prove otherwise, else as they tell.
         architectures: Classes that the configuration names.
     """
 
@@ -50,9 +53,15 @@ def told_of(revision: Revision, blobs: Mapping[str, Blob], place: Place) -> Told
     return Told(
         card=card,
         task=card.task or loader_of(config)[1] or None,
-        library=card.library or library_of({}, blobs, config) or None,
+        library=_library(card.library, blobs, config),
         architectures=tuple(clean(name) for name in config.get("architectures", ())),
     )
+
+
+def _library(typed: str | None, paths: Collection[str], config: Mapping[str, Any]) -> str | None:
+    if typed and not disproof(typed, paths):
+        return typed
+    return library_of({}, paths, config) or proven_library(paths)
 
 
 def card_of(revision: Revision, readme: Blob | None) -> Card:

@@ -30,7 +30,7 @@ _FORMATS = {
     "tensorboard": re.compile(r".*tfevents.*"),
 }
 #: Files that only one library writes; the first that is there decides.
-_LIBRARY_FILES = {
+LIBRARY_FILES = {
     "modules.json": "sentence-transformers",
     "adapter_config.json": "peft",
     "model_index.json": "diffusers",
@@ -108,7 +108,7 @@ def library_of(card: Mapping[str, Any], paths: Iterable[str], config: Mapping[st
     if said:
         return said
     there = set(paths)
-    by_file = next((library for name, library in _LIBRARY_FILES.items() if name in there), "")
+    by_file = next((library for name, library in LIBRARY_FILES.items() if name in there), "")
     return by_file or ("transformers" if loader_of(config)[0] else "")
 
 

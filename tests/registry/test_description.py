@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
 from registry.selectors.description import describe, describe_many, describe_revisions
+from registry.selectors.findings import findings_of
 from registry.selectors.mlmodel import mlmodel_get, repository_get
 from registry.selectors.revision import revision_get
 from registry.services.mlmodel import mlmodel_update
@@ -79,6 +80,37 @@ def test_a_version_is_described_by_its_card_and_its_files(charlie: User, lab: Na
     assert files["model.onnx"].url == f"{HUB}/lab/galaxy-cnn/resolve/{head.oid}/model.onnx"
     assert files["README.md"].media_type == "text/markdown"
     assert found.unknown == {"parameters": "7B"}
+
+
+@pytest.mark.parametrize(
+    ("card", "files", "expected"),
+    [
+        ({"library_name": "openvino"}, {"model.onnx": tiny_onnx()}, "onnx"),
+        ({"library_name": "OpenVINO"}, {"a.txt": "a"}, None),
+        ({"library_name": "diffusers"}, {"adapter_config.json": "{}"}, "peft"),
+        ({"library_name": "Diffusers"}, {"model_index.json": "{}"}, "Diffusers"),
+        ({"library_name": "onnx"}, {"model.onnx": tiny_onnx(), "modules.json": "[]"}, "onnx"),
+        ({"library_name": "mine"}, {"model.onnx": tiny_onnx()}, "mine"),
+        ({}, {"model.onnx": tiny_onnx()}, "onnx"),
+        ({}, {"model.onnx": tiny_onnx(), "model.tflite": "t"}, None),
+    ],
+)
+def test_the_files_library_beats_a_typed_one_that_they_disprove(
+    alice: User, card: dict[str, str], files: dict[str, str | bytes], expected: str | None
+) -> None:
+    mlmodel = make_mlmodel(
+        "alice/net", actor=alice, files={"README.md": readme(TEXT, **card), **files}
+    )
+    assert described("alice/net").library == expected
+    told = [one for one in findings_of(revision_get(mlmodel)) if one.field == "library_name"]
+    assert len(told) == (card.get("library_name") not in (expected, None))
+
+
+def test_a_task_is_its_authors_word(alice: User) -> None:
+    config = '{"model_type": "bert", "architectures": ["BertForMaskedLM"]}'
+    card = readme(TEXT, pipeline_tag="feature-extraction")
+    make_mlmodel("alice/net", actor=alice, files={"README.md": card, "config.json": config})
+    assert described("alice/net").task == "feature-extraction"
 
 
 def test_what_nobody_said_is_absent(alice: User) -> None:

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from registry.errors import Invalid
+from registry.fair.card.library import disproof
 from registry.fair.card.place import Notes, Place
 from registry.fair.parts import Network
 from registry.validation.card import Card
@@ -14,16 +15,6 @@ from registry.validation.findings import Finding
 from registry.validation.license import license_of, simple_ids
 from registry.validation.license_text import recognise
 
-#: Libraries whose files are known by their names.
-_SUFFIXES = {
-    "onnx": (".onnx",),
-    "onnxruntime": (".onnx",),
-    "openvino": (".xml",),
-    "tflite": (".tflite",),
-    "litert": (".tflite",),
-    "gguf": (".gguf",),
-    "coreml": (".mlmodel", ".mlpackage"),
-}
 _PARAMETERS = ("parameters", "num_parameters", "model_size")
 _OPSETS = ("opset", "opset_version", "onnx_opset")
 _AMOUNT = re.compile(r"([0-9]+(?:\.([0-9]+))?)\s*([kmbt]?)(?:\s*param(?:eter)?s)?", re.IGNORECASE)
@@ -60,9 +51,9 @@ def contradictions(card: Card, computed: Computed) -> tuple[Finding, ...]:
 
 def _compare_library(notes: Notes, computed: Computed) -> None:
     place = notes.top("library_name")
-    suffixes = _SUFFIXES.get((place.text() or "").casefold())
-    if suffixes and not any(path.casefold().endswith(suffixes) for path in computed.paths):
-        _contradicts(place, f"names {place.text()}, but no file ends in {' or '.join(suffixes)}")
+    found = disproof(place.text() or "", computed.paths)
+    if found:
+        _contradicts(place, f"names {place.text()}, but {found}")
 
 
 def _compare_license(notes: Notes, computed: Computed) -> None:
