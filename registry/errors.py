@@ -123,6 +123,7 @@ CODES: dict[str, str] = {
     "lease_lost": "Lease lost",
     "already_ended": "Already ended",
     "record_exists": "Record exists",
+    "doi_exists": "Version has a DOI",
     # what is wrong with the request
     "invalid_request": "Invalid request",
     "invalid_name": "Invalid name",

@@ -257,6 +257,7 @@ CODES: dict[str, type[HubError]] = {
             "lease_lost",
             "already_ended",
             "record_exists",
+            "doi_exists",
             "last_admin",
             "dataset_exists",
             "request_handled",

@@ -33,7 +33,7 @@ from registry.tables import Assessment, Blob, MLModel, Ref, Revision
 #: hidden, a profile) may be told so many seconds longer.
 _LIFETIME_S = 60
 #: What a description says as the card says it.
-_AS_WRITTEN = (
+AS_WRITTEN = (
     *("description", "body", "creators", "contributors", "contact", "funding", "license"),
     *("use_restrictions", "keywords", "languages", "intended_use", "out_of_scope", "limitations"),
     *("ethics", "usage", "code", "papers", "emissions", "unknown"),
@@ -105,7 +105,7 @@ def _description(revision: Revision, material: Material) -> Description:
         hub=this_hub(),
         **_identity(revision, material, place),
         **_provenance(revision, material, place),
-        **{name: getattr(told.card, name) for name in _AS_WRITTEN},
+        **{name: getattr(told.card, name) for name in AS_WRITTEN},
         owner=owner_agent(mlmodel.namespace, material.users.values()),
         access=_access(mlmodel),
         status=_status(mlmodel),

@@ -4,6 +4,7 @@ What an author wrote into a card is there for all readers of that card, whatever
 hub noted by itself (forks, copies) is told only to those who may read the source as well.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
@@ -20,7 +21,7 @@ from registry.fair.iris import iri
 from registry.ids import NAME_RE
 from registry.selectors.access import readable_with
 from registry.selectors.address import place_of
-from registry.selectors.identifier import identifier_get, pid_url
+from registry.selectors.identifier import ark_name, ark_of, identifier_get, pid_url
 from registry.selectors.mlmodel import repository_get, repository_moved
 from registry.selectors.revision import revision_get
 from registry.states import IdentifierKind, Relation, RepositoryKind
@@ -32,6 +33,7 @@ from registry.validation.references import doi_url
 NOTED = frozenset({Relation.FORK, Relation.COPY})
 #: Resolves the ARKs of all others.
 _ARK_RESOLVER = "https://n2t.net"
+_DELETED = re.compile(r"(?P<full_name>[^ ]+) \((?P<ark>ark:[^ ]+)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,26 +79,29 @@ def source_of(
 def pids_of(rows: Collection[Derivation]) -> dict[int, str]:
     """For lists: key of a row to the address of its source's persistent identifier.
 
-    That of the version, where it is known; else that of all versions. Of what was withdrawn, the
-    one that its record is left under, if there is a record.
+    That of the version, where it is known; else that of all versions. Of what was withdrawn, one
+    version or all, the one that its record is left under, if there is a record. Rows that led to
+    what was deleted tell which that is: what merely has the same name is not taken for it.
     """
     sources = {row.source_mlmodel_id for row in rows if row.source_mlmodel_id}
-    gone = {row.source for row in rows if row.source_mlmodel_id is None}
-    known = Q(mlmodel__in=sources, withdrawn_at=None) | Q(
-        full_name__in=gone, withdrawn_at__isnull=False, description__isnull=False
-    )
+    gone = {row.pk: _ark_name(row.source) for row in rows if row.source_mlmodel_id is None}
+    has_record = Q(withdrawn_at__isnull=False, description__isnull=False)
+    known = Q(mlmodel__in=sources) & (Q(withdrawn_at=None) | has_record)
     oids = {row.source_oid for row in rows if row.source_oid}
-    wanted = Q(kind=IdentifierKind.CONCEPT) | Q(oid__in=oids)
-    found: dict[tuple[int | str, str], str] = {}
-    columns = ("mlmodel", "full_name", "kind", "oid", "name")
-    named = Identifier.objects.filter(known, wanted).order_by("pk")
-    for source, full_name, kind, oid, name in named.values_list(*columns):
-        version = oid if kind == IdentifierKind.VERSION else ""
-        found[source if source in sources else full_name, version] = pid_url(name)
+    known &= Q(kind=IdentifierKind.CONCEPT) | Q(oid__in=oids)
+    known |= Q(name__in={name for name in gone.values() if name}) & has_record
+    found: dict[tuple[int, str] | str, str] = {}
+    columns = ("mlmodel", "kind", "oid", "name")
+    named = Identifier.objects.filter(known).order_by("pk")
+    for source, kind, oid, name in named.values_list(*columns):
+        found[name] = pid_url(name)
+        found[source, oid if kind == IdentifierKind.VERSION else ""] = pid_url(name)
     pids = {}
     for row in rows:
-        key = row.source_mlmodel_id or row.source
-        pid = found.get((key, row.source_oid)) or found.get((key, ""))
+        if (source := row.source_mlmodel_id) is None:
+            pid = found.get(gone[row.pk])
+        else:
+            pid = found.get((source, row.source_oid)) or found.get((source, ""))
         if pid:
             pids[row.pk] = pid
     return pids
@@ -113,6 +118,17 @@ def sources_of(
     """
     found = (_part(row, mlmodel, pids.get(row.pk)) for row in rows)
     return tuple(dict.fromkeys(part for part in found if part))
+
+
+def deleted_source(full_name: str, name: str) -> str:
+    """``Derivation.source`` for what was deleted, and its record left under the ARK ``name``."""
+    return f"{full_name} ({ark_of(name)})"
+
+
+def called(text: str) -> str:
+    """What a source is called, of ``Derivation.source``."""
+    found = _DELETED.fullmatch(text)
+    return found["full_name"] if found else text
 
 
 def address_of(text: str) -> str | None:
@@ -184,10 +200,15 @@ def _part(row: Derivation, mlmodel: MLModel, pid: str | None) -> parts.Derivatio
         )
     if source is None and pid is not None:
         oid = row.source_oid or None
-        return parts.Derivation(relation=relation, source=row.source, pid=pid, oid=oid)
+        return parts.Derivation(relation=relation, source=called(row.source), pid=pid, oid=oid)
     if row.relation in NOTED:
         return None
     return parts.Derivation(relation=relation, source=row.source, url=address_of(row.source))
+
+
+def _ark_name(text: str) -> str:
+    found = _DELETED.fullmatch(text)
+    return ark_name(found["ark"] if found else text)
 
 
 def _named(kind: RepositoryKind, full_name: str) -> MLModel | None:

@@ -12,19 +12,27 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from registry.errors import Conflict
 from registry.fair import ark
 from registry.fair.card.card import read
 from registry.fair.description import Description
 from registry.fair.freeze import dump
 from registry.fair.parts import Withdrawal
-from registry.selectors.description import describe, describe_revisions
+from registry.selectors.description import AS_WRITTEN, describe, describe_revisions
 from registry.selectors.identifier import pid_url, restore
 from registry.selectors.revision import revision_get
+from registry.services.derivation import derivations_withdraw
 from registry.states import IdentifierKind, RefKind, Visibility
 from registry.tables import Identifier, MLModel, Revision
 from registry.validation.card import Card
 
-__all__ = ["identifier_withdraw", "identifiers_mint", "identifiers_withdraw", "restore"]
+__all__ = [
+    "identifier_withdraw",
+    "identifiers_mint",
+    "identifiers_retire",
+    "identifiers_withdraw",
+    "restore",
+]
 
 _AT_ONCE = 500
 _FROZEN_AT_ONCE = 50
@@ -60,6 +68,7 @@ def identifiers_withdraw(mlmodel: MLModel, *, reason: str = "") -> None:
     # Of versions that went before it, too: what is left of them is found where it was found last.
     rows.update(full_name=mlmodel.full_name)
     rows.exclude(doi="").update(doi_due_at=now)
+    derivations_withdraw(mlmodel)
 
 
 def identifier_withdraw(revision: Revision, *, reason: str) -> None:
@@ -75,6 +84,30 @@ def identifier_withdraw(revision: Revision, *, reason: str) -> None:
         frozen = dump(_withdrawn(describe(revision), Withdrawal(at=now, reason=reason)))
     full_name = revision.mlmodel.full_name
     rows.update(withdrawn_at=now, reason=reason, description=frozen, full_name=full_name)
+
+
+def identifiers_retire(mlmodel: MLModel, revisions: Sequence[Revision], *, reason: str) -> None:
+    """Freeze what is left of versions whose rows will be other versions, and let go of the rows.
+
+    Call it in the transaction that rewrites them, before it does; and then
+    :func:`identifiers_mint`.
+
+    Raises:
+        Conflict: ``doi_exists`` where one of them has a DOI, which promises that it stays.
+    """
+    now = timezone.now()
+    is_public = MLModel.objects.filter(pk=mlmodel.pk, visibility=Visibility.PUBLIC).exists()
+    for start in range(0, len(revisions), _AT_ONCE):
+        rows = Identifier.objects.filter(revision__in=revisions[start : start + _AT_ONCE])
+        if (cited := rows.exclude(doi="").first()) is not None:
+            raise Conflict(
+                "doi_exists",
+                f"Version {cited.oid[:10]} has the DOI {cited.doi}, and would change.",
+                "Delete the files without rewriting history, or delete the whole repository.",
+            )
+        if is_public:
+            _freeze(mlmodel, rows, Withdrawal(at=now, reason=reason))
+        rows.update(withdrawn_at=now, reason=reason, full_name=mlmodel.full_name, revision=None)
 
 
 def _mint(mlmodel: MLModel, revisions: Sequence[Revision]) -> None:
@@ -162,7 +195,7 @@ def _withdrawn(description: Description, withdrawal: Withdrawal | None) -> Descr
 def _lesser(newest: Description, revision: Revision, pid: str) -> Description:
     """What is left of a version that nobody named: its own card's values, and the newest's address.
 
-    What only its files could tell is absent.
+    What only its files could tell is absent, and so is the card's text behind its values.
     """
     facts = read(Card(values=revision.card), repository=newest.repository)
     return Description(
@@ -189,13 +222,9 @@ def _lesser(newest: Description, revision: Revision, pid: str) -> Description:
         status=newest.status,
         withdrawal=newest.withdrawal,
         versions=tuple(dict.fromkeys((newest.pid, pid))),
-        creators=facts.creators,
-        contributors=facts.contributors,
-        contact=facts.contact,
-        funding=facts.funding,
-        license=facts.license,
-        keywords=facts.keywords,
-        languages=facts.languages,
         task=facts.task,
         library=facts.library,
+        datasets=facts.datasets,
+        evaluations=facts.evaluations,
+        **{name: getattr(facts, name) for name in AS_WRITTEN},
     )

@@ -2,9 +2,11 @@
 
 Revisions do not change: a revision's id stands for its files, and benchmark records cite it. Who
 wants bytes gone for good therefore gets other revisions in place of those that held them, as
-``git filter-repo`` makes them, and the old ids are known no longer; unless a record, a build or a
-worker relies on one of these, in which case nothing happens. Who only wants files out of the way
-gets a new revision on each branch, and the past stays.
+``git filter-repo`` makes them, and the old ids are known no longer; unless a record, a build, a
+worker or a DOI relies on one of these, in which case nothing happens. No identifier ever leads to
+other files than those it was minted for: the old revisions' lead to the records that are left of
+them, and the new ones get their own. Who only wants files out of the way gets a new revision on
+each branch, and the past stays.
 
 While the past is rewritten, each revision keeps its row, so that what hangs on it stays there. The
 names of revisions get new rows: a commit that was worked out from a branch's old head looks for
@@ -21,6 +23,7 @@ from registry.ids import SHA256_RE
 from registry.selectors.access import Actor, require
 from registry.services.audit import audit
 from registry.services.card import README, card_of, describe
+from registry.services.identifier import identifiers_mint, identifiers_retire
 from registry.services.job import job_submit
 from registry.services.notice import notify_ref
 from registry.services.quota import usage_recount
@@ -42,6 +45,8 @@ from registry.tables import (
 from registry.validation.networks import has_network
 
 _AT_ONCE = 500
+#: What the record says that stays of a version that was rewritten.
+_ERASED = "Large files were erased from its history."
 
 
 def lfsfiles_remove(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) -> None:
@@ -76,7 +81,8 @@ def lfsfiles_erase(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) 
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
         Invalid: ``invalid_request`` for what is no digest.
         Conflict: ``record_exists`` where a record, a build or a worker relies on a revision that
-            would change, ``stale_parent`` where somebody committed meanwhile.
+            would change, ``doi_exists`` where that has a DOI, ``stale_parent`` where somebody
+            committed meanwhile.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     _check(sha256s)
@@ -92,9 +98,11 @@ def lfsfiles_erase(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) 
                 "stale_parent", f"{mlmodel.full_name} has changed meanwhile.", "Try again."
             )
         _check_unused(changed)
+        identifiers_retire(mlmodel, changed, reason=_ERASED)
         erased = doomed.count()
         doomed.delete()
         Revision.objects.bulk_update(changed, ["oid", "tree_oid", "card"], batch_size=_AT_ONCE)
+        identifiers_mint(mlmodel, changed)
         there = File.objects.filter(revision=OuterRef("revision"), path=OuterRef("path"))
         Graph.objects.filter(~Exists(there), revision__in=[row.pk for row in changed]).delete()
         _rename(actor, mlmodel, refs, {row.pk: row for row in changed})

@@ -1,18 +1,23 @@
 """Large files taken out: of the newest revisions only, or of all that ever were."""
 
 import pytest
+from django.contrib.auth.models import AnonymousUser
 
-from registry.errors import Conflict, Forbidden, Invalid
+from registry.errors import Conflict, Forbidden, Invalid, NotFound
 from registry.selectors.blob import blobs_unreferenced
+from registry.selectors.identifier import identifier_get, identifier_of, pid_url, withdrawn_get
 from registry.selectors.lfsfile import lfsfiles_of
 from registry.selectors.revision import branch_get, files_of, revision_get
+from registry.selectors.source import pids_of
 from registry.services import lfsfile
+from registry.services.fork import fork
 from registry.services.lfsfile import lfsfiles_erase, lfsfiles_remove
+from registry.services.mlmodel import mlmodel_update
 from registry.services.quota import usage_recount
 from registry.services.revision import Add, commit, ref_create
-from registry.states import JobKind, RefKind
+from registry.states import JobKind, RefKind, RepositoryKind
 from registry.storage.git import commit_oid, tree_oid
-from registry.tables import AuditEntry, Graph, Job, MLModel, Record, Revision, User
+from registry.tables import AuditEntry, Graph, Identifier, Job, MLModel, Record, Revision, User
 from tests.factories import commit_files, make_mlmodel, readme, store
 from tests.registry import shopfloor
 from tests.registry.test_access import full_floor
@@ -100,6 +105,50 @@ def test_erasing_leaves_revisions_that_never_had_the_file(net: MLModel, alice: U
     lfsfiles_erase(actor=alice, mlmodel=net, sha256s={digest(OLD)})
     commit_files(net, {"c.txt": b"c"}, actor=alice)
     check_ids(net)
+
+
+def test_an_identifier_never_leads_to_other_files(net: MLModel, alice: User, bob: User) -> None:
+    old = identifier_of(revision_get(net, "v1"))
+    assert old is not None
+    copy = fork(actor=bob, source=net, namespace="bob", name="net")
+    lfsfiles_erase(actor=alice, mlmodel=net, sha256s={digest(OLD)})
+    left = identifier_get(AnonymousUser(), old.name)
+    assert (left.mlmodel, left.revision, left.identifier.oid) == (net, None, old.oid)
+    assert left.description is not None
+    assert left.description.withdrawal is not None
+    assert "erased" in (left.description.withdrawal.reason or "")
+    assert "w.bin" in {file.path for file in left.description.files}
+    there = withdrawn_get(RepositoryKind.MODEL, net.full_name, old.oid, mlmodel=net)
+    assert there is not None
+    assert there.identifier == left.identifier
+    new = identifier_of(revision_get(net, "v1"))
+    assert new is not None
+    assert (new.oid, new.withdrawn_at) == (revision_get(net, "v1").oid, None)
+    assert new.name != old.name
+    # One for all versions; one for each of four, and one for each of three that were rewritten.
+    assert net.identifiers.count() == 1 + 4 + 3
+    # What was made from the old version says so.
+    source = revision_get(copy, "v1").derivations.get()
+    assert pids_of([source]) == {source.pk: pid_url(old.name)}
+
+
+def test_what_is_private_leaves_no_record_when_it_is_rewritten(net: MLModel, alice: User) -> None:
+    mlmodel_update(actor=alice, mlmodel=net, visibility="private")
+    old = identifier_of(revision_get(net))
+    assert old is not None
+    lfsfiles_erase(actor=alice, mlmodel=net, sha256s={digest(OLD)})
+    with pytest.raises(NotFound):
+        identifier_get(alice, old.name)
+
+
+def test_a_version_with_a_doi_stays_as_it_is(net: MLModel, alice: User) -> None:
+    head = revision_get(net)
+    Identifier.objects.filter(revision=head).update(doi="10.5072/x")
+    with pytest.raises(Conflict) as caught:
+        lfsfiles_erase(actor=alice, mlmodel=net, sha256s={digest(OLD)})
+    assert caught.value.code == "doi_exists"
+    assert revision_get(net).oid == head.oid
+    assert not Identifier.objects.filter(withdrawn_at__isnull=False).exists()
 
 
 def test_only_what_changes_gets_another_id(net: MLModel, alice: User) -> None:

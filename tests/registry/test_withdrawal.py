@@ -13,6 +13,7 @@ from registry.selectors.description import describe
 from registry.selectors.identifier import identifier_get, withdrawn_get
 from registry.selectors.mlmodel import mlmodel_get
 from registry.selectors.revision import revision_get
+from registry.services.fork import fork
 from registry.services.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
 from registry.services.prune import revisions_prune
 from registry.services.revision import ref_create, squash
@@ -75,7 +76,16 @@ def test_tagged_versions_stay_whole_and_others_by_their_cards(
 ) -> None:
     second = revision_get(galaxy)
     ref_create(actor=charlie, mlmodel=galaxy, kind=RefKind.TAG, name="v1", revision=second)
-    card = readme(title="Middle", license="mit", tags=["between"])
+    card = readme(
+        title="Middle",
+        license="mit",
+        tags=["between"],
+        limitations="Fails where the sky is cloudy.",
+        intended_use="Surveys of the sky.",
+        papers=["10.1038/s41597-022-01712-9"],
+        datasets=["unheard-of"],
+        parameters="7B",
+    )
     third = commit_files(galaxy, {"README.md": card}, actor=charlie)
     commit_files(galaxy, {"README.md": readme(title="Last")}, actor=charlie)
     galaxy.refresh_from_db()
@@ -91,7 +101,8 @@ def test_tagged_versions_stay_whole_and_others_by_their_cards(
     lesser = left_of(of_third)
     same = ("pid", "concept_pid", "landing", "concept_landing", "linkset_url", "crate_url", "title",
             "oid", "tree_oid", "created", "published", "license", "keywords", "owner", "hub",
-            "repository", "name", "swhid")  # fmt: skip
+            "repository", "name", "swhid", "limitations", "intended_use", "papers", "datasets",
+            "unknown")  # fmt: skip
     for name in same:
         assert getattr(lesser, name) == getattr(middle, name), name
     assert (lesser.status, lesser.files) == ("withdrawn", ())
@@ -117,6 +128,37 @@ def test_what_was_hidden_before_it_was_deleted_stays_hidden(galaxy: MLModel, cha
     mlmodel_delete(actor=charlie, mlmodel=shown)
     assert withdrawn_get(MODEL, "lab/galaxy-cnn") is None
     assert not Identifier.objects.filter(description__isnull=False).exists()
+
+
+def test_what_was_hidden_since_is_named_no_more_by_what_is_left(
+    galaxy: MLModel, charlie: User, bob: User
+) -> None:
+    data = make_mlmodel("lab/galaxies", actor=charlie, kind=RepositoryKind.DATASET)
+    copy = fork(actor=bob, source=galaxy, namespace="bob", name="mine")
+    commit_files(copy, {"README.md": readme(datasets=["lab/galaxies"])}, actor=bob)
+    mlmodel_delete(actor=bob, mlmodel=copy)
+    named = [str(one.name) for one in Identifier.objects.filter(mlmodel__in=[galaxy, data])]
+
+    def left() -> tuple[Description, str]:
+        found = withdrawn_get(MODEL, "bob/mine")
+        assert found is not None
+        assert found.description is not None
+        return found.description, repr(found.description)
+
+    whole, text = left()
+    assert ("lab/galaxy-cnn" in text, sum(name in text for name in named)) == (True, 2)
+    assert {one.kind for one in whole.activities} == {"publish", "fork"}
+    mlmodel_update(actor=charlie, mlmodel=galaxy, visibility="private")
+    mlmodel_update(actor=charlie, mlmodel=data, visibility="private")
+    less, text = left()
+    assert ("lab/galaxy-cnn" in text, sum(name in text for name in named)) == (False, 0)
+    assert (less.derived_from, {one.kind for one in less.activities}) == ((), {"publish"})
+    # What its author wrote stays, and leads nowhere.
+    assert [(one.name, one.url, one.pid) for one in less.datasets] == [("lab/galaxies", None, None)]
+    mlmodel_update(actor=charlie, mlmodel=galaxy, visibility="public")
+    mlmodel_update(actor=charlie, mlmodel=data, visibility="public")
+    mlmodel_delete(actor=charlie, mlmodel=data)
+    assert left()[0] == whole
 
 
 def test_names_are_kept_for_ever(galaxy: MLModel, charlie: User) -> None:
