@@ -13,7 +13,7 @@ from django.db.models import F, Q, QuerySet
 from registry.errors import NotFound
 from registry.selectors.access import Actor, readable_repositories, readable_with
 from registry.selectors.mlmodel import mlmodel_get
-from registry.selectors.source import NOTED, address_of, pids_of
+from registry.selectors.source import NOTED, address_of, called, pids_of
 from registry.states import RefKind
 from registry.tables import Derivation, MLModel, Ref, Revision
 
@@ -179,7 +179,7 @@ class _Tracer:
             if row.source_mlmodel is not None and row.source_mlmodel_id in readable:
                 yield row, _node(row.source_mlmodel, steps)
             elif row.source_mlmodel is None and row.pk in pids:
-                yield row, _elsewhere(row.source, steps, pids[row.pk])
+                yield row, _elsewhere(called(row.source), steps, pids[row.pk])
             elif row.relation not in NOTED:
                 yield row, _elsewhere(row.source, steps, address_of(row.source))
 

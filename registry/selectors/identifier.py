@@ -1,11 +1,13 @@
 """Reads of persistent identifiers: what they name, as far as the asker may know."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 from django.db.models.lookups import Exact
@@ -21,6 +23,7 @@ from registry.tables import Identifier, MLModel, Revision
 DOI_RESOLVER = "https://doi.org"
 
 _OID_START = re.compile(r"[0-9a-f]{7,40}")
+_ANYBODY = AnonymousUser()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +123,27 @@ def identifier_of(revision: Revision) -> Identifier | None:
 def restore(data: Mapping[str, Any]) -> Description:
     """The description of something withdrawn, out of ``Identifier.description``.
 
+    It is for everybody: what it names of this hub and was hidden since it was frozen is left out.
+
     Raises:
         TypeError: it is not one.
     """
-    return freeze.load(data)
+    frozen = freeze.load(data)
+    addresses = [*(one.pid for one in frozen.derived_from), *(one.pid for one in frozen.datasets)]
+    addresses += [address for one in frozen.activities for address in one.used]
+    hidden = _hidden({address for address in addresses if address})
+    return _without(frozen, hidden) if hidden else frozen
 
 
 def ark_of(name: str) -> str:
     """The identifier as it is cited: ``ark:/NAAN/name``."""
     return ark.written(settings.NAAN, name)
+
+
+def ark_name(text: str) -> str:
+    """The name in an ARK of this hub, or in an address that ends in one; "" in all else."""
+    _, lead, rest = text.partition("ark:")
+    return _name_of(f"{lead}{rest}") if lead else ""
 
 
 def pid_url(name: str) -> str:
@@ -169,6 +184,36 @@ def _may_know(actor: Actor, identifier: Identifier) -> bool:
     if identifier.withdrawn_at is not None:
         return identifier.description is not None
     return identifier.kind == IdentifierKind.CONCEPT or identifier.revision is not None
+
+
+def _hidden(addresses: Collection[str]) -> set[str]:
+    """Those of ``addresses`` that are identifiers of what is hidden from the public."""
+    names = {one: name for one in addresses if (name := ark_name(one))}
+    if not names:
+        return set()
+    left = Q(mlmodel=None, withdrawn_at__isnull=False, description__isnull=False)
+    rows = Identifier.objects.filter(name__in=set(names.values()))
+    known = rows.filter(left | Q(mlmodel__in=readable_repositories(_ANYBODY)))
+    hidden = set(rows.exclude(pk__in=known.values("pk")).values_list("name", flat=True))
+    return {address for address, name in names.items() if name in hidden}
+
+
+def _without(frozen: Description, hidden: AbstractSet[str]) -> Description:
+    """``frozen`` without what ``hidden`` identifies; of data sets the card's words stay."""
+    return replace(
+        frozen,
+        derived_from=tuple(one for one in frozen.derived_from if one.pid not in hidden),
+        datasets=tuple(
+            replace(one, url=None, pid=None) if one.pid in hidden else one
+            for one in frozen.datasets
+        ),
+        activities=tuple(
+            replace(one, used=tuple(used for used in one.used if used not in hidden))
+            for one in frozen.activities
+            # Its title names what was forked.
+            if one.kind != "fork" or hidden.isdisjoint(one.used)
+        ),
+    )
 
 
 def _is_name(full_name: str) -> bool:

@@ -9,9 +9,9 @@ from registry.fair.card.links import Base, bases_of
 from registry.fair.card.place import Notes
 from registry.selectors.access import Actor
 from registry.selectors.derivation import ancestors
-from registry.selectors.source import NOTED, source_of
+from registry.selectors.source import NOTED, deleted_source, source_of
 from registry.states import Relation, RepositoryKind
-from registry.tables import Derivation, MLModel, Revision
+from registry.tables import Derivation, Identifier, MLModel, Revision
 from registry.validation.card import Card
 
 _AT_ONCE = 500
@@ -77,6 +77,28 @@ def derivations_fork(source: MLModel, twins: Mapping[int, Revision]) -> None:
     ]
     rows += [_noted(twin, Relation.FORK, source, twin.oid) for twin in twins.values()]
     _keep(rows)
+
+
+def derivations_withdraw(mlmodel: MLModel) -> None:
+    """Lead all that was made from ``mlmodel`` to the records that are left of it.
+
+    Call it in the transaction that deletes it, when they are frozen and its rows are still there.
+    """
+    left = Identifier.objects.filter(mlmodel=mlmodel, description__isnull=False)
+    # That of all versions together has no commit id.
+    names = dict(left.values_list("oid", "name"))
+    rows = Derivation.objects.filter(source_mlmodel=mlmodel).exclude(revision__mlmodel=mlmodel)
+    kept: dict[tuple[int, str, str], Derivation] = {}
+    twice = []
+    for row in rows.order_by("pk"):
+        name = names.get(row.source_oid) or names.get("")
+        if name is None:
+            continue
+        row.source = deleted_source(mlmodel.full_name, name)
+        if kept.setdefault((row.revision_id, row.relation, row.source), row) is not row:
+            twice.append(row.pk)
+    Derivation.objects.filter(pk__in=twice).delete()
+    Derivation.objects.bulk_update(kept.values(), ["source"], batch_size=_AT_ONCE)
 
 
 def _said(revision: Revision, kind: RepositoryKind, base: Base) -> Derivation:

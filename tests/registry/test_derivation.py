@@ -10,6 +10,7 @@ from django.core.cache import cache
 from django.db import connection
 
 from registry.fair.parts import Derivation as Part
+from registry.selectors.derivation import lineage
 from registry.selectors.description import describe
 from registry.selectors.findings import findings_of
 from registry.selectors.mlmodel import mlmodel_get
@@ -19,7 +20,7 @@ from registry.services.fork import fork
 from registry.services.merge import pull_request_merge
 from registry.services.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
 from registry.services.revision import Add, Copy, Operation, commit, ref_create
-from registry.states import RefKind, Relation
+from registry.states import RefKind, Relation, RepositoryKind
 from registry.tables import Derivation, Identifier, MLModel, Revision, User
 from tests.factories import commit_files, make_mlmodel, readme, store
 
@@ -147,6 +148,27 @@ def test_a_source_is_followed_when_it_moves_and_its_record_when_it_goes(
     mlmodel_delete(actor=charlie, mlmodel=galaxy)
     (source,) = told(again)
     assert (source.source, source.pid) == ("lab/stars-cnn", f"{HUB}/ark:/99999/{concept}")
+
+
+def test_what_merely_has_the_name_of_what_is_gone_is_not_it(
+    galaxy: MLModel, alice: User, charlie: User
+) -> None:
+    before = made_from(alice, "alice/before", base_model="lab/x")
+    data = make_mlmodel("lab/x", actor=charlie, kind=RepositoryKind.DATASET)
+    mlmodel_delete(actor=charlie, mlmodel=data)
+    mlmodel_move(actor=charlie, mlmodel=galaxy, namespace="lab", name="x")
+    # However it is written, and twice.
+    ark = f"ark:/99999/{Identifier.objects.get(mlmodel=galaxy, kind='concept').name}"
+    made = made_from(alice, "alice/made", base_model=["LAB/x", ark], base_model_relation="merge")
+    mlmodel_delete(actor=charlie, mlmodel=galaxy)
+    after = made_from(alice, "alice/after", base_model="lab/x")
+    for other in (before, after):
+        (source,) = told(other)
+        assert (source.source, source.pid, source.url) == ("lab/x", None, None)
+    (source,) = told(made)
+    assert (source.source, source.pid) == ("lab/x", f"{HUB}/{ark}")
+    graph = lineage(None, made, revision_get(made))
+    assert [(one.name, one.url) for one in graph.nodes if one.steps] == [("lab/x", f"{HUB}/{ark}")]
 
 
 def test_copied_files_are_noted_also_across_a_merge(
