@@ -42,7 +42,7 @@ class Description:
         concept_pid: The same for all versions together.
         landing: Page of this version. The record's subject is ``pid``, never this page.
         concept_landing: Page of the newest version.
-        doi: ``https://doi.org/...`` of this version.
+        doi: ``https://doi.org/...`` of this version, as registered by this hub.
         version: Name of a tag, else what the card says, else the beginning of ``oid``.
         oid: Commit id; ``tree_oid`` names the files.
         versions: Identifiers of the versions, newest first and not more than the newest hundred;

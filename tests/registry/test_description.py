@@ -113,6 +113,20 @@ def test_a_task_is_its_authors_word(alice: User) -> None:
     assert described("alice/net").task == "feature-extraction"
 
 
+def test_a_doi_in_a_card_is_no_identifier_of_its_versions(alice: User) -> None:
+    files = {"README.md": readme(doi="10.5072/paper")}
+    first = revision_get(make_mlmodel("alice/cited", actor=alice, files=files))
+    Identifier.objects.filter(revision=first).update(doi="10.5072/first")
+    (registered,) = describe_revisions([first])
+    commit_files(first.mlmodel, {"a.txt": "a"})
+    for found, doi in (
+        (registered, "https://doi.org/10.5072/first"),
+        (described("alice/cited"), None),
+    ):
+        assert found.doi == doi
+        assert [one.url for one in found.papers] == ["https://doi.org/10.5072/paper"]
+
+
 def test_what_nobody_said_is_absent(alice: User) -> None:
     make_mlmodel("alice/empty", actor=alice)
     found = described("alice/empty")

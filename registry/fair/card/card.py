@@ -35,7 +35,7 @@ from registry.validation.card import Card
 from registry.validation.findings import Finding
 from registry.validation.language import language_code
 from registry.validation.license import license_missing, license_of, simple_ids
-from registry.validation.references import doi_url, web_address
+from registry.validation.references import web_address
 
 #: All keys that are read here; what else a card holds is handed on as ``unknown``.
 KEYS = frozenset(
@@ -66,7 +66,6 @@ class CardFacts:
     description: str | None
     body: str
     version: str | None
-    doi: str | None
     creators: tuple[Agent, ...]
     contributors: tuple[Agent, ...]
     contact: Agent | None
@@ -120,7 +119,6 @@ def read(
         description=description_of(notes),
         body=card.body,
         version=_version(notes),
-        doi=notes.top("doi").checked(doi_url),
         creators=creators,
         contributors=contributors,
         contact=contact_of(notes.top("contact"), (*creators, *contributors)),

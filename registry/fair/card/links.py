@@ -48,13 +48,18 @@ class Base:
 
 
 def papers_of(notes: Notes) -> tuple[Reference, ...]:
-    """The publications of ``papers`` and of ``arxiv:`` and ``doi:`` tags, each once."""
+    """The publications of ``papers``, of ``arxiv:`` and ``doi:`` tags and of ``doi``, each once.
+
+    A ``doi`` is one of them because it is no identifier of the version: the next one says it, too.
+    """
     found = [paper for item in notes.top("papers").items() if (paper := _paper_of(item))]
     for item in notes.top("tags").items():
         tag = str(item.value).strip()
         check = next((check for lead, check in PAPER_TAGS.items() if is_lead(tag, lead)), None)
         url = item.checked(check) if check else None
         found += [Reference(url=url)] if url else []
+    url = notes.top("doi").checked(doi_url)
+    found += [Reference(url=url)] if url else []
     once: dict[str, Reference] = {}
     for paper in found:
         once.setdefault(paper.url.casefold(), paper)

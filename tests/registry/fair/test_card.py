@@ -94,7 +94,6 @@ def test_every_key_is_read() -> None:
         description="Sorts images of galaxies by their shape, quickly & well, for surveys.",
         body=facts.body,
         version="v2",
-        doi="https://doi.org/10.5072/galaxy",
         creators=(
             Agent(
                 name="Josiah Carberry",
@@ -158,6 +157,7 @@ def test_every_key_is_read() -> None:
             Reference(url="https://doi.org/10.48550/arXiv.1810.03993"),
             Reference(url="https://doi.org/10.1038/s41597-022-01712-9", title="FAIR for models"),
             Reference(url="https://doi.org/10.5072/x"),
+            Reference(url="https://doi.org/10.5072/galaxy"),
         ),
         bases=(Base(source="lab/galaxy-base", relation="finetune", revision="v1"),),
         emissions=Emissions(co2e_kg=0.12, source="codecarbon", hardware="1 x H200"),
