@@ -1,6 +1,6 @@
 """Reads of published artefacts, and the choice of one for a machine."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import Prefetch, QuerySet
@@ -9,10 +9,12 @@ from registry.errors import NotFound
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor, readable_builds
 from registry.selectors.graph import graph_of
+from registry.selectors.reproduction import passed_over, unreproduced_of
 from registry.states import RecordKind, ToleranceClass, Verdict
 from registry.tables import Build, BuildFile, Graph, Job, Revision, Target
 
 _STRICTEST_FIRST = list(ToleranceClass)
+_NONE: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,9 @@ def best_build(
     Of the targets whose architecture is the machine's and whose features it has, the one of
     highest rank counts; among its builds for a runtime the machine has, no laxer than
     ``tolerance``, the one of lowest ratio that is proven faster than the baseline, else the
-    baseline. A target of lower rank is asked only if that one offers neither.
+    baseline. A target of lower rank is asked only if that one offers neither. A build whose newest
+    reproduction found it wanting is passed over; but for a baseline, if there is nothing else: it
+    is the published network, which would be loaded without it.
 
     Args:
         features: Instruction-set and accelerator features of the machine.
@@ -97,12 +101,14 @@ def best_build(
     fitting = [build for build in published if _fits(build.target, architecture, features)]
     loadable = [build for build in fitting if build.runtime in runtimes]
     accepted = [build for build in loadable if tolerance in _accepting(build.tolerance)]
-    for target in sorted({build.target for build in accepted}, key=_closest_first):
-        best = best_of(build for build in accepted if build.target == target)
-        if best:
-            others = [build for build in accepted if build != best]
-            others.sort(key=lambda build: (*_closest_first(build.target), build.ratio, build.pk))
-            return BuildChoice(best, _reason(best, tolerance), others)
+    faults = unreproduced_of(accepted) if accepted else {}
+    others = sorted(accepted, key=lambda one: (*_closest_first(one.target), one.ratio, one.pk))
+    sound = [build for build in others if build.pk not in faults]
+    best = _closest_best(sound, faults) or _closest_best(others, faults)
+    if best:
+        others.remove(best)
+        reason = _reason(best, tolerance) + passed_over(best, others, faults)
+        return BuildChoice(best, reason, others)
     if graph is None:
         reason = "Nothing is known of this revision's network: not inspected yet."
     elif not published:
@@ -117,16 +123,21 @@ def best_build(
         reason = f"No build for this machine is within tolerance {tolerance!r}."
     else:
         reason = "None of the builds this machine can load is proven faster than the baseline."
+        return BuildChoice(None, reason + passed_over(None, others, faults), others)
     return BuildChoice(None, reason)
 
 
-def best_of(builds: Iterable[Build]) -> Build | None:
-    """Of builds for one target: the fastest proven faster than the baseline, else the baseline."""
+def best_of(builds: Iterable[Build], faults: Container[int] = _NONE) -> Build | None:
+    """Of builds for one target: the fastest proven faster than the baseline, else the baseline.
+
+    Args:
+        faults: Keys of builds that are not chosen, being not reproduced; a baseline is.
+    """
     faster, baseline = [], None
     for build in builds:
         if build.is_baseline:
             baseline = build
-        elif build.verdict == Verdict.FASTER:
+        elif build.verdict == Verdict.FASTER and build.pk not in faults:
             faster.append(build)
     return min(faster, key=lambda build: (build.ratio, build.pk), default=baseline)
 
@@ -140,10 +151,12 @@ def best_builds(graphs: Collection[int]) -> set[int]:
     groups: dict[tuple[int, int], list[Build]] = {}
     for build in rows.defer("candidate", "runtime_options", "deviation", "provenance"):
         groups.setdefault((build.graph_id, build.target_id), []).append(build)
+    faults = unreproduced_of(one for builds in groups.values() for one in builds)
     best = set()
     for builds in groups.values():
         for tolerance in _STRICTEST_FIRST:
-            found = best_of(build for build in builds if tolerance in _accepting(build.tolerance))
+            accepted = [build for build in builds if tolerance in _accepting(build.tolerance)]
+            found = best_of(accepted, faults)
             if found and found.tolerance == tolerance:
                 best.add(found.pk)
     return best
@@ -155,7 +168,8 @@ def best_per_target(revision: Revision, *, tolerance: str = ToleranceClass.EXACT
     for build in builds_of(revision):
         if tolerance in _accepting(build.tolerance):
             by_target.setdefault(build.target.slug, []).append(build)
-    return [best for builds in by_target.values() if (best := best_of(builds))]
+    faults = unreproduced_of(one for builds in by_target.values() for one in builds)
+    return [best for builds in by_target.values() if (best := best_of(builds, faults))]
 
 
 def best_ratios(
@@ -172,9 +186,10 @@ def best_ratios(
     for build in rows:
         if tolerance in _accepting(build.tolerance):
             groups.setdefault((build.graph.revision_id, build.target.slug), []).append(build)
+    faults = unreproduced_of(one for builds in groups.values() for one in builds)
     found: dict[int, dict[str, float]] = {}
     for (revision_id, slug), builds in sorted(groups.items()):
-        if best := best_of(builds):
+        if best := best_of(builds, faults):
             ratio = 1.0 if best.is_baseline else best.ratio
             found.setdefault(revision_id, {})[slug] = ratio
     return found
@@ -197,6 +212,14 @@ def _fits(target: Target, architecture: str, features: Collection[str]) -> bool:
 
 def _closest_first(target: Target) -> tuple[int, str]:
     return -target.rank, target.slug
+
+
+def _closest_best(builds: Sequence[Build], faults: Container[int]) -> Build | None:
+    """The best build of the closest target that offers one."""
+    for target in sorted({build.target for build in builds}, key=_closest_first):
+        if best := best_of((build for build in builds if build.target == target), faults):
+            return best
+    return None
 
 
 def _accepting(tolerance: str) -> list[ToleranceClass]:

@@ -7,6 +7,7 @@ from django.db.models import QuerySet
 
 from registry.fair.parts import Hub, Organization
 from registry.selectors.access import Actor, readable_builds
+from registry.selectors.reproduction import without_faulty
 from registry.states import RepositoryKind, ToleranceClass, TrialOutcome, Verdict, Visibility
 from registry.tables import Build, MLModel, Record, Target, Trial
 
@@ -50,10 +51,12 @@ def figures() -> Figures:
 def fastest_builds(
     actor: Actor, *, target: Target | None = None, limit: int = 10
 ) -> "QuerySet[Build]":
-    """Float32-exact builds that beat their baseline most, with model and target."""
+    """Float32-exact builds that beat their baseline most, with model and target; none that was
+    found not reproduced."""
     rows = readable_builds(actor).filter(
         withdrawn_at=None, tolerance=ToleranceClass.EXACT, verdict=Verdict.FASTER
     )
+    rows = without_faulty(rows)
     if target is not None:
         rows = rows.filter(target=target)
     related = ("graph__revision__mlmodel__namespace", "target", "record")

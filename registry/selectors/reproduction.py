@@ -12,6 +12,12 @@ from registry.states import ReproductionOutcome
 from registry.tables import Build, Job, Reproduction, Revision, Target
 from registry.tickets import BuildTicket, FileTicket
 
+#: What became of a build that was run again.
+_FAULTS: dict[str, str] = {
+    ReproductionOutcome.DIFFERS: "gave other outputs when it was run again",
+    ReproductionOutcome.FAILED: "did not run again",
+}
+
 
 def toolchain_of(tools: Mapping[str, str]) -> str:
     """What identifies names and versions of programs together: the SHA-256 of their JSON."""
@@ -24,6 +30,38 @@ def latest_of(builds: Iterable[Build]) -> dict[int, Reproduction]:
     rows = Reproduction.objects.filter(build__in=[build.pk for build in builds])
     newest = rows.filter(pk=Subquery(_newest("build", "pk")))
     return {row.build_id: row for row in newest.select_related("job__device")}
+
+
+def unreproduced_of(builds: Iterable[Build]) -> dict[int, str]:
+    """For lists: primary key of a build to what came of its newest run, of those that did not
+    give the tests' outputs again."""
+    rows = Reproduction.objects.filter(build__in=[build.pk for build in builds])
+    newest = rows.filter(pk=Subquery(_newest("build", "pk")))
+    faulty = newest.exclude(outcome=ReproductionOutcome.REPRODUCED)
+    return dict(faulty.values_list("build_id", "outcome"))
+
+
+def passed_over(best: Build | None, others: Iterable[Build], faults: Mapping[int, str]) -> str:
+    """What to say of builds that were found not reproduced; "" without any.
+
+    Args:
+        best: What is chosen all the same.
+    """
+    said = ""
+    if best is not None and best.pk in faults:
+        said = f" It {_FAULTS[faults[best.pk]]}, but there is nothing else."
+    told = [
+        f"{build.candidate['backend']} at {build.ratio:.3f}, which {_FAULTS[faults[build.pk]]}"
+        for build in others
+        if build.pk in faults
+    ]
+    return f"{said} Passed over: {'; '.join(told)}." if told else said
+
+
+def without_faulty(builds: QuerySet[Build]) -> QuerySet[Build]:
+    """Those of the builds that no newest run found wanting; those not run yet, too."""
+    rows = builds.annotate(outcome=Subquery(_newest("pk", "outcome")))
+    return rows.filter(Q(outcome=None) | Q(outcome=ReproductionOutcome.REPRODUCED))
 
 
 def history(build: Build) -> QuerySet[Reproduction]:

@@ -5,9 +5,17 @@ from typing import Any
 import pytest
 
 from registry import schemas
-from registry.selectors.build import BuildChoice, best_build, best_of, best_ratios
+from registry.selectors.build import (
+    BuildChoice,
+    best_build,
+    best_builds,
+    best_of,
+    best_per_target,
+    best_ratios,
+)
+from registry.selectors.hub import fastest_builds
 from registry.services.record import record_add
-from registry.tables import Build, Target
+from registry.tables import Build, Reproduction, Target
 from tests.registry import shopfloor
 from tests.registry.shopfloor import Floor
 
@@ -199,3 +207,69 @@ def test_equal_ratios_are_settled_by_age(shelf: Shelf) -> None:
     first, _ = shelf.add(0.8), shelf.add(0.8)
     assert shelf.ask().build == first
     assert schemas.sha256_of(first.candidate) == first.config_sha256
+
+
+def run_again(build: Build, *outcomes: str) -> None:
+    for outcome in outcomes:
+        Reproduction.objects.create(build=build, toolchain="0" * 64, outcome=outcome)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"), [("differs", "gave other outputs"), ("failed", "did not run")]
+)
+def test_a_build_found_not_reproduced_is_passed_over_and_listed(
+    shelf: Shelf, outcome: str, words: str
+) -> None:
+    baseline, slow, fast = shelf.baseline(), shelf.add(0.9), shelf.add(0.7)
+    run_again(slow, "reproduced")
+    run_again(fast, "reproduced", outcome)
+    choice = shelf.ask()
+    assert (choice.build, choice.others) == (slow, [fast, baseline])
+    assert "0.700" in choice.reason
+    assert words in choice.reason
+    revision = shelf.floor.revision
+    assert best_builds({shelf.floor.graph.pk}) == {slow.pk}
+    assert best_per_target(revision) == [slow]
+    assert best_ratios([revision]) == {revision.pk: {shopfloor.SLUG: 0.9}}
+    assert list(fastest_builds(None)) == [slow]
+
+
+def test_a_build_that_is_reproduced_at_last_is_chosen(shelf: Shelf) -> None:
+    shelf.baseline()
+    fast = shelf.add(0.7)
+    run_again(fast, "failed", "reproduced")
+    choice = shelf.ask()
+    assert choice.build == fast
+    assert "again" not in choice.reason
+
+
+def test_a_baseline_that_differs_gives_way_to_other_targets_or_is_all_there_is(
+    shelf: Shelf,
+) -> None:
+    close, _ = shopfloor.make_machine("x86-64-close", name="c", rank=90)
+    baseline, fast = shelf.baseline(close), shelf.add(0.5, close)
+    run_again(baseline, "differs")
+    run_again(fast, "failed")
+    choice = shelf.ask()
+    assert choice.build == baseline
+    assert "nothing else" in choice.reason
+    far = shelf.add(0.8)
+    choice = shelf.ask()
+    assert (choice.build, choice.others) == (far, [fast, baseline])
+
+
+def test_the_plain_network_comes_before_a_build_that_is_not_reproduced(shelf: Shelf) -> None:
+    fast = shelf.add(0.5)
+    run_again(fast, "differs")
+    choice = shelf.ask()
+    assert (choice.build, choice.others) == (None, [fast])
+    assert "gave other outputs" in choice.reason
+
+
+def test_reproductions_of_many_builds_are_asked_for_at_once(
+    shelf: Shelf, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(9):
+        run_again(shelf.add(0.5 + number / 100), "differs")
+    with django_assert_max_num_queries(4):
+        assert shelf.ask().build is None

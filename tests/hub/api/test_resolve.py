@@ -6,7 +6,7 @@ import pytest
 
 from registry.services.job import job_fail
 from registry.states import FailureClass
-from registry.tables import MLModel
+from registry.tables import MLModel, Reproduction
 from tests.factories import commit_files, tiny_onnx
 from tests.hub.api.client import Api
 from tests.hub.api.scene import Scene
@@ -32,6 +32,21 @@ def test_the_fastest_build_is_the_answer(anonymous: Api, scene: Scene) -> None:
     assert answer["files"] == answer["build"]["files"]
     assert [build["uuid"] for build in answer["alternatives"]] == [str(scene.baseline.uuid)]
     assert scene.target.slug in answer["reason"]
+
+
+def test_a_build_that_gives_other_outputs_when_run_again_is_not_the_answer(
+    anonymous: Api, scene: Scene
+) -> None:
+    Reproduction.objects.create(build=scene.fast, toolchain="0" * 64, outcome="differs")
+    answer = anonymous.post(PATH, question()).ok()
+    assert answer["build"]["uuid"] == str(scene.baseline.uuid)
+    (other,) = answer["alternatives"]
+    assert (other["uuid"], other["reproduced"], other["is_best"]) == (
+        str(scene.fast.uuid),
+        False,
+        False,
+    )
+    assert "gave other outputs" in answer["reason"]
 
 
 @pytest.mark.parametrize(
