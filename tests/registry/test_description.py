@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from io import BytesIO
 
 import pytest
 from django.core.cache import cache
@@ -10,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
+from registry.selectors import facts
 from registry.selectors.description import describe, describe_many, describe_revisions
 from registry.selectors.findings import findings_of
 from registry.selectors.mlmodel import mlmodel_get, repository_get
@@ -17,7 +19,7 @@ from registry.selectors.revision import revision_get
 from registry.services.mlmodel import mlmodel_update
 from registry.services.revision import ref_create
 from registry.states import RefKind, RepositoryKind
-from registry.tables import Assessment, Identifier, MLModel, Namespace, Revision, User
+from registry.tables import Assessment, Blob, Identifier, MLModel, Namespace, Revision, User
 from tests.factories import commit_files, make_mlmodel, readme, tiny_onnx
 from tests.registry import shopfloor
 
@@ -233,6 +235,33 @@ def test_many_take_as_many_queries_as_two(charlie: User, lab: Namespace) -> None
         describe_many(mlmodels)
     # The heads, and whether anything has changed.
     assert len(again) == 2
+
+
+def test_the_cards_of_some_pages_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    texts = {f"{number:064x}": f"# Net {number}\n".encode() for number in range(300)}
+    texts["e" * 64] = b"---\n: ["
+
+    def blob_open(blob: Blob) -> BytesIO:
+        opened.append(blob.sha256)
+        return BytesIO(texts[blob.sha256])
+
+    monkeypatch.setattr(facts, "blob_open", blob_open)
+    monkeypatch.setattr(facts, "_cards", facts._Cards())
+    for _ in range(2):
+        for sha256, text in texts.items():
+            card = facts.card_of(
+                Revision(card={"title": "Stored"}), Blob(sha256=sha256, size_bytes=9)
+            )
+            assert card.body == text.decode() or card.values == {"title": "Stored"}
+        assert opened == list(texts)
+    # Those that were not used for longest make room.
+    monkeypatch.setattr(facts, "_MOST_HELD_BYTES", 4096)
+    opened.clear()
+    for sha256 in ("e" * 64, "f" * 64, "e" * 64, f"{299:064x}", f"{0:064x}"):
+        texts.setdefault(sha256, b"# Another\n")
+        facts.card_of(Revision(card={}), Blob(sha256=sha256, size_bytes=9))
+    assert opened == ["f" * 64, f"{299:064x}", f"{0:064x}"]
 
 
 def test_it_is_kept_until_something_changes(galaxy: MLModel) -> None:
