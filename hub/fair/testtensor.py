@@ -9,11 +9,13 @@ from django.http.response import HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from hub.credentials import actor_of
+from hub.fair.tombstone import tombstone
 from hub.files import caching, serve_blob
 from hub.refusals import refusing
 from registry.errors import NotFound
 from registry.fair.addresses import Place
 from registry.selectors.access import require_fetch
+from registry.selectors.identifier import withdrawn_get
 from registry.selectors.mlmodel import repository_get, repository_moved
 from registry.selectors.revision import revision_get
 from registry.selectors.testtensor import tensor_get
@@ -25,16 +27,24 @@ from registry.states import RepositoryKind
 def tensor(
     request: HttpRequest, namespace: str, name: str, oid: str, path: str
 ) -> HttpResponseBase:
-    """The bytes of one tensor, a serialised ONNX ``TensorProto``."""
+    """The bytes of one tensor, a serialised ONNX ``TensorProto``.
+
+    Of what was withdrawn the answer is its tombstone.
+    """
     actor, wanted = actor_of(request), f"{namespace}/{name}"
+    mlmodel = None
     try:
         mlmodel = repository_get(actor, RepositoryKind.MODEL, wanted)
+        revision = revision_get(mlmodel, oid)
     except NotFound:
-        moved = repository_moved(actor, RepositoryKind.MODEL, wanted)
-        if moved is None:
+        if mlmodel is None:
+            moved = repository_moved(actor, RepositoryKind.MODEL, wanted)
+            if moved is not None:
+                return HttpResponseRedirect(Place("", "model", moved.full_name).test(oid, path))
+        left = withdrawn_get(RepositoryKind.MODEL, wanted, oid, mlmodel=mlmodel)
+        if left is None:
             raise
-        return HttpResponseRedirect(Place("", "model", moved.full_name).test(oid, path))
-    revision = revision_get(mlmodel, oid)
+        return tombstone(request, left)
     # The row in hand, which has its namespace.
     revision.mlmodel = mlmodel
     require_fetch(actor, mlmodel)

@@ -8,9 +8,10 @@ import pytest
 from django.test import Client
 
 from registry.selectors.revision import revision_get
-from registry.services.mlmodel import mlmodel_move, mlmodel_update
+from registry.services.identifier import identifiers_retire
+from registry.services.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
 from registry.states import RepositoryKind, TensorSide
-from registry.tables import MLModel, TestTensor, User
+from registry.tables import MLModel, Revision, TestTensor, User
 from tests.factories import make_mlmodel, make_token, store
 from tests.registry import shopfloor
 
@@ -73,6 +74,28 @@ def test_a_version_that_is_not_there_has_none(client: Client, galaxy: MLModel) -
     address(galaxy)
     assert client.get(f"/{galaxy.full_name}/tests/{'0' * 40}/{PATH}").status_code == 404
     assert client.get(f"/lab/none/tests/{'0' * 40}/{PATH}").status_code == 404
+
+
+def test_of_what_was_withdrawn_the_record_is_left(
+    client: Client, galaxy: MLModel, charlie: User
+) -> None:
+    place = address(galaxy)
+    mlmodel_delete(actor=charlie, mlmodel=galaxy, reason="Labels were wrong.")
+    answer = client.get(place)
+    assert answer.status_code == 410
+    assert "Labels were wrong." in answer.content.decode()
+    record = client.get(place, headers={"Accept": "application/ld+json"})
+    assert record.status_code == 410
+    assert record["Content-Type"].startswith("application/ld+json")
+
+
+def test_a_version_that_was_rewritten_says_so(client: Client, galaxy: MLModel) -> None:
+    place, revision = address(galaxy), revision_get(galaxy)
+    identifiers_retire(galaxy, [revision], reason="It held a secret.")
+    Revision.objects.filter(pk=revision.pk).update(oid="f" * 40)
+    answer = client.get(place)
+    assert answer.status_code == 410
+    assert "It held a secret." in answer.content.decode()
 
 
 def test_a_private_models_tensors_are_its_members_alone(
