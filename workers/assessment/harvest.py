@@ -56,6 +56,7 @@ def harvest(visitor: Visitor, landing: str, kind: Kind, *, most_bytes: int) -> H
         files=_files(visitor, found, most_bytes),
         policy=_first(visitor, reading.urls(POLICY)),
         shape=_first(visitor, reading.urls(DCT.conformsTo)),
+        sources=_asked(visitor, (url for url in found.own_sources if visitor.may_ask(url))),
     )
 
 
@@ -135,5 +136,5 @@ def _head(visitor: Visitor, url: str) -> FileSeen:
 def _counted(visitor: Visitor, head: FileSeen) -> FileSeen:
     counted = visitor.count(head.answer.url, head.size_bytes or 0)
     if counted is None:
-        return head
+        return replace(head, is_broken=True)
     return replace(head, counted_bytes=counted[0], counted_sha256=counted[1])

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 Read = TypeVar("Read")
 
-#: Longer than any page or metadata of the hub: a card has 5 MiB at most. What is longer is cut.
+#: Longer than any page or metadata of the hub: a card has 1 MiB at most. What is longer is cut.
 MOST_BYTES = 16 * 2**20
 _MOST_REDIRECTS = 5
 _TIMEOUT_S = 30.0
@@ -108,7 +108,8 @@ class Visitor:
         return self._go("HEAD", url, {}, lambda _: b"")
 
     def count(self, url: str, claimed_bytes: int) -> tuple[int, str] | None:
-        """How many bytes a file has, and the SHA-256 of those that came; ``None`` if none came.
+        """How many bytes a file has, and the SHA-256 of those that came; ``None`` if it is refused
+        or breaks off.
 
         They are asked for as the last so many bytes: a request that begins with the first byte
         counts as somebody's download. Reading ends behind the bytes that are claimed.

@@ -1,6 +1,6 @@
 """Terms and vocabularies that assessors count, written as they stand in records of models."""
 
-from registry.fair.score.reading import CODEMETA, DCT, FAIR4ML, PROV, SCHEMA
+from registry.fair.score.reading import CODEMETA, DCT, FAIR4ML, HUB, PROV, SCHEMA
 
 #: Qualified links to related entities.
 RELATIONS = (
@@ -9,6 +9,12 @@ RELATIONS = (
     SCHEMA.hasPart, SCHEMA.codeRepository, PROV.wasDerivedFrom, PROV.wasRevisionOf,
     FAIR4ML.trainedOn, FAIR4ML.testedOn, FAIR4ML.validatedOn, FAIR4ML.fineTunedFrom,
     CODEMETA.referencePublication,
+)  # fmt: skip
+#: Training data and base models.
+SOURCES = (
+    FAIR4ML.trainedOn, FAIR4ML.fineTunedFrom, PROV.wasDerivedFrom, HUB.quantizedFrom,
+    HUB.adaptedFrom, HUB.mergedFrom, HUB.exportedFrom, HUB.compiledFrom, HUB.distilledFrom,
+    HUB.forkedFrom, HUB.copiedFrom,
 )  # fmt: skip
 #: What tells whence something came (PROV-DC, W3C Note 2013), and PROV-O itself.
 PROVENANCE = (

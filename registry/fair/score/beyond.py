@@ -1,6 +1,7 @@
 """The hub's own metrics of how a record is served: what assessors believe and users need to be so.
 
-Links are followed, sizes and checksums are counted again, the record is tried on its shape.
+Links are followed, sizes and checksums are counted again. The shape that the record names must be
+served; the record is not run through it, but asked for what that shape requires of people.
 """
 
 from urllib.parse import unquote
@@ -89,6 +90,12 @@ def _followed(harvest: Harvest) -> Outcome:
     dead = [one.url for one in asked if not one.is_found and one.status != 410]
     answers = harvest.negotiated
     wrong = [f"{want} ({got or 'nothing'})" for want, got in answers.items() if want != got]
+    links = {link.target: link.type for link in harvest.links if link.rel == "describedby"}
+    wrong += [
+        f"{one.url} ({one.media_type or 'nothing'})"
+        for one in harvest.metadata
+        if one.media_type != (_plain(links.get(one.url)) or one.media_type)
+    ]
     return all_of(
         answered(
             0.5,
@@ -98,9 +105,13 @@ def _followed(harvest: Harvest) -> Outcome:
         answered(
             0.5,
             [] if wrong else sorted(answers),
-            Missing("Not what the page was asked for: " + ", ".join(wrong[:3])),
+            Missing("Not of the type that was asked for or promised: " + ", ".join(wrong[:3])),
         ),
     )
+
+
+def _plain(media_type: str | None) -> str:
+    return (media_type or "").partition(";")[0].strip().lower()
 
 
 def _kept(harvest: Harvest) -> Outcome:
@@ -142,6 +153,7 @@ def _inline(harvest: Harvest) -> Outcome:
 
 
 def _conforms(harvest: Harvest) -> Outcome:
+    """Whether a shape is named and served, and nothing that it requires is unsaid."""
     read = harvest.reading
     shape = harvest.shape
     named = read.urls(DCT.conformsTo)
@@ -177,9 +189,16 @@ SERVED: tuple[Metric, ...] = (
     Metric("HUB-F-01", "hub", "F", "Signposts of level 2", 1, _signposts),
     Metric("HUB-F-02", "hub", "F", "A page that speaks without scripts", 1, _page),
     Metric("HUB-F-03", "hub", "F", "Creators that can be told apart", 1, _told_apart),
-    Metric("HUB-A-01", "hub", "A", "Links and negotiation lead somewhere", 1, _followed),
+    Metric("HUB-A-01", "hub", "A", "Links and negotiation lead to what they promise", 1, _followed),
     Metric("HUB-A-02", "hub", "A", "A policy of keeping", 1, _kept),
     Metric("HUB-A-03", "hub", "A", "Files are what the metadata say", 2, _as_claimed),
     Metric("HUB-I-01", "hub", "I", "Readable without fetching a context", 1, _inline),
-    Metric("HUB-I-02", "hub", "I", "Conforms to the shape it names", 1, _conforms),
+    Metric(
+        "HUB-I-02",
+        "hub",
+        "I",
+        "Names a shape that is served, and has what it requires",
+        1,
+        _conforms,
+    ),
 )

@@ -7,6 +7,9 @@ type and digest, differs as much as one of which they say something wrong.
 from registry.fair.score.harvest import FileSeen, Harvest
 from registry.fair.score.reading import Claim
 
+#: Asked to sign in, or to ask for access first (RFC 9110, sections 15.5.2 and 15.5.4).
+_GATED = frozenset({401, 403})
+
 
 def open_files(harvest: Harvest) -> list[FileSeen]:
     """Those that anybody may have."""
@@ -18,9 +21,18 @@ def counted_files(harvest: Harvest) -> list[FileSeen]:
     return [seen for seen in open_files(harvest) if seen.counted_bytes is not None]
 
 
+def lost_files(harvest: Harvest) -> list[str]:
+    """Files that cannot be had, and how they answered; none that are only behind a gate."""
+    return [
+        f"{seen.answer.url} ({f'answers {seen.answer.status}' if seen.answer.status else 'silent'})"
+        for seen in harvest.files
+        if not seen.answer.is_found and seen.answer.status not in _GATED
+    ]
+
+
 def untrue_heads(harvest: Harvest) -> list[str]:
-    """Files whose answers' headers differ from the metadata, and in what."""
-    return _differing(
+    """Files that are lost, or whose answers' headers differ from the metadata, and in what."""
+    return lost_files(harvest) + _differing(
         harvest,
         [
             Claim(seen.answer.url, seen.size_bytes, seen.sha256, seen.answer.media_type)
@@ -30,8 +42,9 @@ def untrue_heads(harvest: Harvest) -> list[str]:
 
 
 def untrue_bytes(harvest: Harvest) -> list[str]:
-    """Files of which other bytes came than the metadata say, and what differs."""
-    return _differing(
+    """Files of which not all bytes came, or others than the metadata say, and what differs."""
+    broken = [f"{seen.answer.url} (broke off)" for seen in harvest.files if seen.is_broken]
+    return broken + _differing(
         harvest,
         [
             Claim(seen.answer.url, seen.counted_bytes, seen.counted_sha256, seen.answer.media_type)

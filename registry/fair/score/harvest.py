@@ -4,7 +4,7 @@ A worker fills a :class:`Harvest` over HTTP and believes nothing it was not serv
 says what it will find for a description, so that a score can be shown before anything is public.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from registry.fair.description import Description, Kind
 from registry.fair.formats import formats_of
 from registry.fair.linked import jsonld
 from registry.fair.parts import File
+from registry.fair.score.assessed import SOURCES
 from registry.fair.score.reading import Reading
 from registry.fair.score.served import links_in
 from registry.fair.signposting import Link
@@ -60,6 +61,7 @@ class FileSeen:
         collection: Target of the link ``collection``.
         counted_bytes: How many bytes came; ``None`` if only the head was asked for.
         counted_sha256: Digest of those bytes.
+        is_broken: Whether the bytes were asked for and did not come, or broke off.
     """
 
     answer: Answer
@@ -68,6 +70,7 @@ class FileSeen:
     collection: str = ""
     counted_bytes: int | None = None
     counted_sha256: str = ""
+    is_broken: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +89,7 @@ class Harvest:
         pids: An answer for each identifier of the record that is an address.
         policy: Of the persistence policy that the record names.
         shape: Of the shape that the record says it conforms to.
+        sources: An answer for each of :attr:`own_sources`.
     """
 
     kind: Kind
@@ -101,11 +105,18 @@ class Harvest:
     files: tuple[FileSeen, ...] = ()
     policy: Answer | None = None
     shape: Answer | None = None
+    sources: tuple[Answer, ...] = ()
 
     @cached_property
     def reading(self) -> Reading:
         """What the embedded JSON-LD says."""
         return Reading(self.embedded, next(iter(self.targets("cite-as")), ""))
+
+    @property
+    def own_sources(self) -> list[str]:
+        """Addresses of training data and base models that are on the record's own host."""
+        host = "/".join(self.landing.url.split("/")[:3])
+        return [url for url in self.reading.urls(*SOURCES) if url.startswith(f"{host}/")]
 
     @property
     def is_tombstone(self) -> bool:
@@ -129,7 +140,7 @@ def expected(description: Description) -> Harvest:
     header = signposting.header(signposting.of_landing(description))
     formats = formats_of(description.kind)
     pids = [description.pid, *([description.doi] if description.doi else [])]
-    return Harvest(
+    found = Harvest(
         kind=description.kind,
         landing=page,
         text_characters=_PAGE_CHARACTERS + len(description.body),
@@ -146,6 +157,7 @@ def expected(description: Description) -> Harvest:
         policy=_found(description.hub.policy_url, "text/html"),
         shape=_found(description.hub.shape_url, "text/turtle"),
     )
+    return replace(found, sources=tuple(_found(url, "text/html") for url in found.own_sources))
 
 
 def _found(url: str, media_type: str) -> Answer:

@@ -1,9 +1,11 @@
 """The hub's own metrics of what users need for using a thing again.
 
-Licences are looked up; tensors, tools and data are named; builds have repeated what the tests say.
+Licences are looked up; tensors, tools and data are named; the record says that builds gave its test
+tensors again.
 """
 
 import re
+from dataclasses import replace
 
 from rdflib import RDF, Literal
 from rdflib.term import Node
@@ -100,6 +102,7 @@ def _versions(harvest: Harvest, activity: Node) -> list[str]:
 
 
 def _reproduced(harvest: Harvest) -> Outcome:
+    """What the record says: the hub has run its builds, an assessor does not run them again."""
     read = harvest.reading
     builds = read.nodes(HUB.hasBuild)
     differing = [one for one in builds if _TRUE not in read.nodes(HUB.reproduced, of=one)]
@@ -143,12 +146,21 @@ def _purpose(harvest: Harvest) -> Outcome:
 
 
 def _data(harvest: Harvest) -> Outcome:
+    """Links on the hub are followed; of others counts only that they are named by an address."""
+    named = harvest.reading.urls(FAIR4ML.trainedOn)
+    asked = {one.url for one in harvest.sources}
+    dead = [one.url for one in harvest.sources if not one.is_found and one.status != 410]
     missing = Missing(
-        "The data it was trained on cannot be followed.",
+        f"What it was made from is not there: {', '.join(dead[:3])}"
+        if dead
+        else "No address names the data it was trained on.",
         "Name data sets of this hub, or addresses, under 'datasets'.",
         "datasets",
     )
-    return all_of(answered(1, harvest.reading.urls(FAIR4ML.trainedOn), missing))
+    if dead and not set(dead) & set(named):
+        missing = replace(missing, how="Correct it under 'base_model'.", field="base_model")
+    told = [url if url in asked else f"{url} (named by an address)" for url in named]
+    return all_of(answered(1, [] if dead else told, missing))
 
 
 def _evaluated(harvest: Harvest) -> Outcome:
@@ -169,6 +181,6 @@ REUSED: tuple[Metric, ...] = (
     Metric("HUB-R-03", "hub", "R", "Tools with their versions", 1, _tools, _MODELS),
     Metric("HUB-R-04", "hub", "R", "Test tensors reproduced", 1, _reproduced, _MODELS),
     Metric("HUB-R-05", "hub", "R", "Purpose and limitations", 1, _purpose, _MODELS),
-    Metric("HUB-R-06", "hub", "R", "Training data that can be followed", 1, _data, _MODELS),
+    Metric("HUB-R-06", "hub", "R", "Training data named by address", 1, _data, _MODELS),
     Metric("HUB-R-07", "hub", "R", "Figures of quality", 1, _evaluated, _MODELS),
 )

@@ -130,6 +130,32 @@ def test_bytes_are_counted_whatever_the_headers_say(change: Callable[..., FileSe
     assert outcome("HUB-A-03", seen).points == 1
 
 
+@pytest.mark.parametrize(("status", "said"), [(404, "answers 404"), (410, "answers 410"),
+    (500, "answers 500"), (302, "answers 302"), (0, "silent")])  # fmt: skip
+def test_one_lost_file_of_several_is_a_fault_and_named(status: int, said: str) -> None:
+    statuses = (status,) if status else ()
+    seen = refiled(lambda f: FileSeen(answer=replace(f.answer, statuses=statuses)))
+    assert untrue_heads(seen) == [f"{seen.files[0].answer.url} ({said})"]
+    assert outcome("HUB-A-03", seen).points == 1
+
+
+def test_a_file_of_which_the_bytes_break_off_is_a_fault_and_named() -> None:
+    seen = refiled(lambda f: replace(f, counted_bytes=None, counted_sha256="", is_broken=True))
+    assert untrue_heads(seen) == []
+    assert untrue_bytes(seen) == [f"{seen.files[0].answer.url} (broke off)"]
+    assert outcome("HUB-A-03", seen).points == 1
+
+
+def test_training_data_elsewhere_is_named_and_a_dead_source_on_the_hub_is_told() -> None:
+    first, *rest = SEEN.sources
+    for status, points in ((404, 0), (410, 1)):
+        seen = replace(SEEN, sources=(replace(first, statuses=(status,)), *rest))
+        assert outcome("HUB-R-06", seen).points == points
+    use = replace(MOST.datasets[0], url="https://doi.org/10.5072/sky", pid=None)
+    (told,) = outcome("HUB-R-06", expected(replace(MOST, datasets=(use,)))).evidence
+    assert "https://doi.org/10.5072/sky (named by an address)" in told
+
+
 def test_a_size_without_a_unit_or_with_one_is_the_same() -> None:
     first, *rest = SEEN.embedded["distribution"]
     spelled = {**first, "contentSize": f"{first['contentSize']} B"}

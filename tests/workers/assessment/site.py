@@ -13,12 +13,14 @@ class Reply:
 
     Attributes:
         whole: Total length that ranges tell, if not that of the body.
+        is_cut: The connection ends before the last byte.
     """
 
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict)
     whole: int | None = None
+    is_cut: bool = False
 
 
 Answer = Callable[[Mapping[str, str]], Reply]
@@ -77,7 +79,7 @@ def visited() -> Iterator[Site]:
             self.end_headers()
             if with_body:
                 try:
-                    self.wfile.write(body)
+                    self.wfile.write(body[:-1] if reply.is_cut else body)
                 except OSError:
                     # Whoever read has read enough.
                     return

@@ -70,6 +70,8 @@ def serve_record(site: Site, made: Description) -> None:
         site.answers[pid.removeprefix(site.url)] = Reply(302, headers={"Location": path})
     site.answers["/policy"] = Reply(headers={"Content-Type": "text/html"})
     site.answers["/shapes/record"] = Reply(headers={"Content-Type": "text/turtle"})
+    for url in expected(made).own_sources:
+        site.answers[url.removeprefix(site.url)] = Reply(headers={"Content-Type": "text/html"})
 
 
 def serve_file(site: Site, made: Description, file: File, data: bytes | None = None) -> None:
@@ -110,6 +112,8 @@ def test_what_is_found_is_what_was_expected(site: Site) -> None:
     assert found.files == tuple(sorted(hoped.files, key=lambda one: one.answer.url))
     assert set(found.negotiated.items()) == set(hoped.negotiated.items())
     assert (found.policy, found.shape) == (hoped.policy, hoped.shape)
+    assert found.sources == hoped.sources
+    assert len(found.sources) > 1
     assert {headers.get("Authorization") for _, _, headers in site.asked} == {None}
     fetched = [headers for method, path, headers in site.asked if "/resolve/" in path]
     assert all(one.get("Range", "").startswith("bytes=-") for one in fetched[len(made.files) :])
@@ -136,6 +140,30 @@ def longer(site: Site, made: Description) -> None:
 def gone(site: Site, made: Description) -> None:
     for file in made.files:
         site.answers[file.url.removeprefix(site.url)] = Reply(404)
+
+
+def one_gone(site: Site, made: Description) -> None:
+    site.answers[made.files[-1].url.removeprefix(site.url)] = Reply(410)
+
+
+def gated(site: Site, made: Description) -> None:
+    site.answers[made.files[-1].url.removeprefix(site.url)] = Reply(403)
+
+
+def broken_off(site: Site, made: Description) -> None:
+    path = made.files[-1].url.removeprefix(site.url)
+    whole = site.answers[path]
+    assert isinstance(whole, Reply)
+    site.answers[path] = replace(whole, is_cut=True)
+
+
+def dead_source(site: Site, made: Description) -> None:
+    site.answers[expected(made).own_sources[0].removeprefix(site.url)] = Reply(404)
+
+
+def other_metadata(site: Site, made: Description) -> None:
+    url = signposting.metadata_url(made, formats_of("model")[0])
+    site.answers[url.removeprefix(site.url)] = Reply(headers={"Content-Type": "text/html"})
 
 
 def dead_metadata(site: Site, made: Description) -> None:
@@ -169,7 +197,12 @@ def no_shape(site: Site, made: Description) -> None:
         (other_bytes, {"HUB-A-03"}),
         (longer, {"HUB-A-03"}),
         (gone, {"HUB-A-03", "FsF-A1-02MD", "FsF-R1.3-02D"}),
+        (one_gone, {"HUB-A-03"}),
+        (gated, set()),
+        (broken_off, {"HUB-A-03"}),
+        (dead_source, {"HUB-R-06"}),
         (dead_metadata, {"HUB-A-01"}),
+        (other_metadata, {"HUB-A-01"}),
         (dead_pid, {"HUB-A-01", "FsF-F1-02MD"}),
         (no_linkset, {"HUB-F-01"}),
         (broken_linkset, {"HUB-F-01"}),
