@@ -1,11 +1,15 @@
 """Reads of how FAIR records were found from outside, and of which are to be looked at."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from heapq import nsmallest
 from typing import Any
 
+from django.contrib.auth.models import AnonymousUser
+from django.core.cache import cache
 from django.db.models import Exists, F, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from registry.errors import NotFound
@@ -17,8 +21,12 @@ from registry.tables import Assessment, Job, MLModel, Ref, Revision
 
 #: What a look came to nothing of is tried again no sooner.
 RETRY = timedelta(hours=1)
-#: Of how many records the report reads more than the points.
-_READ = 500
+#: Of how many records the report reads more than the points, and how many of those at a time.
+_READ = 200
+_CHUNK = 25
+#: How long strangers see the same figures in the report.
+_LIFETIME_S = 60
+_PUBLIC = "fair-report-public"
 _SHOWN = 10
 _OPEN = (JobState.QUEUED, JobState.LEASED)
 
@@ -41,7 +49,8 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How FAIR the records of a hub are: of each model and data set the last look.
+    """How FAIR the records of a hub are: of each model and data set the last look at its
+    newest version, or at any if nobody has looked at that yet.
 
     Attributes:
         records: How many have been looked at.
@@ -61,6 +70,18 @@ class Report:
     gaps: tuple[Gap, ...]
     best: tuple[Assessment, ...]
     least: tuple[Assessment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What of a :class:`Report` names nobody, and the keys of what it names."""
+
+    percents: tuple[int, ...]
+    read: int
+    principles: dict[str, tuple[str, Part]]
+    gaps: tuple[Gap, ...]
+    best: tuple[int, ...]
+    least: tuple[int, ...]
 
 
 def latest(revision: Revision) -> Assessment | None:
@@ -142,53 +163,85 @@ def due(*, limit: int, age: timedelta) -> list[Revision]:
 
 
 def newest_looks(actor: Actor) -> QuerySet[Assessment]:
-    """Of each model and data set that the actor may read, the last look at any version."""
+    """Of each model and data set that the actor may read, the last look at its newest version.
+
+    That is the head of the default branch; where nobody has looked at it yet, any version.
+    """
     readable = readable_repositories(actor).values("pk")
+    heads = Ref.objects.filter(kind=RefKind.BRANCH, name=F("mlmodel__default_branch"))
+    at_head = Q(revision__in=heads.values("revision"))
     rows = Assessment.objects.filter(revision__mlmodel__in=readable).order_by()
-    newest = rows.values("revision__mlmodel").annotate(newest=Max("pk")).values("newest")
-    return Assessment.objects.filter(pk__in=newest)
+    newest = rows.values("revision__mlmodel").annotate(
+        newest=Coalesce(Max("pk", filter=at_head), Max("pk"))
+    )
+    return Assessment.objects.filter(pk__in=newest.values("newest"))
 
 
 def hub_report(actor: Actor) -> Report:
-    """How FAIR all is that the actor may read, and what to mend first."""
-    rows = newest_looks(actor)
-    percents = [0] * 101
-    for points, most in rows.values_list("points", "most"):
-        percents[min(Part(points, most).percent, 100)] += 1
-    count = sum(percents)
-    documents = list(rows.order_by("-pk").values_list("document", flat=True)[:_READ])
-    named = rows.select_related("revision__mlmodel__namespace").defer("document")
-    share = F("points") / F("most")
+    """How FAIR all is that the actor may read, and what to mend first.
+
+    What strangers see is counted at most once in :data:`_LIFETIME_S`.
+    """
+    is_public = isinstance(actor, AnonymousUser)
+    figures: Figures | None = cache.get(_PUBLIC) if is_public else None
+    if figures is None:
+        figures = _figures(actor)
+        if is_public:
+            cache.set(_PUBLIC, figures, _LIFETIME_S)
+    # DANGER: what was hidden since must not be named, however fresh the figures are.
+    rows = Assessment.objects.filter(
+        pk__in={*figures.best, *figures.least},
+        revision__mlmodel__in=readable_repositories(actor).values("pk"),
+    )
+    named = rows.select_related("revision__mlmodel__namespace").defer("document").in_bulk()
+    percents, count = figures.percents, sum(figures.percents)
     return Report(
         records=count,
-        percents=tuple(percents),
+        percents=percents,
         mean=sum(at * many for at, many in enumerate(percents)) / count if count else None,
-        read=len(documents),
-        principles=_principles(documents),
-        gaps=_gaps(documents),
-        best=tuple(named.filter(most__gt=0).order_by(share.desc(), "pk")[:_SHOWN]),
-        least=tuple(named.filter(most__gt=0).order_by(share.asc(), "pk")[:_SHOWN]),
+        read=figures.read,
+        principles=figures.principles,
+        gaps=figures.gaps,
+        best=tuple(named[pk] for pk in figures.best if pk in named),
+        least=tuple(named[pk] for pk in figures.least if pk in named),
     )
 
 
-def _principles(documents: Iterable[dict[str, Any]]) -> dict[str, tuple[str, Part]]:
-    sums: dict[str, tuple[str, Part]] = {}
-    for document in documents:
-        for letter, one in document["principles"].items():
-            _, part = sums.get(letter, ("", Part(0, 0)))
-            sums[letter] = one["title"], Part(part.points + one["points"], part.of + one["of"])
-    return sums
+def _figures(actor: Actor) -> Figures:
+    rows = newest_looks(actor)
+    percents = [0] * 101
+    shares: list[tuple[float, int]] = []
+    for pk, points, most in rows.values_list("pk", "points", "most"):
+        percents[min(Part(points, most).percent, 100)] += 1
+        if most > 0:
+            shares.append((points / most, pk))
+    documents = rows.order_by("-pk").values_list("document", flat=True)[:_READ]
+    read = 0
+    principles: dict[str, tuple[str, Part]] = {}
+    gaps: dict[str, Gap] = {}
+    for document in documents.iterator(chunk_size=_CHUNK):
+        read += 1
+        _add_principles(principles, document)
+        _add_gaps(gaps, document)
+    return Figures(
+        percents=tuple(percents),
+        read=read,
+        principles=principles,
+        gaps=tuple(sorted(gaps.values(), key=lambda gap: (-gap.points, gap.id))[:_SHOWN]),
+        best=tuple(pk for _, pk in nsmallest(_SHOWN, shares, key=lambda one: (-one[0], one[1]))),
+        least=tuple(pk for _, pk in nsmallest(_SHOWN, shares)),
+    )
 
 
-def _gaps(documents: Iterable[dict[str, Any]]) -> tuple[Gap, ...]:
-    found: dict[str, Gap] = {}
-    for document in documents:
-        for one in document["metrics"]:
-            lost = one["of"] - one["points"]
-            if lost <= 0:
-                continue
-            known = found.get(one["id"], Gap(one["id"], one["title"], one["principle"], 0, 0.0))
-            found[one["id"]] = Gap(
-                known.id, known.title, known.principle, known.records + 1, known.points + lost
-            )
-    return tuple(sorted(found.values(), key=lambda gap: (-gap.points, gap.id))[:_SHOWN])
+def _add_principles(sums: dict[str, tuple[str, Part]], document: dict[str, Any]) -> None:
+    for letter, one in document["principles"].items():
+        _, part = sums.get(letter, ("", Part(0, 0)))
+        sums[letter] = one["title"], Part(part.points + one["points"], part.of + one["of"])
+
+
+def _add_gaps(gaps: dict[str, Gap], document: dict[str, Any]) -> None:
+    for one in document["metrics"]:
+        lost = one["of"] - one["points"]
+        if lost > 0:
+            known = gaps.get(one["id"], Gap(one["id"], one["title"], one["principle"], 0, 0.0))
+            gaps[one["id"]] = replace(known, records=known.records + 1, points=known.points + lost)

@@ -5,6 +5,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from django.core.cache import cache
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
@@ -21,6 +22,12 @@ from tests.registry.assessed import document
 pytestmark = pytest.mark.django_db
 
 ROOT = "/lab/galaxy-cnn"
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> None:
+    """No report of another test."""
+    cache.clear()
 
 
 @pytest.fixture
