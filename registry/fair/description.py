@@ -44,7 +44,9 @@ class Description:
         concept_landing: Page of the newest version.
         doi: ``https://doi.org/...`` of this version, as registered by this hub.
         version: Name of a tag, else what the card says, else the beginning of ``oid``.
-        oid: Commit id; ``tree_oid`` names the files.
+        oid: Commit id.
+        tree_oid: Git's name for the files, computed of their own bytes: the commit's tree has
+            pointers in place of large ones.
         versions: Identifiers of the versions, newest first and not more than the newest hundred;
             this one is among them.
         body: The card's text without its front matter, as Markdown.
@@ -121,10 +123,10 @@ class Description:
 
     @property
     def swhid(self) -> str:
-        """Software Heritage identifier of the files (ISO/IEC 18670): git's tree, by its id."""
+        """Software Heritage identifier of the files (ISO/IEC 18670), as a download has it."""
         return f"swh:1:dir:{self.tree_oid}"
 
     @property
     def swhid_revision(self) -> str:
-        """Software Heritage identifier of the commit."""
+        """Software Heritage identifier of the commit, as ``git clone`` gives it."""
         return f"swh:1:rev:{self.oid}"

@@ -20,6 +20,7 @@ from registry.selectors.activity import Done, activities_of
 from registry.selectors.address import place_of
 from registry.selectors.agent import owner_agent
 from registry.selectors.built import accuracy_of, software_of
+from registry.selectors.directory import directory_oid
 from registry.selectors.hub import this_hub
 from registry.selectors.material import Material, material_of
 from registry.selectors.snippet import snippet_of
@@ -150,7 +151,7 @@ def _identity(revision: Revision, material: Material, place: Place) -> dict[str,
         "version": names.tag or card.version or oid[:10],
         "versions": names.versions,
         "oid": oid,
-        "tree_oid": revision.tree_oid,
+        "tree_oid": directory_oid(revision, material.files.get(revision.pk, ())),
         "created": revision.created_at,
         "published": published,
         "modified": max((published, mlmodel.updated_at, *changes)),

@@ -19,6 +19,7 @@ from registry.fair.description import Description
 from registry.fair.freeze import dump
 from registry.fair.parts import Withdrawal
 from registry.selectors.description import AS_WRITTEN, describe, describe_revisions
+from registry.selectors.directory import directory_oids
 from registry.selectors.identifier import pid_url, restore
 from registry.selectors.revision import revision_get
 from registry.services.derivation import derivations_withdraw
@@ -170,6 +171,8 @@ def _left_of(
         revision.mlmodel = mlmodel
     dear = {row.revision_id for row in identifiers if row.doi} | whole
     kept = [revision for revision in revisions if revision.pk in dear]
+    lesser = [revision for revision in revisions if revision.pk not in dear]
+    directories = directory_oids(lesser)
     described = dict(zip((one.pk for one in kept), describe_revisions(kept), strict=True))
     for row in identifiers:
         if row.revision is None:
@@ -177,7 +180,8 @@ def _left_of(
         elif (description := described.get(row.revision.pk)) is not None:
             yield _withdrawn(description, newest.withdrawal)
         else:
-            yield _lesser(newest, row.revision, pid_url(row.name))
+            directory = directories[row.revision.pk]
+            yield _lesser(newest, row.revision, pid_url(row.name), directory)
 
 
 def _head(mlmodel: MLModel) -> Revision:
@@ -192,7 +196,7 @@ def _withdrawn(description: Description, withdrawal: Withdrawal | None) -> Descr
     )
 
 
-def _lesser(newest: Description, revision: Revision, pid: str) -> Description:
+def _lesser(newest: Description, revision: Revision, pid: str, directory: str) -> Description:
     """What is left of a version that nobody named: its own card's values, and the newest's address.
 
     What only its files could tell is absent, and so is the card's text behind its values.
@@ -214,7 +218,7 @@ def _lesser(newest: Description, revision: Revision, pid: str) -> Description:
         title=facts.title or newest.name,
         version=facts.version or revision.oid[:10],
         oid=revision.oid,
-        tree_oid=revision.tree_oid,
+        tree_oid=directory,
         created=revision.created_at,
         published=max(revision.created_at, revision.mlmodel.created_at),
         modified=newest.modified,

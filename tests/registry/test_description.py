@@ -13,6 +13,7 @@ from registry.fair.description import Description
 from registry.fair.formats import formats_of
 from registry.selectors import facts
 from registry.selectors.description import describe, describe_many, describe_revisions
+from registry.selectors.directory import directory_oids
 from registry.selectors.findings import findings_of
 from registry.selectors.mlmodel import mlmodel_get, repository_get
 from registry.selectors.revision import revision_get
@@ -74,7 +75,8 @@ def test_a_version_is_described_by_its_card_and_its_files(charlie: User, lab: Na
     )
     assert (found.owner.name, found.owner.kind) == ("The Laboratory", "organization")
     assert found.owner.ror == "https://ror.org/05dxps055"
-    assert (found.version, found.oid, found.tree_oid) == (head.oid[:10], head.oid, head.tree_oid)
+    assert (found.version, found.oid) == (head.oid[:10], head.oid)
+    assert found.tree_oid == directory_oids([head])[head.pk] != head.tree_oid
     assert (found.access, found.status) == ("open access", "public")
     files = {file.path: file for file in found.files}
     assert set(files) == {".gitattributes", "README.md", "model.onnx"}

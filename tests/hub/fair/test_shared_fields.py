@@ -18,6 +18,7 @@ import yaml
 from django.test import Client
 
 from registry.fair.formats import formats_of
+from registry.selectors.directory import directory_oids
 from registry.selectors.identifier import identifier_of, identifiers_of, pid_url
 from registry.selectors.revision import revision_get
 from registry.tables import MLModel, User
@@ -262,7 +263,7 @@ def test_every_form_says_the_same_of_what_it_has_words_for(client: Client, recor
         "creators": ["Josiah Carberry", "Ada Beispiel"],
         "orcid": ORCID,
         "keywords": CARD["tags"],
-        "swhid": f"swh:1:dir:{revision.tree_oid}",
+        "swhid": f"swh:1:dir:{directory_oids([revision])[revision.pk]}",
     }
     truth["digests"] = set(revision.files.values_list("blob_id", flat=True))
     assert truth["digests"] >= _digests()

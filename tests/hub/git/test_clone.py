@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from registry.selectors.blob import blob_path
+from registry.selectors.description import describe
 from registry.selectors.revision import history, revision_get
 from registry.services.mlmodel import mlmodel_create, mlmodel_move
 from registry.services.revision import ref_create, squash
@@ -59,6 +60,25 @@ def test_large_files_are_pointers(git: Git, address_of: AddressOf, galaxy: MLMod
     file = File.objects.select_related("blob").get(revision=revision_get(galaxy), path="model.onnx")
     pointer = lfs_pointer(file.blob.sha256, file.blob.size_bytes)
     assert (folder / "model.onnx").read_bytes() == pointer
+
+
+def test_software_heritages_names_are_those_of_the_clone_and_of_its_files(
+    git: Git, address_of: AddressOf, galaxy: MLModel
+) -> None:
+    folder = git.clone(address_of(galaxy), "copy")
+    head = revision_get(galaxy)
+    head.mlmodel = galaxy
+    found = describe(head)
+    assert found.swhid_revision == f"swh:1:rev:{git('rev-parse', 'HEAD', folder=folder)}"
+    tree = git("rev-parse", "HEAD^{tree}", folder=folder)
+    assert tree == head.tree_oid
+
+    # As a download has it: the large file itself. No filter for git-lfs is set up here.
+    (folder / "model.onnx").write_bytes(tiny_onnx())
+    git("add", "--all", folder=folder)
+    files = git("write-tree", folder=folder)
+    assert found.swhid == f"swh:1:dir:{files}"
+    assert files != tree
 
 
 def test_a_fetch_brings_only_what_is_new(
