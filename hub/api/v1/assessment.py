@@ -222,7 +222,7 @@ class AssessmentsView(ApiView):
 class ReportView(ApiView):
     @extend_schema(operation_id="fair_report", responses=ReportSerializer)
     def get(self, request: Request) -> Response:
-        """Tell how FAIR all is that you can see: of each model and data set the last look."""
+        """Tell how FAIR all is that you can see: of each thing its newest version."""
         return Response(ReportSerializer(_report(hub_report(request.user))).data)
 
 
