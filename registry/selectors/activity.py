@@ -6,6 +6,7 @@ fragment of it.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from django.conf import settings
 
@@ -22,6 +23,8 @@ _KINDS: dict[str, ActivityKind] = {
     ToleranceClass.BF16: "convert",
     ToleranceClass.INT8: "quantise",
 }
+#: How networks end that runtimes read as they read the published one. All else is machine code.
+_FORMATS = frozenset({".onnx", ".ort", ".xml", ".tflite"})
 _DOING = {"compile": "Compile", "convert": "Convert", "quantise": "Quantise"}
 #: Of a record's environment: what is one value and of use to whoever wants the same.
 _CIRCUMSTANCES = ("os", "kernel", "python", "sandbox", "governor", "virtualisation")
@@ -158,19 +161,29 @@ def _search(done: Done, job: Job, builds: list[Built]) -> Activity:
 
 
 def _make(done: Done, built: Built) -> Activity:
-    made = built.described
-    kind = _KINDS[made.tolerance]
+    made, job = built.described, built.row.job
+    kind = _kind(built)
+    # When it began is in no row: of a search, only its own beginning is known.
     return Activity(
         url=f"{made.url}#making",
         kind=kind,
         title=f"{_DOING[kind]} for {made.target} with {made.backend}",
         ended=made.created,
+        agent=done.people.get(job.requested_by_id) if job is not None else None,
         used=(done.names.pid,),
         generated=(made.url,),
         tools=made.tools,
         hardware=made.target,
         parameters=made.options,
     )
+
+
+def _kind(built: Built) -> ActivityKind:
+    """What was done: lower precision counts first, then another format."""
+    kind = _KINDS[built.described.tolerance]
+    form = PurePosixPath(built.described.entry_point).suffix
+    is_other = form in _FORMATS and form != PurePosixPath(built.row.graph.path).suffix
+    return "convert" if kind == "compile" and is_other else kind
 
 
 def _measure(built: Built) -> Activity:

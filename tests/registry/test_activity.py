@@ -14,7 +14,7 @@ from registry.services.build import builds_publish
 from registry.services.job import job_succeed
 from registry.services.record import record_add
 from registry.states import JobKind, JobState, ReproductionOutcome
-from registry.tables import Build, Job, Reproduction, TestTensor
+from registry.tables import Build, Job, Reproduction, TestTensor, User
 from tests.registry import shopfloor
 from tests.registry.shopfloor import Floor
 
@@ -118,6 +118,27 @@ def test_each_act_is_told_with_its_tools_hardware_and_what_came_of_it(floor: Flo
     urls = [one.url for one in found.activities]
     assert len(set(urls)) == len(urls)
     assert [one.ended for one in found.activities] == sorted(one.ended for one in found.activities)
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "entry_point", "kind"),
+    [
+        ("int8", "model.xml", "quantise"),
+        ("fp16", "model.onnx", "convert"),
+        ("exact", "model.xml", "convert"),
+        ("exact", "model.onnx", "compile"),
+        ("exact", "model.so", "compile"),
+    ],
+)
+def test_a_build_is_made_by_what_was_done_and_for_whom(
+    floor: Floor, charlie: User, tolerance: str, entry_point: str, kind: str
+) -> None:
+    Job.objects.filter(kind=JobKind.TUNE).update(requested_by=charlie)
+    rows = Build.objects.filter(is_baseline=False)
+    rows.update(tolerance=tolerance, entry_point=entry_point)
+    (made,) = of_kind(described(floor), kind)
+    assert made.agent is not None
+    assert made.agent.name == (charlie.full_name or charlie.username)
 
 
 def test_an_inspection_is_told_with_its_tools(floor: Floor) -> None:
