@@ -27,6 +27,7 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 
+from hub.sharing import shared
 from registry.fair.files import media_type
 from registry.fair.signposting import header, typed
 from registry.selectors.address import place_of
@@ -128,7 +129,8 @@ def serve_blob(
     if version is not None:
         landing = place_of(version.mlmodel).version(version.oid)
         response.headers["Link"] = header([typed("", "collection", landing, "text/html")])
-    return response
+    # Asked of the bytes: a redirection to a bucket is for nobody's cache, though it is for all.
+    return shared(response) if cache_control.startswith("public") else response
 
 
 def _answered(

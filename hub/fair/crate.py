@@ -16,6 +16,7 @@ from hub.fair.documents import file_stem
 from hub.fair.headers import harmless
 from hub.fair.subject import version_view
 from hub.files import caching, count_download
+from hub.sharing import shared_if_public
 from registry.fair import signposting
 from registry.fair.crate import rocrate
 from registry.fair.description import Description
@@ -52,7 +53,7 @@ def crate(request: HttpRequest, revision: Revision) -> HttpResponseBase:
     ]
     response.headers["Link"] = signposting.header(links)
     count_download(request, response, mlmodel)
-    return harmless(response)
+    return shared_if_public(harmless(response))
 
 
 def _archive(revision: Revision, description: Description) -> ZipStream:

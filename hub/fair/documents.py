@@ -9,6 +9,7 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 
 from hub.fair.headers import harmless
+from hub.sharing import shared
 from registry.fair import signposting
 from registry.fair.description import Description
 from registry.fair.formats import Format
@@ -54,7 +55,9 @@ def document(
     response.headers["ETag"] = etag
     response.headers["Cache-Control"] = cache_control
     answer = get_conditional_response(request, etag=etag, response=harmless(response))
-    return cast("HttpResponse", answer)
+    found = cast("HttpResponse", answer)
+    # The record of what is public is for everybody, behind a gate as well.
+    return found if description.status == "draft" else shared(found)
 
 
 def content_type(format_: Format) -> str:

@@ -4,15 +4,17 @@ from collections.abc import Iterable, Iterator
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 
 from hub.fair.headers import harmless, of_version
 from hub.fair.subject import version_view
 from hub.files import caching
+from hub.sharing import shared_if_public
 from registry.errors import NotFound
-from registry.fair.crate.measurements import TABLES, table_csv
+from registry.fair.crate.measurements import TABLES, Table, table_csv
 from registry.selectors.description import describe
-from registry.selectors.measurement import rows_of
+from registry.selectors.measurement import rows_of, stamp_of
 from registry.tables import Revision
 
 # RFC 4180 names the first line's meaning so.
@@ -30,17 +32,22 @@ def measurements(request: HttpRequest, revision: Revision, *, file_name: str) ->
             f"There is no table {file_name[:50]!r}.",
             f"There is {' and '.join(one.file_name for one in TABLES)}.",
         )
-    response: HttpResponseBase
-    if request.method == "HEAD":
-        response = HttpResponse(content_type=_TYPE)
-    else:
-        lines = table_csv(table, rows_of(revision, table))
-        response = StreamingHttpResponse(_blocks(lines), content_type=_TYPE)
+    etag = f'W/"{stamp_of(revision)}-{table.file_name}"'
+    early = get_conditional_response(request, etag=etag)
+    response = _sent(request, revision, table) if early is None else early
     response.headers["Content-Disposition"] = content_disposition_header(
         as_attachment=True, filename=f"{revision.mlmodel.name}-{table.file_name}"
     )
+    response.headers["ETag"] = etag
     response.headers["Cache-Control"] = caching(revision.mlmodel, fixed=False)
-    return of_version(harmless(response), describe(revision))
+    return of_version(shared_if_public(harmless(response)), describe(revision))
+
+
+def _sent(request: HttpRequest, revision: Revision, table: Table) -> HttpResponseBase:
+    if request.method == "HEAD":
+        return HttpResponse(content_type=_TYPE)
+    lines = table_csv(table, rows_of(revision, table))
+    return StreamingHttpResponse(_blocks(lines), content_type=_TYPE)
 
 
 def _blocks(lines: Iterable[bytes]) -> Iterator[bytes]:

@@ -17,6 +17,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from hub.fair.headers import harmless
+from hub.sharing import shared
 from registry.errors import NotFound
 from registry.fair.oai.payloads import PAYLOADS
 from registry.fair.oai.provider import Page, Provider, Record, Repository, refusal
@@ -51,7 +52,7 @@ def oai(request: HttpRequest) -> HttpResponse:
         data = _ANSWERS[asked.verb](Provider(repository, asked, now))
     except OaiError as error:
         data = refusal(error, repository, now, dict(pairs))
-    response = harmless(HttpResponse(data, content_type="text/xml; charset=utf-8"))
+    response = shared(harmless(HttpResponse(data, content_type="text/xml; charset=utf-8")))
     response.headers["Cache-Control"] = "no-cache"
     return response
 

@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 
 from hub.fair.headers import harmless
+from hub.sharing import shared
 
 PAGE = "text/html"
 TURTLE = "text/turtle"
@@ -33,6 +34,5 @@ def public(request: HttpRequest, data: bytes, content_type: str) -> HttpResponse
     response = harmless(HttpResponse(data, content_type=f"{content_type}{charset}"))
     response.headers["ETag"] = etag = f'"{hashlib.sha256(data).hexdigest()}"'
     response.headers["Cache-Control"] = "public, no-cache"
-    response.headers["Access-Control-Allow-Origin"] = "*"
     answer = get_conditional_response(request, etag=etag, response=response)
-    return cast("HttpResponse", answer)
+    return shared(cast("HttpResponse", answer))

@@ -21,7 +21,7 @@ LINKSET_TYPE = "application/linkset+json"
 LINKSET_TEXT_TYPE = "application/linkset"
 
 # Proxies reserve 4 KiB for all headers of an answer; assessors ask for no more items than that.
-_MAX_HEADER_BYTES = 3500
+_MAX_HEADER_BYTES = 3400
 _MAX_ITEMS = 20
 _URI_CHARACTERS = "%/:?#[]@!$&'()*+,;=~"
 # Without those at which assessors take a header apart, wherever they stand.
@@ -118,7 +118,7 @@ def links(description: Description) -> list[Link]:
 def header(made: Iterable[Link]) -> str:
     """The ``Link`` header (RFC 8288) for the links of one answer.
 
-    It has at most 3500 bytes and 20 items; the least important links are left out first, and stand
+    It has at most 3400 bytes and 20 items; the least important links are left out first, and stand
     in the link set, where all stand.
     """
     numbered = list(enumerate(made))

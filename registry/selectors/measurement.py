@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from django.db.models import QuerySet
+from django.db.models import Count, Max, QuerySet
 
 from registry.fair.crate.measurements import (
     TRIALS,
@@ -32,6 +32,17 @@ def rows_of(revision: Revision, table: Table) -> Iterator[Trial | Sample]:
     else:
         for row in _in_turn(rows.only("uuid", "measurement")):
             yield from samples_of(str(row.uuid), row.measurement)
+
+
+def stamp_of(revision: Revision) -> str:
+    """Names all rows that there are now: they are added, and go, but do not change.
+
+    Args:
+        revision: One the asker may read.
+    """
+    rows = TrialRow.objects.filter(job__revision=revision)
+    found = rows.aggregate(newest=Max("pk"), number=Count("pk"))
+    return f"{revision.oid[:10]}-{found['newest'] or 0}-{found['number']}"
 
 
 def _in_turn(rows: QuerySet[TrialRow]) -> Iterator[TrialRow]:

@@ -110,6 +110,8 @@ def test_files_come_with_all_that_the_hub_says_of_them(
         assert answer.headers["X-Repo-Commit"] == revision.oid
         assert answer.headers["X-Linked-Size"] == str(len(BYTES))
         assert answer.headers["Repr-Digest"] == DIGEST
+        # Of what is public, scripts of other sites read as well.
+        assert answer.headers["Access-Control-Allow-Origin"] == "*"
         assert answer.links["collection"]["url"] == f"{front}/lab/net?revision={revision.oid}"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Content-Security-Policy"].startswith("sandbox")

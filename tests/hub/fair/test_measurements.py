@@ -100,6 +100,20 @@ def test_a_log_is_read_by_parts_in_few_queries(
         assert len(rows(client, "/alice/squeezenet/measurements/trials.csv")) == 5
 
 
+def test_who_has_a_table_already_gets_it_again_when_it_has_grown(
+    client: Client, floor: shopfloor.Floor
+) -> None:
+    address = "/alice/squeezenet/measurements/samples.csv"
+    etag = client.head(address).headers["ETag"]
+    assert client.get(address).headers["ETag"] == etag
+    other = client.head(address.replace("samples", "trials")).headers["ETag"]
+    assert other != etag
+    again = client.get(address, headers={"If-None-Match": etag})
+    assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", etag)
+    Trial.objects.order_by("pk")[0].delete()
+    assert client.get(address, headers={"If-None-Match": etag}).status_code == 200
+
+
 def test_what_is_not_there_is_said_not_to_be(client: Client, floor: shopfloor.Floor) -> None:
     for tail in ("/measurements/builds.csv", "/measurements/trials.csv?revision=v9"):
         assert client.get(f"/alice/squeezenet{tail}").status_code == 404

@@ -118,6 +118,36 @@ def test_documents_are_only_read(client: Client, record: MLModel) -> None:
     assert client.delete(f"{PAGE}/linkset").status_code == 405
 
 
+def test_scripts_of_other_sites_read_what_anybody_gets(
+    client: Client, record: MLModel, secret: MLModel, charlie: User
+) -> None:
+    def is_shared(path: str, **headers: str) -> bool:
+        answer = client.head(path, headers={"Origin": "https://elsewhere.example", **headers})
+        assert answer.status_code in {200, 410}, path
+        assert "Access-Control-Allow-Credentials" not in answer.headers
+        found = answer.headers.get("Access-Control-Allow-Origin")
+        assert answer.headers.get("Access-Control-Expose-Headers") == found
+        assert found in {"*", None}
+        return found == "*"
+
+    records = ("/metadata/jsonld", "/linkset", "?revision=main")
+    files = ("/resolve/main/README.md", "/resolve/main/model.onnx", "/crate")
+    kinds = {"?revision=main": "text/turtle"}
+    tables = ("/measurements/trials.csv",)
+    for tail in (*records, *files, *tables):
+        assert is_shared(f"{PAGE}{tail}", Accept=kinds.get(tail, "*/*"))
+    # A page is another one for whoever is signed in.
+    assert not is_shared(PAGE, Accept="text/html")
+    mlmodel_update(actor=charlie, mlmodel=record, gate=Gate.MANUAL)
+    for tail in records:
+        assert is_shared(f"{PAGE}{tail}", Accept=kinds.get(tail, "*/*"))
+    client.force_login(charlie)
+    assert not any(is_shared(f"{PAGE}{tail}") for tail in (*files[1:], *tables))
+    for tail in ("/metadata/jsonld", "/linkset", "/crate", "/resolve/main/README.md"):
+        assert not is_shared(f"/lab/secret{tail}")
+    assert not is_shared("/lab/secret", Accept="text/turtle")
+
+
 def test_the_old_name_of_a_record_leads_to_the_new_one(
     client: Client, record: MLModel, charlie: User
 ) -> None:
