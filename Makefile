@@ -19,7 +19,7 @@ CPU_TORCH = $(shell curl --silent --fail --head --max-time 5 --output /dev/null 
 	&& echo --index $(CPU_INDEX) --index-strategy unsafe-best-match)
 # One more than most machines of ours have processors: a third of the time tests wait for others.
 WORKERS ?= 3
-PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
+PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 .PHONY: help setup demo serve test test-sqlite test-postgres bench check fmt schema migrations lock clean
 

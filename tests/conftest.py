@@ -15,6 +15,12 @@ hypothesis.settings.register_profile("hub", deadline=None)
 hypothesis.settings.load_profile("hub")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files of slow tests come first: a file of minutes must not be the last that is begun."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
 @pytest.fixture
 def alice(db: None) -> User:
     """A person who shares nothing with bob."""

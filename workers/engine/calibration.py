@@ -1,14 +1,12 @@
 """Inputs on which a quantiser finds the ranges of a network's tensors."""
 
-import sys
 from typing import Literal
 
 from workers.engine.ports import Array
-from workers.engine.samples import make_test_set, random_inputs, read_samples
+from workers.engine.samples import fixed_batch, held_out_samples, make_test_set, random_inputs
 from workers.engine.types import Workload
 
 #: Ranges settle after few inputs, and every input costs a run without optimisations.
-_ROWS = 64
 _RUNS = 16
 _SEED = 20_260_101
 
@@ -26,7 +24,6 @@ def calibration_inputs(
     path = workload.samples_path
     if path is None:
         return [random_inputs(workload, seed) for seed in range(_SEED, _SEED + _RUNS)], "random"
-    # The last rows: builds are checked on the first, and must not be fitted to what judges them.
-    samples = {name: a[-_ROWS:] for name, a in read_samples(path, sys.maxsize).items()}
-    tests = make_test_set(workload, samples, _SEED)
+    # Builds must not be fitted to what judges them; where there are few rows, they are.
+    tests = make_test_set(workload, held_out_samples(path, fixed_batch(workload)), _SEED)
     return list(tests.cases[:_RUNS]), tests.source

@@ -30,9 +30,9 @@ class _Open:
 _OPEN: list[_Open] = []
 
 
-def samples(*, path: str, rows: int) -> dict[str, Array]:
+def samples(*, path: str, rows: int, batch: int) -> dict[str, Array]:
     """See :func:`workers.engine.samples.read_samples`."""
-    return read_samples(Path(path), rows)
+    return read_samples(Path(path), rows, batch)
 
 
 def build(

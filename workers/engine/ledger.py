@@ -142,7 +142,9 @@ class Ledger:
         return [trial for _, _, trial in sorted(measured)[: self._budget.finalists]]
 
     def _bars(self) -> dict[Tolerance, float]:
-        return bars([(t.ratio, t.tolerance) for t in self.trials if t.ratio is not None])
+        # The baseline's ratio to itself is 1, whatever noise made of it.
+        others = [trial for trial in self.trials if trial.candidate != self._baseline]
+        return bars([(t.ratio, t.tolerance) for t in others if t.ratio is not None])
 
     def _stricter(self, tolerance: Tolerance) -> float:
         """The best ratio without this class: of stricter classes, or 1 of the baseline."""

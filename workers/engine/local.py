@@ -22,6 +22,7 @@ from workers.engine.errors import CandidateFailed
 from workers.engine.handover import nonsense, profile_of, remove, result_of
 from workers.engine.ports import Array, Backend, EnergyCounter, RunningSession
 from workers.engine.profile import Profile
+from workers.engine.samples import fixed_batch
 from workers.engine.sandbox import LEVELS
 from workers.engine.shelf import Shelf
 from workers.engine.types import (
@@ -101,7 +102,8 @@ class LocalDevice:
         folder = self._new_folder()
         try:
             with self._child(folder, path) as child:
-                found = child.call(f"{_WORK}:samples", path=path, rows=rows)
+                batch = fixed_batch(self._workload)
+                found = child.call(f"{_WORK}:samples", path=path, rows=rows, batch=batch)
         finally:
             remove(folder)
         return _arrays(found)

@@ -22,6 +22,8 @@ CHUNK_ROWS = 32
 #: Rows of the samples file used: as many as cost 2e11 multiply-accumulates (about 4 s of one core
 #: in float32 without optimisations), within these bounds.
 CHECK_MACS, FEWEST_ROWS, MOST_ROWS = 200_000_000_000, 16, 512
+#: Rows at the end of a samples file of many, kept from checks: quantisers find ranges on them.
+HELD_OUT_ROWS, MANY_ROWS = 64, 256
 #: Multiply-accumulates of one run from which on a network is checked on its own tensors alone.
 EXTRA_MACS = 50_000_000_000
 #: Float inputs that NaN and infinity are planted in: each costs two runs.
@@ -67,19 +69,54 @@ def sample_rows(workload: Workload) -> int:
     return max(FEWEST_ROWS, min(MOST_ROWS, affordable))
 
 
-def read_samples(path: Path, rows: int) -> dict[str, Array]:
-    """The first ``rows`` rows of each array of a samples file.
+def judged_rows(have: int, wanted: int, batch: int) -> int:
+    """How many of the first rows of a file builds are judged on, and not fitted to.
+
+    Args:
+        have: Rows of the file. Of few, none can be spared.
+        batch: Rows that one run takes, where the graph says so: at least that many.
+    """
+    spared = HELD_OUT_ROWS if have >= MANY_ROWS else 0
+    return min(wanted, max(have - spared, batch))
+
+
+def fixed_batch(workload: Workload) -> int:
+    """Rows that one run takes; 1 where it takes any number."""
+    leading = [spec.shape[0] for spec in workload.inputs if spec.shape]
+    return max((size for size in leading if isinstance(size, int)), default=1)
+
+
+def read_samples(path: Path, rows: int, batch: int = 1) -> dict[str, Array]:
+    """The first rows of each array of a samples file: see :func:`judged_rows`.
 
     Parses a stranger's file: call it in a limited child process only.
 
     Raises:
         ValueError: it is not a ``.npz``, or it holds pickled objects.
     """
+    arrays = _arrays(path)
+    return {name: a[: judged_rows(len(a), rows, batch)] for name, a in arrays.items()}
+
+
+def held_out_samples(path: Path, batch: int = 1) -> dict[str, Array]:
+    """The last rows of each array of a samples file, which no build is judged on if there are many.
+
+    At least ``batch``, of which one run is made.
+
+    Parses a stranger's file: call it in a limited child process only.
+
+    Raises:
+        ValueError: as of :func:`read_samples`.
+    """
+    return {name: array[-max(HELD_OUT_ROWS, batch) :] for name, array in _arrays(path).items()}
+
+
+def _arrays(path: Path) -> dict[str, Array]:
     if not zipfile.is_zipfile(path):
         raise ValueError(f"{path.name} is not a readable .npz: it is no archive")
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return {name: np.ascontiguousarray(archive[name][:rows]) for name in archive.files}
+            return {name: np.ascontiguousarray(archive[name][:]) for name in archive.files}
     except (OSError, ValueError, EOFError, IndexError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path.name} is not a readable .npz without pickles: {error}") from error
 

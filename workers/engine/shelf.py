@@ -21,24 +21,34 @@ class Shelf:
 
     def __init__(self, opening: Mapping[str, frozenset[str]]) -> None:
         self._opening = opening
-        self._made: dict[str, tuple[Options, BuildResult]] = {}
+        self._made: dict[str, list[tuple[Options, BuildResult]]] = {}
 
     def put(self, backend: str, options: Options, build: BuildResult) -> None:
         """Remember a build; it is of use while its files exist."""
-        self._made[self._key(backend, options)] = options, build
+        self._made.setdefault(self._key(backend, options), []).append((options, build))
 
     def take(self, backend: str, options: Options, artefact: Path) -> BuildResult | None:
         """A build for ``options`` in the new folder ``artefact``, if there is one to copy."""
-        like, made = self._made.get(self._key(backend, options), (options, None))
-        if made is None or made.directory is None or not made.directory.exists():
+        there = [
+            found for found in self._made.get(self._key(backend, options), ()) if _lasts(found[1])
+        ]
+        if not there:
             return None
-        shutil.copytree(made.directory, artefact)
+        like, made = there[0]
+        shutil.copytree(str(made.directory), artefact)
         opening = self._opening[backend]
         said = opening & (like.keys() | options.keys())
         kept = {name: value for name, value in made.runtime_options.items() if name not in said}
         changed = {name: value for name, value in options.items() if name in opening}
-        return replace(made, directory=artefact, runtime_options=kept | changed)
+        copy = replace(made, directory=artefact, runtime_options=kept | changed)
+        # What it was copied from may be gone before it is.
+        self.put(backend, options, copy)
+        return copy
 
     def _key(self, backend: str, options: Options) -> str:
         opening = self._opening[backend]
         return sha256_of([backend, {n: v for n, v in options.items() if n not in opening}])
+
+
+def _lasts(build: BuildResult) -> bool:
+    return build.directory is not None and build.directory.exists()

@@ -11,8 +11,11 @@ from workers.engine.samples import (
     CHUNK_ROWS,
     EXTRA_MACS,
     FEWEST_ROWS,
+    HELD_OUT_ROWS,
+    MANY_ROWS,
     MOST_ROWS,
     RANDOM_CASES,
+    held_out_samples,
     make_test_set,
     random_inputs,
     read_samples,
@@ -223,6 +226,20 @@ def test_reading_samples_takes_the_first_rows_only(tmp_path: Path) -> None:
     np.savez(path, **images(9))
     found = read_samples(path, 4)
     assert {name: len(array) for name, array in found.items()} == {"inputs/x": 4, "labels": 4}
+
+
+def test_of_many_rows_the_last_judge_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "samples.npz"
+    np.savez(path, rows=np.arange(MANY_ROWS))
+    judged = read_samples(path, MOST_ROWS)["rows"]
+    fitted = held_out_samples(path)["rows"]
+    assert len(fitted) == HELD_OUT_ROWS
+    assert not set(judged) & set(fitted)
+    assert len(judged) + len(fitted) == MANY_ROWS
+    # One run takes what it takes, and of few rows none can be spared.
+    assert len(read_samples(path, MOST_ROWS, batch=250)["rows"]) == 250
+    np.savez(path, rows=np.arange(10))
+    assert len(read_samples(path, MOST_ROWS)["rows"]) == len(held_out_samples(path)["rows"]) == 10
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 broken", b"not a zip", "npy", "pickle"])

@@ -47,3 +47,14 @@ def test_other_files_are_made_anew(tmp_path: Path) -> None:
     gone: Options = {"precision": "int8", "threads": "one"}
     assert shelf.take("b", gone, tmp_path / "second") is None
     assert not (tmp_path / "second").exists()
+
+
+def test_a_copy_serves_when_what_it_was_copied_from_is_gone(tmp_path: Path) -> None:
+    shelf, build = made(tmp_path, {"precision": "int8", "threads": "all"}, {"threads": "all"})
+    assert shelf.take("b", {"precision": "int8", "threads": "one"}, tmp_path / "second")
+    assert build.directory is not None
+    build.directory.rename(tmp_path / "gone")
+    third = shelf.take("b", {"precision": "int8", "threads": "half"}, tmp_path / "third")
+    assert third is not None
+    assert third.runtime_options == {"threads": "half"}
+    assert (tmp_path / "third" / "model").read_text() == "weights"

@@ -161,7 +161,9 @@ class Learned(Strategy):
         seen = [(t.candidate, t.tolerance) for t in self._trials if t.build is not None]
         seen += [(f.candidate, f.tolerance) for f in self._found if not f.failed]
         known = self._features.matrix([candidate for candidate, _ in seen])
-        timed = [(t.ratio, t.tolerance) for t in self._trials if t.ratio is not None]
+        # The baseline's ratio to itself is 1, whatever noise made of it.
+        others = [t for t in self._trials if t.candidate not in self._scene.defaults[:1]]
+        timed = [(t.ratio, t.tolerance) for t in others if t.ratio is not None]
         return outlook(
             list(zip(self._trials, own, before, strict=True)),
             (rows, prior),
