@@ -65,6 +65,15 @@ def test_people_see_the_page(client: Client, record: MLModel) -> None:
 
 
 @pytest.mark.django_db
+def test_no_script_of_strangers_runs_on_a_page(client: Client, record: MLModel) -> None:
+    for path in (PAGE, "/", "/login", "/nothing/here"):
+        policy = client.get(path).headers["Content-Security-Policy"]
+        assert "default-src 'self'" in policy
+        assert "script-src" not in policy
+    assert "Content-Security-Policy" not in client.get("/api/docs").headers
+
+
+@pytest.mark.django_db
 def test_a_page_has_no_summary_where_the_card_has_none(
     client: Client, charlie: User, lab: object
 ) -> None:
