@@ -11,8 +11,8 @@ class Derivation(models.Model):
     """An edge of the lineage graph, from what was made to what it was made from.
 
     ``source`` keeps what was written (``namespace/name``, an identifier, an address); the other
-    columns lead to it where it is of this hub. When that is deleted, ``source`` becomes its last name
-    and the ARK that its record is left under.
+    columns lead to it where it is of this hub. When that is deleted, ``source`` becomes its last
+    name and the ARK that its record is left under.
     """
 
     revision = models.ForeignKey(Revision, models.CASCADE, related_name="derivations")
