@@ -59,11 +59,11 @@ test-sqlite: $(VENV)/.dev
 
 # What touches the database, once more; the rest cannot tell the difference.
 ON_POSTGRES := tests/registry tests/hub tests/workers/jobs tests/contract \
-	-m 'not browser' $(addprefix --ignore=tests/, registry/validation registry/xet \
+	-m 'not browser' $(addprefix --ignore=tests/, registry/validation registry/xet registry/fair \
 	registry/storage/test_s3.py registry/test_catalogue_brute_force.py \
 	hub/git hub/pages hub/test_nginx.py hub/test_files_s3.py hub/hf/test_hostile.py \
 	hub/hf/test_lfs_s3.py hub/hf/test_xet_dedup.py contract/test_round_trip.py \
-	$(addprefix workers/jobs/test_, forms.py passes.py schedule.py tune.py))
+	$(addprefix workers/jobs/test_, forms.py passes.py schedule.py tflite_alone.py tune.py))
 
 test-postgres: $(VENV)/.dev
 	@echo "==> the suite on PostgreSQL"

@@ -5,6 +5,7 @@ from typing import Any
 
 import hypothesis
 import pytest
+from django.core.cache import cache
 
 from registry.services.account import organisation_create
 from registry.tables import MLModel, Namespace, User
@@ -19,6 +20,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files of slow tests come first: a file of minutes must not be the last that is begun."""
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+@pytest.fixture(autouse=True)
+def nothing_cached() -> None:
+    """No test is answered with what another one's hub had."""
+    cache.clear()
 
 
 @pytest.fixture
