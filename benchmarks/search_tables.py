@@ -52,7 +52,7 @@ MODELS = {
     "resnet18": "residual",
     "bert_small": "transformer",
     "inception_v1": "inception",
-    "ssd": "detection",
+    "ssd_mobilenet": "detection",
 }
 BACKENDS = ("onnxruntime", "openvino")
 _BUDGET = Budget(seconds=None, trials=None, seconds_per_measurement=2.5, half_width=0.02)

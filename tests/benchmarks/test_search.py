@@ -11,8 +11,9 @@ import pytest
 
 from benchmarks import replay, synthetic
 from benchmarks.search import kept_problems
-from benchmarks.search_tables import Study, measured
+from benchmarks.search_tables import MODELS, Study, measured
 from benchmarks.tables import Row, Table, read_all, table_from_dict, write
+from examples.models.catalogue import MAKERS
 from tests.workers.engine.cast import TARGET, WORKLOAD
 from workers.backends.fake.backend import FakeBackend
 from workers.engine.space import Choice, Flag, Space
@@ -161,3 +162,7 @@ def test_history_saves_most_of_the_trials_that_blind_search_needs() -> None:
             blind = replay.blind_trials(len(table.rows), len(table.good(problem)))
             ratios.append(blind / found[0])
     assert np.exp(np.mean(np.log(ratios))) > 2.5
+
+
+def test_every_network_of_the_tables_is_an_example() -> None:
+    assert not MODELS.keys() - MAKERS.keys()
