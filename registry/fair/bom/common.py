@@ -66,3 +66,14 @@ def slice_of(evaluation: Evaluation) -> str:
     """What was measured on: ``galaxy-zoo, default, test``."""
     parts = (evaluation.dataset, evaluation.dataset_config, evaluation.split)
     return ", ".join(part for part in parts if part)
+
+
+def affiliations(description: Description) -> dict[str, str]:
+    """Name of a creator to where they belong: ``Brown University (https://ror.org/05gq02987)``."""
+    return {
+        one.name: "; ".join(
+            f"{home.name} ({home.ror})" if home.ror else home.name for home in one.affiliations
+        )
+        for one in description.creators
+        if one.affiliations
+    }

@@ -9,6 +9,7 @@ from typing import Any
 
 from registry.fair.absent import known
 from registry.fair.bom.common import (
+    affiliations,
     files_of,
     license_addresses,
     render_json,
@@ -208,6 +209,8 @@ def _properties(description: Description) -> list[dict[str, str]]:
             title=description.title,
             status=description.status,
             access=description.access,
+            created=utc(description.created),
+            published=utc(description.published),
             withdrawn=utc(withdrawal.at) if withdrawal else None,
             withdrawnBecause=withdrawal.reason if withdrawal else None,
             useRestrictions=description.use_restrictions,
@@ -217,6 +220,7 @@ def _properties(description: Description) -> list[dict[str, str]]:
             fairScore=f"{text_of(fair.points)} of {text_of(fair.of)}" if fair else None,
         )
         + entries_of("orcid", {one.name: one.orcid or "" for one in people})
+        + entries_of("affiliation", affiliations(description))
         + [
             one
             for grant in description.funding

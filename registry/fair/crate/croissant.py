@@ -51,6 +51,14 @@ _BUILD_COLUMNS = (
     Column("backend", "sc:Text", "Compiler or runtime."),
     Column("tolerance", "sc:Text", "Precision class: exact, fp16, bf16, int8."),
     Column("p50_ns", "sc:Integer", "Median latency in nanoseconds."),
+    Column("p90_ns", "sc:Float", "90th percentile of the latency in nanoseconds."),
+    Column("p95_ns", "sc:Float", "95th percentile, from 100 runs on."),
+    Column("p99_ns", "sc:Float", "99th percentile, from 1000 runs on."),
+    Column("mean_ns", "sc:Float", "Mean latency in nanoseconds."),
+    Column("throughput_per_s", "sc:Float", "Runs per second, one after the other."),
+    Column("peak_memory_bytes", "sc:Integer", "Most memory that the process held."),
+    Column("energy_j", "sc:Float", "Energy of a run in joules, where a counter told."),
+    Column("processor", "sc:Text", "Processor that it was measured on."),
     Column("ratio", "sc:Float", "Latency over that of the baseline: below 1 is faster."),
     Column("ratio_low", "sc:Float", "Lower end of the confidence interval of the ratio."),
     Column("ratio_high", "sc:Float", "Upper end of the confidence interval of the ratio."),
@@ -67,7 +75,7 @@ def render(description: Description) -> bytes:
 def document(description: Description) -> dict[str, Any]:
     """The document as plain JSON values."""
     if description.kind == "dataset":
-        parts: dict[str, Any] = {"distribution": [_file(file) for file in description.files]}
+        parts: dict[str, Any] = _data(description)
         subject = {"@id": description.pid, "name": description.title}
         text = description.description or f"The files of {description.repository}."
     else:
@@ -77,6 +85,17 @@ def document(description: Description) -> dict[str, Any]:
     return {"@context": _CONTEXT, "@type": "sc:Dataset"} | known(
         **subject, description=text, **_record(description), **parts
     )
+
+
+def _data(description: Description) -> dict[str, Any]:
+    """What is said of a data set itself, and not of a model's log."""
+    sources = (iri(one.pid) or iri(one.url) for one in description.derived_from)
+    return {
+        "sameAs": iri(description.doi),
+        "citation": compact(filter(None, (iri(paper.url) for paper in description.papers))),
+        "prov:wasDerivedFrom": compact({"@id": one} for one in sources if one),
+        "distribution": [_file(file) for file in description.files],
+    }
 
 
 def table_url(description: Description, table: Table) -> str:
@@ -116,6 +135,10 @@ def _agent(one: Agent) -> dict[str, Any]:
         name=one.name,
         url=iri(one.url),
         email=one.email,
+        affiliation=compact(
+            known(**{"@type": "sc:Organization", "@id": home.ror}, name=home.name)
+            for home in one.affiliations
+        ),
     )
 
 
@@ -220,6 +243,14 @@ def _build(one: Build) -> dict[str, Any]:
         "builds/backend": one.backend,
         "builds/tolerance": one.tolerance,
         "builds/p50_ns": figures.p50_ns,
+        "builds/p90_ns": figures.p90_ns,
+        "builds/p95_ns": figures.p95_ns,
+        "builds/p99_ns": figures.p99_ns,
+        "builds/mean_ns": figures.mean_ns,
+        "builds/throughput_per_s": figures.throughput_per_s,
+        "builds/peak_memory_bytes": figures.peak_memory_bytes,
+        "builds/energy_j": figures.energy.joules if figures.energy else None,
+        "builds/processor": one.processor,
         "builds/ratio": figures.ratio,
         "builds/ratio_low": figures.ratio_low,
         "builds/ratio_high": figures.ratio_high,

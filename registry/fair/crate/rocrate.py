@@ -22,7 +22,8 @@ from registry.fair.crate.graph import (
     people,
     software,
 )
-from registry.fair.crate.provenance import actions, builds, derivations, facts
+from registry.fair.crate.identity import TERMS, identification
+from registry.fair.crate.provenance import actions, builds, derivations, facts, surroundings
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.parts import DatasetUse, File
@@ -46,7 +47,7 @@ _TERMS = (
     "usageInstructions",
     "validatedOn",
 )
-_CONTEXT = [f"{VERSION}/context", {term: f"{_FAIR4ML}{term}" for term in _TERMS}]
+_CONTEXT = [f"{VERSION}/context", {term: f"{_FAIR4ML}{term}" for term in _TERMS} | TERMS]
 _DATASET_TERMS = {
     "trained": "trainedOn",
     "validated": "validatedOn",
@@ -61,6 +62,7 @@ _ROLES = {
     "samples": "Samples that the model is checked with.",
     "tests": "Test tensors: inputs with the outputs that belong to them.",
     "licence": "Text of the licence.",
+    "environment": "What has to be installed beside it.",
     "other": "A file of this version.",
 }
 # A website of the crate, which RO-Crate keeps out of the list of its data.
@@ -110,7 +112,8 @@ def _values(
             parts[file.url] = _file(graph, description, file, file.url)
     places = {url: part["@id"] for url, part in parts.items()} | {description.pid: root}
     return (
-        _citation(graph, description, root)
+        _citation(graph, description)
+        | identification(graph, description, root)
         | people(graph, description)
         | _texts(description)
         | _datasets(graph, description)
@@ -120,6 +123,7 @@ def _values(
                 [
                     *builds(graph, description, places),
                     *actions(graph, description, places),
+                    *surroundings(graph, description),
                     *_mentioned(graph, description),
                 ]
             ),
@@ -153,30 +157,10 @@ def _file(graph: Graph, description: Description, file: File, identity: str) -> 
     )
 
 
-def _citation(graph: Graph, description: Description, root: str) -> dict[str, Any]:
-    cite_as = description.pid
-    identifiers = [
-        ("ark", "ARK", description.pid, description.pid),
-        ("doi", "DOI", description.doi, description.doi),
-        ("swh", "SWHID of the files", description.swhid, None),
-    ]
+def _citation(graph: Graph, description: Description) -> dict[str, Any]:
     return {
         "name": description.title,
         "description": description.description or _default_description(description),
-        "identifier": compact(
-            graph.add(
-                f"#{key}",
-                "PropertyValue",
-                name=name,
-                propertyID=f"https://registry.identifiers.org/registry/{key}",
-                value=value,
-                url=url,
-            )
-            for key, name, value, url in identifiers
-            if value
-        ),
-        # A reference to the root itself; a reference to anything else would have to describe it.
-        "cite-as": {"@id": cite_as} if cite_as == root else cite_as,
         "url": description.landing,
         "version": description.version,
         "dateCreated": description.created.isoformat(),

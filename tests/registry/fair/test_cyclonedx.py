@@ -165,6 +165,26 @@ def test_what_was_done_is_a_workflow_with_inputs_outputs_and_tools() -> None:
     assert {"name": "seed", "value": "0"} in tune["inputs"][1]["parameters"]
     assert tune["outputs"] == [{"type": "artifact", "resource": {"ref": build["bom-ref"]}}]
     assert len(tune["resourceReferences"]) == 2
+    assert _properties(tune)["hpcfair:environment:device"] == "bench-1"
+    training = document["formulation"][0]["workflows"][-1]
+    assert not {"timeStart", "timeEnd"} & training.keys()
+
+
+def test_a_build_tells_quantiles_throughput_memory_and_energy() -> None:
+    document = cyclonedx.document(MOST)
+    metrics = document["components"][-1]["modelCard"]["quantitativeAnalysis"]["performanceMetrics"]
+    values = {one["type"]: one["value"] for one in metrics}
+
+    assert values["latency p99 in nanoseconds"] == "1500000"
+    assert values["throughput in runs per second"] == "806.45"
+    assert values["peak memory in bytes"] == "96468992"
+    assert values["energy of a run in joules"] == "0.0425"
+    again = _model(MOST)["modelCard"]["quantitativeAnalysis"]["performanceMetrics"][-1]
+    assert again["slice"] == "x86-64-avx512vnni, openvino, measured by others"
+    told = _properties(_model(MOST)["modelCard"])
+    assert told["hpcfair:assessor:f1, galaxy-zoo"] == "third party"
+    assert told["hpcfair:scanAccepted"] == "true"
+    assert told["hpcfair:tunedOn:x86-64-avx512vnni:cores"] == "2"
 
 
 def test_two_addresses_of_one_thing_are_one_input() -> None:
@@ -198,6 +218,8 @@ def test_what_is_absent_is_not_mentioned() -> None:
         "hpcfair:title": "galaxy-cnn",
         "hpcfair:status": "public",
         "hpcfair:access": "open access",
+        "hpcfair:created": "2026-03-01T12:00:00Z",
+        "hpcfair:published": "2026-03-01T12:00:05Z",
     }
     assert None not in list(_values(document, "value"))
 

@@ -1,0 +1,197 @@
+"""Readers of the forms that are linked data: JSON-LD, Turtle, RO-Crate, Croissant.
+
+Each tells fields of a record by the names of :mod:`tests.hub.fair.test_shared_fields`.
+"""
+
+import json
+from typing import Any
+
+import rdflib
+from rdflib.term import Node
+
+Told = dict[str, Any]
+_SCHEMA = rdflib.Namespace("http://schema.org/")
+_FAIR4ML = rdflib.Namespace("https://w3id.org/fair4ml#")
+_DCT = rdflib.Namespace("http://purl.org/dc/terms/")
+_PROV = rdflib.Namespace("http://www.w3.org/ns/prov#")
+_ORCID = "https://orcid.org/"
+
+
+def listed(value: Any) -> list[Any]:
+    """One value, several or none as a list."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def jsonld(data: bytes) -> Told:
+    told = json.loads(data)
+    creators, files = told["creator"], told["distribution"]
+    swhids = [one["value"] for one in told["identifier"] if isinstance(one, dict)]
+    return {
+        "pid": told["@id"],
+        "concept": told["dct:isVersionOf"]["@id"],
+        "landing": told["url"],
+        "doi": told["sameAs"],
+        "swhid": swhids[0],
+        "swhid_commit": swhids[1],
+        "title": told["name"],
+        "text": told["description"],
+        "version": told["version"],
+        "created": told["dateCreated"],
+        "published": told["datePublished"],
+        "modified": told["dateModified"],
+        "license": told["license"],
+        "creators": [one["name"] for one in creators],
+        "orcids": {one["name"]: one["@id"] for one in creators if _ORCID in one["@id"]},
+        "homes": {
+            one["name"]: [(home["name"], home["@id"]) for home in one["affiliation"]]
+            for one in creators
+            if "affiliation" in one
+        },
+        "keywords": told["keywords"],
+        "languages": told["inLanguage"],
+        "files": {one["name"]: one["sha256"] for one in files},
+        "sizes": {one["name"]: int(one["contentSize"]) for one in files},
+        "parents": {one["@id"] for one in told["prov:wasDerivedFrom"]},
+        "papers": {one["@id"] for one in told["citation"]},
+        "data": {one["@id"] for one in told.get("fair4ml:trainedOn", [])},
+        "task": told.get("fair4ml:mlTask", {}).get("termCode"),
+        "publisher": told["publisher"]["name"],
+    }
+
+
+def turtle(data: bytes) -> Told:
+    graph = rdflib.Graph().parse(data=data, format="turtle")
+    (subject,) = graph.subjects(_DCT.isVersionOf)
+
+    def nodes(predicate: rdflib.URIRef, of: Node = subject) -> list[Node]:
+        return sorted(graph.objects(of, predicate))
+
+    def texts(name: str, of: Node = subject) -> list[str]:
+        return [str(one) for one in nodes(_SCHEMA[name], of)]
+
+    def only(name: str, of: Node = subject) -> str:
+        (text,) = texts(name, of)
+        return text
+
+    creators = {only("name", one): one for one in nodes(_SCHEMA.creator)}
+    homes = {name: nodes(_SCHEMA.affiliation, one) for name, one in creators.items()}
+    files = {only("name", one): one for one in nodes(_SCHEMA.distribution)}
+    tasks = [one for task in nodes(_FAIR4ML.mlTask) for one in texts("termCode", task)]
+    swhids = [only("value", one) for one in nodes(_SCHEMA.identifier) if texts("value", one)]
+    return {
+        "pid": str(subject),
+        "concept": str(graph.value(subject, _DCT.isVersionOf)),
+        "landing": only("url"),
+        "doi": only("sameAs"),
+        "swhid": next(one for one in swhids if ":dir:" in one),
+        "swhid_commit": next(one for one in swhids if ":rev:" in one),
+        "title": only("name"),
+        "text": only("description"),
+        "version": only("version"),
+        "created": only("dateCreated"),
+        "published": only("datePublished"),
+        "modified": only("dateModified"),
+        "license": texts("license"),
+        "creators": list(creators),
+        "orcids": {name: str(one) for name, one in creators.items() if _ORCID in str(one)},
+        "homes": {
+            name: [(only("name", one), str(one)) for one in found]
+            for name, found in homes.items()
+            if found
+        },
+        "keywords": texts("keywords"),
+        "languages": texts("inLanguage"),
+        "files": {path: only("sha256", one) for path, one in files.items()},
+        "sizes": {path: int(only("contentSize", one)) for path, one in files.items()},
+        "parents": set(map(str, nodes(_PROV.wasDerivedFrom))),
+        "papers": set(texts("citation")),
+        "data": set(map(str, nodes(_FAIR4ML.trainedOn))),
+        "task": next(iter(tasks), None),
+        "publisher": only("name", graph.value(subject, _SCHEMA.publisher)),
+    }
+
+
+def rocrate(data: bytes) -> Told:
+    told = {one["@id"]: one for one in json.loads(data)["@graph"]}
+    root = told[told["ro-crate-metadata.json"]["about"]["@id"]]
+
+    def entities(name: str, of: Told = root) -> list[Told]:
+        return [told[one["@id"]] for one in listed(of.get(name))]
+
+    def names(name: str) -> set[str]:
+        return {one["@id"] for one in entities(name)}
+
+    identifiers = {one["name"]: one["value"] for one in entities("identifier")}
+    creators, files = entities("creator"), entities("hasPart")
+    homes = {one["name"]: entities("affiliation", one) for one in creators}
+    return {
+        "pid": identifiers["ARK"],
+        "concept": root["isVersionOf"]["@id"],
+        "landing": root["url"],
+        "doi": identifiers["DOI"],
+        "swhid": identifiers["SWHID of the files"],
+        "swhid_commit": identifiers["SWHID of the commit"],
+        "title": root["name"],
+        "text": root["description"],
+        "version": root["version"],
+        "created": root["dateCreated"],
+        "published": root["datePublished"],
+        "modified": root["dateModified"],
+        "license": [one["@id"] for one in entities("license")],
+        "creators": [one["name"] for one in creators],
+        "orcids": {one["name"]: one["@id"] for one in creators if _ORCID in one["@id"]},
+        "homes": {
+            name: [(one["name"], one["@id"]) for one in found]
+            for name, found in homes.items()
+            if found
+        },
+        "keywords": listed(root["keywords"]),
+        "languages": listed(root["inLanguage"]),
+        "files": {one["name"]: one["sha256"] for one in files},
+        "sizes": {one["name"]: int(one["contentSize"]) for one in files},
+        "parents": names("wasDerivedFrom"),
+        "papers": names("citation"),
+        "data": names("trainedOn"),
+        "task": root.get("mlTask"),
+        "publisher": entities("publisher")[0]["name"],
+    }
+
+
+def croissant(data: bytes) -> Told:
+    """Of a data set itself; of a model, the log of its measurements and whose log it is."""
+    told = json.loads(data)
+    creators = listed(told["creator"])
+    homes = {one["name"]: listed(one.get("affiliation")) for one in creators}
+    shared = {
+        "landing": told["url"],
+        "version": told["version"],
+        "created": told["dateCreated"],
+        "published": told["datePublished"],
+        "modified": told["dateModified"],
+        "license": listed(told["license"]),
+        "creators": [one["name"] for one in creators],
+        "orcids": {one["name"]: one["@id"] for one in creators if _ORCID in one.get("@id", "")},
+        "homes": {
+            name: [(one["name"], one["@id"]) for one in found]
+            for name, found in homes.items()
+            if found
+        },
+        "keywords": listed(told["keywords"]),
+        "languages": listed(told["inLanguage"]),
+        "publisher": told["publisher"]["name"],
+    }
+    if told.get("isLiveDataset"):
+        return shared | {"pid": told["isBasedOn"]["@id"]}
+    files = told["distribution"]
+    return shared | {
+        "pid": told["@id"],
+        "doi": told["sameAs"],
+        "title": told["name"],
+        "text": told["description"],
+        "files": {one["name"]: one["sha256"] for one in files},
+        "sizes": {one["name"]: int(one["contentSize"].removesuffix(" B")) for one in files},
+        "parents": {one["@id"] for one in listed(told["prov:wasDerivedFrom"])},
+        "papers": set(listed(told["citation"])),
+    }
