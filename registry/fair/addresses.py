@@ -73,3 +73,8 @@ def record_url(hub: str, record_id: str) -> str:
 def record_document_url(hub: str, record_id: str) -> str:
     """The whole benchmark record, ``hpcfair.bench/1``."""
     return f"{hub}/api/v1/records/{record_id}"
+
+
+def target_url(hub: str, slug: str) -> str:
+    """The page of a kind of hardware."""
+    return f"{hub}/targets/{slug}"

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from registry.fair.circumstances import Hardware, Scan
 from registry.fair.parts import (
     Activity,
     Agent,
+    Benchmark,
     Build,
     DatasetUse,
     Derivation,
@@ -51,6 +53,11 @@ class Description:
             this one is among them.
         body: The card's text without its front matter, as Markdown.
         unknown: Keys of the card that the hub does not read, as given.
+        activities: What is known to have been done, the oldest first; of searches and what they
+            left the newest, and ``activities_omitted`` says how many older ones there are.
+        repetitions: Measurements by others of what the hub had measured.
+        tuned_on: Hardware that there are builds for.
+        scan: ``None`` before an inspection, and of data sets.
         snippet: Python that loads and runs this very version.
         crate_url: All files with their metadata as one RO-Crate ZIP.
     """
@@ -111,7 +118,11 @@ class Description:
     papers: tuple[Reference, ...] = ()
     derived_from: tuple[Derivation, ...] = ()
     activities: tuple[Activity, ...] = ()
+    activities_omitted: int = 0
     builds: tuple[Build, ...] = ()
+    repetitions: tuple[Benchmark, ...] = ()
+    tuned_on: tuple[Hardware, ...] = ()
+    scan: Scan | None = None
     emissions: Emissions | None = None
     fair: FairScore | None = None
     unknown: dict[str, object] = field(default_factory=dict)

@@ -64,6 +64,10 @@ _TEXTS = frozenset({".gitattributes", ".gitignore", ".gitmodules", "authors", "r
 _LICENCES = re.compile(
     r"(?:licen[cs]e|copying|notice)(?:[-_][^.]*)?(?:\.md|\.txt|\.rst|\.\d+)?", re.IGNORECASE
 )
+_ENVIRONMENTS = re.compile(
+    r"(?:requirements|constraints)[^/]*\.txt|(?:environment|conda)\.ya?ml|conda-lock\.yml"
+    r"|(?:poetry|uv|pdm|pixi)\.lock|Pipfile\.lock|pylock(?:\.[^./]+)?\.toml|Dockerfile"
+)
 _CONFIGS = re.compile(r"(?:.+_)?config\.json")
 _TESTS = re.compile(r"test_data_set_\d+/(?:in|out)put_\d+\.pb")
 _MODELS = frozenset({".onnx", ".ort", ".tflite", ".pt2"})
@@ -90,6 +94,7 @@ def role(path: str) -> FileRole:
         (path == "README.md", "card"),
         (top and _is_licence(place), "licence"),
         (top and _CONFIGS.fullmatch(path) is not None, "config"),
+        (top and _ENVIRONMENTS.fullmatch(path) is not None, "environment"),
         (path == "samples.npz", "samples"),
         (_TESTS.fullmatch(path) is not None, "tests"),
         (suffix in _MODELS, "model"),

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from registry.fair.circumstances import Energy
+
 Relation = Literal[
     "derived",
     "finetune",
@@ -18,9 +20,22 @@ Relation = Literal[
 ]
 DatasetRole = Literal["trained", "validated", "tested", "mentioned"]
 ActivityKind = Literal[
-    "publish", "inspect", "tune", "compile", "quantise", "convert", "benchmark", "fork", "reproduce"
+    "publish",
+    "train",
+    "merge",
+    "inspect",
+    "tune",
+    "compile",
+    "quantise",
+    "convert",
+    "benchmark",
+    "fork",
+    "reproduce",
 ]
-FileRole = Literal["model", "weights", "card", "config", "samples", "tests", "licence", "other"]
+Assessor = Literal["author", "hub", "third party"]
+FileRole = Literal[
+    "model", "weights", "card", "config", "samples", "tests", "licence", "environment", "other"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +185,7 @@ class Evaluation:
 
     Attributes:
         value: A number, or a text where the card gives one.
-        by: ``author`` or ``hub``.
+        by: Who measured it; the figures of others are those that a card names a source of.
         url: Where it is shown: the source named in the card, or the hub's record.
     """
 
@@ -178,7 +193,7 @@ class Evaluation:
     dataset: str
     metric: str
     value: float | str
-    by: Literal["author", "hub"]
+    by: Assessor
     dataset_config: str | None = None
     split: str | None = None
     low: float | None = None
@@ -213,40 +228,66 @@ class Derivation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """What was around something that ran.
+
+    Attributes:
+        facts: Device, processor, operating system, sandbox and the like.
+        packages: What was installed and of use, with versions.
+    """
+
+    facts: dict[str, str | float | bool] = field(default_factory=dict)
+    packages: tuple[Software, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
     """Something that was done: a PROV activity, an RO-Crate ``CreateAction``.
 
     Attributes:
         url: Its identity: the page of the job, build, record or commit.
-        agent: Who or what did it.
+        ended: ``None`` where nobody told when, as of what authors did before they published.
+        agent: Who did it, or asked for it.
         used: Addresses of what went in.
         generated: Addresses of what came out.
-        tools: With versions.
+        tools: The programs that did it, with versions.
         hardware: Slug of the target it ran on.
+        environment: What it ran in, where that is known.
+        seed: Of its random numbers.
+        within: Identity of the activity that it was a part of.
         parameters: Options and flags; values are texts, numbers or truths.
     """
 
     url: str
     kind: ActivityKind
     title: str
-    ended: datetime
+    ended: datetime | None
     started: datetime | None = None
     agent: Agent | None = None
     used: tuple[str, ...] = ()
     generated: tuple[str, ...] = ()
     tools: tuple[Software, ...] = ()
     hardware: str | None = None
+    environment: Environment | None = None
+    seed: int | None = None
+    within: str | None = None
     parameters: dict[str, str | float | bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """The record that a build stands on; times in nanoseconds.
+    """A record of a measurement; times in nanoseconds.
 
     Attributes:
         id: SHA-256 of the record.
         url: Its page; ``document_url`` has the whole ``hpcfair.bench/1``.
         ratio: Candidate's time over the baseline's: below 1 is faster; with its interval.
+        samples: Number of timed runs.
+        p95_ns: Absent where there were too few runs to tell, as ``p99_ns``.
+        throughput_per_s: Runs per second, one after the other.
+        by: Who measured: the hub, or somebody else who repeated what it had measured.
+        target, backend: What was measured, where no build tells it.
+        reproduces: SHA-256 of the record that this one repeats.
     """
 
     id: str
@@ -258,6 +299,19 @@ class Benchmark:
     ratio_low: float | None = None
     ratio_high: float | None = None
     measured: datetime | None = None
+    samples: int | None = None
+    mean_ns: float | None = None
+    p90_ns: float | None = None
+    p95_ns: float | None = None
+    p99_ns: float | None = None
+    throughput_per_s: float | None = None
+    peak_memory_bytes: int | None = None
+    energy: Energy | None = None
+    environment: Environment | None = None
+    by: Assessor = "hub"
+    target: str | None = None
+    backend: str | None = None
+    reproduces: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

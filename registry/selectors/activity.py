@@ -1,95 +1,138 @@
 """What was done with a version, as its record tells it: who or what, with which tools, from what.
 
-Each activity is named by the page that shows it; where that page is the thing that was made, by a
-fragment of it.
+What authors did before they published is told as they tell it, without times; what the hub did
+stands in :mod:`registry.selectors.making`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import PurePosixPath
+from datetime import UTC, datetime
 
 from django.conf import settings
 
-from registry.fair.addresses import Place, build_url, job_url, record_url
-from registry.fair.parts import Activity, ActivityKind, Agent, Derivation, Software
-from registry.selectors.built import Built, Option, options_of, tools_of
-from registry.selectors.naming import Names
-from registry.states import JobKind, JobState, ToleranceClass
-from registry.tables import Job, MLModel, Reproduction, Revision
+from registry.fair.addresses import job_url
+from registry.fair.circumstances import Scan
+from registry.fair.parts import Activity, ActivityKind, Derivation, Environment, Relation
+from registry.selectors.built import Built
+from registry.selectors.done import Done
+from registry.selectors.making import (
+    makings_of,
+    measurings_of,
+    reproductions_of,
+    searches_of,
+)
+from registry.selectors.past import Past
+from registry.selectors.tools import mapping, options_of, tools_of
+from registry.states import JobState
+from registry.tables import Job, MLModel, Revision
 
-_KINDS: dict[str, ActivityKind] = {
-    ToleranceClass.EXACT: "compile",
-    ToleranceClass.FP16: "convert",
-    ToleranceClass.BF16: "convert",
-    ToleranceClass.INT8: "quantise",
+#: What an author did who made one of another, and how it is called. Titles name no source: it may
+#: be hidden one day, and the activity stays.
+_AUTHORED: dict[Relation, tuple[ActivityKind, str]] = {
+    "finetune": ("train", "Fine-tune"),
+    "adapter": ("train", "Train an adapter"),
+    "distilled": ("train", "Distil"),
+    "merge": ("merge", "Merge"),
+    "quantized": ("quantise", "Quantise"),
+    "exported": ("convert", "Export to another format"),
+    "compiled": ("compile", "Compile"),
 }
-#: How networks end that runtimes read as they read the published one. All else is machine code.
-_FORMATS = frozenset({".onnx", ".ort", ".xml", ".tflite"})
-_DOING = {"compile": "Compile", "convert": "Convert", "quantise": "Quantise"}
-#: Of a record's environment: what is one value and of use to whoever wants the same.
-_CIRCUMSTANCES = ("os", "kernel", "python", "sandbox", "governor", "virtualisation")
-#: Of a search's parameters and result.
-_SEARCH = ("seed", "strategy", "backends", "trials", "ended")
+#: What says that there was nothing to inspect.
+_NOTHING = "no_model_file"
+_MOST_FINDINGS = 50
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """What is known of a version that something was done with.
-
-    Attributes:
-        revision: With its MLModel and namespace.
-        sources: What it was made from, as records name it.
-        people: Key of a user to the agent.
-        inspection: The newest one that succeeded.
-    """
-
-    revision: Revision
-    place: Place
-    names: Names
-    sources: Sequence[Derivation]
-    people: Mapping[int | None, Agent]
-    inspection: Job | None
-    builds: Sequence[Built]
-
-
-def inspections_of(revisions: Sequence[int]) -> dict[int, Job]:
-    """For lists: key of a revision to its newest inspection that succeeded."""
-    rows = Job.objects.filter(
-        revision__in=revisions, kind=JobKind.INSPECT, state=JobState.SUCCEEDED
-    )
-    return {job.revision_id: job for job in rows.order_by("pk")}
-
-
-def people_in(revision: Revision, builds: Sequence[Built]) -> set[int | None]:
+def people_in(
+    revision: Revision, builds: Sequence[Built], past: Past, repeaters: Mapping[str, int]
+) -> set[int | None]:
     """Keys of the users that :func:`activities_of` will name."""
-    jobs = (built.row.job for built in builds)
+    jobs: list[Job | None] = [*past.searches, *(one.job for one in past.builds)]
+    jobs += [one.job for one in past.records]
+    jobs += [job for one in builds for job in (one.row.job, one.row.record.job)]
+    jobs += [one.reproduction.job for one in builds if one.reproduction]
     asked = {job.requested_by_id for job in jobs if job is not None}
-    return {revision.author_id, revision.mlmodel.created_by_id, *asked} - {None}
+    added = {repeaters.get(one.pk) for one in past.records}
+    return {revision.author_id, revision.mlmodel.created_by_id, *asked, *added} - {None}
 
 
 def activities_of(done: Done) -> tuple[Activity, ...]:
-    """All that was done, in the order in which it ended."""
+    """All that was done, in the order in which it ended; first what nobody told the time of."""
     found = [
+        *_author(done),
         _publish(done),
         *_fork(done),
         *_inspect(done),
-        *_tune(done),
-        *(_make(done, built) for built in done.builds if not built.described.is_baseline),
-        *(_measure(built) for built in done.builds),
-        *_reproduce(done),
+        *searches_of(done),
+        *makings_of(done),
+        *measurings_of(done),
+        *reproductions_of(done),
     ]
-    return tuple(sorted(found, key=lambda one: (one.ended, one.url)))
+    return tuple(sorted(found, key=lambda one: (one.ended or _EARLIEST, one.url)))
+
+
+def scan_of(past: Past) -> Scan | None:
+    """What the newest inspection found of the safety of the files."""
+    job = next(iter(past.inspections), None)
+    if job is None or job.ended_at is None or job.failure_code == _NOTHING:
+        return None
+    is_accepted = job.state == JobState.SUCCEEDED
+    findings = job.result.get("warnings", ()) if is_accepted else [job.failure_detail]
+    return Scan(
+        is_accepted=is_accepted,
+        at=job.ended_at,
+        url=job_url(settings.HUB_URL, job.uuid),
+        findings=tuple(str(one) for one in findings if one)[:_MOST_FINDINGS],
+    )
+
+
+def _author(done: Done) -> list[Activity]:
+    """What was done before, as far as the card tells."""
+    used: dict[Relation, list[Derivation]] = {}
+    for one in done.sources:
+        if one.relation in _AUTHORED:
+            used.setdefault(one.relation, []).append(one)
+    found = [_authored(done, *_AUTHORED[name], name, sources) for name, sources in used.items()]
+    if _trained_on(done) and all(one.kind != "train" for one in found):
+        found.append(_authored(done, "train", "Train", "train", []))
+    return found
+
+
+def _authored(
+    done: Done, kind: ActivityKind, title: str, name: str, sources: list[Derivation]
+) -> Activity:
+    emissions = done.emissions if kind == "train" else None
+    hardware = options_of({"hardware": emissions.hardware}) if emissions else {}
+    return Activity(
+        url=f"{done.place.version(done.revision.oid)}#{name}",
+        kind=kind,
+        title=title,
+        ended=None,
+        used=(*_addresses(sources), *(_trained_on(done) if kind == "train" else ())),
+        generated=(done.names.pid,),
+        environment=Environment(facts=hardware) if hardware else None,
+        parameters=options_of(
+            {"training_type": emissions.training_type, "location": emissions.location}
+            if emissions
+            else {}
+        ),
+    )
+
+
+def _trained_on(done: Done) -> tuple[str, ...]:
+    uses = (one for one in done.datasets if one.role == "trained")
+    return tuple(url for one in uses if (url := one.pid or one.url))
 
 
 def _publish(done: Done) -> Activity:
     revision = done.revision
+    others = (one for one in done.sources if one.relation not in {*_AUTHORED, "fork"})
     return Activity(
         url=done.place.commit(revision.oid),
         kind="publish",
         title=f"Publish {done.names.tag or revision.oid[:10]}",
         ended=revision.created_at,
         agent=done.people.get(revision.author_id),
-        used=_addresses(one for one in done.sources if one.relation != "fork"),
+        used=_addresses(others),
         generated=(done.names.pid,),
     )
 
@@ -113,7 +156,7 @@ def _fork(done: Done) -> list[Activity]:
 
 
 def _inspect(done: Done) -> list[Activity]:
-    job = done.inspection
+    job = done.past.inspection
     if job is None or job.ended_at is None:
         return []
     return [
@@ -124,118 +167,10 @@ def _inspect(done: Done) -> list[Activity]:
             started=job.started_at,
             ended=job.ended_at,
             used=(done.names.pid,),
-            tools=tools_of(job.result.get("tools", {})),
+            generated=tuple(done.tests),
+            tools=tools_of(mapping(job.result.get("tools"))),
         )
     ]
-
-
-def _tune(done: Done) -> list[Activity]:
-    """One for each search that left builds."""
-    searches: dict[int, tuple[Job, list[Built]]] = {}
-    for built in done.builds:
-        job = built.row.job
-        if job is not None and job.ended_at is not None:
-            searches.setdefault(job.pk, (job, []))[1].append(built)
-    return [_search(done, job, builds) for job, builds in searches.values()]
-
-
-def _search(done: Done, job: Job, builds: list[Built]) -> Activity:
-    tools: dict[Software, None] = {}
-    for built in builds:
-        tools |= dict.fromkeys((*tools_of(built.measured.tools), *built.described.tools))
-    target = builds[0].described.target
-    known = job.parameters | job.result
-    return Activity(
-        url=job_url(settings.HUB_URL, job.uuid),
-        kind="tune",
-        title=f"Tune for {target}",
-        started=job.started_at,
-        ended=job.ended_at or builds[0].described.created,
-        agent=done.people.get(job.requested_by_id),
-        used=(done.names.pid,),
-        generated=tuple(built.described.url for built in builds),
-        tools=tuple(tools),
-        hardware=target,
-        parameters=options_of({key: known[key] for key in _SEARCH if key in known}),
-    )
-
-
-def _make(done: Done, built: Built) -> Activity:
-    made, job = built.described, built.row.job
-    kind = _kind(built)
-    # When it began is in no row: of a search, only its own beginning is known.
-    return Activity(
-        url=f"{made.url}#making",
-        kind=kind,
-        title=f"{_DOING[kind]} for {made.target} with {made.backend}",
-        ended=made.created,
-        agent=done.people.get(job.requested_by_id) if job is not None else None,
-        used=(done.names.pid,),
-        generated=(made.url,),
-        tools=made.tools,
-        hardware=made.target,
-        parameters=made.options,
-    )
-
-
-def _kind(built: Built) -> ActivityKind:
-    """What was done: lower precision counts first, then another format."""
-    kind = _KINDS[built.described.tolerance]
-    form = PurePosixPath(built.described.entry_point).suffix
-    is_other = form in _FORMATS and form != PurePosixPath(built.row.graph.path).suffix
-    return "convert" if kind == "compile" and is_other else kind
-
-
-def _measure(built: Built) -> Activity:
-    made, environment = built.described, built.measured.environment
-    known: dict[str, Option | None] = {
-        name: environment.get(name) for name in _CIRCUMSTANCES if environment.get(name)
-    }
-    packages = environment.get("packages")
-    return Activity(
-        url=f"{record_url(settings.HUB_URL, made.benchmark.id)}#measuring",
-        kind="benchmark",
-        title=f"Measure on {made.target} with {made.backend}",
-        ended=built.row.record.created_at,
-        used=(made.url,),
-        generated=(made.benchmark.url,),
-        tools=tools_of(packages if isinstance(packages, dict) else {}),
-        hardware=made.target,
-        parameters=options_of(known | {"processor": made.processor}),
-    )
-
-
-def _reproduce(done: Done) -> list[Activity]:
-    """One for each job that last ran some of the builds again."""
-    runs: dict[str, list[tuple[Built, Reproduction]]] = {}
-    for built in done.builds:
-        again = built.reproduction
-        if again is not None:
-            job = again.job
-            url = (
-                job_url(settings.HUB_URL, job.uuid)
-                if job is not None
-                else f"{build_url(settings.HUB_URL, built.row.uuid)}#reproducing"
-            )
-            runs.setdefault(url, []).append((built, again))
-    return [_run(url, again) for url, again in runs.items()]
-
-
-def _run(url: str, run: list[tuple[Built, Reproduction]]) -> Activity:
-    tools: dict[str, str] = {}
-    for _, again in run:
-        tools |= again.tools
-    target = run[0][0].described.target
-    return Activity(
-        url=url,
-        kind="reproduce",
-        title=f"Reproduce on {target}",
-        ended=max(again.created_at for _, again in run),
-        used=tuple(built.described.url for built, _ in run),
-        tools=tools_of(tools),
-        hardware=target,
-        parameters={f"build {built.described.uuid}": str(again.outcome) for built, again in run},
-    )
 
 
 def _addresses(sources: Iterable[Derivation]) -> tuple[str, ...]:

@@ -1,9 +1,7 @@
 """Builds as records describe them: files, tools, the measurement each stands on."""
 
-import json
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.models import Prefetch
@@ -13,34 +11,20 @@ from registry.fair.addresses import (
     build_url,
     record_document_url,
     record_url,
+    target_url,
 )
+from registry.fair.circumstances import Hardware
 from registry.fair.files import media_type, role
 from registry.fair.parts import Benchmark, Evaluation, File, FileRole, Software
 from registry.fair.parts import Build as Described
+from registry.selectors.measured import Measured, energy_of, environment_of, machine_of
 from registry.selectors.reproduction import latest_of, reproduced
+from registry.selectors.tools import mapping, options_of, tools_of
 from registry.tables import Build, BuildFile, Record, Reproduction
 
-Option = str | float | bool
-#: Names in toolchains that are no packages of PyPI.
-_NO_PACKAGES = frozenset({"python", "nvidia-driver"})
 _SAMPLES = "samples.npz"
-_UNREAD = tuple(f"graph__{name}" for name in ("signature", "operators", "embedding", "facts"))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """What a benchmark record says of where and with what it was measured.
-
-    Attributes:
-        environment: Operating system, packages and the like.
-        baseline: Backend whose defaults it was compared with.
-        tools: What made the record, name to version.
-    """
-
-    processor: str | None = None
-    environment: Mapping[str, Any] = field(default_factory=dict)
-    baseline: str | None = None
-    tools: Mapping[str, str] = field(default_factory=dict)
+#: Columns of networks that nobody who reads builds needs.
+UNREAD_GRAPH = tuple(f"graph__{name}" for name in ("signature", "operators", "embedding", "facts"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,20 +42,26 @@ class Built:
     reproduction: Reproduction | None
 
 
-def built_of(revisions: Collection[int]) -> dict[int, list[Built]]:
-    """For lists: key of a revision to its builds that are not withdrawn, by target, fastest first.
-
-    By four queries.
-    """
+def live_builds(revisions: Collection[int]) -> list[Build]:
+    """For lists: builds that are not withdrawn, by target, fastest first; two queries."""
     files = BuildFile.objects.select_related("blob").order_by("path")
-    rows = list(
+    return list(
         Build.objects.filter(graph__revision__in=revisions, withdrawn_at=None)
-        .select_related("target", "record", "job", "graph")
-        .defer("record__document", *_UNREAD)
+        .select_related("target", "record__job__device", "job__device", "graph")
+        .defer("record__document", *UNREAD_GRAPH)
         .prefetch_related(Prefetch("files", queryset=files))
         .order_by("target__slug", "ratio", "pk")
     )
-    measured = _measured({row.record_id for row in rows})
+
+
+def built_of(rows: Iterable[Build], measured: Mapping[str, Measured]) -> dict[int, list[Built]]:
+    """For lists: key of a revision to its builds, by one query.
+
+    Args:
+        rows: See :func:`live_builds`.
+        measured: By id of a record.
+    """
+    rows = list(rows)
     newest = latest_of(rows)
     found: dict[int, list[Built]] = {}
     for row in rows:
@@ -109,63 +99,65 @@ def software_of(builds: Collection[Built]) -> tuple[Software, ...]:
     return next(plain, ())
 
 
-def tools_of(versions: Mapping[str, Any]) -> tuple[Software, ...]:
-    """Programs with their versions, as packages of PyPI where they are such."""
-    return tuple(
-        Software(
-            name=name,
-            version=str(version),
-            purl=None if name in _NO_PACKAGES else f"pkg:pypi/{name.lower()}@{version}",
+def hardware_of(builds: Iterable[Built]) -> tuple[Hardware, ...]:
+    """What the builds are for, each kind once, as the machine was that measured the fastest."""
+    found: dict[str, Hardware] = {}
+    for built in builds:
+        slug = built.described.target
+        found.setdefault(
+            slug,
+            Hardware(
+                slug=slug, url=target_url(settings.HUB_URL, slug), facts=machine_of(built.measured)
+            ),
         )
-        for name, version in sorted(versions.items())
+    return tuple(found.values())
+
+
+def benchmark_of(record: Record, how: Measured, backend: str) -> Benchmark:
+    """A record as descriptions tell it.
+
+    Args:
+        record: Its document is not read.
+        backend: What was measured.
+    """
+    told = how.statistics
+    return Benchmark(
+        id=record.pk,
+        url=record_url(settings.HUB_URL, record.pk),
+        document_url=record_document_url(settings.HUB_URL, record.pk),
+        baseline=f"{how.baseline or backend} defaults",
+        p50_ns=record.p50_ns,
+        ratio=record.ratio,
+        ratio_low=record.ratio_low,
+        ratio_high=record.ratio_high,
+        measured=record.created_at,
+        samples=told.get("n"),
+        mean_ns=told.get("mean_ns"),
+        p90_ns=told.get("p90_ns"),
+        p95_ns=told.get("p95_ns"),
+        p99_ns=told.get("p99_ns"),
+        throughput_per_s=told.get("throughput_per_s"),
+        peak_memory_bytes=how.memory,
+        energy=energy_of(how),
+        environment=environment_of(how),
     )
-
-
-def options_of(values: Mapping[str, Any]) -> dict[str, Option]:
-    """Options as plain values: what is none becomes its JSON text."""
-    return {
-        str(name): value
-        if isinstance(value, str | int | float | bool)
-        else json.dumps(value, sort_keys=True)
-        for name, value in values.items()
-        if value is not None
-    }
-
-
-def _measured(records: set[str]) -> dict[str, Measured]:
-    """By id of a record. Of its document, which holds all raw samples, only this is read."""
-    rows = Record.objects.filter(pk__in=records).values_list(
-        "pk",
-        "document__target__processor",
-        "document__environment",
-        "document__comparison__baseline__backend",
-        "document__provenance__tools",
-    )
-    return {
-        pk: Measured(
-            processor=str(processor) if processor else None,
-            environment=_mapping(environment),
-            baseline=str(baseline) if baseline else None,
-            tools=_mapping(tools),
-        )
-        for pk, processor, environment, baseline, tools in rows
-    }
 
 
 def _described(row: Build, measured: Measured, again: Reproduction | None) -> Described:
+    backend = row.candidate["backend"]
     return Described(
         uuid=str(row.uuid),
         url=build_url(settings.HUB_URL, row.uuid),
         target=row.target.slug,
         processor=measured.processor,
-        backend=row.candidate["backend"],
+        backend=backend,
         tolerance=str(row.tolerance),
         entry_point=row.entry_point,
         files=tuple(_file(row, file) for file in row.files.all()),
-        benchmark=_benchmark(row, measured),
+        benchmark=benchmark_of(row.record, measured, backend),
         created=row.created_at,
-        options=options_of(_mapping(row.candidate.get("options"))),
-        tools=tools_of(_mapping(row.provenance.get("toolchain"))),
+        options=options_of(mapping(row.candidate.get("options"))),
+        tools=tools_of(mapping(row.provenance.get("toolchain"))),
         deviation={
             name: float(value)
             for name, value in row.deviation.items()
@@ -188,22 +180,3 @@ def _file(row: Build, file: BuildFile) -> File:
         media_type=media_type(file.path),
         role=opened,
     )
-
-
-def _benchmark(row: Build, measured: Measured) -> Benchmark:
-    record = row.record
-    return Benchmark(
-        id=record.pk,
-        url=record_url(settings.HUB_URL, record.pk),
-        document_url=record_document_url(settings.HUB_URL, record.pk),
-        baseline=f"{measured.baseline or row.candidate['backend']} defaults",
-        p50_ns=row.p50_ns,
-        ratio=record.ratio,
-        ratio_low=record.ratio_low,
-        ratio_high=record.ratio_high,
-        measured=record.created_at,
-    )
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}

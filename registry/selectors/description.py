@@ -6,6 +6,7 @@ of it is for every reader of the version alike: whoever calls has asked whether 
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -13,15 +14,18 @@ from django.core.cache import cache
 from django.db.models import F
 
 from registry.fair.addresses import Place
+from registry.fair.card.card import CardFacts
 from registry.fair.description import Access, Description, Status
 from registry.fair.files import media_type, role
-from registry.fair.parts import FairScore, File
-from registry.selectors.activity import Done, activities_of
+from registry.fair.parts import Evaluation, FairScore, File
+from registry.selectors.activity import activities_of, scan_of
 from registry.selectors.address import place_of
 from registry.selectors.agent import owner_agent
-from registry.selectors.built import accuracy_of, software_of
+from registry.selectors.built import accuracy_of, hardware_of, software_of
 from registry.selectors.directory import directory_oid
+from registry.selectors.done import Done
 from registry.selectors.hub import this_hub
+from registry.selectors.making import repetitions_of
 from registry.selectors.material import Material, material_of
 from registry.selectors.snippet import snippet_of
 from registry.selectors.source import datasets_of, sources_of
@@ -121,10 +125,11 @@ def _description(revision: Revision, material: Material) -> Description:
         ),
         network=network,
         tests=_tests(revision, material, place),
-        datasets=datasets_of(told.card.datasets, mlmodel, material.datasets),
-        evaluations=(*told.card.evaluations, *accuracy_of(builds, told.task)),
+        evaluations=(*_figures(told.card, place), *accuracy_of(builds, told.task)),
         snippet=snippet_of(place, revision.oid, network),
         builds=tuple(one.described for one in builds),
+        tuned_on=hardware_of(builds),
+        scan=scan_of(material.past[pk]),
         fair=_fair(material.assessments.get(pk), place, revision.oid),
     )
 
@@ -160,19 +165,46 @@ def _identity(revision: Revision, material: Material, place: Place) -> dict[str,
 
 def _provenance(revision: Revision, material: Material, place: Place) -> dict[str, Any]:
     """What it was made from, and what was done with it."""
-    pk = revision.pk
-    rows = material.sources.get(pk, ())
-    sources = sources_of(rows, revision.mlmodel, material.source_pids)
+    pk, oid, card = revision.pk, revision.oid, material.told[revision.pk].card
+    sources = sources_of(material.sources.get(pk, ()), revision.mlmodel, material.source_pids)
+    datasets = datasets_of(card.datasets, revision.mlmodel, material.datasets)
+    files = {row.path: place.file(oid, row.path) for row in material.files.get(pk, ())}
+    tests = [row for row in material.tests.get(pk, ()) if row.is_made]
     done = Done(
         revision=revision,
         place=place,
         names=material.names[pk],
         sources=sources,
+        datasets=datasets,
+        emissions=card.emissions,
         people=material.people,
-        inspection=material.inspections.get(pk),
         builds=material.builds.get(pk, ()),
+        past=material.past[pk],
+        circumstances=material.circumstances,
+        repeaters=material.repeaters,
+        tests=[place.test(oid, test_path(row)) for row in tests],
+        urls=files,
+        digests={row.blob_id: files[row.path] for row in material.files.get(pk, ())},
     )
-    return {"derived_from": sources, "activities": activities_of(done)}
+    return {
+        "derived_from": sources,
+        "datasets": datasets,
+        "activities": activities_of(done),
+        "activities_omitted": done.past.omitted,
+        "repetitions": repetitions_of(done),
+    }
+
+
+def _figures(card: CardFacts, place: Place) -> tuple[Evaluation, ...]:
+    """The card's figures; those that it names a source of elsewhere are somebody else's."""
+    own = (place.concept, *([card.code.url] if card.code else []))
+    papers = {paper.url for paper in card.papers}
+    return tuple(
+        replace(one, by="third party")
+        if one.url and one.url not in papers and not one.url.startswith(own)
+        else one
+        for one in card.evaluations
+    )
 
 
 def _tests(revision: Revision, material: Material, place: Place) -> tuple[File, ...]:

@@ -6,20 +6,28 @@ from dataclasses import dataclass
 from django.db.models import OuterRef, Subquery
 
 from registry.fair.parts import Agent, Network
-from registry.selectors.activity import inspections_of, people_in
+from registry.selectors.activity import people_in
 from registry.selectors.address import place_of
 from registry.selectors.agent import person_agent, users_of
-from registry.selectors.built import Built, built_of
+from registry.selectors.built import Built, built_of, live_builds
 from registry.selectors.facts import Told, told_of
 from registry.selectors.graph import network_of
+from registry.selectors.measured import measured_of
 from registry.selectors.naming import Names, names_of
+from registry.selectors.past import (
+    Circumstances,
+    Past,
+    circumstances_of,
+    documents_of,
+    past_of,
+    repeaters_of,
+)
 from registry.selectors.source import KnownDataset, known_datasets, pids_of
 from registry.tables import (
     Assessment,
     Derivation,
     File,
     Graph,
-    Job,
     Revision,
     TestTensor,
     User,
@@ -34,6 +42,8 @@ class Material:
         files: With their blobs, by path.
         networks: Of the primary ONNX file.
         tests: Its test tensors, by set, inputs first, with their blobs.
+        past: What was done beside what the builds tell; ``circumstances`` and ``repeaters`` are
+            of all revisions together.
         source_pids: See :func:`registry.selectors.source.pids_of`.
         datasets: See :func:`registry.selectors.source.known_datasets`.
         users: By their keys: owners, authors, and who asked for jobs; ``people`` as records name
@@ -47,7 +57,9 @@ class Material:
     networks: Mapping[int, Network]
     tests: Mapping[int, Sequence[TestTensor]]
     builds: Mapping[int, Sequence[Built]]
-    inspections: Mapping[int, Job]
+    past: Mapping[int, Past]
+    circumstances: Circumstances
+    repeaters: Mapping[str, int]
     sources: Mapping[int, Sequence[Derivation]]
     source_pids: Mapping[int, str]
     datasets: Mapping[str, KnownDataset]
@@ -70,13 +82,16 @@ def material_of(revisions: Sequence[Revision]) -> Material:
         )
         for one in revisions
     }
-    builds = built_of(keys)
+    live, past = live_builds(keys), past_of(keys)
+    measured = measured_of(documents_of(live, past.values()))
+    builds = built_of(live, measured)
+    repeaters = repeaters_of(past.values())
     graphs = _graphs(keys)
     sources = _sources(keys)
     namespaces = [one.mlmodel.namespace for one in revisions]
     people: set[int | None] = set()
     for one in revisions:
-        people |= people_in(one, builds.get(one.pk, ()))
+        people |= people_in(one, builds.get(one.pk, ()), past[one.pk], repeaters)
     users = {user.pk: user for user in users_of(people, namespaces)}
     return Material(
         files=files,
@@ -85,7 +100,9 @@ def material_of(revisions: Sequence[Revision]) -> Material:
         networks={key: network_of(graph) for key, graph in graphs.items()},
         tests=_tests(graphs),
         builds=builds,
-        inspections=inspections_of(keys),
+        past=past,
+        circumstances=circumstances_of(live, past.values(), measured),
+        repeaters=repeaters,
         sources=sources,
         source_pids=pids_of([row for rows in sources.values() for row in rows]),
         datasets=known_datasets(use.name for one in told.values() for use in one.card.datasets),

@@ -17,6 +17,7 @@ _CHANGES = """
     SELECT r.id, u.full_name, u.orcid,
         (SELECT MAX(id) FROM registry_graph WHERE revision_id = r.id),
         (SELECT MAX(ended_at) FROM registry_job WHERE revision_id = r.id),
+        (SELECT COUNT(*) FROM registry_record WHERE revision_id = r.id),
         (SELECT MAX(id) FROM registry_assessment WHERE revision_id = r.id),
         (SELECT MAX(b.id) FROM registry_build b
             JOIN registry_graph g ON g.id = b.graph_id WHERE g.revision_id = r.id),

@@ -113,7 +113,8 @@ def test_each_act_is_told_with_its_tools_hardware_and_what_came_of_it(floor: Flo
         (faster.benchmark.url,),
         (baseline.benchmark.url,),
     }
-    assert measured[0].parameters["os"] == "Example Linux 1"
+    assert measured[0].environment is not None
+    assert measured[0].environment.facts["os"] == "Example Linux 1"
     assert not of_kind(found, "compile")
     urls = [one.url for one in found.activities]
     assert len(set(urls)) == len(urls)

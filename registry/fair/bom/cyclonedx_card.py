@@ -7,8 +7,8 @@ Source: CycloneDX 1.7, JSON schema, definitions ``modelCard``, ``performanceMetr
 from typing import Any
 
 from registry.fair.absent import known
-from registry.fair.bom.common import slice_of, text_of
-from registry.fair.bom.cyclonedx_parts import properties_of
+from registry.fair.bom.common import slice_of, text_of, utc
+from registry.fair.bom.cyclonedx_parts import entries_of, metrics_of, properties_of
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.parts import DatasetRole, DatasetUse, Emissions, Evaluation, Tensor
@@ -24,6 +24,8 @@ _SERVED_FOR: dict[DatasetRole, str] = {
 def model_card(description: Description) -> dict[str, Any]:
     """``modelCard`` of the version; empty if there is nothing to say."""
     metrics = [_metric(one) for one in description.evaluations]
+    for one in description.repetitions:
+        metrics += metrics_of(one, f"{one.target}, {one.backend}, measured by others")
     return known(
         modelParameters=_parameters(description),
         quantitativeAnalysis=known(performanceMetrics=metrics),
@@ -32,8 +34,26 @@ def model_card(description: Description) -> dict[str, Any]:
             outOfScope=description.out_of_scope,
             usage=description.usage,
             snippet=description.snippet,
-        ),
+        )
+        + _circumstances(description),
     )
+
+
+def _circumstances(description: Description) -> list[dict[str, str]]:
+    """Who measured, where it was tuned, and whether it is safe: CycloneDX has no word for these."""
+    scan = description.scan
+    found = entries_of(
+        "assessor",
+        {f"{one.metric}, {slice_of(one)}": one.by for one in description.evaluations},
+    )
+    for hardware in description.tuned_on:
+        found += properties_of(tunedOn=hardware.slug)
+        found += entries_of(f"tunedOn:{hardware.slug}", hardware.facts)
+    if scan:
+        found += properties_of(scanAccepted=text_of(scan.is_accepted), scannedAt=utc(scan.at))
+        found += [one for text in scan.findings for one in properties_of(scanFinding=text)]
+    omitted = description.activities_omitted
+    return found + properties_of(activitiesOmitted=str(omitted) if omitted else None)
 
 
 def _parameters(description: Description) -> dict[str, Any]:

@@ -9,13 +9,16 @@ from typing import Any
 from registry.fair.absent import known
 from registry.fair.bom.common import Value, media_type, text_of, utc
 from registry.fair.description import Description
+from registry.fair.figures import figures_of
 from registry.fair.iris import iri
-from registry.fair.parts import Activity, ActivityKind, Build, File, Software
+from registry.fair.parts import Activity, ActivityKind, Benchmark, Build, File, Software
 
 #: Before the names of what CycloneDX has no word for; the taxonomy of properties asks for one.
 _NAMESPACE = "hpcfair"
 _TASKS: dict[ActivityKind, list[str]] = {
     "publish": ["release"],
+    "train": ["build"],
+    "merge": ["build"],
     "inspect": ["scan"],
     "tune": ["build", "test"],
     "compile": ["build"],
@@ -70,7 +73,7 @@ class References:
     def __init__(self, description: Description) -> None:
         pid = description.pid
         tools = [one for build in description.builds for one in build.tools]
-        tools += [one for activity in description.activities for one in activity.tools]
+        tools += [one for activity in description.activities for one in _software_of(activity)]
         self.model = pid
         self.software: dict[Software, str] = {
             one: f"{pid}#software-{number}"
@@ -116,28 +119,24 @@ def software_component(software: Software, ref: str) -> dict[str, Any]:
     )
 
 
+def metrics_of(one: Benchmark, where: str) -> list[dict[str, Any]]:
+    """The figures of a measurement as performance metrics."""
+    return [
+        known(
+            type=figure.label,
+            value=text_of(figure.value),
+            slice=where,
+            confidenceInterval=known(
+                lowerBound=_optional(figure.low), upperBound=_optional(figure.high)
+            ),
+        )
+        for figure in figures_of(one)
+    ]
+
+
 def build_component(description: Description, build: Build, ref: str) -> dict[str, Any]:
     """A build: the same network as other files, made for one target."""
     benchmark = build.benchmark
-    metrics = [
-        {
-            "type": "latency p50 in nanoseconds",
-            "value": str(benchmark.p50_ns),
-            "slice": build.target,
-        }
-    ]
-    if benchmark.ratio is not None:
-        metrics.append(
-            known(
-                type=f"time over that of {benchmark.baseline}",
-                value=text_of(benchmark.ratio),
-                slice=build.target,
-                confidenceInterval=known(
-                    lowerBound=_optional(benchmark.ratio_low),
-                    upperBound=_optional(benchmark.ratio_high),
-                ),
-            )
-        )
     return known(
         **{"bom-ref": ref},
         type="machine-learning-model",
@@ -147,7 +146,9 @@ def build_component(description: Description, build: Build, ref: str) -> dict[st
         externalReferences=reference("website", build.url)
         + reference("quality-metrics", benchmark.url),
         components=[file_component(file) for file in build.files],
-        modelCard={"quantitativeAnalysis": {"performanceMetrics": metrics}},
+        modelCard={
+            "quantitativeAnalysis": {"performanceMetrics": metrics_of(benchmark, build.target)}
+        },
         properties=_build_properties(build),
     )
 
@@ -176,6 +177,11 @@ def _build_properties(build: Build) -> list[dict[str, str]]:
     )
 
 
+def _software_of(activity: Activity) -> tuple[Software, ...]:
+    """What did it, and what was installed beside that."""
+    return activity.tools + (activity.environment.packages if activity.environment else ())
+
+
 def workflow(activity: Activity, number: int, references: References) -> dict[str, Any]:
     """Something that was done, as a workflow of the formulation."""
     inputs: list[dict[str, Any]] = [
@@ -184,15 +190,18 @@ def workflow(activity: Activity, number: int, references: References) -> dict[st
     parameters = [
         {"name": key, "value": text_of(value)} for key, value in activity.parameters.items()
     ]
+    if activity.seed is not None:
+        parameters.append({"name": "seed", "value": str(activity.seed)})
+    facts = activity.environment.facts if activity.environment else {}
     return known(
         **{"bom-ref": f"{references.model}#activity-{number}"},
         uid=activity.url,
         name=activity.title,
         taskTypes=_TASKS[activity.kind],
         timeStart=utc(activity.started) if activity.started else None,
-        timeEnd=utc(activity.ended),
+        timeEnd=utc(activity.ended) if activity.ended else None,
         resourceReferences=[
-            {"ref": references.software[one]} for one in dict.fromkeys(activity.tools)
+            {"ref": references.software[one]} for one in dict.fromkeys(_software_of(activity))
         ],
         inputs=inputs + ([{"parameters": parameters}] if parameters else []),
         outputs=[
@@ -203,5 +212,7 @@ def workflow(activity: Activity, number: int, references: References) -> dict[st
             activity=activity.kind,
             hardware=activity.hardware,
             agent=activity.agent.name if activity.agent else None,
-        ),
+            partOf=activity.within,
+        )
+        + entries_of("environment", facts),
     )

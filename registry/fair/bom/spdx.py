@@ -10,10 +10,12 @@ from registry.fair.bom.common import (
     license_addresses,
     media_type,
     render_json,
+    utc,
 )
 from registry.fair.bom.spdx_builds import add_activities, add_builds, software_package
 from registry.fair.bom.spdx_graph import Graph, entry, external_id, sha256
 from registry.fair.bom.spdx_package import add_package
+from registry.fair.circumstances import Scan
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.parts import Agent, DatasetRole, File, FileRole
@@ -26,6 +28,7 @@ _PURPOSES: dict[FileRole, str] = {
     "samples": "data",
     "tests": "test",
     "licence": "documentation",
+    "environment": "manifest",
     "other": "file",
 }
 #: Relationship and what it says beside its name: SPDX has no word for validation.
@@ -103,9 +106,16 @@ def _add_remarks(graph: Graph, description: Description, package: str) -> None:
     remarks = {
         "Ethical considerations": description.ethics,
         "Use restrictions": description.use_restrictions,
+        "Safety scan": _scanned(description.scan) if description.scan else None,
+        "Tuned on": ", ".join(one.slug for one in description.tuned_on),
     }
     for title, text in remarks.items():
         graph.annotate(package, f"{title}: {text}" if text else None)
+
+
+def _scanned(scan: Scan) -> str:
+    verdict = "accepted" if scan.is_accepted else "refused"
+    return " ".join((f"{verdict} on {utc(scan.at)}.", *scan.findings))
 
 
 def _add_data(graph: Graph, description: Description, package: str) -> dict[str, str]:

@@ -4,13 +4,18 @@ Source: SPDX 3.0.1, model, profile Build, class ``Build``.
 """
 
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 
 from registry.fair.bom.common import Value, text_of, utc
-from registry.fair.bom.spdx_graph import Graph, entry, external_id, external_refs, sha256
+from registry.fair.bom.spdx_graph import Graph, entry, external_refs, sha256
+from registry.fair.circumstances import Energy
 from registry.fair.description import Description
+from registry.fair.figures import figures_of
 from registry.fair.linked.context import HUB_TERMS
 from registry.fair.linked.terms import ACTIVITIES
 from registry.fair.parts import Activity, ActivityKind, Build, Software
+
+_JOULES = 1_000_000
 
 
 def software_package(graph: Graph, software: Software) -> str:
@@ -57,6 +62,7 @@ def _add_result(graph: Graph, description: Description, build: Build, maker: str
         software_homePage=build.url,
         software_primaryPurpose="model",
         ai_metric=_metrics(build),
+        ai_energyConsumption=_energy(build.benchmark.energy),
     )
     files = [
         graph.add(
@@ -95,14 +101,28 @@ def _type_of(kind: ActivityKind) -> str:
 
 
 def _metrics(build: Build) -> list[dict[str, str]]:
-    benchmark = build.benchmark
-    numbers = {
-        "latency p50 in nanoseconds": benchmark.p50_ns,
-        f"time over that of {benchmark.baseline}": benchmark.ratio,
-        "accuracy": build.accuracy,
-        "accuracy of the reference": build.accuracy_reference,
-    } | {f"deviation {key}": value for key, value in build.deviation.items()}
+    numbers: dict[str, float | None] = (
+        {figure.label: figure.value for figure in figures_of(build.benchmark)}
+        | {
+            "accuracy": build.accuracy,
+            "accuracy of the reference": build.accuracy_reference,
+        }
+        | {f"deviation {key}": value for key, value in build.deviation.items()}
+    )
     return _entries({key: value for key, value in numbers.items() if value is not None})
+
+
+def _energy(energy: Energy | None) -> dict[str, object] | None:
+    """What a run takes; SPDX counts in megajoules."""
+    if energy is None:
+        return None
+    described = {
+        "type": "ai_EnergyConsumptionDescription",
+        # A text: numbers of JSON would be read as doubles, and written with an exponent.
+        "ai_energyQuantity": f"{Decimal(str(energy.joules)) / _JOULES:f}",
+        "ai_energyUnit": "megajoule",
+    }
+    return {"type": "ai_EnergyConsumption", "ai_inferenceEnergyConsumption": [described]}
 
 
 def _entries(values: Mapping[str, Value]) -> list[dict[str, str]]:
@@ -125,15 +145,26 @@ def add_activities(graph: Graph, activities: Iterable[Activity], places: Mapping
             build_buildType=_type_of(activity.kind),
             build_buildId=activity.url,
             build_buildStartTime=utc(activity.started) if activity.started else None,
-            build_buildEndTime=utc(activity.ended),
-            build_parameter=_entries(activity.parameters),
-            build_environment=_entries({"target": activity.hardware} if activity.hardware else {}),
+            build_buildEndTime=utc(activity.ended) if activity.ended else None,
+            build_parameter=_entries(_settings(activity)),
+            build_environment=_entries(_surroundings(activity)),
         )
         graph.relate(made, "hasInput", _found(activity.used, places))
         graph.relate(made, "hasOutput", _found(activity.generated, places))
         if activity.agent:
             graph.relate(made, "invokedBy", [graph.agent(activity.agent)])
-        _add_tools(graph, made, activity.tools)
+        around = activity.environment
+        _add_tools(graph, made, (*activity.tools, *(around.packages if around else ())))
+
+
+def _settings(activity: Activity) -> dict[str, Value]:
+    seed: dict[str, Value] = {} if activity.seed is None else {"seed": activity.seed}
+    return seed | activity.parameters
+
+
+def _surroundings(activity: Activity) -> dict[str, Value]:
+    target: dict[str, Value] = {"target": activity.hardware} if activity.hardware else {}
+    return target | (activity.environment.facts if activity.environment else {})
 
 
 def _found(addresses: Iterable[str], places: Mapping[str, str]) -> list[str]:
@@ -152,16 +183,4 @@ def _elsewhere(activity: Activity, places: Mapping[str, str]) -> list[dict[str, 
 
 
 def _add_tools(graph: Graph, made: str, tools: Iterable[Software]) -> None:
-    graph.relate(
-        made,
-        "usesTool",
-        [
-            graph.add(
-                "Tool",
-                "tool",
-                name=" ".join(filter(None, (one.name, one.version))),
-                externalIdentifier=[external_id("packageUrl", one.purl)] if one.purl else (),
-            )
-            for one in dict.fromkeys(tools)
-        ],
-    )
+    graph.relate(made, "usesTool", [graph.tool(one) for one in dict.fromkeys(tools)])

@@ -9,7 +9,7 @@ from typing import Any
 from registry.fair.absent import known
 from registry.fair.bom.common import utc
 from registry.fair.iris import iri
-from registry.fair.parts import Agent
+from registry.fair.parts import Agent, Software
 
 _CONTEXT = "https://spdx.org/rdf/3.0.1/spdx-context.jsonld"
 _CREATION = "_:creation"
@@ -27,6 +27,7 @@ class Graph:
         self._elements: list[dict[str, Any]] = []
         self._counts: dict[str, int] = {}
         self._agents: dict[Agent, str] = {}
+        self._tools: dict[Software, str] = {}
 
     @property
     def ids(self) -> list[str]:
@@ -86,6 +87,17 @@ class Graph:
                 externalRef=external_refs("altWebPage", agent.url),
             )
         return self._agents[agent]
+
+    def tool(self, tool: Software) -> str:
+        """The element of a program, the same for the same version of it."""
+        if tool not in self._tools:
+            self._tools[tool] = self.add(
+                "Tool",
+                "tool",
+                name=" ".join(filter(None, (tool.name, tool.version))),
+                externalIdentifier=[external_id("packageUrl", tool.purl)] if tool.purl else (),
+            )
+        return self._tools[tool]
 
     def document(self, created: datetime, by: str) -> dict[str, Any]:
         """The whole as JSON-LD, made by the agent ``by``."""

@@ -9,7 +9,8 @@ from typing import Any
 from registry.fair.bom.common import slice_of, text_of, utc
 from registry.fair.bom.spdx_graph import Graph, entry, external_id, external_refs
 from registry.fair.description import Description
-from registry.fair.parts import Emissions, Network
+from registry.fair.figures import figures_of
+from registry.fair.parts import Emissions, Evaluation, Network
 
 
 def add_package(graph: Graph, description: Description) -> str:
@@ -59,11 +60,25 @@ def _ai_properties(description: Description) -> dict[str, Any]:
         "ai_informationAboutApplication": _application(description),
         "ai_informationAboutTraining": _training(description.emissions),
         "ai_hyperparameter": _hyperparameters(network) if network else (),
-        "ai_metric": [
-            entry(f"{one.metric} ({slice_of(one)})", text_of(one.value))
-            for one in description.evaluations
-        ],
+        "ai_metric": [*map(_metric, description.evaluations), *_repeated(description)],
     }
+
+
+def _metric(one: Evaluation) -> dict[str, str]:
+    who = ", by a third party" if one.by == "third party" else ""
+    return entry(f"{one.metric} ({slice_of(one)}{who})", text_of(one.value))
+
+
+def _repeated(description: Description) -> list[dict[str, str]]:
+    """Figures of those who measured again what the hub had measured."""
+    return [
+        entry(
+            f"{figure.label} ({one.target}, {one.backend}, by a third party, {one.id[:12]})",
+            text_of(figure.value),
+        )
+        for one in description.repetitions
+        for figure in figures_of(one)
+    ]
 
 
 def _dataset_properties(description: Description) -> dict[str, Any]:

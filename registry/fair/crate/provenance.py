@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from registry.fair.circumstances import Hardware, Scan
 from registry.fair.crate.graph import Entity, Graph, agent, compact, local, quantity, software
 from registry.fair.description import Description
+from registry.fair.figures import figures_of
 from registry.fair.iris import iri
-from registry.fair.parts import Activity, Benchmark, Build, Network
+from registry.fair.parts import Activity, Benchmark, Build, Environment, Network
 
 
 def actions(graph: Graph, description: Description, places: Mapping[str, str]) -> list[Entity]:
@@ -59,20 +61,74 @@ def facts(graph: Graph, network: Network | None) -> list[Entity]:
     return [quantity(graph, network.path, name, value) for name, value in found if value]
 
 
+def surroundings(graph: Graph, description: Description) -> list[Entity]:
+    """The hardware there are builds for, what was found to be safe, and what others measured."""
+    found = [_hardware(graph, one) for one in description.tuned_on]
+    if description.scan:
+        found.append(_scan(graph, description.scan))
+    return found + [_benchmark(graph, one) for one in description.repetitions]
+
+
 def _action(graph: Graph, one: Activity, places: Mapping[str, str]) -> Entity:
-    values = [quantity(graph, one.url, name, value) for name, value in one.parameters.items()]
-    hardware = [quantity(graph, one.url, "target", one.hardware)] if one.hardware else []
+    settings = {"seed": one.seed, "target": one.hardware} | one.parameters
+    values = [
+        quantity(graph, one.url, name, value)
+        for name, value in settings.items()
+        if value is not None
+    ]
+    around = [_environment(graph, one.environment)] if one.environment else []
     return graph.add(
         one.url,
         "CreateAction",
         name=one.title,
         description=f"{one.title} ({one.kind}).",
         startTime=one.started.isoformat() if one.started else None,
-        endTime=one.ended.isoformat(),
+        endTime=one.ended.isoformat() if one.ended else None,
         agent=agent(graph, one.agent) if one.agent else None,
         instrument=compact(software(graph, tool) for tool in one.tools),
-        object=compact([*_things(graph, one.used, places), *values, *hardware]),
+        object=compact([*_things(graph, one.used, places), *values, *around]),
         result=compact(_things(graph, one.generated, places)),
+    )
+
+
+def _environment(graph: Graph, one: Environment) -> Entity:
+    identity = local("environment", one)
+    return graph.add(
+        identity,
+        "CreativeWork",
+        name="Environment",
+        description="The machine and the software around something that ran.",
+        additionalProperty=compact(
+            quantity(graph, identity, name, value) for name, value in one.facts.items()
+        ),
+        softwareRequirements=compact(software(graph, package) for package in one.packages),
+    )
+
+
+def _hardware(graph: Graph, one: Hardware) -> Entity:
+    return graph.add(
+        one.url,
+        "CreativeWork",
+        name=f"Tuned on {one.slug}",
+        description="A kind of hardware that there are builds for.",
+        url=one.url,
+        additionalProperty=compact(
+            quantity(graph, one.url, name, value) for name, value in one.facts.items()
+        ),
+    )
+
+
+def _scan(graph: Graph, one: Scan) -> Entity:
+    verdict = (
+        "The hub runs these files." if one.is_accepted else "The hub does not run these files."
+    )
+    return graph.add(
+        f"{one.url}#scan",
+        "CreativeWork",
+        name="Safety scan",
+        description=" ".join((verdict, *one.findings)),
+        url=one.url,
+        dateCreated=one.at.isoformat(),
     )
 
 
@@ -125,23 +181,26 @@ def _build(graph: Graph, one: Build, root: str, places: Mapping[str, str]) -> En
 
 
 def _benchmark(graph: Graph, one: Benchmark) -> Entity:
-    figures: list[tuple[str, Any, str | None]] = [
-        ("median latency", one.p50_ns, "ns"),
-        ("latency over that of the baseline", one.ratio, None),
-        ("lower end of the interval of the ratio", one.ratio_low, None),
-        ("upper end of the interval of the ratio", one.ratio_high, None),
+    bounds = [
+        (f"{end} end of the interval of the ratio", value)
+        for end, value in (("lower", one.ratio_low), ("upper", one.ratio_high))
+        if value is not None
     ]
     return graph.add(
         one.url,
         "CreativeWork",
         name=f"Benchmark record {one.id[:12]}",
         identifier=one.id,
-        description=f"Measured against {one.baseline}.",
+        description=f"Measured against {one.baseline}; by: {one.by}.",
         url=one.document_url,
         dateCreated=one.measured.isoformat() if one.measured else None,
         additionalProperty=compact(
-            quantity(graph, one.id, name, value, unit)
-            for name, value, unit in figures
-            if value is not None
+            [
+                *(
+                    quantity(graph, one.id, figure.name, figure.value, figure.unit or None)
+                    for figure in figures_of(one)
+                ),
+                *(quantity(graph, one.id, name, value) for name, value in bounds),
+            ]
         ),
     )

@@ -63,7 +63,11 @@ def contributors_of(description: Description) -> list[dict[str, Any]]:
     """Who keeps the version here, who contributed, and whom to ask."""
     owner = description.owner
     kind = "DataManager" if owner.kind == "person" else "HostingInstitution"
+    publisher = description.hub.publisher
+    host = Agent(name=publisher.name, kind="organization", ror=publisher.ror, url=publisher.url)
     contributors = [agent_of(owner, contributorType=kind)]
+    if (owner.name, owner.ror) != (host.name, host.ror):
+        contributors.append(agent_of(host, contributorType="HostingInstitution"))
     for agent in description.contributors:
         # A person of several roles stands there once for each of DataCite's types.
         kinds = dict.fromkeys(_CONTRIBUTORS.get(role, "Other") for role in agent.roles or ("",))

@@ -74,6 +74,12 @@ def _literature(description: Description) -> Iterator[_Link]:
 
 
 def _results(description: Description) -> Iterator[_Link]:
+    """What it needs to run, what was built of it, and how that was measured."""
+    for file in description.files:
+        if file.role == "environment":
+            yield _Link("Requires", file.url)
     for build in description.builds:
         yield _Link("IsOriginalFormOf", build.url, "Model")
         yield _Link("HasPart", build.benchmark.url, "Dataset")
+    for one in description.repetitions:
+        yield _Link("HasPart", one.url, "Dataset")

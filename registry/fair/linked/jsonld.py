@@ -22,7 +22,7 @@ from registry.fair.linked.nodes import (
     ref,
     refs,
 )
-from registry.fair.linked.provenance import activity, build, derivations, generated_by
+from registry.fair.linked.provenance import derivations, generated_by, history
 from registry.fair.parts import Funding, License
 from registry.fair.required import missing
 
@@ -170,11 +170,13 @@ def _content(description: Description) -> dict[str, Any]:
     }
     size = {"@type": "QuantitativeValue", "value": description.size_bytes, "unitText": "byte"}
     cards = tuple(file.url for file in description.files if file.role == "card")
+    environments = tuple(file.url for file in description.files if file.role == "environment")
     return {
         "distribution": [download(file) for file in description.files],
         "encoding": crate if description.status != "withdrawn" else None,
         "size": size if description.files else None,
         "codemeta:readme": refs(cards),
+        "hub:environment": refs(environments),
         "hub:testTensors": [download(file) for file in description.tests],
         "hub:cardField": property_values(description.unknown),
     }
@@ -196,7 +198,6 @@ def _provenance(description: Description) -> dict[str, Any]:
     return {
         **derivations(description),
         "prov:wasGeneratedBy": generated_by(description, description.pid),
-        "hub:hasActivity": [activity(one) for one in description.activities],
-        "hub:hasBuild": [build(description, one) for one in description.builds],
+        **history(description),
         "hub:fairScore": measurement,
     }

@@ -6,6 +6,7 @@ from registry.fair.absent import known
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.linked.context import HUB_TERMS
+from registry.fair.linked.measurement import evaluation
 from registry.fair.linked.nodes import (
     blank,
     defined_term,
@@ -14,7 +15,6 @@ from registry.fair.linked.nodes import (
     refs,
     software,
 )
-from registry.fair.linked.provenance import evaluation
 from registry.fair.parts import DatasetUse, Emissions, Network, Tensor
 
 _ROLES = {

@@ -92,7 +92,7 @@ def download(value: File) -> dict[str, Any]:
 def software(value: Software) -> dict[str, Any]:
     """``schema:SoftwareApplication`` with its package URL as identifier."""
     return known(
-        **{"@type": "SoftwareApplication"},
+        **{"@id": blank("software", value), "@type": "SoftwareApplication"},
         name=value.name,
         softwareVersion=value.version,
         identifier=value.purl,

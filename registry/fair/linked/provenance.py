@@ -7,26 +7,23 @@ Attribution and time are PROV's; kinds of derivation and activity are declared i
 from typing import Any
 
 from registry.fair.absent import known
+from registry.fair.circumstances import Hardware, Scan
 from registry.fair.description import Description
 from registry.fair.iris import iri
+from registry.fair.linked.measurement import benchmark, environment
 from registry.fair.linked.nodes import (
     agent,
     blank,
-    defined_term,
     download,
     moment,
-    organization,
-    property_value,
     property_values,
     ref,
     refs,
     software,
 )
 from registry.fair.linked.terms import ACTIVITIES, DERIVATIONS
-from registry.fair.parts import Activity, Benchmark, Build, Derivation, Evaluation
+from registry.fair.parts import Activity, Build, Derivation
 
-# UN/CEFACT Recommendation 20: nanosecond.
-_NANOSECOND = "C47"
 _SOFTWARE_AGENT = ["SoftwareApplication", "prov:SoftwareAgent"]
 
 
@@ -56,8 +53,40 @@ def _source(one: Derivation) -> dict[str, Any]:
     )
 
 
+def history(description: Description) -> dict[str, Any]:
+    """What was done, what came of it, and on what; each thing in full where it is named first."""
+    told = known(
+        **{
+            "hub:hasActivity": [activity(one) for one in description.activities],
+            "hub:activitiesOmitted": description.activities_omitted or None,
+            "hub:hasBuild": [build(description, one) for one in description.builds],
+            "hub:hasRepetition": [
+                benchmark(description, one, target=one.target) for one in description.repetitions
+            ],
+            "hub:tunedOn": [hardware(one) for one in description.tuned_on],
+            "hub:scan": scan(description.scan) if description.scan else None,
+        }
+    )
+    said: set[str] = set()
+    return {name: _once(value, said) for name, value in told.items()}
+
+
+def _once(value: Any, said: set[str]) -> Any:
+    """``value`` with a link in place of what was said before: tools and machines of hundreds of
+    activities are few, and triples do not count twice."""
+    if isinstance(value, list):
+        return [_once(one, said) for one in value]
+    if not isinstance(value, dict):
+        return value
+    whole = repr(value)
+    if "@id" in value and len(value) > 1 and whole in said:
+        return {"@id": value["@id"]}
+    said.add(whole)
+    return {key: _once(one, said) for key, one in value.items()}
+
+
 def activity(one: Activity) -> dict[str, Any]:
-    """``prov:Activity`` with its inputs, outputs, tools and settings."""
+    """``prov:Activity`` with its inputs, outputs, agents, surroundings and settings."""
     return known(
         **{
             "@id": iri(one.url),
@@ -71,7 +100,10 @@ def activity(one: Activity) -> dict[str, Any]:
             ],
             "prov:used": refs(one.used),
             "prov:generated": refs(one.generated),
+            "dct:isPartOf": ref(one.within),
             "hub:targetHardware": one.hardware,
+            "hub:environment": environment(one.environment) if one.environment else None,
+            "hub:seed": one.seed,
             "hub:option": property_values(one.parameters),
         }
     )
@@ -86,6 +118,7 @@ def generated_by(description: Description, *urls: str) -> list[dict[str, str]]:
 
 def build(description: Description, one: Build) -> dict[str, Any]:
     """``hub:Build`` with its files and the measurement that it stands on."""
+    measured = benchmark(description, one.benchmark, target=one.target, processor=one.processor)
     return known(
         **{"@id": iri(one.url), "@type": ["SoftwareApplication", "hub:Build"]},
         identifier=one.uuid,
@@ -104,7 +137,8 @@ def build(description: Description, one: Build) -> dict[str, Any]:
             "hub:referenceAccuracy": one.accuracy_reference,
             "hub:isBaseline": one.is_baseline,
             "hub:reproduced": one.reproduced,
-            "hub:hasBenchmark": _benchmark(description, one, one.benchmark),
+            "hub:hasBenchmark": measured
+            | known(**{"prov:wasGeneratedBy": generated_by(description, one.benchmark.url)}),
             "hub:compiledFrom": ref(description.pid),
             "prov:wasDerivedFrom": ref(description.pid),
             "prov:wasGeneratedBy": generated_by(description, one.url),
@@ -112,50 +146,24 @@ def build(description: Description, one: Build) -> dict[str, Any]:
     )
 
 
-def _benchmark(description: Description, made: Build, one: Benchmark) -> dict[str, Any]:
-    time = {"@type": "QuantitativeValue", "value": one.p50_ns, "unitCode": _NANOSECOND}
-    ratio = None
-    if one.ratio is not None:
-        bounds = known(minValue=one.ratio_low, maxValue=one.ratio_high)
-        ratio = property_value(None, one.ratio, **bounds)
+def hardware(one: Hardware) -> dict[str, Any]:
+    """``hub:Target``: a kind of hardware, as it was on the machine that measured."""
     return known(
-        **{"@id": iri(one.url), "@type": ["fair4ml:MLModelEvaluation", "hub:BenchmarkRun"]},
-        identifier=one.id,
-        dateCreated=moment(one.measured),
-        **{
-            "fair4ml:evaluatedMLModel": ref(description.pid),
-            "hub:targetHardware": made.target,
-            "hub:processor": made.processor,
-            "hub:baseline": one.baseline,
-            "hub:medianTime": time,
-            "hub:timeRatio": ratio,
-            "hub:rawRecord": ref(one.document_url),
-        },
+        **{"@id": iri(one.url), "@type": "hub:Target"},
+        name=one.slug,
+        additionalProperty=property_values(one.facts),
     )
 
 
-def evaluation(description: Description, one: Evaluation) -> dict[str, Any]:
-    """``fair4ml:MLModelEvaluation``: one figure of quality, its data and who measured it."""
-    data = known(
-        **{"@type": "Dataset"},
-        name=one.dataset,
-        **{"hub:configuration": one.dataset_config, "hub:split": one.split},
-    )
-    result = property_value(
-        one.metric,
-        one.value,
-        measurementTechnique=one.metric,
-        **known(minValue=one.low, maxValue=one.high),
-    )
+def scan(one: Scan) -> dict[str, Any]:
+    """``hub:SafetyScan``: whether the files may be run, and what was found in them."""
     return known(
-        **{"@type": "fair4ml:MLModelEvaluation"},
-        about=defined_term(one.task) if one.task else None,
-        url=iri(one.url),
-        sourceOrganization=organization(description.hub.publisher) if one.by == "hub" else None,
         **{
-            "fair4ml:evaluatedMLModel": ref(description.pid),
-            "fair4ml:evaluationDataset": data,
-            "fair4ml:evaluationMetrics": one.metric,
-            "fair4ml:evaluationResults": result,
-        },
+            "@id": f"{iri(one.url)}#scan",
+            "@type": ["hub:SafetyScan", "prov:Entity"],
+            "dateCreated": moment(one.at),
+            "hub:isAccepted": one.is_accepted,
+            "hub:finding": list(one.findings),
+            "prov:wasGeneratedBy": ref(one.url),
+        }
     )

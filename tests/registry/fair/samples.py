@@ -4,14 +4,10 @@ What stands in both is what every record has. A serialisation must do with eithe
 """
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from registry.fair.description import Description
 from registry.fair.parts import (
-    Activity,
     Agent,
-    Benchmark,
-    Build,
     DatasetUse,
     Derivation,
     Emissions,
@@ -24,19 +20,33 @@ from registry.fair.parts import (
     Network,
     Organization,
     Reference,
-    Software,
     Tensor,
     Withdrawal,
 )
+from tests.registry.fair.doings import (
+    ACTIVITIES,
+    BUILDS,
+    CONCEPT_PID,
+    CREATOR,
+    LANDING,
+    MADE,
+    MODIFIED,
+    OID,
+    ONNX,
+    OTHER,
+    PID,
+    PUBLISHED,
+    RECORD,
+    REPETITIONS,
+    SCAN,
+    TUNED_ON,
+    URL,
+)
 
-URL = "https://hub.example.org"
-LANDING = f"{URL}/lab/galaxy-cnn"
-OID = "5f1c0de0a4b3f1b2c3d4e5f60718293a4b5c6d7e"
-PID = f"{URL}/ark:/99999/h2x7k4q9m"
-CONCEPT_PID = f"{URL}/ark:/99999/h2b5n8w3t"
-MADE = datetime(2026, 3, 1, 12, tzinfo=UTC)
-PUBLISHED = datetime(2026, 3, 1, 12, 0, 5, tzinfo=UTC)
-MODIFIED = datetime(2026, 4, 2, 8, 30, tzinfo=UTC)
+__all__ = [
+    "CONCEPT_PID", "DATASET", "EVERY", "HUB", "LANDING", "LEAST", "MADE", "MODIFIED", "MOST", "OID",
+    "PID", "PUBLISHED", "URL", "WITHDRAWN", "file_of",
+]  # fmt: skip
 
 HUB = Hub(
     name="Example Hub",
@@ -85,18 +95,6 @@ LEAST = Description(
     files=(file_of(".gitattributes", "application/octet-stream", "other"),),
 )
 
-_CREATOR = Agent(
-    name="Josiah Carberry",
-    orcid="https://orcid.org/0000-0002-1825-0097",
-    affiliations=(Organization(name="Brown University", ror="https://ror.org/05gq02987"),),
-    roles=("Software", "Methodology"),
-)
-_OTHER = Agent(name="Ada Beispiel", email="ada@example.org")
-_ONNX = Software(name="onnxruntime", version="1.31.1", purl="pkg:pypi/onnxruntime@1.31.1")
-_OPENVINO = Software(name="openvino", version="2026.4.1", purl="pkg:pypi/openvino@2026.4.1")
-_BUILD_URL = f"{URL}/builds/0b8f2a34-5a91-4c1c-8b2f-0d6f3f1f7a11"
-_RECORD = "3fd1c8ae290b858c0bcc4f44b49b1e16d5fda68d55d5045f7f6f5b9ff3232088"
-_JOB_URL = f"{URL}/jobs/6b4d3c2a-1f0e-4d9c-8b7a-695847362514"
 _SOURCE = Derivation(
     relation="finetune",
     source="lab/galaxy-base",
@@ -114,9 +112,9 @@ MOST = replace(
     versions=(PID, f"{URL}/ark:/99999/h2d7q2y5v"),
     description="Sorts images of galaxies by their shape, <quickly> & well, with 98 % accuracy.",
     body="# Galaxy CNN\n\nSorts images of galaxies by their shape, <quickly> & well.\n",
-    creators=(_CREATOR, _OTHER),
+    creators=(CREATOR, OTHER),
     contributors=(Agent(name="Grace Helper", roles=("Data curation",)),),
-    contact=_OTHER,
+    contact=OTHER,
     funding=(
         Funding(
             funder=Organization(name="European Commission", ror="https://ror.org/00k4n6c32"),
@@ -131,7 +129,7 @@ MOST = replace(
     languages=("en",),
     task="image-classification",
     library="onnx",
-    software=(_ONNX,),
+    software=(ONNX,),
     categories=("residual-cnn",),
     architectures=("GalaxyNet",),
     files=(
@@ -140,6 +138,7 @@ MOST = replace(
         file_of("README.md", "text/markdown", "card", 4321),
         file_of("config.json", "application/json", "config", 77),
         file_of("model.onnx", "application/octet-stream", "model", 4_912_345),
+        file_of("requirements.txt", "text/plain", "environment"),
         file_of("samples.npz", "application/octet-stream", "samples", 65_536),
     ),
     network=Network(
@@ -181,11 +180,19 @@ MOST = replace(
         ),
         Evaluation(
             task="image-classification",
+            dataset="galaxy-zoo",
+            metric="f1",
+            value=0.97,
+            by="third party",
+            url="https://leaderboard.example.org/galaxies",
+        ),
+        Evaluation(
+            task="image-classification",
             dataset="samples.npz",
             metric="accuracy",
             value=0.98,
             by="hub",
-            url=f"{URL}/records/{_RECORD}",
+            url=f"{URL}/records/{RECORD}",
         ),
     ),
     intended_use="Sorting survey images before people look at them.",
@@ -197,68 +204,12 @@ MOST = replace(
     code=Reference(url="https://github.com/example/galaxy-cnn"),
     papers=(Reference(url="https://doi.org/10.48550/arXiv.2001.00001", title="Galaxies"),),
     derived_from=(_SOURCE,),
-    activities=(
-        Activity(
-            url=f"{LANDING}/commit/{OID}",
-            kind="publish",
-            title="Publish v2",
-            ended=MADE,
-            agent=_CREATOR,
-            used=(f"{URL}/ark:/99999/h2c6p9x4u",),
-            generated=(PID,),
-        ),
-        Activity(
-            url=_JOB_URL,
-            kind="tune",
-            title="Tune for x86-64-avx512vnni",
-            started=PUBLISHED,
-            ended=MODIFIED,
-            used=(PID,),
-            generated=(_BUILD_URL,),
-            tools=(_OPENVINO, _ONNX),
-            hardware="x86-64-avx512vnni",
-            parameters={"seed": 0.0, "strategy": "learned"},
-        ),
-    ),
-    builds=(
-        Build(
-            uuid="0b8f2a34-5a91-4c1c-8b2f-0d6f3f1f7a11",
-            url=_BUILD_URL,
-            target="x86-64-avx512vnni",
-            processor="Example Processor 8000",
-            backend="openvino",
-            tolerance="int8",
-            entry_point="model.xml",
-            files=(
-                File(
-                    path="model.xml",
-                    url=f"{URL}/api/v1/models/lab/galaxy-cnn/builds/x/files/model.xml",
-                    size_bytes=123_456,
-                    sha256="ab" * 32,
-                    media_type="application/octet-stream",
-                    role="model",
-                ),
-            ),
-            benchmark=Benchmark(
-                id=_RECORD,
-                url=f"{URL}/records/{_RECORD}",
-                document_url=f"{URL}/api/v1/records/{_RECORD}",
-                baseline="onnxruntime defaults",
-                p50_ns=1_234_567,
-                ratio=0.42,
-                ratio_low=0.40,
-                ratio_high=0.45,
-                measured=MODIFIED,
-            ),
-            created=MODIFIED,
-            options={"precision": "int8", "threads": "all"},
-            tools=(_OPENVINO,),
-            deviation={"max_abs": 0.01, "max_rel": 0.02},
-            accuracy=0.979,
-            accuracy_reference=0.98,
-            reproduced=True,
-        ),
-    ),
+    activities=ACTIVITIES,
+    builds=BUILDS,
+    repetitions=REPETITIONS,
+    tuned_on=TUNED_ON,
+    scan=SCAN,
+    activities_omitted=7,
     emissions=Emissions(co2e_kg=0.12, source="codecarbon", hardware="1 x H200"),
     fair=FairScore(
         points=25, of=26, at=MODIFIED, tool="hpcfair 1", url=f"{LANDING}/fair?revision={OID}"
@@ -283,6 +234,6 @@ DATASET = replace(
     concept_landing=f"{URL}/datasets/lab/galaxies",
     files=(file_of("galaxies.csv", "text/csv", "other", 10_000),),
     license=License(expression="CC-BY-4.0", uris=("https://spdx.org/licenses/CC-BY-4.0",)),
-    creators=(_CREATOR,),
+    creators=(CREATOR,),
 )
 EVERY = {"least": LEAST, "most": MOST, "withdrawn": WITHDRAWN, "dataset": DATASET}

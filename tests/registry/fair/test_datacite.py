@@ -127,7 +127,8 @@ def test_what_is_said_of_people_licences_and_grants_arrives() -> None:
     assert document["doi"] == "10.5072/galaxy-cnn.v2"
     kinds = {one["name"]: one["contributorType"] for one in document["contributors"]}
     assert kinds == {
-        "lab": "HostingInstitution", "Grace Helper": "DataCurator", "Ada Beispiel": "ContactPerson",
+        "lab": "HostingInstitution", "Example Lab": "HostingInstitution",
+        "Grace Helper": "DataCurator", "Ada Beispiel": "ContactPerson",
     }  # fmt: skip
     assert datacite.document(DATASET)["types"]["resourceTypeGeneral"] == "Dataset"
 
@@ -143,6 +144,9 @@ def test_relations_lead_to_sources_versions_papers_and_builds() -> None:
     assert ("IsDescribedBy", "DOI", "10.48550/arXiv.2001.00001") in links
     assert ("IsSupplementTo", "URL", "https://github.com/example/galaxy-cnn") in links
     assert ("IsOriginalFormOf", "URL", MOST.builds[0].url) in links
+    assert ("HasPart", "URL", MOST.repetitions[0].url) in links
+    (needed,) = [one for one in MOST.files if one.role == "environment"]
+    assert ("Requires", "URL", needed.url) in links
     older = replace(MOST, pid=MOST.versions[1])
     relations = [one["relationType"] for one in datacite.document(older)["relatedIdentifiers"]]
     assert "IsPreviousVersionOf" in relations

@@ -169,8 +169,66 @@ def test_activities_tell_inputs_outputs_tools_and_times() -> None:
         "2026.4.1",
         "1.31.1",
     ]
-    assert document(MOST)["hub:hasBuild"][0]["prov:wasGeneratedBy"] == [{"@id": tuning["@id"]}]
-    assert document(MOST)["prov:wasGeneratedBy"] == [{"@id": MOST.activities[0].url}]
+    (build,) = document(MOST)["hub:hasBuild"]
+    assert build["prov:wasGeneratedBy"] == [
+        {"@id": tuning["@id"]}, {"@id": MOST.activities[2].url}
+    ]  # fmt: skip
+    made_by = [one["@id"] for one in document(MOST)["prov:wasGeneratedBy"]]
+    assert made_by == [MOST.activities[0].url, MOST.activities[-1].url]
+
+
+def test_activities_tell_where_they_ran_by_which_seed_and_as_part_of_what() -> None:
+    _, tuning, making, measuring, training = document(MOST)["hub:hasActivity"]
+    facts = tuning["hub:environment"]["additionalProperty"]
+    assert {"@type": "PropertyValue", "name": "device", "value": "bench-1"} in facts
+    assert (tuning["hub:seed"], making["hub:seed"]) == (0, 0)
+    assert making["dct:isPartOf"] == measuring["dct:isPartOf"] == {"@id": tuning["@id"]}
+    packages = making["hub:environment"]["softwareRequirements"]
+    assert [one["name"] for one in packages] == ["onnxruntime", "openvino"]
+    # What was told once is a link from then on.
+    assert measuring["hub:environment"] == {"@id": making["hub:environment"]["@id"]}
+    assert training["@type"][1] == "hub:Training"
+    assert not {"prov:startedAtTime", "prov:endedAtTime"} & training.keys()
+    assert document(MOST)["hub:activitiesOmitted"] == 7
+
+
+def test_a_measurement_tells_quantiles_throughput_memory_and_energy() -> None:
+    (build,) = document(MOST)["hub:hasBuild"]
+    run = build["hub:hasBenchmark"]
+    times = {one["name"]: one["value"] for one in run["hub:timeStatistic"]}
+    assert times == {
+        "mean": 1_240_000.5,
+        "p90": 1_300_000.0,
+        "p95": 1_350_000.0,
+        "p99": 1_500_000.0,
+    }
+    assert (run["hub:sampleCount"], run["hub:throughput"]["value"]) == (1200, 806.45)
+    assert run["hub:peakMemory"] == {
+        "@type": "QuantitativeValue", "value": 96_468_992, "unitCode": "AD"
+    }  # fmt: skip
+    assert (run["hub:energy"]["value"], run["hub:energy"]["unitCode"]) == (0.0425, "JOU")
+    assert run["prov:wasGeneratedBy"] == [{"@id": MOST.activities[3].url}]
+
+
+def test_own_figures_are_told_from_those_of_others() -> None:
+    record = document(MOST)
+    who = [one["hub:assessor"] for one in record["fair4ml:hasEvaluation"]]
+    assert who == ["author", "third party", "hub"]
+    extrinsic = [one.get("fair4ml:extrinsicEvaluation") for one in record["fair4ml:hasEvaluation"]]
+    assert extrinsic == [None, True, None]
+    (again,) = record["hub:hasRepetition"]
+    assert (again["hub:assessor"], again["fair4ml:extrinsicEvaluation"]) == ("third party", True)
+    assert again["hub:repeats"] == {"@id": MOST.builds[0].benchmark.url}
+
+
+def test_hardware_safety_and_what_must_be_installed_are_told() -> None:
+    record = document(MOST)
+    (target,) = record["hub:tunedOn"]
+    assert (target["name"], target["@type"]) == ("x86-64-avx512vnni", "hub:Target")
+    assert record["hub:scan"]["hub:isAccepted"] is True
+    assert record["hub:scan"]["hub:finding"] == ["old.onnx was not read."]
+    (needed,) = [one for one in MOST.files if one.role == "environment"]
+    assert record["hub:environment"] == [{"@id": needed.url}]
 
 
 def test_tensors_have_name_type_and_shape_in_order() -> None:

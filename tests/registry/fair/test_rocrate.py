@@ -128,13 +128,23 @@ def test_every_activity_is_an_action_with_its_tools_and_what_it_used_and_made() 
     for activity in MOST.activities:
         action = entities[activity.url]
         assert action["@type"] == "CreateAction"
-        assert action["endTime"] == activity.ended.isoformat()
+        ended = activity.ended and activity.ended.isoformat()
+        assert action.get("endTime") == ended
         assert action["result"] == {"@id": activity.generated[0]}
-    publish, tune = MOST.activities
+    publish, tune = MOST.activities[:2]
     assert entities[publish.url]["agent"] == {"@id": MOST.creators[0].orcid}
     tools = [one["@id"] for one in entities[tune.url]["instrument"]]
     assert tools == [one.purl for one in tune.tools]
-    assert {"@id": MOST.pid} in entities[tune.url]["object"]
+    used = [entities[one["@id"]] for one in entities[tune.url]["object"]]
+    assert entities[MOST.pid] in used
+    values = {one["name"]: one.get("value") for one in used}
+    assert (values["seed"], values["target"]) == (0, "x86-64-avx512vnni")
+    (around,) = [one for one in used if one["name"] == "Environment"]
+    facts = {
+        entities[one["@id"]]["name"]: entities[one["@id"]]["value"]
+        for one in around["additionalProperty"]
+    }
+    assert facts == {"device": "bench-1", "os": "Example Linux 1", "cores": 2}
 
 
 def test_a_build_stands_with_its_files_figures_and_record() -> None:
@@ -148,10 +158,21 @@ def test_a_build_stands_with_its_files_figures_and_record() -> None:
         entities[one["@id"]]["name"]: entities[one["@id"]]["value"]
         for one in [*record["additionalProperty"], *entity["additionalProperty"]]
     }
-    assert values["median latency"] == build.benchmark.p50_ns
-    assert values["latency over that of the baseline"] == build.benchmark.ratio
+    assert values["latency p50"] == build.benchmark.p50_ns
+    assert values["latency p99"] == build.benchmark.p99_ns
+    assert values["peak memory"] == build.benchmark.peak_memory_bytes
+    assert values["energy of a run"] == 0.0425
+    assert values["time over that of onnxruntime defaults"] == build.benchmark.ratio
     assert values["reproduced"] is True
     assert values["precision"] == "int8"
+
+
+def test_hardware_safety_and_what_others_measured_are_mentioned() -> None:
+    entities = _by_id(rocrate.document(MOST))
+    mentioned = {entities[one["@id"]]["name"] for one in entities[MOST.pid]["mentions"]}
+    (again,) = MOST.repetitions
+    assert {"Tuned on x86-64-avx512vnni", "Safety scan"} <= mentioned
+    assert entities[again.url]["description"].endswith("by: third party.")
 
 
 def test_in_a_folder_files_go_by_their_paths_and_the_root_is_the_folder() -> None:

@@ -202,6 +202,23 @@ def test_an_activity_tells_what_went_in_what_came_out_and_with_which_tools() -> 
     assert _entries(result, "ai_metric")["latency p50 in nanoseconds"] == "1234567"
     tools = {one["name"] for one in _related(MOST, spdx_id, "usesTool")}
     assert tools == {"openvino 2026.4.1", "onnxruntime 1.31.1"}
+    assert _entries(tune, "build_environment")["device"] == "bench-1"
+    # One element for each, however many activities used it.
+    assert len(_of(MOST, "Tool")) == 2
+
+
+def test_a_build_tells_quantiles_throughput_memory_and_energy() -> None:
+    [result] = [one for one in _of(MOST, "ai_AIPackage") if one["spdxId"] != MOST.pid]
+    metrics = _entries(result, "ai_metric")
+
+    assert metrics["latency p99 in nanoseconds"] == "1500000"
+    assert metrics["peak memory in bytes"] == "96468992"
+    [energy] = result["ai_energyConsumption"]["ai_inferenceEnergyConsumption"]
+    assert (energy["ai_energyQuantity"], energy["ai_energyUnit"]) == ("0.0000000425", "megajoule")
+    own = _entries(_elements(MOST)[MOST.pid], "ai_metric")
+    assert own["f1 (galaxy-zoo, by a third party)"] == "0.97"
+    remarks = [one["statement"] for one in _of(MOST, "Annotation")]
+    assert any(one.startswith("Safety scan: accepted on 2026-04-02") for one in remarks)
 
 
 def test_builds_are_supplied_by_who_runs_the_hub() -> None:
