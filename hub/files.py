@@ -13,7 +13,6 @@ fastest first:
 
 import base64
 import logging
-import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import PurePosixPath
@@ -27,6 +26,7 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 
+from hub.ranges import ranged
 from hub.sharing import shared
 from registry.fair.files import media_type
 from registry.fair.signposting import header, typed
@@ -42,7 +42,6 @@ logger = logging.getLogger(__name__)
 _SHOWN = ("image/", "text/", "application/json")
 # Long enough to begin a download, which then goes on; short enough to be of little use to others.
 _ADDRESS_LIFETIME_S = 3600
-_RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{1,18})?|-(\d{1,18}))")
 
 
 class Slice:
@@ -72,10 +71,6 @@ class BlobResponse(FileResponse):
     """Streams in blocks that keep a fast network busy; Django's 4 KiB do not."""
 
     block_size = 2**18
-
-
-class RangeNotSatisfiable(Exception):
-    """The range asked for begins behind the end."""
 
 
 def file_response(
@@ -122,8 +117,9 @@ def serve_blob(
         version: What the file belongs to, to whose record a link leads; with MLModel and namespace.
     """
     response = _answered(request, blob, path, cache_control, f'"{etag or blob.sha256}"')
-    if response.status_code in {200, 206, 304}:
-        # Of the whole file, whatever part of it comes (RFC 9530, section 3).
+    if response.status_code in {200, 206, 302, 304}:
+        # Of the whole file, whatever part of it comes (RFC 9530, section 3). A bucket cannot tell:
+        # like the ETag, it is told by the redirection there, of the bytes that it leads to.
         digest = base64.b64encode(bytes.fromhex(blob.sha256)).decode()
         response.headers["Repr-Digest"] = f"sha-256=:{digest}:"
     if version is not None:
@@ -151,18 +147,7 @@ def _answered(
             # Ranges and what was asked besides go along; the bucket answers them.
             response = HttpResponseRedirect(address)
             return _with_headers(response, etag, path, "private, no-store")
-    try:
-        wanted = requested_range(request, etag, blob.size_bytes)
-    except RangeNotSatisfiable:
-        response = HttpResponse(status=416)
-        response.headers["Content-Range"] = f"bytes */{blob.size_bytes}"
-        return _with_headers(response, etag, path, cache_control)
-    first, last = wanted or (0, blob.size_bytes - 1)
-    response = _body(request, blob, first, last - first + 1)
-    if wanted:
-        response.status_code = 206
-        response.headers["Content-Range"] = f"bytes {first}-{last}/{blob.size_bytes}"
-    response.headers["Content-Length"] = str(last - first + 1)
+    response = ranged(request, etag, blob.size_bytes, partial(_body, request, blob))
     return _with_headers(response, etag, path, cache_control)
 
 
@@ -201,29 +186,6 @@ def _count(mlmodel: MLModel) -> None:
     except DatabaseError:
         # The bytes are out; a database too busy to count is no reason to end the connection.
         logger.warning("a download of %s was not counted", mlmodel.pk, exc_info=True)
-
-
-def requested_range(request: HttpRequest, etag: str, size: int) -> tuple[int, int] | None:
-    """First and last byte asked for, both included; ``None`` for the whole file.
-
-    Raises:
-        RangeNotSatisfiable: no byte of the range exists.
-    """
-    condition = request.headers.get("If-Range")
-    match = _RANGE.fullmatch(request.headers.get("Range", "").strip())
-    # A range we cannot read is to be ignored, as is one of bytes that have changed since.
-    if request.method != "GET" or match is None or (condition and condition.strip() != etag):
-        return None
-    first, last, suffix = match.groups()
-    if suffix is not None:
-        if int(suffix) == 0 or size == 0:
-            raise RangeNotSatisfiable
-        return max(0, size - int(suffix)), size - 1
-    if last is not None and int(last) < int(first):
-        return None
-    if int(first) >= size:
-        raise RangeNotSatisfiable
-    return int(first), min(int(last), size - 1) if last is not None else size - 1
 
 
 def _body(request: HttpRequest, blob: Blob, first: int, length: int) -> HttpResponseBase:

@@ -1,21 +1,25 @@
 """A version with all its files as one RO-Crate: ``/{ns}/{name}/crate?revision=...``, a ZIP.
 
-Nothing is packed before it is sent: the length follows from the sizes of the files, which are
-stored as they are, and each is opened when its turn comes.
+Nothing is packed before it is sent, and its bytes are the same each time as long as its metadata
+are, so that a transfer that broke off can go on: see :mod:`hub.fair.archive`.
 """
 
+import hashlib
 from collections.abc import Iterator
+from functools import partial
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
-from zipstream import ZipStream
 
 from hub.credentials import actor_of
+from hub.fair.archive import Archive, Member
 from hub.fair.documents import file_stem
 from hub.fair.headers import harmless
 from hub.fair.subject import version_view
 from hub.files import caching, count_download
+from hub.ranges import ranged
 from hub.sharing import shared_if_public
 from registry.fair import signposting
 from registry.fair.crate import rocrate
@@ -26,22 +30,26 @@ from registry.selectors.description import describe
 from registry.selectors.revision import files_of
 from registry.tables import Blob, Revision
 
+_TYPE = "application/zip"
 _BLOCK_BYTES = 2**18
 
 
 @version_view
 def crate(request: HttpRequest, revision: Revision) -> HttpResponseBase:
-    """The ZIP; of what is behind a gate, for those who were let in."""
+    """The ZIP; of what is behind a gate, for those who were let in.
+
+    Understands If-None-Match, Range (one range) and If-Range.
+    """
     mlmodel = revision.mlmodel
     require_fetch(actor_of(request), mlmodel)
     description = describe(revision)
     archive = _archive(revision, description)
-    response: HttpResponseBase
-    if request.method == "HEAD":
-        response = HttpResponse(content_type="application/zip")
-    else:
-        response = StreamingHttpResponse(iter(archive), content_type="application/zip")
-    response.headers["Content-Length"] = str(len(archive))
+    response: HttpResponseBase | None = get_conditional_response(request, etag=archive.etag)
+    if response is None:
+        body = partial(_body, request, archive)
+        response = ranged(request, archive.etag, len(archive), body)
+    response.headers["ETag"] = archive.etag
+    response.headers["Accept-Ranges"] = "bytes"
     response.headers["Content-Disposition"] = content_disposition_header(
         as_attachment=True, filename=f"{file_stem(description)}.crate.zip"
     )
@@ -56,14 +64,23 @@ def crate(request: HttpRequest, revision: Revision) -> HttpResponseBase:
     return shared_if_public(harmless(response))
 
 
-def _archive(revision: Revision, description: Description) -> ZipStream:
-    archive = ZipStream(sized=True)
-    archive.add(rocrate.render_with_files(description), rocrate.DESCRIPTOR)
-    for file in files_of(revision):
+def _body(request: HttpRequest, archive: Archive, first: int, length: int) -> HttpResponseBase:
+    if request.method == "HEAD":
+        return HttpResponse(content_type=_TYPE)
+    return StreamingHttpResponse(archive.stream(first, length), content_type=_TYPE)
+
+
+def _archive(revision: Revision, description: Description) -> Archive:
+    metadata = rocrate.render_with_files(description)
+    digest = hashlib.sha256(metadata).hexdigest()
+    members = [Member(rocrate.DESCRIPTOR, len(metadata), digest, lambda: [metadata])]
+    members += [
+        Member(file.path, file.blob.size_bytes, file.blob.sha256, partial(_content, file.blob))
+        for file in files_of(revision)
         # One of that name is named in the crate by its address.
-        if file.path != rocrate.DESCRIPTOR:
-            archive.add(_content(file.blob), file.path, size=file.blob.size_bytes)
-    return archive
+        if file.path != rocrate.DESCRIPTOR
+    ]
+    return Archive(members, description.created)
 
 
 def _content(blob: Blob) -> Iterator[bytes]:

@@ -11,7 +11,8 @@ from django.test import RequestFactory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hub.files import RangeNotSatisfiable, requested_range, serve_blob, starts_download
+from hub.files import serve_blob, starts_download
+from hub.ranges import RangeNotSatisfiable, requested_range
 from registry.tables import Blob
 from tests.factories import store
 

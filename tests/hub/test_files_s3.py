@@ -14,6 +14,7 @@ from django.test import RequestFactory
 from huggingface_hub import HfApi, close_session, hf_hub_download
 
 from hub.files import serve_blob
+from registry.fair.score.served import sha256_in
 from registry.selectors.blob import blob_open, blob_path, blob_path_of
 from registry.services.fsck import fsck
 from registry.services.gc import gc
@@ -64,6 +65,8 @@ def test_who_may_read_a_file_is_sent_to_the_bucket() -> None:
     response = ask(store(DATA))
     assert response.status_code == 302
     assert response["ETag"] == f'"{hashlib.sha256(DATA).hexdigest()}"'
+    # The bucket cannot tell what the bytes are to be; the hub has it told before.
+    assert sha256_in(response["Repr-Digest"]) == hashlib.sha256(DATA).hexdigest()
     assert response["Cache-Control"] == "private, no-store", "the address must not be kept"
     status, body, headers = fetch(response["Location"])
     assert (status, body) == (200, DATA)

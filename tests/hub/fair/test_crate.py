@@ -87,6 +87,35 @@ def test_who_asks_for_its_head_learns_its_length_and_what_it_belongs_to(
         assert rels["profile"] == "https://w3id.org/ro/crate"
 
 
+def test_a_transfer_that_broke_off_goes_on(client: Client, record: MLModel) -> None:
+    answer = client.get(f"{PAGE}/crate")
+    data = b"".join(answer)
+    tag = answer.headers["ETag"]
+    assert answer.headers["Accept-Ranges"] == "bytes"
+    rest = client.get(f"{PAGE}/crate", headers={"Range": "bytes=1000-", "If-Range": tag})
+    assert (rest.status_code, b"".join(rest)) == (206, data[1000:])
+    assert rest.headers["Content-Range"] == f"bytes 1000-{len(data) - 1}/{len(data)}"
+    assert rest.headers["ETag"] == tag
+    last = client.get(f"{PAGE}/crate", headers={"Range": "bytes=-22"})
+    assert b"".join(last) == data[-22:]
+    assert client.get(f"{PAGE}/crate", headers={"Range": f"bytes={len(data)}-"}).status_code == 416
+    for name, value in {"If-None-Match": tag, "If-Match": '"another"'}.items():
+        early = client.get(f"{PAGE}/crate", headers={name: value})
+        assert (early.status_code, early.content) == (412 if name == "If-Match" else 304, b"")
+    record.refresh_from_db()
+    assert record.downloads == 1
+
+
+def test_what_is_told_of_a_version_anew_is_another_crate(
+    client: Client, record: MLModel, settings: Any
+) -> None:
+    tag = client.head(f"{PAGE}/crate").headers["ETag"]
+    settings.PUBLISHER = "Somebody else"
+    again = client.get(f"{PAGE}/crate", headers={"Range": "bytes=9-", "If-Range": tag})
+    assert (again.status_code, again.headers["ETag"] != tag) == (200, True)
+    assert zipfile.ZipFile(io.BytesIO(b"".join(again))).testzip() is None
+
+
 def test_a_file_of_the_name_of_the_metadata_is_left_at_its_address(
     client: Client, record: MLModel, charlie: User
 ) -> None:
