@@ -13,7 +13,6 @@ from hub.pages.addresses import address
 from hub.pages.errors import act, page
 from hub.pages.frame import frame, repository_page
 from registry.fair.score import score
-from registry.fair.score.harvest import expected
 from registry.selectors.address import place_of
 from registry.selectors.assessment import (
     history_of,
@@ -23,6 +22,7 @@ from registry.selectors.assessment import (
     part_of,
 )
 from registry.selectors.description import describe
+from registry.selectors.expectation import expected_of
 from registry.selectors.job import open_jobs
 from registry.selectors.revision import revision_get
 from registry.services.assessment import assess_request
@@ -53,7 +53,7 @@ def assessment(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     found = latest(revision)
     document = found.document if found else None
     if document is None and context["may_write"]:
-        document = score.assess(expected(describe(revision))).as_dict()
+        document = score.assess(expected_of(describe(revision))).as_dict()
     looks = list(history_of(mlmodel).defer("document")[:_LOOKS])
     context |= {
         "found": found,

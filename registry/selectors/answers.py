@@ -16,13 +16,13 @@ from registry.fair.card.findings import findings_in
 from registry.fair.description import Description, Kind
 from registry.fair.files import media_type, role
 from registry.fair.parts import File
-from registry.fair.score.harvest import expected
 from registry.fair.score.score import Score, assess
 from registry.selectors.access import Actor, person
 from registry.selectors.address import place_of
 from registry.selectors.blob import blob_open
 from registry.selectors.description import describe
 from registry.selectors.details import Details
+from registry.selectors.expectation import expected_of
 from registry.selectors.findings import license_text
 from registry.selectors.revision import revision_get
 from registry.selectors.source import datasets_of
@@ -122,7 +122,7 @@ def draft_of(known: Known, answers: Answers) -> Draft:
     before = read(known.card, files=files)
     after = read(parse(readme.encode()), files=files)
     after = replace(after, datasets=datasets_of(after.datasets, mlmodel))
-    score = assess(expected(redescribed(description, before, after)))
+    score = assess(expected_of(redescribed(description, before, after)))
     findings = tuple(
         one
         for one in findings_in(readme.encode(), repository=mlmodel.full_name)
