@@ -7,17 +7,20 @@ digests those of the bytes that came.
 import random
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 from urllib.parse import unquote
 
 from registry.fair.description import Kind
 from registry.fair.score.harvest import Answer, FileSeen, Harvest
-from registry.fair.score.reading import DCT, POLICY, is_url
+from registry.fair.score.reading import DCT, POLICY, Reading, is_url
 from registry.fair.score.served import links_in, linkset_in, page_in, sha256_in
 from registry.fair.signposting import LINKSET_TYPE, Link, negotiated
+from workers.assessment.conformance import violations
 from workers.assessment.visitor import Visit, Visitor
 
 #: What browsers say when somebody follows a link.
 _BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+_TURTLE = "text/turtle"
 #: Files, and documents about the record, that are asked for.
 MOST_FILES = 100
 _MOST_LINKS = 50
@@ -43,6 +46,7 @@ def harvest(visitor: Visitor, landing: str, kind: Kind, *, most_bytes: int) -> H
         return found
     found = replace(found, linkset=_linkset(visitor, found))
     reading = found.reading
+    policy = _first(visitor, reading.urls(POLICY))
     described = dict.fromkeys(found.targets("describedby"))
     named = dict.fromkeys(url for url in reading.identifiers if is_url(url))
     return replace(
@@ -54,8 +58,8 @@ def harvest(visitor: Visitor, landing: str, kind: Kind, *, most_bytes: int) -> H
             visitor, (url for url in named if url not in _pages(found) and visitor.may_ask(url))
         ),
         files=_files(visitor, found, most_bytes),
-        policy=_first(visitor, reading.urls(POLICY)),
-        shape=_first(visitor, reading.urls(DCT.conformsTo)),
+        policy=policy.answer if policy else None,
+        **_conformance(visitor, reading),
         sources=_asked(visitor, (url for url in found.own_sources if visitor.may_ask(url))),
     )
 
@@ -81,9 +85,19 @@ def _type_for(visit: Visit) -> str:
     return visit.answer.media_type if visit.answer.status in {200, 410} else ""
 
 
-def _first(visitor: Visitor, urls: list[str]) -> Answer | None:
+def _conformance(visitor: Visitor, reading: Reading) -> dict[str, Any]:
+    """The shape that the record says it conforms to, and whether it does."""
+    shape = _first(visitor, reading.urls(DCT.conformsTo), _TURTLE)
+    if shape is None:
+        return {}
+    answer = shape.answer
+    found = violations(reading, shape.body, answer.url) if answer.is_found else ()
+    return {"shape": answer, "violations": found}
+
+
+def _first(visitor: Visitor, urls: list[str], accept: str = "*/*") -> Visit | None:
     asked = (url for url in urls if visitor.may_ask(url))
-    return next((visitor.read(url).answer for url in asked), None)
+    return next((visitor.read(url, accept) for url in asked), None)
 
 
 def _files(visitor: Visitor, found: Harvest, most_bytes: int) -> tuple[FileSeen, ...]:

@@ -1,7 +1,8 @@
 """The hub's own metrics of how a record is served: what assessors believe and users need to be so.
 
-Links are followed, sizes and checksums are counted again. The shape that the record names must be
-served; the record is not run through it, but asked for what that shape requires of people.
+Links are followed, sizes and checksums are counted again, and the record is run through the shape
+that it names. What that requires of people is asked for by itself, so that it can be said how to
+mend it.
 """
 
 from urllib.parse import unquote
@@ -153,12 +154,12 @@ def _inline(harvest: Harvest) -> Outcome:
 
 
 def _conforms(harvest: Harvest) -> Outcome:
-    """Whether a shape is named and served, and nothing that it requires is unsaid."""
-    read = harvest.reading
+    """Whether a shape is named and served, and the record was found to be as it demands."""
     shape = harvest.shape
-    named = read.urls(DCT.conformsTo)
+    named = harvest.reading.urls(DCT.conformsTo)
     held = shape.url if shape and shape.is_found and shape.url in named else ""
     gaps = _unsaid(harvest)
+    gaps += [Missing(f"The shape finds {one}") for one in harvest.violations]
     silent = Missing("The record names no shape that it conforms to.")
     return all_of(answered(1, "" if gaps else held, *(gaps or [silent])))
 
@@ -193,12 +194,5 @@ SERVED: tuple[Metric, ...] = (
     Metric("HUB-A-02", "hub", "A", "A policy of keeping", 1, _kept),
     Metric("HUB-A-03", "hub", "A", "Files are what the metadata say", 2, _as_claimed),
     Metric("HUB-I-01", "hub", "I", "Readable without fetching a context", 1, _inline),
-    Metric(
-        "HUB-I-02",
-        "hub",
-        "I",
-        "Names a shape that is served, and has what it requires",
-        1,
-        _conforms,
-    ),
+    Metric("HUB-I-02", "hub", "I", "Names a shape that is served, and passes it", 1, _conforms),
 )

@@ -89,6 +89,7 @@ class Harvest:
         pids: An answer for each identifier of the record that is an address.
         policy: Of the persistence policy that the record names.
         shape: Of the shape that the record says it conforms to.
+        violations: What that shape finds wrong in the record.
         sources: An answer for each of :attr:`own_sources`.
     """
 
@@ -105,6 +106,7 @@ class Harvest:
     files: tuple[FileSeen, ...] = ()
     policy: Answer | None = None
     shape: Answer | None = None
+    violations: tuple[str, ...] = ()
     sources: tuple[Answer, ...] = ()
 
     @cached_property
@@ -129,7 +131,10 @@ class Harvest:
 
 
 def expected(description: Description) -> Harvest:
-    """What there will be to see once the hub serves this description."""
+    """What there will be to see once the hub serves this description.
+
+    Sources on the same host are taken to be there; who can look them up says which are.
+    """
     status = 410 if description.status == "withdrawn" else 200
     page = Answer(
         url=description.landing,

@@ -188,6 +188,7 @@ def test_a_size_without_a_unit_or_with_one_is_the_same() -> None:
         ("HUB-A-02", replace(SEEN, policy=Answer(url="https://x.example", statuses=(200,)))),
         ("HUB-I-01", replace(SEEN, embedded={**SEEN.embedded, "@context": "https://schema.org"})),
         ("HUB-I-02", replace(SEEN, shape=None)),
+        ("HUB-I-02", replace(SEEN, violations=("a name too many",))),
         ("HUB-R-04", replace(SEEN, embedded=without("hub:testTensors"))),
         ("HUB-R-03", replace(SEEN, embedded=without("hub:hasActivity"))),
     ],

@@ -12,7 +12,7 @@ import pytest
 from registry.fair import freeze, signposting
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
-from registry.fair.linked import jsonld
+from registry.fair.linked import jsonld, shape
 from registry.fair.parts import File
 from registry.fair.score.harvest import Harvest, expected
 from registry.fair.score.score import assess
@@ -69,7 +69,9 @@ def serve_record(site: Site, made: Description) -> None:
     for pid in (made.pid, made.concept_pid):
         site.answers[pid.removeprefix(site.url)] = Reply(302, headers={"Location": path})
     site.answers["/policy"] = Reply(headers={"Content-Type": "text/html"})
-    site.answers["/shapes/record"] = Reply(headers={"Content-Type": "text/turtle"})
+    site.answers["/shapes/record"] = Reply(
+        body=shape.render(made.hub.shape_url), headers={"Content-Type": "text/turtle"}
+    )
     for url in expected(made).own_sources:
         site.answers[url.removeprefix(site.url)] = Reply(headers={"Content-Type": "text/html"})
 
@@ -112,6 +114,7 @@ def test_what_is_found_is_what_was_expected(site: Site) -> None:
     assert found.files == tuple(sorted(hoped.files, key=lambda one: one.answer.url))
     assert set(found.negotiated.items()) == set(hoped.negotiated.items())
     assert (found.policy, found.shape) == (hoped.policy, hoped.shape)
+    assert found.violations == ()
     assert found.sources == hoped.sources
     assert len(found.sources) > 1
     assert {headers.get("Authorization") for _, _, headers in site.asked} == {None}
@@ -191,6 +194,15 @@ def no_shape(site: Site, made: Description) -> None:
     site.answers["/shapes/record"] = Reply(404)
 
 
+def stricter_shape(site: Site, made: Description) -> None:
+    strict = shape.render(made.hub.shape_url)
+    site.answers["/shapes/record"] = Reply(body=strict.replace(b"Length 50", b"Length 5000"))
+
+
+def another_shape(site: Site, made: Description) -> None:
+    site.answers["/shapes/record"] = Reply(body=shape.render("https://elsewhere.example/shape"))
+
+
 @pytest.mark.parametrize(
     ("break_", "lost"),
     [
@@ -208,6 +220,8 @@ def no_shape(site: Site, made: Description) -> None:
         (broken_linkset, {"HUB-F-01"}),
         (no_policy, {"HUB-A-02"}),
         (no_shape, {"HUB-I-02"}),
+        (stricter_shape, {"HUB-I-02"}),
+        (another_shape, {"HUB-I-02"}),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
 )
