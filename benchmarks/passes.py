@@ -8,12 +8,15 @@ full list of passes. A list that makes code slower beyond doubt counts as no gai
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.calm import wait
 from benchmarks.pass_subjects import QUICK, SUBJECTS, Laboratory, Studied
-from benchmarks.report import Figure, counted, environment, geometric_mean, report, say
+from benchmarks.report import Figure, environment, geometric_mean, report, say
 from workers.backends.registry import available
 from workers.engine.passes.bench import Effort
 from workers.engine.passes.menu import DEFAULT, PassBackend
@@ -36,6 +39,7 @@ _BASELINE = (
 _SCREEN = Effort(pairs=3, seconds=1.0, half_width=0.02)
 _CONFIRM = Effort(pairs=8, seconds=2.0, sessions=2)
 _QUICK = Effort(pairs=2, seconds=0.3)
+_RESAMPLES = 2000
 
 
 def main() -> None:
@@ -78,18 +82,21 @@ def _study(lab: Laboratory, compiler: str, options: argparse.Namespace) -> list[
             wait()
             studied = lab.study(subject, compiler, budget)
             found += [studied] if studied is not None else []
+    lists = _pool(found)
     for each in found:
-        lab.compare(each, compiler, _pool(each, found), effort)
+        lab.compare(each, compiler, lists, effort)
     return found
 
 
-def _pool(each: Studied, found: Sequence[Studied]) -> list[str]:
-    """Lists to try on a network: all that won in its class, the best elsewhere."""
+def _pool(found: Sequence[Studied]) -> list[str]:
+    """What every network tries: of each network the list that cut most of its compile time.
+
+    The same for all, or a choice among classmates would win by having been measured more.
+    """
     lists: list[str] = []
-    for other in found:
-        ranked = sorted(other.winners, key=lambda trial: trial.finding.score("compile"))
-        mate = other.subject.figure == each.subject.figure
-        lists += [trial.passes for trial in (ranked if mate else ranked[:1])]
+    for each in found:
+        best = min(each.winners, key=lambda trial: trial.finding.score("compile"), default=None)
+        lists += [best.passes] if best and best.finding.score("compile") < 1 else []
     return list(dict.fromkeys(lists))
 
 
@@ -118,14 +125,15 @@ def _networks(found: Sequence[Studied], objective: Objective) -> list[Network]:
         Network(
             each.subject.name,
             each.subject.figure,
-            {
-                value: finding.score(objective)
-                for (value, against), finding in each.findings.items()
-                if against == DEFAULT
-            },
+            {value: each.findings[value, DEFAULT].score(objective) for value in _tried(each)},
         )
         for each in found
     ]
+
+
+def _tried(each: Studied) -> set[str]:
+    """Lists that were measured beside the compiler's own."""
+    return {value for value, against in each.findings if against == DEFAULT}
 
 
 def _figures(
@@ -168,16 +176,32 @@ def _baselines(compiler: str, name: str) -> list[tuple[str, str]]:
 
 
 def _falsified(compiler: str, found: Sequence[Studied]) -> dict[str, Figure]:
-    """Compile time with the list of the network's class, of all others, of shuffled classes."""
-    networks = _networks(found, "compile")
+    """Compile time with the list of the network's class, of all others, of shuffled classes.
+
+    Of lists that were tried on every network: what one did not try might have served it, too.
+    """
+    if not found:
+        return {}
+    everywhere = set.intersection(*map(_tried, found))
+    networks = [
+        replace(network, scores={name: network.scores[name] for name in everywhere})
+        for network in _networks(found, "compile")
+    ]
     groupings: tuple[Grouping, ...] = ("class", "global", "shuffled")
-    figures = {}
-    for grouping in groupings:
-        ratios = left_out(networks, 1, grouping)
-        figures[f"portfolio_{grouping}_{compiler}"] = geometric_mean(
-            [counted(ratio, "ratio") for ratio in ratios.values()]
+    return {
+        f"portfolio_{grouping}_{compiler}": _over_networks(
+            list(left_out(networks, 1, grouping).values())
         )
-    return figures
+        for grouping in groupings
+    }
+
+
+def _over_networks(ratios: Sequence[float]) -> Figure:
+    """The geometric mean; its range is that of networks drawn anew (percentile bootstrap)."""
+    logs = np.log(ratios).astype(np.float64)
+    drawn = np.random.default_rng(0).integers(0, len(logs), (_RESAMPLES, len(logs)))
+    low, high = np.exp(np.quantile(logs[drawn].mean(axis=1), [0.025, 0.975]))
+    return Figure(float(np.exp(logs.mean())), float(low), float(high), "ratio")
 
 
 def _of(each: Studied, value: str, against: str) -> Finding:

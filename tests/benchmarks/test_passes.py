@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.pass_subjects import Studied, Subject
-from benchmarks.passes import _figures
+from benchmarks.passes import _figures, _pool
 from workers.engine.passes.menu import DEFAULT, Menu
-from workers.engine.passes.objective import Finding
+from workers.engine.passes.objective import Finding, PassTrial
 from workers.engine.types import Interval, Workload
 
 MENU = Menu(options={}, default=("a", "b"), full=("a", "b", "c"))
@@ -53,3 +53,34 @@ def test_onnx_runtime_has_its_own_list_only() -> None:
     figures = _figures("onnxruntime", [studied("x", "ssd", 0.5, 1.0)], chosen("x"))
     assert figures["ssd_onnxruntime"].value == pytest.approx(0.5)
     assert "ssd" not in figures
+
+
+def winner(passes: str, compiling: float, running: float) -> PassTrial:
+    finding = Finding("measured", compile=ratio(compiling), latency=ratio(running))
+    return PassTrial(0, "final", passes, finding)
+
+
+def test_every_network_tries_the_list_that_cut_most_on_each() -> None:
+    one, two, three = (studied(name, "bert", 1.0, 1.0) for name in "xyz")
+    one.winners = (winner("b", 0.9, 1.0), winner("a", 0.4, 1.0))
+    two.winners = (winner("a,b", 1.3, 0.7),)  # quicker code, not compiled quicker
+    three.winners = (winner("a", 0.5, 1.0),)
+    assert _pool([one, two, three]) == ["a"]
+    assert _pool([two]) == []
+
+
+def test_a_list_that_one_network_did_not_try_decides_nothing() -> None:
+    """It would count as no gain there, and for whoever chose it as a bad choice."""
+    found = [studied("x", "resnet", 0.5, 1.0), studied("y", "resnet", 0.5, 1.0)]
+    found[1].findings["b", DEFAULT] = Finding("measured", compile=ratio(0.1), latency=ratio(1.0))
+    figures = _figures("tvm", found, chosen("x", "y"))
+    for grouping in ("class", "global", "shuffled"):
+        assert figures[f"portfolio_{grouping}_tvm"].value == pytest.approx(0.5)
+
+
+def test_the_range_of_a_choice_is_over_networks() -> None:
+    found = [
+        studied(name, "resnet", cut, 1.0) for name, cut in (("x", 0.2), ("y", 0.5), ("z", 0.8))
+    ]
+    figure = _figures("tvm", found, chosen("x", "y", "z"))["portfolio_class_tvm"]
+    assert 0.2 <= figure.low < figure.value < figure.high <= 0.8

@@ -1,6 +1,7 @@
 """How fast models are served: what is counted, what is kept, what is left out."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +9,26 @@ import pytest
 
 from benchmarks import served
 from benchmarks.report import Figure, geometric_mean
-from benchmarks.serving import CLASSES, Hunt, search
+from benchmarks.serving import CLASSES, Hunt, _best, _fastest_int8, search
 from workers.backends.fake.backend import FakeBackend
+from workers.engine.judge import Headline
+from workers.engine.numerics import Checked
+from workers.engine.samples import TestSet
 from workers.engine.stores import MemoryStore
-from workers.engine.types import TargetSpec, TensorSpec, Workload
+from workers.engine.tune import SearchResult
+from workers.engine.types import (
+    BuildResult,
+    Candidate,
+    Deviation,
+    Interval,
+    Measurement,
+    Outcome,
+    TargetSpec,
+    TensorSpec,
+    Tolerance,
+    Trial,
+    Workload,
+)
 from workers.testing.simulation import Noise, SimulatedDevice, VirtualClock
 
 TARGET = TargetSpec("x86-64-avx2", "x86-64", frozenset({"avx2"}), 2, None)
@@ -52,6 +69,7 @@ def test_each_class_is_served_its_best_build_measured_after_the_choice() -> None
     assert bf16 == exact
     assert int8["speedup"] > exact["speedup"]
     assert len(hunt.experience) == found["trials"]
+    assert found["int8_measured"] is None  # the samples have no labels
     json.dumps(found, allow_nan=False)
 
 
@@ -61,6 +79,42 @@ def test_where_nothing_is_faster_the_baseline_is_served_and_counts_as_one() -> N
         build = found["classes"][tolerance]
         assert (build["speedup"], build["low"], build["high"]) == (1.0, 1.0, 1.0)
         assert build["options"] == FakeBackend().default(WORKLOAD, TARGET)
+
+
+def _headline(tolerance: Tolerance, ratio: float, error: float) -> Headline:
+    build = BuildResult("measured", tolerance=tolerance)
+    measured = Measurement((), Interval(ratio, ratio, ratio), 1, 1, "faster")
+    trial = Trial(0, Candidate("fake", {"error": error}), "test", "measured", 1.0, build)
+    return Headline(trial, build, measured, Checked(Deviation(error, error, error, 1.0), None, 1))
+
+
+def test_bf16_counts_where_it_is_close_to_float32() -> None:
+    exact = _headline("exact", 0.9, 1e-6)
+    close, far = _headline("bf16", 0.5, 0.008), _headline("bf16", 0.3, 0.03)
+    int8 = _headline("int8", 0.2, 0.05)
+    tests = TestSet((), None, {}, "random", 0)
+    result = SearchResult((), (exact, close, far, int8), exact, tests, None, "")
+    assert [_best(result, tolerance) for tolerance in CLASSES] == [exact, close, int8]
+
+
+def _int8(ratio: float, outcome: Outcome, accuracy: float | None) -> Trial:
+    measured = Measurement((), Interval(ratio, ratio, ratio), 1, 1, "slower")
+    candidate = Candidate("fake", {"number": ratio})
+    build = BuildResult("measured", tolerance="int8")
+    return Trial(0, candidate, "test", outcome, 1.0, build, accuracy=accuracy, measurement=measured)
+
+
+def test_the_accuracy_of_int8_is_that_of_the_fastest_build_that_works() -> None:
+    """Although nobody is served it where it is slower than float32."""
+    trials = [
+        _int8(1.3, "measured", 0.7), _int8(1.1, "pruned", 0.88), _int8(0.9, "pruned", None),
+        replace(_int8(0.5, "measured", 0.9), build=BuildResult("measured")),
+        _int8(0.4, "wrong-output", 0.2),
+    ]  # fmt: skip
+    found = _fastest_int8(trials)
+    assert found is not None
+    assert (found["accuracy"], found["options"]) == (0.88, {"number": 1.1})
+    assert _fastest_int8(trials[2:]) is None
 
 
 def test_a_geometric_mean_is_of_logarithms_and_narrower_than_its_parts() -> None:
@@ -76,12 +130,16 @@ def _found(exact: float, int8: float, accuracy: float | None) -> dict[str, Any]:
     def build(speedup: float) -> dict[str, Any]:
         return {
             "backend": "fake", "speedup": speedup, "low": speedup, "high": speedup,
-            "accuracy": accuracy, "measurement": {"blocks": [1, 2, 3]},
+            "accuracy": 0.9, "measurement": {"blocks": [1, 2, 3]},
         }  # fmt: skip
 
-    classes = {"exact": build(exact), "bf16": build(exact), "int8": build(int8)}
-    before = None if accuracy is None else 0.9
-    return {"trials": 3, "seconds": 1.0, "reference_accuracy": before, "classes": classes}
+    labelled = accuracy is not None
+    return {
+        "trials": 3, "seconds": 1.0, "reference_accuracy": 0.9 if labelled else None,
+        "classes": {"exact": build(exact), "bf16": build(exact), "int8": build(int8)},
+        # The fastest in int8 was slower than the baseline, which is served instead.
+        "int8_measured": {"speedup": 0.8, "accuracy": accuracy} if labelled else None,
+    }  # fmt: skip
 
 
 @pytest.fixture

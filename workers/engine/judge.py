@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from math import inf
 
 from workers.engine.errors import BaselineFailed, CandidateFailed, RigFailed, WrongOutput
-from workers.engine.measure import Rounds, Rule, hopeless_at_a_glance, measure_into
+from workers.engine.measure import hopeless_at_a_glance, measure_into
 from workers.engine.numerics import Checked
 from workers.engine.ratios import half_width, round_ratios
 from workers.engine.rig import Rig
+from workers.engine.rounds import Rounds, Rule
 from workers.engine.strategies import Proposal
 from workers.engine.types import (
     BuildResult,
     Candidate,
+    Interval,
     Measurement,
     Outcome,
     Tolerance,
@@ -22,7 +24,7 @@ from workers.engine.types import (
 
 #: Rounds in each fresh process of a headline, and processes before its interval may end it:
 #: builds differ more between processes than within one, so many short ones say more.
-HEADLINE_ROUNDS = 4
+HEADLINE_ROUNDS = 3
 FEWEST_PROCESSES = 3
 
 
@@ -48,15 +50,11 @@ class Effort:
         processes: Fresh ones of each side at most.
         half_width: Relative half-width of the ratio's interval aimed at.
         seconds: Starting the processes included.
-        beaten_by: Ratio of a build that serves the same users. One that is slower in every round
-            of its first process is given up: that one as good as it shows this by chance has
-            probability ``0.5**4`` (sign test), and then the users have the other one.
     """
 
     processes: int
     half_width: float
     seconds: float
-    beaten_by: float = inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +106,80 @@ def attempt(rig: Rig, number: int, proposal: Proposal, bar: Callable[[Tolerance]
     return Judged(trial, found.checked)
 
 
+class Again:
+    """A trial's candidate measured again, in one fresh process of each side after another.
+
+    Attributes:
+        trial: The trial.
+        build: Its build; ``None`` until the first process where its files had to be made again.
+        processes: So far.
+        seconds: These took.
+    """
+
+    def __init__(self, rig: Rig, trial: Trial, build: BuildResult | None, wanted: float) -> None:
+        """``wanted`` is the relative half-width of the ratio's interval aimed at."""
+        self.trial = trial
+        self.build = build
+        self.processes = 0
+        self.seconds = 0.0
+        self._rig = rig
+        seconds = rig.ticket.budget.seconds_per_measurement
+        self._rule = Rule(wanted, seconds, rounds=HEADLINE_ROUNDS)
+        self._rounds = Rounds(counters=rig.device.counters)
+        self._checked: Checked | None = None
+
+    def process(self) -> None:
+        """Add the rounds of another process; the first one checks the candidate's outputs.
+
+        Raises:
+            CandidateFailed: it does not build or run this time.
+            WrongOutput: it does not give the right outputs this time.
+            RigFailed: the baseline does not run any more.
+        """
+        rig, candidate = self._rig, self.trial.candidate
+        started = rig.clock.monotonic()
+        if self.build is None:
+            self.build = rig.device.build(candidate.backend, candidate.options)
+        if self.build.outcome != "measured":
+            raise CandidateFailed(self.build.outcome, self.build.detail)
+        rig.close()
+        try:
+            with closing(rig.open(candidate, self.build, "candidate")) as session:
+                if self._checked is None:
+                    self._checked = rig.compare(session)
+                    rig.require(self._checked, self.build.tolerance)
+                baseline, done = rig.baseline_session(), self.processes
+                measure_into(self._rounds, baseline, session, self._rule, rig.clock, process=done)
+        except BaselineFailed as error:
+            raise RigFailed(f"the baseline failed: {error}") from error
+        finally:
+            rig.close()
+        self.processes += 1
+        self.seconds += rig.clock.monotonic() - started
+
+    @property
+    def ratio(self) -> Interval:
+        """So far; there must have been a process."""
+        return self._rounds.ratio()
+
+    @property
+    def settled(self) -> bool:
+        """Whether the interval is as narrow as was wanted."""
+        return (
+            self.processes >= FEWEST_PROCESSES and half_width(self.ratio) <= self._rule.half_width
+        )
+
+    def slower_than(self, ratio: float) -> bool:
+        """Whether it was, in every round."""
+        return bool(min(round_ratios(self._rounds.blocks)) > ratio)
+
+    def headline(self) -> Headline:
+        """What came of it; there must have been a process."""
+        assert self.build is not None  # noqa: S101 - as above
+        assert self._checked is not None  # noqa: S101
+        return Headline(self.trial, self.build, self._rounds.measurement(self._rule), self._checked)
+
+
 def headline(rig: Rig, trial: Trial, build: BuildResult | None, effort: Effort) -> Headline:
     """Check a trial's candidate and measure it in fresh processes of both sides.
 
@@ -115,31 +187,16 @@ def headline(rig: Rig, trial: Trial, build: BuildResult | None, effort: Effort) 
         build: The trial's build where its files still exist; else it is built again.
 
     Raises:
-        CandidateFailed: it does not build or run this time, or was given up for a better one.
-        WrongOutput: it does not give the right outputs this time.
-        RigFailed: the baseline does not run any more.
+        CandidateFailed, WrongOutput, RigFailed: as :meth:`Again.process`.
     """
-    started = rig.clock.monotonic()
-    candidate = trial.candidate
-    build = build or rig.device.build(candidate.backend, candidate.options)
-    if build.outcome != "measured":
-        raise CandidateFailed(build.outcome, build.detail)
-    seconds = rig.ticket.budget.seconds_per_measurement
-    rule = Rule(effort.half_width, seconds, rounds=HEADLINE_ROUNDS)
-    rounds = Rounds(counters=rig.device.counters)
-    checked = _in_fresh_process(rig, candidate, build, rounds, rule)
-    if min(round_ratios(rounds.blocks)) > effort.beaten_by:
-        rig.device.discard(build)
-        raise CandidateFailed("pruned", "another build serves the same users better")
-    for done in range(1, effort.processes):
-        spent = rig.clock.monotonic() - started
-        if done >= FEWEST_PROCESSES and (
-            half_width(rounds.ratio()) <= effort.half_width
-            or spent * (done + 1) / done > effort.seconds
-        ):
+    again = Again(rig, trial, build, effort.half_width)
+    while again.processes < effort.processes:
+        done = again.processes
+        late = done and again.seconds * (done + 1) / done > effort.seconds
+        if done >= FEWEST_PROCESSES and (late or again.settled):
             break
-        _in_fresh_process(rig, candidate, build, rounds, rule, process=done, known=checked)
-    return Headline(trial, build, rounds.measurement(rule), checked)
+        again.process()
+    return again.headline()
 
 
 def _judge(
@@ -166,26 +223,3 @@ def _judge(
     else:
         found.measurement = rounds.measurement(rule)
         found.outcome = "pruned" if rounds.pruned else "measured"
-
-
-def _in_fresh_process(
-    rig: Rig,
-    candidate: Candidate,
-    build: BuildResult,
-    rounds: Rounds,
-    rule: Rule,
-    process: int = 0,
-    known: Checked | None = None,
-) -> Checked:
-    """Add the rounds of a fresh process of each side; checks the candidate unless it was."""
-    rig.close()
-    try:
-        with closing(rig.open(candidate, build, "candidate")) as session:
-            checked = known or rig.compare(session)
-            rig.require(checked, build.tolerance)
-            measure_into(rounds, rig.baseline_session(), session, rule, rig.clock, process=process)
-            return checked
-    except BaselineFailed as error:
-        raise RigFailed(f"the baseline failed: {error}") from error
-    finally:
-        rig.close()

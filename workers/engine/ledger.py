@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from math import inf
-from statistics import median
 
 from workers.engine.errors import RigFailed
-from workers.engine.ratios import MARGIN, half_width
+from workers.engine.ratios import MARGIN
 from workers.engine.strategies.tpe import bars
 from workers.engine.types import TOLERANCES, Budget, BuildResult, Candidate, Tolerance, Trial
 
@@ -13,11 +12,6 @@ from workers.engine.types import TOLERANCES, Budget, BuildResult, Candidate, Tol
 MOST_RIG_FAILURES = 3
 #: Trials before a model's word that no more is to be gained ends a search.
 FEWEST_TRIALS = 8
-#: Half of a 95 % interval in standard errors.
-_STANDARD_ERRORS = 1.96
-#: Noise of a trial counts up to here: a disturbed machine is no reason to stop looking, since what
-#: is found is measured again with more patience.
-_MOST_NOISE = 0.05
 
 
 class Ledger:
@@ -83,16 +77,12 @@ class Ledger:
     def futile(self, expected_gain: float | None) -> str | None:
         """Why a search is over whose model expects no more than this of any candidate left.
 
-        A gain smaller than the standard error of a measurement could not be told from none.
+        What is found is measured again with more patience than a trial has, so a gain counts that
+        the headline can tell from none, however noisy trials are.
         """
-        widths = [
-            half_width(t.measurement.ratio)
-            for t in self.trials
-            if t.outcome == "measured" and t.measurement
-        ]
-        if expected_gain is None or self.charged < FEWEST_TRIALS or not widths:
+        if expected_gain is None or self.charged < FEWEST_TRIALS:
             return None
-        noise = min(max(MARGIN, median(widths) / _STANDARD_ERRORS), _MOST_NOISE)
+        noise = max(MARGIN, self._budget.headline_half_width)
         if expected_gain >= noise:
             return None
         return f"the expected gain of {expected_gain:.1%} is below the noise of {noise:.1%}"

@@ -186,7 +186,7 @@ class LocalDevice:
         except BaseException:
             session.close()
             raise
-        self._sessions.append(session)
+        self._sessions = [*(opened for opened in self._sessions if not opened.closed), session]
         return session
 
     def _build_in_child(self, folder: Path, backend: str, options: Options, artefact: Path) -> Any:
@@ -218,9 +218,14 @@ class LocalDevice:
 
 
 class LocalSession:
-    """A :class:`~workers.engine.ports.RunningSession` in a child process."""
+    """A :class:`~workers.engine.ports.RunningSession` in a child process.
+
+    Attributes:
+        closed: Whether :meth:`close` was called.
+    """
 
     def __init__(self, child: Child, folder: Path) -> None:
+        self.closed = False
         self._child = child
         self._folder = folder
 
@@ -245,6 +250,7 @@ class LocalSession:
 
     def close(self) -> None:
         """See :meth:`workers.engine.ports.RunningSession.close`."""
+        self.closed = True
         self._child.close()
         remove(self._folder)
 

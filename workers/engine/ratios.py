@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from workers.engine.types import Block, Interval, Verdict
+from workers.engine.types import Block, Interval, Measurement, Verdict
 
 METHOD = "median of per-round ratios of medians; hierarchical bootstrap, expanded percentile"
 CONFIDENCE = 0.95
@@ -109,7 +109,18 @@ def verdict(ratio: Interval, rounds: int, wanted: float) -> Verdict:
     return "same" if half_width(ratio) <= max(wanted, MARGIN) else "unstable"
 
 
+def undisturbed(blocks: Sequence[Block], contended: Collection[int]) -> int:
+    """How many rounds nothing else disturbed."""
+    return sum(index not in contended for index in range(len(blocks)))
+
+
 def without(blocks: Sequence[Block], contended: Collection[int]) -> Sequence[Block]:
     """The rounds that nothing else disturbed, or all if too few were left alone."""
     clean = [block for index, block in enumerate(blocks) if index not in contended]
     return clean if len(clean) >= FEWEST_ROUNDS else blocks
+
+
+def disturbed(measurement: Measurement) -> bool:
+    """Whether others left so few rounds alone that its ratio is over all of them."""
+    contended = measurement.quality.get("contended_rounds", ())
+    return bool(contended) and undisturbed(measurement.blocks, contended) < FEWEST_ROUNDS

@@ -5,13 +5,12 @@ and stored, until the budget ends; then the best are measured again in fresh pro
 smallest of many noisy figures flatters (the winner's curse), and only that figure is published.
 """
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 
 from workers.engine.clock import SystemClock
-from workers.engine.errors import CandidateFailed, WrongOutput
+from workers.engine.finals import measured_again
 from workers.engine.judge import Effort, Headline, Judged, attempt, headline
 from workers.engine.ledger import Ledger
 from workers.engine.ports import Backend, Clock, Device, Progress, RecordStore
@@ -20,7 +19,6 @@ from workers.engine.samples import TestSet
 from workers.engine.strategies import Scene, Strategy, make_strategy
 from workers.engine.types import (
     TOLERANCES,
-    Budget,
     BuildResult,
     Candidate,
     Ticket,
@@ -105,7 +103,7 @@ def tune(
                 break
             if (ended := ledger.futile(proposal.expected_gain)) is not None:
                 break
-            say("search", ledger.charged, ticket.budget.trials, _name(proposal.candidate))
+            say("search", ledger.charged, ticket.budget.trials, proposal.candidate.name)
             judged = attempt(rig, ledger.next_number, proposal, ledger.bar)
             store.add(judged.trial)
             strategy.tell(judged.trial)
@@ -114,7 +112,8 @@ def tune(
             for build in useless:
                 device.discard(build)
 
-        headlines = _headlines(rig, ledger, ticket.budget, say)
+        finalists = [(trial, ledger.build_of(trial)) for trial in ledger.finalists()]
+        headlines = measured_again(rig, finalists, say)
         say("headline", len(headlines), len(headlines), "measuring the baseline against itself")
         effort = Effort(BASELINE_PROCESSES, ticket.budget.half_width, inf)
         baseline = headline(rig, ledger.baseline_trial(), rig.baseline_build, effort)
@@ -182,42 +181,6 @@ class _Shown:
         return Headline(judged.trial, build, measured, checked)
 
 
-def _headlines(rig: Rig, ledger: Ledger, budget: Budget, say: Progress) -> list[Headline]:
-    """The best of each class first; the others while there is time."""
-    headlines: list[Headline] = []
-    best: dict[Tolerance, float] = {}
-    finalists = _best_first(ledger.finalists())
-    started = rig.clock.monotonic()
-    for done, trial in enumerate(finalists):
-        if trial.tolerance in best and rig.clock.monotonic() - started >= budget.headline_seconds:
-            break
-        say("headline", done, len(finalists), _name(trial.candidate))
-        effort = Effort(
-            budget.headline_processes,
-            budget.headline_half_width,
-            budget.headline_seconds / len(finalists),
-            beaten_by=best.get(trial.tolerance, inf),
-        )
-        try:
-            headlines.append(headline(rig, trial, ledger.build_of(trial), effort))
-        except (CandidateFailed, WrongOutput) as error:
-            say("headline", done, len(finalists), f"{_name(trial.candidate)} failed: {error}")
-        else:
-            ratio = headlines[-1].measurement.ratio.value
-            best[trial.tolerance] = min(ratio, best.get(trial.tolerance, inf))
-    return headlines
-
-
-def _best_first(finalists: Sequence[Trial]) -> list[Trial]:
-    """The first of each class, then the second of each; a class's own come best first."""
-    ranks: Counter[Tolerance] = Counter()
-    ranked: list[tuple[int, Trial]] = []
-    for trial in finalists:
-        ranked.append((ranks[trial.tolerance], trial))
-        ranks[trial.tolerance] += 1
-    return [trial for _, trial in sorted(ranked, key=lambda entry: entry[0])]
-
-
 def _strategy(
     ticket: Ticket, backends: Mapping[str, Backend], baseline: Candidate, store: RecordStore
 ) -> Strategy:
@@ -242,11 +205,6 @@ def _strategy(
     for trial in store.trials():
         strategy.tell(trial)
     return strategy
-
-
-def _name(candidate: Candidate) -> str:
-    options = " ".join(f"{name}={value}" for name, value in candidate.options.items())
-    return f"{candidate.backend} {options}"
 
 
 def _silence(phase: str, done: int, total: int | None, message: str) -> None:

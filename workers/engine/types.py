@@ -130,6 +130,12 @@ class Candidate:
         """Identity of the configuration, equal for equal backend and options."""
         return sha256_of({"backend": self.backend, "options": self.options})
 
+    @property
+    def name(self) -> str:
+        """For people."""
+        options = " ".join(f"{name}={value}" for name, value in self.options.items())
+        return f"{self.backend} {options}"
+
     def as_dict(self) -> dict[str, Any]:
         return {"backend": self.backend, "options": dict(self.options)}
 
@@ -216,6 +222,7 @@ class Measurement:
 
     Attributes:
         ratio: Over the rounds that nothing else disturbed, while enough were left alone.
+        candidate_p50_ns, baseline_p50_ns: Over the same rounds.
         quality: Signs of trouble, as ``quality`` of ``hpcfair.bench/1``.
         protocol: ``stop_rule``, ``half_width`` and ``max_s`` it was measured under.
         peak_rss_bytes: Of the candidate's process, where known.
@@ -316,7 +323,8 @@ class Budget:
         half_width: Relative half-width of the ratio's 95 % interval at which a measurement stops
             early.
         finalists: How many of the best of each tolerance class are measured again at the end.
-        headline_processes: Fresh processes per side at most in that final measurement.
+        headline_processes: Fresh processes per side at most in that final measurement; as many as
+            its interval needs.
         headline_half_width: As ``half_width``, for the final measurement.
         headline_seconds: Cap on the final measurement of all finalists together; a few processes
             of the best of each class run whatever they take.
@@ -328,7 +336,7 @@ class Budget:
     seconds_per_measurement: float = 4.0
     half_width: float = 0.03
     finalists: int = 3
-    headline_processes: int = 5
+    headline_processes: int = 10
     headline_half_width: float = 0.01
     headline_seconds: float = 120.0
 

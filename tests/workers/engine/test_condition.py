@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from workers.engine.condition import Condition, quality_between, read_condition
+from workers.engine.spent import Spent
 
 CPU = "sys/devices/system/cpu"
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -57,7 +58,7 @@ def test_a_server_tells_clocks_heat_memory_and_whose_time_it_was(server: Path) -
     assert found.clocks_mhz == (3100, 2500)
     assert (found.throttles, found.temperature_c) == (3, 61.5)
     assert found.memory_stalled_us == 500_000
-    assert (found.busy_s, found.own_s, found.processors) == (65, 9, 2)
+    assert found.spent == Spent(busy_s=65, stolen_s=5, own_s=9, processors=2)
 
 
 def test_without_cpufreq_the_clock_is_the_kernels_figure(tmp_path: Path) -> None:
@@ -74,8 +75,8 @@ def test_what_is_not_told_is_left_out(tmp_path: Path, stat: str) -> None:
 
 
 def test_two_moments_say_what_was_between_them() -> None:
-    before = Condition(10.0, (2000.0, 2500.0), 3, 50.0, 0, 100.0, 40.0, processors=2)
-    after = Condition(20.0, (2400.0, 3000.0), 5, 72.0, 1_000_000, 116.0, 52.0, processors=2)
+    before = Condition(10.0, (2000.0, 2500.0), 3, 50.0, 0, Spent(100.0, 0.0, 40.0, 2))
+    after = Condition(20.0, (2400.0, 3000.0), 5, 72.0, 1_000_000, Spent(116.0, 0.0, 52.0, 2))
     assert quality_between(before, after) == {
         "clock_min_mhz": 2000.0,
         "clock_max_mhz": 3000.0,
@@ -89,13 +90,13 @@ def test_two_moments_say_what_was_between_them() -> None:
 
 
 def test_shares_stay_shares_whatever_the_counters_did() -> None:
-    before = Condition(0.0, memory_stalled_us=5, busy_s=10.0, own_s=1.0)
-    after = Condition(1.0, memory_stalled_us=10**9, busy_s=10.0, own_s=9.0)
+    before = Condition(0.0, memory_stalled_us=5, spent=Spent(10.0, 0.0, 1.0))
+    after = Condition(1.0, memory_stalled_us=10**9, spent=Spent(10.0, 0.0, 9.0))
     found = quality_between(before, after)
     assert (found["memory_stall_share"], found["cotenant_cpu_share"]) == (1.0, 0.0)
 
 
 def test_this_machine_answers() -> None:
     found = read_condition()
-    assert found.own_s is None or found.own_s > 0
+    assert found.spent.own_s is None or found.spent.own_s > 0
     assert all(mhz > 0 for mhz in found.clocks_mhz)

@@ -7,7 +7,6 @@ import pytest
 from workers.backends.fake.backend import FakeBackend
 from workers.engine import strategies
 from workers.engine.stores import MemoryStore
-from workers.engine.tune import SearchResult
 from workers.engine.types import Candidate, Prior, Trial
 from workers.testing.simulation import Noise, SimulatedDevice
 
@@ -53,7 +52,7 @@ def test_the_published_figure_comes_from_fresh_processes_not_from_the_search(
     result = search(device, a_ticket(25))
     for headline in result.headlines:
         processes = {block.process for block in headline.measurement.blocks}
-        assert 3 <= len(processes) <= 5
+        assert 3 <= len(processes) <= 10
         assert headline.measurement != headline.trial.measurement
         interval = headline.measurement.ratio
         assert (
@@ -74,16 +73,3 @@ def test_lower_precision_that_is_slower_than_a_stricter_build_is_no_finalist(
     )
     result = search(device, replace(a_ticket(), strategy="default"), store)
     assert [headline.trial.candidate.options for headline in result.headlines] == [quick]
-
-
-def test_the_final_measurement_keeps_to_its_seconds(device: SimulatedDevice) -> None:
-    device.noise = Noise(run=0.1, process=0.05, drift=0.2)
-    patient = search(device, a_ticket(12, headline_half_width=0.001))
-    device.sessions.clear()
-    hurried = search(device, a_ticket(12, headline_half_width=0.001, headline_seconds=0.0))
-
-    def processes(result: SearchResult) -> set[int]:
-        return {len({b.process for b in h.measurement.blocks}) for h in result.headlines}
-
-    assert processes(patient) == {5}
-    assert processes(hurried) == {3}

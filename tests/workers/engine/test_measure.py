@@ -7,18 +7,18 @@ import pytest
 
 from workers.backends.fake.backend import FakeBackend
 from workers.backends.fake.kernels import latency_s
-from workers.engine.contention import Load, read_load, stall_share, stolen_share
+from workers.engine.contention import Load, company_share, read_load, stall_share, stolen_share
 from workers.engine.errors import BaselineFailed, CandidateFailed
 from workers.engine.measure import (
     BLOCK_S,
     MOST_RUNS,
-    PRUNE_ROUNDS,
     SETTLE_S,
-    Rounds,
-    Rule,
     measure_into,
 )
-from workers.engine.types import Measurement, Options, Timing
+from workers.engine.ratios import FEWEST_ROUNDS, disturbed
+from workers.engine.rounds import AGAIN, PRUNE_ROUNDS, Rounds, Rule
+from workers.engine.spent import Spent
+from workers.engine.types import Block, Measurement, Options, Timing
 from workers.testing.simulation import (
     QUIET,
     Noise,
@@ -188,22 +188,93 @@ def test_a_candidate_near_the_bar_is_not_given_up(start: Opener, clock: VirtualC
     assert not rounds.pruned
 
 
+class Company:
+    """A machine that others want, too, during some rounds: looked at before the first and after
+    each."""
+
+    def __init__(self, during: Callable[[int], bool]) -> None:
+        self._during = during
+        self._looks = 0
+        self._stalled_us = 0
+
+    def __call__(self) -> Load:
+        if self._looks and self._during(self._looks - 1):
+            self._stalled_us += 10**9
+        self._looks += 1
+        return Load(1.5, self._stalled_us)
+
+
 def test_rounds_that_others_disturb_are_marked_and_left_out(
     start: Opener, clock: VirtualClock
 ) -> None:
-    calls = 0
-
-    def load() -> Load:
-        """The machine is busy during the second round: read before and after each."""
-        nonlocal calls
-        calls += 1
-        return Load(1.5, 10**9 if calls >= 5 else 0)
-
-    found = measure(start(DEFAULT), start(FAST), clock, load=load)
+    found = measure(start(DEFAULT), start(FAST), clock, load=Company(lambda number: number == 1))
     assert found.quality["contended_rounds"] == [1]
     assert found.quality["cpu_stall_share"] == 1.0
-    assert len(found.blocks) == 7  # six of them undisturbed
+    assert len(found.blocks) == 1 + FEWEST_ROUNDS
     assert found.quality["load_before"] == found.quality["load_after"] == 1.5
+    assert not disturbed(found)
+
+
+def test_where_others_disturb_measuring_goes_on_for_as_long_again(
+    start: Opener, clock: VirtualClock
+) -> None:
+    """The rule gives it six rounds, of which others take every second."""
+    alone = measure(start(DEFAULT), start(FAST), clock, Rule(0.0, 3.0))
+    rounds = len(alone.blocks)
+    every_second = Company(lambda number: number % 2 == 0)
+    found = measure(start(DEFAULT), start(FAST), clock, Rule(0.0, 3.0), every_second)
+    assert rounds < len(found.blocks) <= AGAIN * rounds
+    assert found.verdict == "faster"
+    assert not disturbed(found)
+
+
+def test_what_others_disturbed_throughout_is_marked_and_proves_nothing(
+    start: Opener, clock: VirtualClock
+) -> None:
+    rule, baseline, candidate = Rule(0.03, 3.0), start(DEFAULT), start(FAST)
+    before = clock.now_s
+    found = measure(baseline, candidate, clock, rule, Company(lambda _: True))
+    assert rule.seconds < clock.now_s - before <= AGAIN * rule.seconds * 1.1
+    assert len(found.quality["contended_rounds"]) == len(found.blocks)
+    assert disturbed(found)
+    assert (found.verdict, found.quality["unstable"]) == ("unstable", True)
+
+
+def made(*ratios: float, contended: tuple[int, ...] = ()) -> Rounds:
+    """Rounds of these ratios over a baseline of 100 ns."""
+    blocks = [Block(0, (100,), (round(100 * ratio),)) for ratio in ratios]
+    return Rounds(blocks, list(contended), loads=[Load(None, None)])
+
+
+def test_disturbed_rounds_give_nobody_up() -> None:
+    rule = Rule(0.0, 60.0, hopeless_above=1.0)
+    fooled = made(3.0, 3.0, 3.0, 1.0, contended=(0, 1, 2))
+    assert not fooled.enough(0, rule, 1.0)
+    assert not fooled.pruned
+    slow = made(3.0, 1.0, 3.0, 3.0, 3.0, contended=(1,))
+    assert slow.enough(0, rule, 1.0)
+    assert slow.pruned
+
+
+def test_no_time_is_added_for_what_even_disturbed_rounds_show_to_be_of_no_use() -> None:
+    rule = Rule(0.0, 4.0, hopeless_above=1.0)
+    assert made(3.0, 3.0, 3.0, contended=(0, 1, 2)).enough(0, rule, 4.0)
+    assert not made(1.0, 1.0, 1.0, contended=(0, 1, 2)).enough(0, rule, 4.0)
+
+
+def test_a_process_that_others_disturb_gets_its_rounds_later_but_not_for_ever() -> None:
+    rule = Rule(0.01, 60.0, rounds=3)
+    assert made(1.0, 1.0, 1.0).enough(0, rule, 1.0)
+    assert not made(1.0, 1.0, 1.0, contended=(2,)).enough(0, rule, 1.0)
+    assert made(1.0, 1.0, 1.0, 1.0, contended=(2,)).enough(0, rule, 1.0)
+    assert made(*[1.0] * AGAIN * 3, contended=tuple(range(AGAIN * 3))).enough(0, rule, 1.0)
+
+
+def test_typical_latencies_are_of_the_rounds_that_the_ratio_is_of() -> None:
+    found = made(*[9.0] * 5, *[0.5] * FEWEST_ROUNDS, contended=(0, 1, 2, 3, 4))
+    measured = found.measurement(Rule(0.03, 4.0))
+    assert (measured.candidate_p50_ns, measured.baseline_p50_ns) == (50, 100)
+    assert measured.ratio.value == 0.5
 
 
 @pytest.mark.parametrize("side", ["baseline", "candidate"])
@@ -219,13 +290,40 @@ def test_the_failure_of_a_side_is_told_apart(side: str, start: Opener, clock: Vi
 def test_this_machine_tells_its_load() -> None:
     load = read_load()
     assert load.average is None or load.average >= 0
+    assert load.spent.own_s is None or load.spent.own_s > 0
     assert stall_share(load, read_load(), 1.0) is None or load.stalled_us is not None
 
 
-def test_the_share_of_stalls_stays_between_nothing_and_all() -> None:
+def test_shares_stay_between_nothing_and_all() -> None:
+    def stolen(seconds: float | None) -> Load:
+        return Load(None, None, Spent(stolen_s=seconds))
+
     assert stall_share(Load(None, 0), Load(None, 250_000), 1.0) == 0.25
     assert stall_share(Load(None, 0), Load(None, 5_000_000), 1.0) == 1.0
     assert stall_share(Load(None, None), Load(None, 5), 1.0) is None
-    assert stolen_share(Load(None, None, 1.0), Load(None, None, 1.25), 1.0) == 0.25
-    assert stolen_share(Load(None, None, 1.0), Load(None, None, 9.0), 1.0) == 1.0
-    assert stolen_share(Load(None, None), Load(None, None, 9.0), 1.0) is None
+    assert stolen_share(stolen(1.0), stolen(1.25), 1.0) == 0.25
+    assert stolen_share(stolen(1.0), stolen(9.0), 1.0) == 1.0
+    assert stolen_share(stolen(None), stolen(9.0), 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("stalled_s", "others_s", "share"),
+    [
+        (0.9, 0.0, 0.0),  # our own threads wait for each other
+        (0.0, 0.9, 0.0),  # others compute on a core that we leave idle
+        (0.9, 0.4, 0.4),
+        (0.3, 2.0, 0.3),
+        (None, 0.4, 0.4),
+        (0.9, None, 0.9),
+        (None, None, None),
+    ],
+)
+def test_company_is_who_computes_while_somebody_waits(
+    stalled_s: float | None, others_s: float | None, share: float | None
+) -> None:
+    """We take one second of the processors in each case."""
+    before = Load(None, None if stalled_s is None else 0, Spent(10.0, 0.0, 4.0))
+    spent = Spent() if others_s is None else Spent(11.0 + others_s, 0.0, 5.0)
+    after = Load(None, None if stalled_s is None else round(stalled_s * 1e6), spent)
+    found = company_share(before, after, 1.0)
+    assert found == (None if share is None else pytest.approx(share))

@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from workers.engine.artifacts import artifact_files, artifact_sha256
 from workers.engine.condition import Condition, quality_between
 from workers.engine.records import Origin, bench_record
+from workers.engine.spent import Spent
 from workers.engine.types import BuildResult, TargetSpec, Ticket, sha256_of
 from workers.testing.simulation import Noise, SimulatedDevice
 
@@ -160,8 +161,8 @@ def test_a_record_holds_what_the_machine_told_and_nothing_else(
     assert not {"throttled", "clock_mhz", "cotenant_cpu_share"} & plain["quality"].keys()
     assert plain["correctness"]["sizes"] == 1
     assert plain["correctness"]["propagates"] is True
-    before = Condition(0.0, (2e3,), 0, 50.0, 0, 1.0, 0.5)
-    after = Condition(9.0, (3e3,), 0, 60.0, 9, 8.0, 6.0)
+    before = Condition(0.0, (2e3,), 0, 50.0, 0, Spent(1.0, 0.0, 0.5))
+    after = Condition(9.0, (3e3,), 0, 60.0, 9, Spent(8.0, 0.0, 6.0))
     told = replace(
         result.baseline.measurement,
         energy={"method": "measured", "source": "rapl-package", "joules_per_run": 0.1,

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Protocol
 
 from workers.engine.errors import BaselineFailed, CandidateFailed, RigFailed, WrongOutput
-from workers.engine.measure import Rounds, Rule, measure_into
+from workers.engine.measure import measure_into
 from workers.engine.numerics import Checked, require
 from workers.engine.passes.device import CompilingDevice
 from workers.engine.passes.menu import DEFAULT, Menu
@@ -15,6 +15,7 @@ from workers.engine.passes.objective import Finding
 from workers.engine.ports import RunningSession
 from workers.engine.ratios import half_width, ratio_interval
 from workers.engine.rig import Rig
+from workers.engine.rounds import Rounds, Rule
 from workers.engine.types import Block, BuildResult, Interval, Measurement
 
 #: Relative half-width at which a ratio of compile times is known well enough.

@@ -8,18 +8,24 @@ the candidate is to be of it.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import erf, exp, log, pi, sqrt
+from math import erf, exp, hypot, log, pi, sqrt
 
 import numpy as np
 
+from workers.engine.ratios import disturbed, half_width
 from workers.engine.strategies.features import Floats, cosines
 from workers.engine.strategies.peers import rank_correlation, value_of
 from workers.engine.types import TOLERANCES, Tolerance, Trial
 
 #: Standard deviation of the logarithm of ratios, where nothing else is known.
 _AMPLITUDE = 0.5
-#: Of a measurement in a search.
+#: Of a ratio from one process, whatever its interval says: processes of one build differ by that.
 _NOISE = 0.02
+#: Besides, where others disturbed most rounds: company slows a build with more threads more, in
+#: every round alike, which no interval shows.
+_DISTURBED = 0.1
+#: Half of a 95 % interval in standard errors.
+_STANDARD_ERRORS = 1.96
 #: Shares of the kernel: what all have in common, each option by itself, options together.
 _COMMON, _ADDITIVE, _JOINT = 0.15, 0.45, 0.4
 _LENGTH = 0.15
@@ -79,7 +85,8 @@ def outlook(
     before = np.array([mean for _, _, mean in trials])
     left = measured - before
     amplitude = _amplitude(left, error)
-    own = amplitude**2 * _kernel(known, known) + _NOISE**2 * np.eye(len(trials))
+    noise = np.array([_noise(trial) for trial, _, _ in trials])
+    own = amplitude**2 * _kernel(known, known) + np.diag(noise**2)
     across = amplitude**2 * _kernel(features, known)
     solved = np.linalg.solve(own, np.column_stack([left, across.T])) if len(trials) else None
     mean, variance = prior.copy(), np.full(len(prior), amplitude**2)
@@ -91,6 +98,15 @@ def outlook(
     for at, tolerance in enumerate(TOLERANCES):
         gain += shares[:, at] * _improvement(mean, deviation, log(bars[tolerance]))
     return Outlook(mean, gain, gain / _costs(trials, known, features))
+
+
+def _noise(trial: Trial) -> float:
+    """Standard error of the logarithm of a trial's ratio."""
+    measured = trial.measurement
+    if measured is None:
+        return _NOISE
+    told = half_width(measured.ratio) / _STANDARD_ERRORS
+    return hypot(_NOISE, told, _DISTURBED if disturbed(measured) else 0.0)
 
 
 def _kernel(one: Floats, other: Floats) -> Floats:

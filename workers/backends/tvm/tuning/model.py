@@ -89,11 +89,12 @@ class Model:
 
 @derived_object
 class Scorer(ms.cost_model.PyCostModel):  # type: ignore[misc]  # TVM has no types
-    """The model as MetaSchedule's evolution asks it."""
+    """The model as MetaSchedule's evolution asks it; chance, until it has learnt enough."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, seed: int) -> None:
         super().__init__()
         self._model = model
+        self._chance = np.random.default_rng(seed)
 
     def load(self, path: str) -> None:
         raise NotImplementedError
@@ -106,7 +107,7 @@ class Scorer(ms.cost_model.PyCostModel):  # type: ignore[misc]  # TVM has no typ
 
     def predict(self, context: Any, candidates: Any) -> npt.NDArray[np.float64]:
         if not self._model.ready:
-            return np.random.default_rng().uniform(size=len(candidates))
+            return self._chance.uniform(size=len(candidates))
         features: list[Features] = self._model.features(context, candidates)
         return self._model.predict(features)
 

@@ -75,7 +75,7 @@ class _Search:
         context = context_of(unpack(source), self.target, strategy, seed, self.threads)
         spaces = context.generate_design_space()
         database = ms.database.MemoryDatabase()
-        scorer = Scorer(self.model) if learned else None
+        scorer = Scorer(self.model, seed) if learned else None
         context.pre_tuning(_ENDLESS, self.batch, spaces, database, scorer)
         sketches = [moves.cut(trace_of(space)) for space in spaces]
         workload = database.commit_workload(context.mod)

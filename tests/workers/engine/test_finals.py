@@ -1,0 +1,131 @@
+"""The finalists of a search, measured again in as many fresh processes as tell something."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from workers.backends.fake.backend import FakeBackend, FaultyBackend
+from workers.engine.finals import measured_again
+from workers.engine.judge import FEWEST_PROCESSES, Headline
+from workers.engine.ratios import half_width
+from workers.engine.rig import Rig
+from workers.engine.types import Budget, BuildResult, Candidate, Options, Ticket, Tolerance, Trial
+from workers.testing.simulation import Noise, SimulatedDevice
+
+from .cast import TARGET, WORKLOAD
+from .searching import DEFAULT, true_ratio
+
+QUICK: Options = {**DEFAULT, "threads": 3}
+QUICKER: Options = {**DEFAULT, "kernel": "blocked", "tile": 32, "unroll": 4, "threads": 3}
+SMALL: Options = {**QUICK, "precision": "int8"}
+ROUGH = Noise(run=0.02, process=0.02, drift=0.2)
+
+
+def finals(
+    device: SimulatedDevice, *options: Options, backend: str = "fake", **budget: float
+) -> list[Headline]:
+    """Headlines of these finalists, as if a search had just found them."""
+    limits = Budget(**budget)  # type: ignore[arg-type]
+    ticket = Ticket(WORKLOAD, TARGET, (backend,), limits, reference_backend=backend)
+    made: Sequence[FakeBackend] = (FakeBackend(), FaultyBackend())
+    reference = next(each for each in made if each.name == backend)
+    with Rig(ticket, reference, device, device.clock) as rig:
+        finalists = [_trial(device, backend, number, each) for number, each in enumerate(options)]
+        return measured_again(rig, finalists, lambda *_: None)
+
+
+def _trial(
+    device: SimulatedDevice, backend: str, number: int, options: Options
+) -> tuple[Trial, BuildResult]:
+    build = device.build(backend, options)
+    return Trial(number, Candidate(backend, options), "test", "measured", 1.0, build), build
+
+
+def processes(headline: Headline) -> int:
+    return len({block.process for block in headline.measurement.blocks})
+
+
+def test_a_small_gain_is_proved_with_more_processes(device: SimulatedDevice) -> None:
+    """Three of them would leave a gain of a few per cent in doubt."""
+    few: Options = next(
+        o
+        for o in FakeBackend().space(WORKLOAD, TARGET).enumerate()
+        if (o["precision"] == "float32" and 0.93 < true_ratio(o) < 0.95)
+    )
+    hurried, patient = [], []
+    for seed in range(3):
+        device.noise, device.seed = ROUGH, seed
+        hurried += finals(device, few, headline_processes=FEWEST_PROCESSES)
+        patient += finals(device, few)
+    assert {processes(each) for each in hurried} == {FEWEST_PROCESSES}
+    assert all(processes(each) == 10 or each.measurement.verdict == "faster" for each in patient)
+    assert sum(each.faster for each in patient) > sum(each.faster for each in hurried)
+
+
+def test_processes_end_when_the_interval_is_narrow_enough(device: SimulatedDevice) -> None:
+    (exact,) = finals(device, QUICK)
+    assert processes(exact) == FEWEST_PROCESSES
+    device.noise = Noise(run=0.0, process=0.01, drift=0.0)
+    (rough,) = finals(device, QUICK, headline_half_width=0.02)
+    assert FEWEST_PROCESSES <= processes(rough) < 10
+    assert half_width(rough.measurement.ratio) <= 0.02
+
+
+def test_the_best_of_each_class_has_its_processes_whatever_the_time_and_no_more(
+    device: SimulatedDevice,
+) -> None:
+    device.noise = ROUGH
+    found = finals(device, QUICKER, QUICK, SMALL, headline_seconds=0.0)
+    assert [each.trial.candidate.options for each in found] == [QUICKER, SMALL]
+    assert {processes(each) for each in found} == {FEWEST_PROCESSES}
+
+
+def test_the_time_is_kept_to(device: SimulatedDevice) -> None:
+    device.noise = Noise(run=0.05, process=0.05, drift=0.2)
+    before = device.clock.now_s
+    finals(device, QUICKER, SMALL, headline_half_width=0.0001, headline_seconds=0.0)
+    least_s = device.clock.now_s - before
+    before = device.clock.now_s
+    found = finals(device, QUICKER, SMALL, headline_half_width=0.0001, headline_seconds=least_s)
+    assert device.clock.now_s - before <= least_s * 1.6
+    assert max(processes(each) for each in found) > FEWEST_PROCESSES
+
+
+def test_one_that_its_classmate_beats_in_every_round_is_given_up(device: SimulatedDevice) -> None:
+    found = finals(device, QUICKER, QUICK)
+    assert [each.trial.candidate.options for each in found] == [QUICKER]
+    kept = {found[0].build.directory}
+    assert kept < set(device.root.iterdir())
+    assert len(list(device.root.iterdir())) == 2  # the baseline's besides
+
+
+def test_who_cannot_be_the_best_any_more_gets_no_more_processes(device: SimulatedDevice) -> None:
+    """Of two builds alike but for their luck, only the one that may be better goes on."""
+    device.noise = Noise(run=0.02, process=0.05, drift=0.0)
+    found = finals(device, QUICK, QUICK, QUICK, headline_half_width=0.0001)
+    assert max(processes(each) for each in found) == 10
+    best = min(each.measurement.ratio.value for each in found)
+    for each in found:
+        assert processes(each) == 10 or each.measurement.ratio.low >= best * 0.99
+
+
+@pytest.mark.parametrize("fault", ["crash", "wrong"])
+def test_where_the_best_of_a_class_fails_the_next_takes_its_place(
+    device: SimulatedDevice, fault: str
+) -> None:
+    bad: Options = {**QUICKER, "fault": fault}
+    good: Options = {**QUICK, "fault": "none"}
+    found = finals(device, bad, good, backend="faulty", headline_seconds=0.0)
+    assert [each.trial.candidate.options for each in found] == [good]
+    assert processes(found[0]) == FEWEST_PROCESSES
+
+
+def test_finalists_whose_files_are_gone_are_built_again(device: SimulatedDevice) -> None:
+    tolerance: Tolerance = "exact"
+    trial = Trial(0, Candidate("fake", QUICK), "resumed", "measured", 1.0)
+    ticket = Ticket(WORKLOAD, TARGET, ("fake",), reference_backend="fake")
+    with Rig(ticket, FakeBackend(), device, device.clock) as rig:
+        device.built.clear()
+        (found,) = measured_again(rig, [(trial, None)], lambda *_: None)
+    assert device.built == [("fake", QUICK)]
+    assert found.build.tolerance == tolerance

@@ -1,0 +1,102 @@
+"""The end of a search: its finalists measured again, process by process, where it tells most.
+
+::
+
+    the best of each class     three processes, whatever they take
+    the others                 likewise, while there is time; one that is slower than its class's
+                               best in every round of its first process is given up
+    who may be its class's     more processes, until the interval is as narrow as it should be,
+    best, and faster           or there are ten, or time is up; who has had the fewest comes first
+
+Which one goes on is decided by what may yet be true of it, when it stops only by how wide its
+interval is, never by where it lies.
+"""
+
+from collections.abc import Sequence
+from math import inf
+
+from workers.engine.errors import CandidateFailed, WrongOutput
+from workers.engine.judge import FEWEST_PROCESSES, Again, Headline
+from workers.engine.ports import Progress
+from workers.engine.ratios import MARGIN
+from workers.engine.rig import Rig
+from workers.engine.types import Budget, BuildResult, Tolerance, Trial
+
+
+def measured_again(
+    rig: Rig, finalists: Sequence[tuple[Trial, BuildResult | None]], say: Progress
+) -> list[Headline]:
+    """Headlines of those that still work and were not given up, within the ticket's budget.
+
+    Args:
+        finalists: With their builds, where their files still exist; each class best first.
+
+    Raises:
+        RigFailed: the baseline does not run any more.
+    """
+    budget, clock = rig.ticket.budget, rig.clock
+    until = clock.monotonic() + budget.headline_seconds
+    alive = [Again(rig, trial, build, budget.headline_half_width) for trial, build in finalists]
+    while (chosen := _next(alive, budget, until - clock.monotonic())) is not None:
+        name = chosen.trial.candidate.name
+        say("headline", chosen.processes, None, name)
+        try:
+            chosen.process()
+        except (CandidateFailed, WrongOutput) as error:
+            say("headline", chosen.processes, None, f"{name} failed: {error}")
+            alive.remove(chosen)
+        else:
+            if chosen.processes == 1 and chosen.slower_than(_best(alive, chosen)):
+                _drop(rig, alive, chosen)
+    for unfinished in [again for again in alive if again.processes < _least(budget)]:
+        _drop(rig, alive, unfinished)
+    return [again.headline() for again in alive]
+
+
+def _next(alive: Sequence[Again], budget: Budget, left_s: float) -> Again | None:
+    """Who has another process; ``None`` if nobody needs one or there is no time for it."""
+    leaders: dict[Tolerance, Again] = {}
+    for again in alive:
+        leaders.setdefault(again.trial.tolerance, again)
+    due = [again for again in leaders.values() if again.processes < _least(budget)]
+    if due:
+        return min(due, key=_processes)
+    # One that has had none takes as long as the longest of the others.
+    longest_s = max((_seconds(again) for again in alive), default=0.0)
+    affordable = [again for again in alive if (_seconds(again) or longest_s) <= left_s]
+    wanting = [again for again in affordable if _wants(again, alive, budget)]
+    return min(wanting, key=_processes, default=None)
+
+
+def _wants(again: Again, alive: Sequence[Again], budget: Budget) -> bool:
+    """Whether more processes could tell anything that matters of a build."""
+    if again.processes < _least(budget):
+        return True
+    if again.processes >= budget.headline_processes or again.settled:
+        return False
+    return again.ratio.low < min(1 - MARGIN, _best(alive, again))
+
+
+def _best(alive: Sequence[Again], but: Again) -> float:
+    """The best ratio of the others of a build's class so far."""
+    others = (a for a in alive if a is not but and a.trial.tolerance == but.trial.tolerance)
+    return min((other.ratio.value for other in others if other.processes), default=inf)
+
+
+def _drop(rig: Rig, alive: list[Again], useless: Again) -> None:
+    alive.remove(useless)
+    if useless.build is not None:
+        rig.device.discard(useless.build)
+
+
+def _least(budget: Budget) -> int:
+    return min(FEWEST_PROCESSES, budget.headline_processes)
+
+
+def _processes(again: Again) -> int:
+    return again.processes
+
+
+def _seconds(again: Again) -> float:
+    """A process takes, as far as is known."""
+    return again.seconds / max(again.processes, 1)
