@@ -18,7 +18,7 @@ from registry.states import FailureClass, JobKind, JobState, RecordKind
 from registry.tables import AuditEntry, Build, Job, Record
 
 #: Of each kind of row, for one version.
-MOST = 100
+MOST = 50
 _SEARCHES = frozenset({JobKind.TUNE, JobKind.SCHEDULE, JobKind.PASSES})
 _REVISION = attrgetter("revision_id")
 _NETWORKS_REVISION = attrgetter("graph.revision_id")

@@ -147,12 +147,12 @@ def test_what_was_hidden_since_is_named_no_more_by_what_is_left(
 
     whole, text = left()
     assert ("lab/galaxy-cnn" in text, sum(name in text for name in named)) == (True, 2)
-    assert {one.kind for one in whole.activities} == {"publish", "fork"}
+    assert {one.kind for one in whole.activities} == {"publish", "fork", "train"}
     mlmodel_update(actor=charlie, mlmodel=galaxy, visibility="private")
     mlmodel_update(actor=charlie, mlmodel=data, visibility="private")
     less, text = left()
     assert ("lab/galaxy-cnn" in text, sum(name in text for name in named)) == (False, 0)
-    assert (less.derived_from, {one.kind for one in less.activities}) == ((), {"publish"})
+    assert (less.derived_from, {one.kind for one in less.activities}) == ((), {"publish", "train"})
     # What its author wrote stays, and leads nowhere.
     assert [(one.name, one.url, one.pid) for one in less.datasets] == [("lab/galaxies", None, None)]
     mlmodel_update(actor=charlie, mlmodel=galaxy, visibility="public")
