@@ -1,5 +1,7 @@
 """The local device builds and runs in children, and hands back only what holds up."""
 
+import gc
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -81,6 +83,13 @@ def test_two_sessions_of_one_build_stand_side_by_side(device: LocalDevice) -> No
     first = device.open("fake", build, "baseline", X)
     second = device.open("fake", build, "candidate", X)
     np.testing.assert_array_equal(first.run(X)["scores"], second.run(X)["scores"])
+    # A search opens thousands: those that were closed are forgotten.
+    gone = weakref.ref(first)
+    first.close()
+    del first
+    device.open("fake", build, "candidate", X)
+    gc.collect()
+    assert gone() is None
 
 
 @pytest.mark.parametrize(
