@@ -9,6 +9,8 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
+from functools import reduce
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +153,10 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
     ) -> Any:
         low = self._mark()
         try:
-            result = self._bound(super()._convert_operator(op_name, inputs, attrs, opset))
+            result = self._ours(op_name, inputs, attrs)
+            if result is None:
+                result = super()._convert_operator(op_name, inputs, attrs, opset)
+            result = self._bound(result)
         except Exception as error:
             raise InvalidCandidate(
                 f"TVM cannot import the operator {op_name}: {reason_of(error)}"
@@ -160,6 +165,38 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
         if name.isdecimal():
             self._intervals[int(name)] = (low, self._mark())
         return result
+
+    def _ours(self, op_name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        """What replaces the importer's own conversion; ``None`` where nothing does."""
+        if op_name == "Clip":
+            return self._clipped(inputs, attrs)
+        if op_name == "Dropout" and attrs["tvm_custom"]["num_outputs"] == 1:
+            # The importer's own copies, and makes a mask that ConvertLayout fails on.
+            return inputs[0]
+        if op_name == "Sum":
+            # The importer's own stacks all its inputs in memory first.
+            return reduce(lambda one, other: self.bb.normalize(relax.op.add(one, other)), inputs)
+        return None
+
+    def _clipped(self, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        """Clip that hands NaN on; ``None`` where bounds are no constants, or no numbers.
+
+        The importer's own calls the loops of maximum and minimum with the value in first place.
+        """
+        value, *given = inputs
+        dtype = value.ty.dtype
+        bounds = []
+        for name, bound in zip(("min", "max"), (*given, None, None), strict=False):
+            known = attrs.get(name) if bound is None else bound
+            if isinstance(known, relax.Constant):
+                known = known.data.numpy().item()
+            if not isinstance(known, float | None) or (known is not None and isnan(known)):
+                return None
+            bounds.append(known)
+        for bound, limit in zip(bounds, (relax.op.maximum, relax.op.minimum), strict=True):
+            if bound is not None:
+                value = self.bb.normalize(limit(relax.const(bound, dtype), value))
+        return value
 
     def _bound(self, result: Any) -> Any:
         """``result`` as variables, so that its names are taken now and not by its first user."""
@@ -181,8 +218,12 @@ def _read(path: Path) -> onnx.ModelProto:
     # Protobuf's DecodeError has no public base of its own.
     except Exception as error:
         raise InvalidCandidate(f"{path.name} cannot be read as ONNX: {error}") from error
+    used = {name for node in model.graph.node for name in node.input}
+    used |= {value.name for value in model.graph.output}
     for index, node in enumerate(model.graph.node):
         node.name = str(index)
+        if node.op_type == "Dropout" and used.isdisjoint(node.output[1:]):
+            del node.output[1:]
     return model
 
 

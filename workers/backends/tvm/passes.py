@@ -1,8 +1,9 @@
 """The passes over a network, by name, and which orders of them are legal.
 
 A pipeline is the value of the option ``passes``: ``default`` for what TVM runs on a CPU, ``full``
-for every pass here, or a comma-joined ordered list of names of :data:`PASSES`. What every network
-needs to become a program of the virtual machine is added by itself (:data:`HEAD`, :data:`TAIL`).
+for :data:`FULL`, ``channels_last`` for :data:`CHANNELS_LAST`, or a comma-joined ordered list of
+names of :data:`PASSES`. What every network needs to become a program of the virtual machine is
+added by itself (:data:`HEAD`, :data:`TAIL`).
 
 Knows no TVM, so that whoever studies pipelines can, in any process; :func:`make` imports it.
 """
@@ -15,6 +16,7 @@ from workers.engine.errors import InvalidCandidate
 
 OPTION_DEFAULT = "default"
 OPTION_FULL = "full"
+OPTION_CHANNELS_LAST = "channels_last"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,11 @@ _LATE = Rule(after=("LegalizeOps",))
 #: Every pass with its rule; ``LegalizeOps`` must be in every pipeline.
 PASSES: dict[str, Rule] = {
     "DecomposeOpsForInference": _GRAPH,
-    "FoldBatchnormToConv2D": Rule(before=("DecomposeOpsForInference", "LegalizeOps")),
+    # It scales weights along their first axis, which must still be that of output channels.
+    "FoldBatchnormToConv2D": Rule(
+        before=("DecomposeOpsForInference", "ConvertLayout", "LegalizeOps")
+    ),
+    "ConvertLayout": _GRAPH,
     "CanonicalizeBindings": _ANYWHERE,
     "EliminateCommonSubexpr": _ANYWHERE,
     "RemoveRedundantReshape": _GRAPH,
@@ -77,7 +83,7 @@ DEFAULT = (
     *("LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR"),
     *("RewriteDataflowReshape", "StaticPlanBlockMemory"),
 )
-#: Every pass, in the order of COMPILERS.md's full list: decompose, fold, legalise, annotate, fuse.
+#: All that TVM offers to networks of any kind: decompose, fold, legalise, annotate, fuse.
 FULL = (
     *("FoldBatchnormToConv2D", "DecomposeOpsForInference", "CanonicalizeBindings"),
     *("RemoveRedundantReshape", "ReorderPermuteDimsAfterConcat", "ReorderTakeAfterMatmul"),
@@ -86,6 +92,11 @@ FULL = (
     *("FoldConstant", "DeadCodeElimination", "FuseOps", "FuseTIR", "DeadCodeElimination"),
     *("RewriteDataflowReshape", "StaticPlanBlockMemory"),
 )
+#: For networks with convolutions on a CPU: neighbouring channels lie side by side in memory, so
+#: that one vector instruction computes many of them, whatever the size of the picture.
+CHANNELS_LAST = ("FoldBatchnormToConv2D", "DecomposeOpsForInference", "ConvertLayout", *DEFAULT)
+#: Layouts of pictures and of weights that ``ConvertLayout`` makes.
+_LAYOUTS = {"relax.nn.conv2d": ["NHWC", "HWIO"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +170,13 @@ def is_legal(names: Sequence[str]) -> bool:
 def make(name: str) -> Any:
     """The ``tvm.transform.Pass`` of a name of :data:`PASSES`, :data:`HEAD` or :data:`TAIL`."""
     # The heavy library, and only where passes really run.
-    from tvm import relax  # noqa: PLC0415
+    from tvm import relax, transform  # noqa: PLC0415
 
+    if name == "ConvertLayout":
+        # Tuples with constants and arithmetic on constants alone crash it.
+        clean = ("CanonicalizeBindings", "FoldConstant", "DeadCodeElimination")
+        convert = relax.transform.ConvertLayout(_LAYOUTS)
+        return transform.Sequential([*map(make, clean), convert], name=name)
     room = relax.backend if name in HEAD else relax.transform
     return getattr(room, name)()
 
@@ -168,7 +184,7 @@ def make(name: str) -> Any:
 def _names(passes: str | Sequence[str]) -> tuple[str, ...]:
     if not isinstance(passes, str):
         return tuple(passes)
-    named = {OPTION_DEFAULT: DEFAULT, OPTION_FULL: FULL}
+    named = {OPTION_DEFAULT: DEFAULT, OPTION_FULL: FULL, OPTION_CHANNELS_LAST: CHANNELS_LAST}
     return named.get(passes) or tuple(passes.split(","))
 
 

@@ -4,12 +4,13 @@
 
     shapes ─ open: any size in the named dimensions (networks that have some)
            └ fixed: the sizes it is timed with; schedules
-    passes ─ default | full | the lists that serve this architecture class
+    passes ─ default | full | channels_last (networks with convolutions)
+           └ the lists that serve this architecture class
     llvm, threads
 """
 
 from workers.backends.threads import thread_counts
-from workers.backends.tvm.passes import OPTION_DEFAULT, OPTION_FULL
+from workers.backends.tvm.passes import OPTION_CHANNELS_LAST, OPTION_DEFAULT, OPTION_FULL
 from workers.backends.tvm.targets import LLVM_LEVELS
 from workers.engine.space import Choice, Conditional, Parameter, Space
 from workers.engine.types import Options, TargetSpec, Workload
@@ -20,7 +21,8 @@ UNTUNED, DATABASE = "untuned", "database"
 
 def space_of(workload: Workload, target: TargetSpec) -> Space:
     """Options worth trying for this network on this target."""
-    passes = dict.fromkeys((OPTION_DEFAULT, OPTION_FULL, *workload.passes.get("tvm", ())))
+    named = (OPTION_DEFAULT, OPTION_FULL, passes_for_tuning(workload))
+    passes = dict.fromkeys((*named, *workload.passes.get("tvm", ())))
     parameters: dict[str, Parameter] = {
         "shapes": Choice(_shapes(workload)),
         "passes": Choice(tuple(passes)),
@@ -32,8 +34,10 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
         # The plainest first: what is known of networks without schedules is of that.
         schedules = Choice((UNTUNED, DATABASE))
         parameters["schedules"] = Conditional("shapes", (FIXED,), schedules)
-    tuned: Options = {"shapes": FIXED, "schedules": DATABASE}
-    return Space(parameters).with_promising(*([tuned] if "schedules" in parameters else []))
+    tuned: Options = {"shapes": FIXED, "passes": passes_for_tuning(workload)}
+    if "schedules" in parameters:
+        tuned["schedules"] = DATABASE
+    return Space(parameters).with_promising(tuned)
 
 
 def cuda_space_of(workload: Workload) -> Space:
@@ -63,6 +67,14 @@ def default_of(workload: Workload, target: TargetSpec) -> Options:
 def reference_of(workload: Workload, target: TargetSpec) -> Options:
     """Machine code without optimisations; fusing loops leaves the arithmetic as it is."""
     return {**default_of(workload, target), "llvm": "O0"}
+
+
+def passes_for_tuning(workload: Workload) -> str:
+    """The pipeline whose loop nests schedules are searched for: the option ``passes``.
+
+    A schedule serves one loop nest, so a candidate with schedules does well to take this pipeline.
+    """
+    return OPTION_CHANNELS_LAST if "Conv" in workload.operators else OPTION_DEFAULT
 
 
 def has_open_dimensions(workload: Workload) -> bool:

@@ -16,8 +16,8 @@ from tvm.tirx.buffer import BufferType
 from workers.backends.tvm.artefact import imported_of
 from workers.backends.tvm.compile import tensor_program
 from workers.backends.tvm.database import workload_key
-from workers.backends.tvm.passes import OPTION_DEFAULT, pipeline_of
-from workers.backends.tvm.space import FIXED
+from workers.backends.tvm.passes import pipeline_of
+from workers.backends.tvm.space import FIXED, passes_for_tuning
 from workers.backends.tvm.targets import target_of
 from workers.backends.tvm.tuning.workload import pack
 from workers.engine.child_work import target_from, workload_from
@@ -29,17 +29,16 @@ _FREE = "reshape"
 _DIMENSIONS = 16
 
 
-def tasks(
-    *, workload: Mapping[str, Any], target: Mapping[str, Any], passes: str = OPTION_DEFAULT
-) -> list[dict[str, Any]]:
-    """Loop nests of a network, by TVM's passes, each with the number of calls a run makes.
+def tasks(*, workload: Mapping[str, Any], target: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Loop nests of a network, each with the number of calls a run makes.
 
     Raises:
         InvalidCandidate: TVM cannot take the network.
     """
-    imported = imported_of(workload_from(workload), {"shapes": FIXED})
-    named = target_of(target_from(target))
-    program = tensor_program(imported, pipeline_of(passes), named, tunable=True).module
+    network = workload_from(workload)
+    imported = imported_of(network, {"shapes": FIXED})
+    named, pipeline = target_of(target_from(target)), pipeline_of(passes_for_tuning(network))
+    program = tensor_program(imported, pipeline, named, tunable=True).module
     calls = _calls(program)
     found: dict[str, dict[str, Any]] = {}
     for variable, function in program.functions_items():
