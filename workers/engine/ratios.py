@@ -7,7 +7,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from workers.engine.types import Block, Interval, Measurement, Verdict
+from workers.engine.types import Block, Interval, Verdict
 
 METHOD = "median of per-round ratios of medians; hierarchical bootstrap, expanded percentile"
 CONFIDENCE = 0.95
@@ -20,6 +20,10 @@ FEWEST_ROUNDS = 6
 #: Two processes of one build differ by this much through nothing but where memory fell; smaller
 #: differences are no gain to anybody.
 MARGIN = 0.01
+
+#: By how much company may bend a ratio where it disturbs most rounds, in all of them alike, so that
+#: no interval shows it: a build with more threads loses more.
+COMPANY = 0.2
 
 Floats = npt.NDArray[np.float64]
 
@@ -120,7 +124,11 @@ def without(blocks: Sequence[Block], contended: Collection[int]) -> Sequence[Blo
     return clean if len(clean) >= FEWEST_ROUNDS else blocks
 
 
-def disturbed(measurement: Measurement) -> bool:
-    """Whether others left so few rounds alone that its ratio is over all of them."""
-    contended = measurement.quality.get("contended_rounds", ())
-    return bool(contended) and undisturbed(measurement.blocks, contended) < FEWEST_ROUNDS
+def disturbed(blocks: Sequence[Block], contended: Collection[int]) -> bool:
+    """Whether others left so few rounds alone that the ratio is over all of them."""
+    return bool(contended) and undisturbed(blocks, contended) < FEWEST_ROUNDS
+
+
+def company_explains(ratio: Interval) -> bool:
+    """Whether a disturbed ratio says no more than that there was company."""
+    return ratio.high >= 1 - COMPANY and ratio.low <= 1 + COMPANY

@@ -13,6 +13,8 @@ from workers.engine.energy import EnergyMeter
 from workers.engine.ports import Clock, EnergyCounter
 from workers.engine.ratios import (
     FEWEST_ROUNDS,
+    company_explains,
+    disturbed,
     half_width,
     ratio_interval,
     round_ratios,
@@ -135,12 +137,14 @@ class Rounds:
     def measurement(self, rule: Rule) -> Measurement:
         """Ratio, interval, verdict and quality of all rounds, measured under ``rule``.
 
-        Where others left too few rounds alone, the ratio is over all, and its verdict says that
-        nothing can be told.
+        Where others left too few rounds alone, the ratio is over all, and only what company cannot
+        explain is said of it.
         """
         used = without(self.blocks, self.contended)
         ratio = ratio_interval(used)
-        said = verdict(ratio, undisturbed(self.blocks, self.contended), rule.half_width)
+        said = verdict(ratio, len(used), rule.half_width)
+        if disturbed(self.blocks, self.contended) and company_explains(ratio):
+            said = "unstable"
         quality = {
             "unstable": said == "unstable" or half_width(ratio) > rule.half_width,
             "load_before": self.loads[0].average,

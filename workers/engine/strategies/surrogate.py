@@ -12,7 +12,7 @@ from math import erf, exp, hypot, log, pi, sqrt
 
 import numpy as np
 
-from workers.engine.ratios import disturbed, half_width
+from workers.engine.ratios import COMPANY, disturbed, half_width
 from workers.engine.strategies.features import Floats, cosines
 from workers.engine.strategies.peers import rank_correlation, value_of
 from workers.engine.types import TOLERANCES, Tolerance, Trial
@@ -21,9 +21,8 @@ from workers.engine.types import TOLERANCES, Tolerance, Trial
 _AMPLITUDE = 0.5
 #: Of a ratio from one process, whatever its interval says: processes of one build differ by that.
 _NOISE = 0.02
-#: Besides, where others disturbed most rounds: company slows a build with more threads more, in
-#: every round alike, which no interval shows.
-_DISTURBED = 0.1
+#: Besides, where others disturbed most rounds.
+_DISTURBED = COMPANY / 2
 #: Half of a 95 % interval in standard errors.
 _STANDARD_ERRORS = 1.96
 #: Shares of the kernel: what all have in common, each option by itself, options together.
@@ -106,7 +105,8 @@ def _noise(trial: Trial) -> float:
     if measured is None:
         return _NOISE
     told = half_width(measured.ratio) / _STANDARD_ERRORS
-    return hypot(_NOISE, told, _DISTURBED if disturbed(measured) else 0.0)
+    company = disturbed(measured.blocks, measured.quality.get("contended_rounds", ()))
+    return hypot(_NOISE, told, _DISTURBED if company else 0.0)
 
 
 def _kernel(one: Floats, other: Floats) -> Floats:
