@@ -16,17 +16,21 @@ from onnx import numpy_helper
 
 from hpcfair.errors import BadConfig, RuntimeFailed
 from hpcfair.runtimes import registry as runtimes
+from hpcfair.runtimes.base import Tensor
+from hpcfair.runtimes.tensors import Mapped
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.backends.torch.backend import TorchBackend
 from workers.engine.errors import InvalidCandidate
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
+from workers.engine.ports import Backend
+from workers.engine.profile import Profile
 from workers.engine.samples import make_test_set
 from workers.engine.types import BuildResult, Form, Limits, TargetSpec, Ticket, Workload
 from workers.inspection.pt2 import read_pt2
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
-from workers.testing.builds import python
+from workers.testing.builds import check_profile, python
 
 pytestmark = [
     pytest.mark.slow,
@@ -79,20 +83,81 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return Made(replace(workload, forms=(Form("torch-export", path, "0" * 64),)), folder)
 
 
+@dataclass(frozen=True)
+class Built:
+    """The one package compiled here, and its profile, for which it is compiled again."""
+
+    build: BuildResult
+    profile: Profile
+    code: Path
+
+
 @pytest.fixture(scope="module")
-def build(made: Made) -> BuildResult:
-    """The one package compiled here: it takes half a minute of a core."""
-    scratch, backend, target = made.folder / "scratch", TorchBackend(), this_target()
+def built(made: Made) -> Built:
+    scratch, code = made.folder / "scratch", made.folder / "code"
     scratch.mkdir()
+    backend, target = TorchBackend(), this_target()
     ticket = Ticket(made.workload, target, ("torch",), limits=Limits(wall_s=300))
     with LocalDevice(ticket, {"torch": backend}, scratch) as device:
         options = backend.default(made.workload, target) | {"effort": "freezing"}
         found = device.build("torch", options)
         assert found.outcome == "measured", found.detail
         assert found.directory is not None
+        rows = {"x": np.random.default_rng(1).standard_normal((3, 8)).astype(np.float32)}
+        profile = device.profile("torch", found, rows, code)
         kept = made.folder / "built"
         found.directory.rename(kept)
-    return replace(found, directory=kept)
+    return Built(replace(found, directory=kept), profile, code)
+
+
+@pytest.fixture(scope="module")
+def build(built: Built) -> BuildResult:
+    return built.build
+
+
+@needs_compiler
+def test_every_call_of_a_package_is_timed_and_linked_to_the_node_it_computes(built: Built) -> None:
+    """The program names its nodes otherwise than the graph: they were told by their values."""
+    nodes = networks.mlp().graph.node
+    check_profile(built.profile, len(nodes), built.code)
+    links = [link for site in built.profile.call_sites for link in site.nodes]
+    assert [(link.index, link.grade) for link in links] == [(n, "exact") for n in range(len(nodes))]
+    for site in built.profile.call_sites:
+        (link,) = site.nodes
+        called = "addmm" if nodes[link.index].op_type == "Gemm" else "relu"
+        assert called in site.operator
+
+
+@needs_compiler
+def test_the_code_of_a_kernel_is_what_the_package_was_compiled_from(built: Built) -> None:
+    assert built.build.directory is not None
+    with zipfile.ZipFile(built.build.directory / built.build.entry_point) as package:
+        sources = [package.read(n).decode() for n in package.namelist() if n.endswith(".cpp")]
+    assert built.profile.kernels
+    for kernel in built.profile.kernels:
+        code = (built.code / kernel.code["c++"]).read_text()
+        assert code.startswith('extern "C"')
+        assert f"{kernel.symbol}(" in code
+        assert any(code.strip() in source for source in sources)
+
+
+def test_a_program_of_other_weights_is_linked_to_nothing_behind_them(made: Made) -> None:
+    import torch  # noqa: PLC0415  an extra
+
+    from workers.backends.torch.values import tensors_of_nodes  # noqa: PLC0415  imports PyTorch
+
+    program = torch.export.load(made.workload.forms[0].path)
+    mapped = [Mapped(Tensor("x", "float32", ("N", 8)), 0)]
+    inputs = {"x": np.ones((2, 8), np.float32)}
+    nodes = [node.name for node in program.graph.nodes]
+
+    def found() -> list[str]:
+        path = made.workload.model_path
+        return list(tensors_of_nodes(program, nodes, path, inputs, mapped, "float32").values())
+
+    assert found() == [node.output[0] for node in networks.mlp().graph.node]
+    program.state_dict["2.weight"].data.mul_(1.01)
+    assert found() == [node.output[0] for node in networks.mlp().graph.node[:2]]
 
 
 @needs_compiler
@@ -100,7 +165,10 @@ def test_a_package_agrees_with_the_onnx_reference_on_any_batch(
     made: Made, build: BuildResult, tmp_path: Path
 ) -> None:
     target, workload = this_target(), made.workload
-    backends = {"torch": TorchBackend(), "onnxruntime": OnnxRuntimeBackend()}
+    backends: dict[str, Backend] = {
+        "torch": TorchBackend(),
+        "onnxruntime": OnnxRuntimeBackend(),
+    }
     samples = {"inputs/x": np.random.default_rng(0).standard_normal((40, 8)).astype(np.float32)}
     tests = make_test_set(workload, samples, 0)
     with LocalDevice(Ticket(workload, target, tuple(backends)), backends, tmp_path) as device:

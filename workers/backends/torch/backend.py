@@ -9,7 +9,7 @@ from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Options, TargetSpec, Workload
+from workers.engine.types import BuildResult, Form, Options, TargetSpec, Workload
 
 _PACKAGE = "torch"
 
@@ -44,12 +44,7 @@ class TorchBackend:
         """See :meth:`workers.engine.ports.Backend.build`."""
         if not self.space(workload, target).contains(options):
             raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
-        form = next((form for form in workload.forms if form.format == "torch-export"), None)
-        if form is None:
-            raise InvalidCandidate(
-                "Inductor takes PyTorch programs, not ONNX: publish the torch program too "
-                "(hpcfair.save does)"
-            )
+        form = _form(workload)
         # Imports PyTorch, which only a child may.
         from workers.backends.torch.compile import compile_program  # noqa: PLC0415
 
@@ -71,14 +66,28 @@ class TorchBackend:
 
     def profile(
         self,
-        workload: Workload,  # noqa: ARG002
-        target: TargetSpec,  # noqa: ARG002
-        build: BuildResult,  # noqa: ARG002
-        inputs: dict[str, Array],  # noqa: ARG002
-        out: Path,  # noqa: ARG002
+        workload: Workload,
+        target: TargetSpec,
+        build: BuildResult,
+        inputs: dict[str, Array],
+        out: Path,
     ) -> Profile:
         """See :meth:`workers.engine.ports.Backend.profile`."""
+        from workers.backends.torch import profile  # noqa: PLC0415  as in build
+
+        return profile.profile_build(workload, _form(workload).path, target, build, inputs, out)
+
+
+def _form(workload: Workload) -> Form:
+    """The program as published.
+
+    Raises:
+        InvalidCandidate: it was not.
+    """
+    form = next((form for form in workload.forms if form.format == "torch-export"), None)
+    if form is None:
         raise InvalidCandidate(
-            "an AOTInductor package records no time of its kernels unless it was compiled to, "
-            "which would be another build than the one that was measured"
+            "Inductor takes PyTorch programs, not ONNX: publish the torch program too "
+            "(hpcfair.save does)"
         )
+    return form

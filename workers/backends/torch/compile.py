@@ -7,17 +7,17 @@ nothing but its workspace.
 
 import os
 import tempfile
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch._inductor import aoti_compile_and_package, cpu_vec_isa
+from torch._inductor import aoti_compile_and_package, cpu_vec_isa, debug
 
 from hpcfair.runtimes.base import Tensor
 from hpcfair.runtimes.tensors import Mapped, write_tensors
+from workers.backends.torch.package import forget_folders
 from workers.engine.errors import InvalidCandidate
 from workers.engine.forms import Misfit, bind
 from workers.engine.types import Options, TargetSpec, TensorSpec, Workload
@@ -25,13 +25,12 @@ from workers.engine.types import Options, TargetSpec, TensorSpec, Workload
 _AVX512 = frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl"})
 #: Where a node came from in its author's files: nobody's business, and no part of the program.
 _TRACES = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", "custom")
-#: After this line Inductor quotes the command with folders of this machine.
-_COMMANDS = b"\n// Compile cmd\n"
 _EFFORTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "freezing": {"freezing": True},
     "max-autotune": {"freezing": True, "max_autotune": True},
 }
+_WATCHED: dict[str, Any] = {"cpp.enable_kernel_profile": True, "trace.provenance_tracking_level": 1}
 
 
 def compile_program(
@@ -42,36 +41,75 @@ def compile_program(
     Raises:
         InvalidCandidate: PyTorch cannot load or compile the program, or it is not this network.
     """
+    with refusing():
+        exported = prepared(program, workload, options, package.parent)
+        make_package(exported, target, options, package)
+    return {
+        "march": generation(target),
+        "precisions": [str(options["precision"])],
+        "options": dict(options),
+        # The library names the folder it was compiled in, which differs each time.
+        "reproducible": False,
+    }
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """PyTorch raises whatever it stumbles over: the candidate's failure.
+
+    Raises:
+        InvalidCandidate: it did; says over what.
+    """
+    try:
+        yield
+    except (InvalidCandidate, MemoryError):
+        raise
+    except Exception as error:
+        reason = str(error).strip().partition("\n\n")[0]
+        raise InvalidCandidate(f"Inductor: {type(error).__name__}: {reason}") from error
+
+
+def prepared(program: Path, workload: Workload, options: Options, folder: Path) -> Any:
+    """The exported program as it is compiled; its ``tensors.json`` is written to ``folder``."""
     os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"
+    with _without_chmod():
+        exported = load_program(program, workload, folder)
+        return _in_bfloat16(exported) if options["precision"] == "bfloat16" else exported
+
+
+def make_package(
+    exported: Any, target: TargetSpec, options: Options, package: Path, *, watched: bool = False
+) -> dict[str, tuple[str, ...]]:
+    """Compile a program into ``package``.
+
+    Args:
+        watched: Let the package tell PyTorch's profiler what it calls and when, which costs about
+            a microsecond a call.
+
+    Returns:
+        If watched: each call in order, as ``kernel:number``, with the nodes of the program that
+        it computes.
+    """
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path(tempfile.gettempdir(), "inductor"))
-    march = generation(target)
     settings = {
         **_EFFORTS[str(options["effort"])],
         "compile_threads": 1,
-        "cpp.march": march,
+        "cpp.march": generation(target),
         # Asked by compiling and starting programs otherwise; the target has been chosen already.
         "cpp.vec_isa_ok": True,
         # As many as the process that opens it is told to use, not as many as there are here.
         "cpp.dynamic_threads": True,
         "aot_inductor.enable_line_tables": False,
         "aot_inductor.enable_frame_pointer": False,
+        # Pays for the second program compiled in a folder, and a child compiles one.
+        "aot_inductor.precompile_headers": False,
+        **(_WATCHED if watched else {}),
     }
-    try:
-        with _without_chmod(), _instructions(target):
-            exported = load_program(program, workload, package.parent)
-            if options["precision"] == "bfloat16":
-                exported = _in_bfloat16(exported)
-            aoti_compile_and_package(exported, package_path=str(package), inductor_configs=settings)
-    except (InvalidCandidate, MemoryError):
-        raise
-    # PyTorch raises whatever it stumbles over.
-    except Exception as error:
-        reason = str(error).strip().partition("\n\n")[0]
-        raise InvalidCandidate(f"Inductor: {type(error).__name__}: {reason}") from error
-    _forget_folders(package)
-    precision = str(options["precision"])
-    # The library names the folder it was compiled in, which differs each time.
-    return {"march": march, "precisions": [precision], "reproducible": False}
+    origins: dict[str, tuple[str, ...]] = {}
+    with _without_chmod(), _instructions(target), _origins(origins):
+        aoti_compile_and_package(exported, package_path=str(package), inductor_configs=settings)
+    forget_folders(package)
+    return origins
 
 
 def load_program(program: Path, workload: Workload, folder: Path) -> Any:
@@ -183,6 +221,28 @@ _Avx512: Any = type(
 
 
 @contextmanager
+def _origins(found: dict[str, tuple[str, ...]]) -> Iterator[None]:
+    """Put into ``found`` what each call computes, which Inductor tells its log alone."""
+    module: Any = debug
+    known = module.dump_inductor_provenance_info
+
+    def overheard() -> Any:
+        told = known()
+        earlier = told.get("postToPre", {})
+        for call, nodes in told.get("cppCodeToPost", {}).items():
+            # A node that no earlier one is known of has kept its name.
+            names = (name for node in nodes for name in earlier.get(node) or (node,))
+            found[call] = tuple(dict.fromkeys(names))
+        return told
+
+    module.dump_inductor_provenance_info = overheard
+    try:
+        yield
+    finally:
+        module.dump_inductor_provenance_info = known
+
+
+@contextmanager
 def _without_chmod() -> Iterator[None]:
     """No changes of file modes, which a confined child may not make: Inductor and ``shutil`` try
     to, on files of their own in the workspace that are fine as they are."""
@@ -196,15 +256,3 @@ def _without_chmod() -> Iterator[None]:
         yield
     finally:
         os.chmod, os.fchmod = known
-
-
-def _forget_folders(package: Path) -> None:
-    """Cut the compiler's command lines off the sources in a package."""
-    scratch = package.with_suffix(".new")
-    with zipfile.ZipFile(package) as old, zipfile.ZipFile(scratch, "w") as new:
-        for member in old.infolist():
-            data = old.read(member)
-            if member.filename.endswith(".cpp"):
-                data = data.partition(_COMMANDS)[0] + b"\n"
-            new.writestr(zipfile.ZipInfo(member.filename, (1980, 1, 1, 0, 0, 0)), data)
-    scratch.replace(package)

@@ -1,0 +1,49 @@
+"""What lies in an AOTInductor package: a zip of a library, its weights and its C++ sources."""
+
+import re
+import zipfile
+from pathlib import Path
+
+#: After this line Inductor quotes the command with folders of this machine; the other names one.
+_COMMANDS, _FOLDER = b"\n// Compile cmd\n", re.compile(rb"^// Triton kernels are embedded .*\n")
+_KERNEL = re.compile(r'extern "C"[^(){};]*?(\w+)\(')
+#: What only a package has that tells a profiler of its calls.
+_RECORD = re.compile(r".*RAIIAtenRecordFunctionHandle .*\n")
+
+
+def forget_folders(package: Path) -> None:
+    """Cut off the sources in a package what names folders of this machine."""
+    scratch = package.with_suffix(".new")
+    with zipfile.ZipFile(package) as old, zipfile.ZipFile(scratch, "w") as new:
+        for member in old.infolist():
+            data = old.read(member)
+            if member.filename.endswith(".cpp"):
+                data = _FOLDER.sub(b"", data.partition(_COMMANDS)[0]) + b"\n"
+            new.writestr(zipfile.ZipInfo(member.filename, (1980, 1, 1, 0, 0, 0)), data)
+    scratch.replace(package)
+
+
+def kernels_of(package: Path) -> dict[str, str]:
+    """C++ functions by name that Inductor wrote for a package, without what tells a profiler."""
+    found = {}
+    with zipfile.ZipFile(package) as members:
+        for name in members.namelist():
+            if name.endswith(".cpp"):
+                found.update(_functions(members.read(name).decode()))
+    return found
+
+
+def _functions(source: str) -> dict[str, str]:
+    found = {}
+    for match in _KERNEL.finditer(source):
+        opening, end = source.find("{", match.end()), source.find(";", match.end())
+        if opening < 0 or -1 < end < opening:
+            # A declaration.
+            continue
+        depth = 0
+        for at in range(opening, len(source)):
+            depth += {"{": 1, "}": -1}.get(source[at], 0)
+            if not depth:
+                found[match[1]] = _RECORD.sub("", source[match.start() : at + 1]) + "\n"
+                break
+    return found
