@@ -1,6 +1,9 @@
-"""What a model or a data set was made from, and what was made of it: a graph, and it in words."""
+"""What a model or a data set was made from and with, and what was made of it: a graph, it in words,
+and what was done."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,9 +13,11 @@ from django.shortcuts import render
 
 from hub.pages.addresses import address
 from hub.pages.frame import frame, repository_page
+from hub.pages.kin import Kin, acts_of, kin_of
 from hub.pages.layers import BOX_HEIGHT, BOX_WIDTH, Box, Curve, arrange
 from registry.selectors import derivation
 from registry.selectors.derivation import Lineage, Node
+from registry.selectors.description import describe
 from registry.states import Relation, RepositoryKind, Visibility
 from registry.tables import MLModel
 
@@ -64,27 +69,61 @@ class Line:
 def lineage(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     """The graph around one version, as far as the asker may read."""
     context = frame(request, mlmodel, tab="lineage")
-    found = derivation.lineage(request.user, mlmodel, context["revision"])
-    context |= _graph(found) | {"is_whole": found.is_whole}
+    revision = context["revision"]
+    revision.mlmodel = mlmodel
+    found = derivation.lineage(request.user, mlmodel, revision)
+    description = describe(revision)
+    kin, is_all = kin_of(request.user, mlmodel, description)
+    context |= _graph(found, kin)
+    context["is_whole"] = found.is_whole and is_all
+    context["acts"] = acts_of(description)
+    context["acts_omitted"] = len(description.activities) - len(context["acts"])
+    context["acts_omitted"] += description.activities_omitted
     return render(request, "mlmodel/lineage.html", context)
 
 
-def _graph(found: Lineage) -> dict[str, Any]:
-    labels: dict[tuple[str, str], list[str]] = {}
-    for edge in found.edges:
-        labels.setdefault((edge.source, edge.derived), []).append(_WORDS[edge.relation][0])
-    drawing = arrange([node.key for node in found.nodes], labels)
-    shown = {node.key: _shown(node, drawing.boxes[node.key]) for node in found.nodes}
+def _graph(found: Lineage, kin: Sequence[Kin]) -> dict[str, Any]:
+    here = next(node.key for node in found.nodes if node.steps == 0)
+    known = {address(node.mlmodel, "card"): node.key for node in found.nodes if node.mlmodel}
+    # A data set may be a source as well; then it is there already.
+    keys = {one.key: known.get(one.url, one.key) for one in kin}
+    told = [(edge.source, edge.derived, _WORDS[edge.relation]) for edge in found.edges]
+    for one in kin:
+        ends = (keys[one.key], here) if one.is_origin else (here, keys[one.key])
+        told.append((*ends, (one.label, one.words)))
+    labels: dict[tuple[str, str], dict[str, None]] = {}
+    for source, derived, (label, _) in told:
+        if source != derived:
+            labels.setdefault((source, derived), {})[label] = None
+    nodes = {node.key: partial(_shown, node) for node in found.nodes}
+    nodes |= {keys[one.key]: partial(_kin, one) for one in kin if keys[one.key] not in nodes}
+    drawing = arrange(list(nodes), labels)
+    shown = {key: make(drawing.boxes[key]) for key, make in nodes.items()}
     return {
         "drawing": drawing,
         "box": {"width": BOX_WIDTH, "height": BOX_HEIGHT},
         "nodes": list(shown.values()),
         "lines": [Line(", ".join(labels[curve.edge]), curve) for curve in drawing.curves],
         "sentences": [
-            (shown[edge.derived], _WORDS[edge.relation][1], shown[edge.source])
-            for edge in found.edges
+            (shown[derived], words, shown[source]) for source, derived, (_, words) in told
         ],
     }
+
+
+def _kin(one: Kin, box: Box) -> Shown:
+    return Shown(
+        name=one.name,
+        short=_shortened(one.short),
+        sort=_shortened(one.sort),
+        url=one.url,
+        lineage_url=one.lineage_url,
+        is_here=False,
+        box=box,
+    )
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _NAME_LENGTH else f"{text[: _NAME_LENGTH - 1]}…"
 
 
 def _shown(node: Node, box: Box) -> Shown:
@@ -95,12 +134,9 @@ def _shown(node: Node, box: Box) -> Shown:
     else:
         url = lineage_url = node.url or ""
         sort = _elsewhere(url)
-    short = node.name
-    if len(short) > _NAME_LENGTH:
-        short = f"{short[: _NAME_LENGTH - 1]}…"
     return Shown(
         name=node.name,
-        short=short,
+        short=_shortened(node.name),
         sort=sort,
         url=url,
         lineage_url=lineage_url,

@@ -149,6 +149,8 @@ def test_a_large_family_takes_as_few_queries_as_a_small_one(
         return len(asked)
 
     derive(make_mlmodel("alice/net-0", actor=alice), galaxy)
+    # What is said of the version itself is kept from now on.
+    queries()
     few = queries()
     for number in range(1, 12):
         derive(make_mlmodel(f"alice/net-{number}", actor=alice), galaxy)
