@@ -1,4 +1,4 @@
-"""XML schemas of standards, kept in ``.validators/schemas/`` under the address they are from.
+"""Schemas and shapes of standards, kept in ``.validators/schemas/`` under the address they have.
 
 Their owners let everybody read them and say nothing of passing them on, so that they are fetched
 and not kept in git.
