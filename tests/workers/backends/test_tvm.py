@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import ModelProto, TensorProto, helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from hpcfair.errors import BadConfig, BadInput, RuntimeFailed
 from hpcfair.runtimes import registry
@@ -111,11 +111,22 @@ def test_an_index_outside_a_table_reads_no_other_memory(tmp_path: Path) -> None:
     np.testing.assert_array_equal(beyond, last)
 
 
-def test_a_rectifier_hands_nan_on(tmp_path: Path) -> None:
-    workload = networks.write(network(helper.make_node("Relu", ["x"], ["y"])), tmp_path / "model")
+@pytest.mark.parametrize(
+    ("node", "expected"),
+    [
+        (helper.make_node("Relu", ["x"], ["y"]), [np.nan, np.inf, 0, 1]),
+        (helper.make_node("Clip", ["x", "low", "high"], ["y"]), [np.nan, 6, -2, 1]),
+        (helper.make_node("Clip", ["x", "", "high"], ["y"]), [np.nan, 6, -np.inf, 1]),
+    ],
+)
+def test_what_limits_values_hands_nan_on(node: Any, expected: list[float], tmp_path: Path) -> None:
+    model = network(node)
+    for name, value in (("low", -2), ("high", 6)):
+        model.graph.initializer.append(numpy_helper.from_array(np.array(value, np.float32), name))
+    workload = networks.write(model, tmp_path / "model")
     given = np.array([[np.nan, np.inf, -np.inf, 1]], np.float32)
     outputs = runtime_of(build(workload, tmp_path / "build")).run({"x": given})
-    np.testing.assert_array_equal(outputs["y"], [[np.nan, np.inf, 0, 1]])
+    np.testing.assert_array_equal(outputs["y"], [expected])
 
 
 def test_an_output_is_the_callers_own(dense: tuple[Workload, BuildResult]) -> None:

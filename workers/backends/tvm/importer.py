@@ -16,7 +16,7 @@ from typing import Any
 
 import onnx
 from tvm import IRModule, relax, tirx
-from tvm.ir import Op
+from tvm.ir import GenericConst, Op
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_convert_map
 
@@ -188,8 +188,8 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
         bounds = []
         for name, bound in zip(("min", "max"), (*given, None, None), strict=False):
             known = attrs.get(name) if bound is None else bound
-            if isinstance(known, relax.Constant):
-                known = known.data.numpy().item()
+            if isinstance(known, GenericConst):
+                known = known.value.numpy().item()
             if not isinstance(known, float | None) or (known is not None and isnan(known)):
                 return None
             bounds.append(known)
