@@ -2,6 +2,7 @@
 
 import pickletools
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,26 +14,28 @@ from hpcfair.exporters.registry import export
 from hpcfair.runtimes import registry as runtimes
 from hpcfair.samples import add_samples
 
-torch: Any = pytest.importorskip(
-    "torch", reason="PyTorch is an extra: pip install 'hpcfair[torch]'"
+pytestmark = pytest.mark.skipif(
+    not all(map(find_spec, ("torch", "onnxscript"))),
+    reason="PyTorch and what its exporter needs are an extra: pip install 'hpcfair[torch]'",
 )
-pytest.importorskip("onnxscript", reason="torch.onnx needs it: pip install 'hpcfair[torch]'")
-
-
-class Tiny(torch.nn.Module):  # type: ignore[misc]
-    def __init__(self) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.first = torch.nn.Linear(4, 8)
-        self.drop = torch.nn.Dropout(0.5)
-        self.second = torch.nn.Linear(8, 3)
-
-    def forward(self, x: Any) -> Any:
-        return self.second(self.drop(torch.relu(self.first(x))))
 
 
 @pytest.fixture(scope="module")
 def module() -> Any:
+    # Not at the top: every process that collects these tests would wait seconds for it.
+    import torch  # noqa: PLC0415
+
+    class Tiny(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            torch.manual_seed(0)
+            self.first = torch.nn.Linear(4, 8)
+            self.drop = torch.nn.Dropout(0.5)
+            self.second = torch.nn.Linear(8, 3)
+
+        def forward(self, x: Any) -> Any:
+            return self.second(self.drop(torch.relu(self.first(x))))
+
     return Tiny()
 
 
@@ -51,6 +54,8 @@ def test_a_module_becomes_a_program_an_onnx_file_and_samples(files: dict[str, Pa
 def test_the_onnx_file_agrees_with_the_module_on_any_batch(
     files: dict[str, Path], module: Any
 ) -> None:
+    import torch  # noqa: PLC0415
+
     runtime = runtimes.open("onnxruntime", files["model.onnx"], {})
     assert [tensor.name for tensor in (*runtime.inputs, *runtime.outputs)] == ["x", "output"]
     for rows in (1, 5):
@@ -61,6 +66,8 @@ def test_the_onnx_file_agrees_with_the_module_on_any_batch(
 
 
 def test_the_program_loads_and_tells_nothing_of_its_author(files: dict[str, Path]) -> None:
+    import torch  # noqa: PLC0415
+
     program = torch.export.load(files["model.pt2"])
     assert program.module()(torch.zeros(7, 4)).shape == (7, 3)
     assert b"test_exporters_torch" not in files["model.pt2"].read_bytes()

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from sklearn.datasets import load_digits
 
 from examples.models.folder import Card, reference_outputs, write_folder
 from examples.models.training import (
@@ -51,6 +50,9 @@ class Split:
 
 def split(seed: int) -> Split:
     """The digits, shuffled by ``seed`` and cut into a training and a held-out part."""
+    # Not at the top: it takes seconds, which those who make other models need not wait.
+    from sklearn.datasets import load_digits  # noqa: PLC0415
+
     digits = load_digits()
     order = np.random.default_rng(seed).permutation(len(digits.target))
     images = digits.images[order].astype(np.float32)
