@@ -8,7 +8,7 @@ from math import inf
 from workers.engine.errors import BaselineFailed, CandidateFailed, RigFailed, WrongOutput
 from workers.engine.measure import hopeless_at_a_glance, measure_into
 from workers.engine.numerics import Checked
-from workers.engine.ratios import half_width, round_ratios
+from workers.engine.ratios import disturbed, half_width, round_ratios
 from workers.engine.rig import Rig
 from workers.engine.rounds import Rounds, Rule
 from workers.engine.strategies import Proposal
@@ -114,6 +114,7 @@ class Again:
         build: Its build; ``None`` until the first process where its files had to be made again.
         processes: So far.
         seconds: These took.
+        ratio: So far; anything, before the first process.
     """
 
     def __init__(self, rig: Rig, trial: Trial, build: BuildResult | None, wanted: float) -> None:
@@ -122,6 +123,7 @@ class Again:
         self.build = build
         self.processes = 0
         self.seconds = 0.0
+        self.ratio = Interval(1.0, 0.0, inf)
         self._rig = rig
         seconds = rig.ticket.budget.seconds_per_measurement
         self._rule = Rule(wanted, seconds, rounds=HEADLINE_ROUNDS)
@@ -156,17 +158,16 @@ class Again:
             rig.close()
         self.processes += 1
         self.seconds += rig.clock.monotonic() - started
-
-    @property
-    def ratio(self) -> Interval:
-        """So far; there must have been a process."""
-        return self._rounds.ratio()
+        self.ratio = self._rounds.ratio()
 
     @property
     def settled(self) -> bool:
-        """Whether the interval is as narrow as was wanted."""
+        """Whether the interval is as narrow as was wanted, and enough rounds were left alone."""
+        rounds = self._rounds
         return (
-            self.processes >= FEWEST_PROCESSES and half_width(self.ratio) <= self._rule.half_width
+            self.processes >= FEWEST_PROCESSES
+            and half_width(self.ratio) <= self._rule.half_width
+            and not disturbed(rounds.blocks, rounds.contended)
         )
 
     def slower_than(self, ratio: float) -> bool:
