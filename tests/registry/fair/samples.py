@@ -138,7 +138,6 @@ MOST = replace(
         file_of("README.md", "text/markdown", "card", 4321),
         file_of("config.json", "application/json", "config", 77),
         file_of("model.onnx", "application/octet-stream", "model", 4_912_345),
-        file_of("requirements.txt", "text/plain", "environment"),
         file_of("samples.npz", "application/octet-stream", "samples", 65_536),
     ),
     network=Network(

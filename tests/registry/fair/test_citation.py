@@ -196,17 +196,18 @@ def test_the_hubs_library_reads_the_model_index(name: str) -> None:
 
 
 def test_a_model_index_says_where_a_figure_was_shown_and_joins_those_of_one_place() -> None:
-    first, second = modelindex.document(MOST)["model-index"][0]["results"]
+    first, other, second = modelindex.document(MOST)["model-index"][0]["results"]
+    assert other["source"] == {"url": MOST.evaluations[1].url}
     assert "source" not in first
     assert first["dataset"]["split"] == "test"
-    assert second["source"] == {"name": "Example Hub", "url": MOST.evaluations[1].url}
+    assert second["source"] == {"name": "Example Hub", "url": MOST.evaluations[2].url}
     more = Evaluation(
         task="image-classification", dataset="samples.npz", metric="f1", value="high", by="hub",
-        url=MOST.evaluations[1].url,
+        url=MOST.evaluations[2].url,
     )  # fmt: skip
     joined = replace(MOST, evaluations=(*MOST.evaluations, more))
     results = modelindex.document(joined)["model-index"][0]["results"]
-    assert results[1]["metrics"] == [
+    assert results[2]["metrics"] == [
         {"type": "accuracy", "value": 0.98},
         {"type": "f1", "value": "high"},
     ]

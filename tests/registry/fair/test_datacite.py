@@ -13,7 +13,7 @@ from registry.fair.datacite import document as datacite
 from registry.fair.datacite import xml as datacite_xml
 from registry.fair.parts import Agent, Derivation, License, Reference
 from registry.fair.xmltree import writable
-from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, PID, WITHDRAWN
+from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, PID, WITHDRAWN, file_of
 from tests.registry.fair.xml import DATACITE, attributes, read, texts
 from tests.validators.environments import run
 from tests.validators.schemas import schema_at
@@ -145,8 +145,11 @@ def test_relations_lead_to_sources_versions_papers_and_builds() -> None:
     assert ("IsSupplementTo", "URL", "https://github.com/example/galaxy-cnn") in links
     assert ("IsOriginalFormOf", "URL", MOST.builds[0].url) in links
     assert ("HasPart", "URL", MOST.repetitions[0].url) in links
-    (needed,) = [one for one in MOST.files if one.role == "environment"]
-    assert ("Requires", "URL", needed.url) in links
+    needed = file_of("requirements.txt", "text/plain", "environment")
+    more = datacite.document(replace(MOST, files=(*MOST.files, needed)))["relatedIdentifiers"]
+    assert ("Requires", needed.url) in [
+        (one["relationType"], one["relatedIdentifier"]) for one in more
+    ]
     older = replace(MOST, pid=MOST.versions[1])
     relations = [one["relationType"] for one in datacite.document(older)["relatedIdentifiers"]]
     assert "IsPreviousVersionOf" in relations

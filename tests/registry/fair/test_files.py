@@ -45,6 +45,9 @@ def test_no_path_gets_a_type_that_browsers_run(name: str) -> None:
     [
         ("README.md", "card"),
         ("docs/README.md", "other"),
+        ("requirements.txt", "environment"),
+        ("uv.lock", "environment"),
+        ("docs/requirements.txt", "other"),
         ("LICENSE", "licence"),
         ("LICENCE-data.md", "licence"),
         ("config.json", "config"),

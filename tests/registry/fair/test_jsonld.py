@@ -16,7 +16,7 @@ from registry.fair.linked.turtle import graph
 from registry.fair.parts import Agent, Derivation, File, License, Relation
 from registry.fair.score.fairsfair import FAIRSFAIR
 from registry.fair.score.harvest import expected
-from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, PID, WITHDRAWN
+from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, PID, WITHDRAWN, file_of
 
 every = pytest.mark.parametrize("description", EVERY.values(), ids=EVERY.keys())
 FSF_LICENSE = next(one for one in FAIRSFAIR if one.id == "FsF-R1.1-01M")
@@ -179,22 +179,20 @@ def test_activities_tell_inputs_outputs_tools_and_times() -> None:
 
 def test_activities_tell_where_they_ran_by_which_seed_and_as_part_of_what() -> None:
     _, tuning, making, measuring, training = document(MOST)["hub:hasActivity"]
-    facts = tuning["hub:environment"]["additionalProperty"]
-    assert {"@type": "PropertyValue", "name": "device", "value": "bench-1"} in facts
+    assert {"@type": "PropertyValue", "name": "device", "value": "bench-1"} in (
+        tuning["hub:environment"]["additionalProperty"]
+    )
     assert (tuning["hub:seed"], making["hub:seed"]) == (0, 0)
     assert making["dct:isPartOf"] == measuring["dct:isPartOf"] == {"@id": tuning["@id"]}
     packages = making["hub:environment"]["softwareRequirements"]
     assert [one["name"] for one in packages] == ["onnxruntime", "openvino"]
-    # What was told once is a link from then on.
     assert measuring["hub:environment"] == {"@id": making["hub:environment"]["@id"]}
     assert training["@type"][1] == "hub:Training"
     assert not {"prov:startedAtTime", "prov:endedAtTime"} & training.keys()
-    assert document(MOST)["hub:activitiesOmitted"] == 7
 
 
 def test_a_measurement_tells_quantiles_throughput_memory_and_energy() -> None:
-    (build,) = document(MOST)["hub:hasBuild"]
-    run = build["hub:hasBenchmark"]
+    run = document(MOST)["hub:hasBuild"][0]["hub:hasBenchmark"]
     times = {one["name"]: one["value"] for one in run["hub:timeStatistic"]}
     assert times == {
         "mean": 1_240_000.5,
@@ -212,22 +210,23 @@ def test_a_measurement_tells_quantiles_throughput_memory_and_energy() -> None:
 
 def test_own_figures_are_told_from_those_of_others() -> None:
     record = document(MOST)
+    assert record["hub:activitiesOmitted"] == 7
     who = [one["hub:assessor"] for one in record["fair4ml:hasEvaluation"]]
     assert who == ["author", "third party", "hub"]
     extrinsic = [one.get("fair4ml:extrinsicEvaluation") for one in record["fair4ml:hasEvaluation"]]
     assert extrinsic == [None, True, None]
     (again,) = record["hub:hasRepetition"]
-    assert (again["hub:assessor"], again["fair4ml:extrinsicEvaluation"]) == ("third party", True)
+    assert again["hub:assessor"] == "third party"
     assert again["hub:repeats"] == {"@id": MOST.builds[0].benchmark.url}
 
 
 def test_hardware_safety_and_what_must_be_installed_are_told() -> None:
-    record = document(MOST)
+    needed = file_of("requirements.txt", "text/plain", "environment")
+    record = document(replace(MOST, files=(*MOST.files, needed)))
     (target,) = record["hub:tunedOn"]
     assert (target["name"], target["@type"]) == ("x86-64-avx512vnni", "hub:Target")
     assert record["hub:scan"]["hub:isAccepted"] is True
     assert record["hub:scan"]["hub:finding"] == ["old.onnx was not read."]
-    (needed,) = [one for one in MOST.files if one.role == "environment"]
     assert record["hub:environment"] == [{"@id": needed.url}]
 
 
