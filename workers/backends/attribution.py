@@ -19,6 +19,7 @@ from workers.engine.profile import Grade, NodeLink
 #: What optimisers and quantisers append to the names of nodes and tensors, once or repeatedly.
 _APPENDED = re.compile(
     r"(_nchwc|_token_\d+|/duplicated|_q|_quant|_quantized|_(De)?[Qq]uantizeLinear(_(Out|In)put)?"
+    r"|/rewritten_\d+"
     r"|/?/MatMulAddFusion|/?/MatMulScaleFusion/?|/?/MatmulTransposeFusion/?|/WithoutBiases"
     r"|_cast_to_\w+|_(in|out)put_cast_?\d*)$"
 )

@@ -11,6 +11,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from tests.workers.backends import rewritable
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.backends.onnxruntime.space import space_of
 from workers.engine.local import LocalDevice
@@ -267,3 +268,29 @@ def test_options_outside_the_space_are_refused(tmp_path: Path) -> None:
     made, _ = build(mlp, tmp_path, {**SET, "precision": "float4"})
     assert made.outcome == "invalid"
     assert "not in the space" in made.detail
+
+
+def test_a_network_is_rewritten_where_that_saves_a_pass(tmp_path: Path) -> None:
+    fire = networks.write(rewritable.fire(), tmp_path / "model")
+    assert values(fire, X86, "artefact") == ("onnx", "optimized", "rewritten")
+    options = {**SET, "precision": "float32", "graph_optimization": "all", "artefact": "rewritten"}
+    made, model = build(fire, tmp_path, options)
+    assert made.outcome == "measured", made.detail
+    assert made.tolerance == "exact"
+    assert made.provenance["rewrites"] == {"concatenations": 1}
+    assert "Concat" not in operators(model)
+
+
+def test_what_cannot_be_rewritten_says_so(tmp_path: Path) -> None:
+    wide = networks.write(rewritable.fire(consumer=64), tmp_path / "model")
+    options = {**SET, "precision": "float32", "graph_optimization": "all", "artefact": "rewritten"}
+    made, _ = build(wide, tmp_path, options)
+    assert made.outcome == "invalid"
+    assert "nothing of this network" in made.detail
+
+
+def test_a_small_network_is_first_tried_on_one_thread(tmp_path: Path) -> None:
+    cnn = workload_of(networks.residual_cnn, tmp_path)
+    small, large = (replace(cnn, macs=macs) for macs in (100_000, 100_000_000))
+    assert space_of(small, X86).promising[0]["threads"] == "one"
+    assert {options["threads"] for options in space_of(large, X86).promising} == {"all"}

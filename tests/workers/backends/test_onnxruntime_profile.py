@@ -9,6 +9,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from examples.models.seeding import draw_weights
+from tests.workers.backends import rewritable
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.engine.errors import InvalidCandidate
 from workers.engine.profile import Profile
@@ -71,6 +72,12 @@ def test_every_node_is_linked_and_every_operator_too(
     if options.get("graph_optimization") == "disable":
         assert set(grades(profile).values()) == {"exact"}
         assert len(profile.call_sites) == len(model.graph.node)
+
+
+def test_what_was_rewritten_is_linked_to_what_was_published(tmp_path: Path) -> None:
+    profile = profiled(rewritable.fire(), tmp_path, artefact="rewritten")
+    assert all(site.nodes for site in profile.call_sites)
+    assert set(grades(profile)) >= {0, 1, 3, 4}
 
 
 def test_a_network_without_names_beside_its_weights_is_linked_too(tmp_path: Path) -> None:

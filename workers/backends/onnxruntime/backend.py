@@ -149,6 +149,10 @@ def _make(
         from workers.backends.onnxruntime import files  # noqa: PLC0415
 
         return files.copy_model(workload.model_path, out), {}
+    if artefact == "rewritten":
+        from workers.backends.onnxruntime import rewrite  # noqa: PLC0415
+
+        return path.name, rewrite.save_rewritten(workload.model_path, path)
     from workers.backends.onnxruntime import optimize  # noqa: PLC0415
 
     return optimize.save_optimized(workload.model_path, out, artefact)

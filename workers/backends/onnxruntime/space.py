@@ -36,11 +36,18 @@ BETWEEN = (
 )
 #: Spinning threads start sooner; a scale for each channel costs little and keeps accuracy.
 _FAST: Options = {"default": False, "spinning": True}
+_EXACT: Options = {"precision": "float32", "graph_optimization": "all"}
 _PROMISING: tuple[Options, ...] = (
-    {**_FAST, "precision": "int8-static", "per_channel": True, "quantize": "between"},
-    {**_FAST, "precision": "int8-dynamic", "per_channel": True},
-    {**_FAST, "precision": "float32", "graph_optimization": "all", "artefact": "optimized"},
+    {"precision": "int8-static", "per_channel": True, "quantize": "between"},
+    {"precision": "int8-dynamic", "per_channel": True},
+    {**_EXACT, "artefact": "rewritten"},
+    {**_EXACT, "artefact": "optimized"},
 )
+#: Multiplications of a network that ends before a second thread has joined in: of 30 us that the
+#: digits' network takes on two threads, one thread saves 3.
+_SMALL_MACS = 5_000_000
+#: What :mod:`workers.backends.rewrites` starts from, beside convolutions.
+_REWRITTEN = frozenset({"Concat", "Transpose"})
 _ARITHMETIC_BETWEEN = frozenset({"Add", "AveragePool", "Concat", "GlobalAveragePool", "MaxPool"})
 
 
@@ -55,7 +62,9 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
         "graph_optimization": Conditional(
             "precision", ("float32",), Choice(_optimizations(operators))
         ),
-        "artefact": Conditional("graph_optimization", ("all",), Choice(_artefacts(operators))),
+        "artefact": Conditional(
+            "graph_optimization", ("all",), Choice(_artefacts(workload, operators))
+        ),
     }
     if lists := workload.passes.get("onnxruntime"):
         passes = Choice(("default", *(each for each in lists if each != "default")))
@@ -74,7 +83,17 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
         parameters["quantize"] = Conditional(
             "precision", ("int8-static",), Choice(("heavy", "between"))
         )
-    return Space(parameters).with_promising(*_PROMISING)
+    fast = {**_FAST, "threads": "one"} if _is_small(workload) else _FAST
+    return Space(parameters).with_promising(*({**fast, **wish} for wish in _wishes(workload)))
+
+
+def _wishes(workload: Workload) -> tuple[Options, ...]:
+    """What is promising; of a small network that nothing is rewritten of, first as it is."""
+    return ({**_EXACT, "artefact": "onnx"}, *_PROMISING) if _is_small(workload) else _PROMISING
+
+
+def _is_small(workload: Workload) -> bool:
+    return workload.macs is not None and workload.macs < _SMALL_MACS
 
 
 def reference_of(workload: Workload, target: TargetSpec) -> Options:
@@ -114,13 +133,16 @@ def _optimizations(operators: frozenset[str]) -> tuple[str, ...]:
     return ("disable", "basic", "all")
 
 
-def _artefacts(operators: frozenset[str]) -> tuple[str, ...]:
-    """Forms of the file: they run alike, and load faster from left to right.
+def _artefacts(workload: Workload, operators: frozenset[str]) -> tuple[str, ...]:
+    """Forms of the file. All but ``rewritten`` run alike, and load faster from left to right.
 
     ORT files load as they were saved, so one with blocked layouts would only fit processors with
     the same vector length, which a target does not promise.
     """
-    return ("onnx", "optimized") if operators & _BLOCKED else ("onnx", "optimized", "ort")
+    if not operators & _BLOCKED:
+        return ("onnx", "optimized", "ort")
+    rewritable = "Conv" in operators and operators & _REWRITTEN and _takes_float32(workload)
+    return ("onnx", "optimized", "rewritten") if rewritable else ("onnx", "optimized")
 
 
 def _precisions(workload: Workload, target: TargetSpec) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""Rewrites of ONNX graphs that compute the same with less, and that runtimes miss."""
