@@ -2,8 +2,8 @@
 
 The ETag of a file is its SHA-256, so a client can verify what it got and a cache can revalidate
 for free; or what another protocol calls the same bytes. ``Repr-Digest`` (RFC 9530) always is the
-SHA-256, and a link ``collection`` leads from a version's file to its record. What sends the bytes,
-fastest first:
+SHA-256, and links lead from a version's file to its record: ``collection`` to its page,
+``describedby`` to its metadata. What sends the bytes, fastest first:
 
 1. nginx, told by ``X-Accel-Redirect``, where HPCFAIR_ACCEL names its internal location;
 2. ``sendfile(2)``, where the WSGI server offers ``wsgi.file_wrapper`` and the store has a file;
@@ -123,8 +123,14 @@ def serve_blob(
         digest = base64.b64encode(bytes.fromhex(blob.sha256)).decode()
         response.headers["Repr-Digest"] = f"sha-256=:{digest}:"
     if version is not None:
-        landing = place_of(version.mlmodel).version(version.oid)
-        response.headers["Link"] = header([typed("", "collection", landing, "text/html")])
+        place = place_of(version.mlmodel)
+        metadata = place.version(version.oid, "/metadata/jsonld")
+        links = [
+            typed("", "collection", place.version(version.oid), "text/html"),
+            # For who came by the file alone: what it is a part of, without reading a page.
+            typed("", "describedby", metadata, "application/ld+json"),
+        ]
+        response.headers["Link"] = header(links)
     # Asked of the bytes: a redirection to a bucket is for nobody's cache, though it is for all.
     return shared(response) if cache_control.startswith("public") else response
 

@@ -84,6 +84,14 @@ def test_a_link_set_tells_of_the_page_of_every_file_and_of_every_document(
             file = client.head(urlsplit(item.target).path)
             assert file.status_code == 200
             assert file.headers["Content-Type"].partition(";")[0] == item.type
+            (told,) = [
+                one
+                for one in links_in(file.headers["Link"], item.target)
+                if one.rel == "describedby"
+            ]
+            metadata = get(client, told.target)
+            assert metadata.headers["Content-Type"].startswith(told.type or "")
+            assert item.target in metadata.content.decode()
     assert len(items) == 1 + len(record.revisions.get(oid=oid).files.all())
     text = get(client, f"{PAGE}/linkset", Accept=LINKSET_TEXT_TYPE)
     assert text.headers["Content-Type"] == LINKSET_TEXT_TYPE
