@@ -4,6 +4,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Func, JSONField
+from django.db.models.sql.compiler import SQLCompiler
+
 from registry.fair.circumstances import Energy
 from registry.fair.parts import Environment
 from registry.selectors.tools import Option, mapping, options_of, tools_of
@@ -20,18 +24,7 @@ _PROTOCOL = (
     *("scenario", "clock", "order", "processes", "warmup_runs", "runs_per_block", "stop_rule"),
     "half_width",
 )
-#: Each is read by its own path: of documents with many samples, the rest stays in the database.
-_PATHS: dict[str, str] = {
-    "target": "document__target",
-    "environment": "document__environment",
-    "protocol": "document__protocol",
-    "statistics": "document__statistics__candidate",
-    "memory": "document__memory__peak_rss_bytes",
-    "energy": "document__energy",
-    "baseline": "document__comparison__baseline__backend",
-    "search": "document__search",
-    "provenance": "document__provenance",
-}
+_PARTS = ("target", "environment", "protocol", "energy", "search", "provenance")
 _Part: TypeAlias = Mapping[str, Any]
 
 
@@ -73,19 +66,39 @@ class Measured:
         return found if isinstance(found, int) else None
 
 
+class _WithoutSamples(Func):
+    """A record's document without its long lists, cut by the database: read once, and not sent."""
+
+    template = "JSON_REMOVE(%(expressions)s, '$.samples', '$.layers')"
+    output_field = JSONField()
+
+    def as_postgresql(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper
+    ) -> tuple[str, Any]:
+        """PostgreSQL has an operator for it."""
+        template = "(%(expressions)s - 'samples' - 'layers')"
+        return self.as_sql(compiler, connection, template=template)
+
+
 def measured_of(records: Collection[str]) -> dict[str, Measured]:
     """For lists: by id of a record. One query."""
-    rows = Record.objects.filter(pk__in=records).values_list("pk", *_PATHS.values())
-    found = {}
-    for pk, *values in rows:
-        told = dict(zip(_PATHS, values, strict=True))
-        baseline, memory = told.pop("baseline"), told.pop("memory")
-        found[pk] = Measured(
-            **{name: mapping(value) for name, value in told.items()},
-            baseline=str(baseline) if baseline else None,
-            memory=memory if isinstance(memory, int) else None,
-        )
-    return found
+    rows = Record.objects.filter(pk__in=records)
+    return {
+        pk: _measured(mapping(document))
+        for pk, document in rows.values_list("pk", _WithoutSamples("document"))
+    }
+
+
+def _measured(document: _Part) -> Measured:
+    parts = {name: mapping(document.get(name)) for name in _PARTS}
+    baseline = mapping(mapping(document.get("comparison")).get("baseline")).get("backend")
+    memory = mapping(document.get("memory")).get("peak_rss_bytes")
+    return Measured(
+        **parts,
+        statistics=mapping(mapping(document.get("statistics")).get("candidate")),
+        baseline=str(baseline) if baseline else None,
+        memory=memory if isinstance(memory, int) else None,
+    )
 
 
 def environment_of(one: Measured) -> Environment | None:

@@ -42,9 +42,6 @@ def add_builds(
     for build in description.builds:
         result = _add_result(graph, description, build, maker)
         graph.relate(result, "descendantOf", [package], "compiled")
-        made = _add_making(graph, build)
-        graph.relate(made, "hasInput", [package])
-        graph.relate(made, "hasOutput", [result])
         places[build.url] = result
     return places
 
@@ -77,22 +74,6 @@ def _add_result(graph: Graph, description: Description, build: Build, maker: str
     ]
     graph.relate(result, "contains", files)
     return result
-
-
-def _add_making(graph: Graph, build: Build) -> str:
-    parameters = {"backend": build.backend, "tolerance": build.tolerance} | build.options
-    processor = {"processor": build.processor} if build.processor else {}
-    made = graph.add(
-        "build_Build",
-        "build",
-        build_buildType=_type_of("compile"),
-        build_buildId=build.uuid,
-        build_buildEndTime=utc(build.created),
-        build_parameter=_entries(parameters),
-        build_environment=_entries({"target": build.target} | processor),
-    )
-    _add_tools(graph, made, build.tools)
-    return made
 
 
 def _type_of(kind: ActivityKind) -> str:
