@@ -133,11 +133,15 @@ class Laboratory:
     cache: Path
     schedules: Path | None = None
 
+    def tuned(self, subject: Subject) -> Path | None:
+        """The network's schedules, where there are some."""
+        path = self.schedules / f"{subject.name}.jsonl" if self.schedules else None
+        return path if path is not None and path.exists() else None
+
     def workload(self, subject: Subject) -> Workload:
         """The network, with its schedules where there are some."""
-        workload = subject.make(self.cache)
-        tuned = self.schedules / f"{subject.name}.jsonl" if self.schedules else None
-        if tuned is None or not tuned.exists():
+        workload, tuned = subject.make(self.cache), self.tuned(subject)
+        if tuned is None:
             return workload
         beside = workload.model_path.with_name("schedules.jsonl")
         shutil.copyfile(tuned, beside)

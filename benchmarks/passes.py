@@ -71,14 +71,13 @@ def main() -> None:
 def _study(lab: Laboratory, compiler: str, options: argparse.Namespace) -> list[Studied]:
     """Study every network, then measure on it what won on others."""
     subjects = QUICK if options.quick else SUBJECTS
-    light = compiler == "tvm" and options.schedules is None
     effort = _QUICK if options.quick else _SCREEN
     # ONNX Runtime opens a session in a tenth of the time that TVM compiles in.
     seconds = options.seconds if compiler == "tvm" else options.seconds / 3
     budget = Budget(seconds, points=16, screen=effort, final=effort)
     found: list[Studied] = []
     for subject in subjects:
-        if not (subject.heavy and light):
+        if compiler != "tvm" or not subject.heavy or lab.tuned(subject) is not None:
             wait()
             studied = lab.study(subject, compiler, budget)
             found += [studied] if studied is not None else []
@@ -258,7 +257,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks.passes", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="does it run? not to be quoted")
     parser.add_argument("--cache", type=Path, default=Path(".bench"))
-    parser.add_argument("--schedules", type=Path, help="folder with NAME.jsonl of tuned schedules")
+    parser.add_argument("--schedules", type=Path, help="made by benchmarks.pass_schedules")
     parser.add_argument("--compilers", default=",".join(COMPILERS), help="of these")
     parser.add_argument("--seconds", type=float, help="of studying one network with TVM")
     options = parser.parse_args()
