@@ -17,6 +17,7 @@ from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.judge import Effort, Headline, headline
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend, Clock, Device, Progress, RecordStore
+from workers.engine.ratios import disturbed
 from workers.engine.rig import Rig
 from workers.engine.stores import JsonLinesStore
 from workers.engine.tune import SearchResult, tune
@@ -82,7 +83,7 @@ class Hunt:
         )
 
     def remember(self, workload: Workload, trials: Sequence[Trial]) -> None:
-        """Let later searches know these trials."""
+        """Let later searches know these trials, but for what company bent."""
         self.experience += [
             Experience(
                 candidate=trial.candidate,
@@ -97,8 +98,14 @@ class Hunt:
                 seconds=trial.duration_s,
             )
             for trial in trials
-            if trial.outcome != "infrastructure"
+            if trial.outcome != "infrastructure" and not _bent(trial)
         ]
+
+
+def _bent(trial: Trial) -> bool:
+    """Whether others disturbed most of its rounds."""
+    found = trial.measurement
+    return found is not None and disturbed(found.blocks, found.quality.get("contended_rounds", ()))
 
 
 def recall(name: str, cache: Path, folder: Path, hunt: Hunt) -> None:

@@ -10,6 +10,7 @@ from math import ceil, isfinite
 
 import numpy as np
 
+from workers.engine.clock import SystemClock
 from workers.engine.contention import Load, read_load
 from workers.engine.energy import EnergyMeter
 from workers.engine.errors import BaselineFailed, CandidateFailed
@@ -41,15 +42,19 @@ def measure_into(
     clock: Clock,
     *,
     process: int = 0,
-    load: Callable[[], Load] = read_load,
+    load: Callable[[], Load] | None = None,
 ) -> None:
     """Add the rounds of one more process of each side, until ``rule`` says enough.
+
+    Args:
+        load: Looks at the machine; by default at this one, unless the clock is not of it.
 
     Raises:
         CandidateFailed: the candidate's process ended badly.
         BaselineFailed: the baseline's did.
     """
     started = clock.monotonic()
+    load = load or _look(clock)
     rounds.watch(clock)
     pair = _Pair(baseline, candidate, clock, process, rounds.energy)
     first = len(rounds.blocks)
@@ -71,7 +76,6 @@ def hopeless_at_a_glance(
     candidate: RunningSession,
     rule: Rule,
     clock: Clock,
-    load: Callable[[], Load] = read_load,
 ) -> bool:
     """Whether the first runs rule a candidate out; what was seen is then booked as a round.
 
@@ -84,7 +88,7 @@ def hopeless_at_a_glance(
     """
     if rule.hopeless_above is None or not isfinite(rule.hopeless_above):
         return False
-    rounds.loads.append(load())
+    rounds.loads.append(_look(clock)())
     usual = _time(baseline, "baseline", _GLANCE_RUNS, 1)
     limit_ns = GLANCE_FACTOR * rule.hopeless_above * float(np.median(usual.samples_ns))
     clock.sleep(SETTLE_S)
@@ -147,6 +151,11 @@ class _Pair:
 
     def _time(self, side: Side, runs: int, warmup: int) -> Timing:
         return _time(self._sides[side], side, runs, warmup)
+
+
+def _look(clock: Clock) -> Callable[[], Load]:
+    """What tells the load, which a virtual clock knows nothing of."""
+    return read_load if isinstance(clock, SystemClock) else lambda: Load(None, None)
 
 
 def _time(session: RunningSession, side: Side, runs: int, warmup: int) -> Timing:
