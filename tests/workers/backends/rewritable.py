@@ -86,3 +86,17 @@ def stem(*, seen: bool = False) -> onnx.ModelProto:
 
 def residual() -> onnx.ModelProto:
     return network([convolution("x", "a", (16, 16)), helper.make_node("Sum", ["x", "a"], ["y"])])
+
+
+def colours(*, pooled: bool) -> onnx.ModelProto:
+    """A convolution of three colours, pooled or not, and a wider one."""
+    pool = helper.make_node("MaxPool", ["b"], ["c"], kernel_shape=[2, 2], strides=[2, 2])
+    return network(
+        [
+            convolution("x", "a", (3, 16), 3),
+            helper.make_node("Relu", ["a"], ["b"]),
+            *([pool] if pooled else []),
+            convolution("c" if pooled else "b", "y", (16, 32), 3),
+        ],
+        channels=3,
+    )

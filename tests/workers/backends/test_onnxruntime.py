@@ -202,6 +202,18 @@ def test_a_convolutional_network_becomes_int8(tmp_path: Path, opset: int, chosen
     assert made.runtime_options["graph_optimization"] == "all"
 
 
+@pytest.mark.parametrize(
+    ("pooled", "target", "floats"), [(False, X86, 2), (True, X86, 0), (False, ARM, 0)]
+)
+def test_a_stem_of_few_channels_stays_in_float_where_that_is_faster(
+    tmp_path: Path, *, pooled: bool, target: TargetSpec, floats: int
+) -> None:
+    workload = networks.write(rewritable.colours(pooled=pooled), tmp_path / "model")
+    made, _ = build(workload, tmp_path, STATIC, target)
+    assert made.outcome == "measured", made.detail
+    assert made.provenance["float_nodes"] == floats
+
+
 def test_calibration_prefers_the_networks_own_samples(tmp_path: Path) -> None:
     mlp = workload_of(networks.mlp, tmp_path)
     path = tmp_path / "model/samples.npz"

@@ -14,6 +14,7 @@ import onnx
 from onnxruntime import quantization
 from onnxruntime.quantization.shape_inference import quant_pre_process
 
+from workers.backends.onnxruntime import stem
 from workers.backends.onnxruntime.files import MOST_BYTES, size_bytes
 from workers.backends.onnxruntime.space import BETWEEN, HEAVY
 from workers.engine.calibration import calibration_inputs
@@ -70,6 +71,7 @@ def quantize_static(
     gpu = _is_gpu(target)
     signed = gpu or target.architecture == "arm64"
     kinds = quantization.QuantType
+    floating = stem.floating_nodes(prepared) if _blocks(target) else []
     quantization.quantize_static(
         prepared,
         out,
@@ -80,6 +82,7 @@ def quantize_static(
         reduce_range=reduce_range,
         activation_type=kinds.QInt8 if signed else kinds.QUInt8,
         weight_type=kinds.QInt8,
+        nodes_to_exclude=floating,
         calibrate_method=quantization.CalibrationMethod.MinMax,
         extra_options={
             "CalibMovingAverage": averaged,
@@ -90,7 +93,8 @@ def quantize_static(
     prepared.unlink()
     method = "min-max, mean over runs" if averaged else "min-max"
     calibration = {"source": source, "runs": len(inputs), "method": method}
-    return _described(out, _INTEGER) | {"reduce_range": reduce_range, "calibration": calibration}
+    made = {"reduce_range": reduce_range, "calibration": calibration, "float_nodes": len(floating)}
+    return _described(out, _INTEGER) | made
 
 
 def to_float16(
@@ -174,6 +178,11 @@ def _reduces_range(target: TargetSpec) -> bool:
     """Without VNNI, sums of two products of full 8-bit values overflow 16 bits and saturate."""
     on_processor = target.architecture == "x86-64" and not _is_gpu(target)
     return on_processor and not _VNNI & target.features
+
+
+def _blocks(target: TargetSpec) -> bool:
+    """Whether ONNX Runtime has its blocked layout, which makes a stem fast in float32."""
+    return target.architecture == "x86-64" and not _is_gpu(target)
 
 
 def _is_gpu(target: TargetSpec) -> bool:
