@@ -103,7 +103,7 @@ def _rows(done: Done) -> list[Build]:
 def _search(done: Done, job: Job, builds: list[Build]) -> Activity:
     tools: dict[Software, None] = {}
     seed = job.parameters.get("seed")
-    environment = _at_device(job)
+    environment, strategy = _at_device(job), None
     for row in builds:
         record = done.records.get(row.record_id)
         how = done.circumstances.of(record) if record else None
@@ -111,9 +111,10 @@ def _search(done: Done, job: Job, builds: list[Build]) -> Activity:
         if how is not None:
             tools |= dict.fromkeys(tools_of(how.tools))
             seed = how.seed if seed is None else seed
+            strategy = how.search.get("strategy", strategy)
             around = environment_of(how)
             environment = Environment(facts=around.facts) if around else environment
-    known = job.parameters | job.result
+    known = {"strategy": strategy} | job.parameters | job.result
     target = job.target.slug if job.target else None
     return Activity(
         url=job_url(settings.HUB_URL, job.uuid),

@@ -69,6 +69,7 @@ def test_each_act_is_told_with_its_tools_hardware_and_what_came_of_it(floor: Flo
     (search,) = of_kind(found, "tune")
     assert set(search.generated) == {faster.url, baseline.url}
     assert (search.hardware, search.parameters["trials"]) == (shopfloor.SLUG, 9)
+    assert search.seed == 0
     assert "onnxruntime" in {one.name for one in search.tools}
     # The baseline is the file itself: nothing was made.
     (made,) = of_kind(found, "quantise")

@@ -51,7 +51,7 @@ def _header() -> dict[str, Any]:
             "schema.org and the HPC Ontology have none."
         ),
         "dct:license": {"@id": "https://spdx.org/licenses/Apache-2.0"},
-        "owl:versionInfo": "1.0.0",
+        "owl:versionInfo": "1.1.0",
         "vann:preferredNamespacePrefix": "hub",
         "vann:preferredNamespaceUri": HUB_TERMS,
     }
