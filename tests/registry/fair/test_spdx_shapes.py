@@ -1,6 +1,7 @@
 """SPDX 3.0.1: documents are as the shapes of SPDX's own model demand (SHACL)."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pyshacl
@@ -40,8 +41,11 @@ def faults(document: dict[str, Any], context: Any, model: Graph) -> list[str]:
 
 
 def test_documents_that_say_all_or_describe_data_pass(model: Graph, context: Any) -> None:
-    for description in (hostile(), DATASET):
-        assert faults(spdx.document(description), context, model) == []
+    # Together, under names that do not meet: what takes long is to read the shapes.
+    document = spdx.document(hostile())
+    other = json.dumps(spdx.document(replace(DATASET, pid=f"{DATASET.pid}d")))
+    document["@graph"] += json.loads(other.replace("_:creation", "_:other"))["@graph"]
+    assert faults(document, context, model) == []
 
 
 def test_the_shapes_find_what_is_wrong(model: Graph, context: Any) -> None:
