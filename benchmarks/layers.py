@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from workers.backends.tvm.targets import target_of
 from workers.backends.tvm.tuning.compiler import TvmSchedules
 from workers.backends.tvm.tuning.handover import tasks_of
-from workers.engine.schedules.types import ScheduleTask
+from workers.engine.schedules.types import ScheduleBudget, ScheduleTask
 from workers.engine.types import Limits, TargetSpec, Workload
 from workers.testing.networks import describe
 
@@ -93,7 +93,9 @@ def workloads(
 
 
 @contextmanager
-def compiler(target: TargetSpec, strategy: str, seed: int, batch: int) -> Iterator[TvmSchedules]:
+def compiler(
+    target: TargetSpec, strategy: str, seed: int, batch: int | None = None
+) -> Iterator[TvmSchedules]:
     """A compiler with children of its own: what it learns ends with it."""
     with (
         TemporaryDirectory() as folder,
@@ -103,7 +105,7 @@ def compiler(target: TargetSpec, strategy: str, seed: int, batch: int) -> Iterat
             scratch=Path(folder),
             strategy="random" if strategy == "random" else "evolution",
             seed=seed,
-            batch=batch,
+            batch=batch or ScheduleBudget().batch,
             threads=target.cores,
         ) as made,
     ):
@@ -112,8 +114,9 @@ def compiler(target: TargetSpec, strategy: str, seed: int, batch: int) -> Iterat
 
 def _task_of(layer: Layer, tasks: Sequence[ScheduleTask]) -> ScheduleTask:
     """The heaviest task that has this layer's weights among its arguments."""
-    weight = [layer.outward, layer.inward, layer.kernel, layer.kernel]
-    image = [1, layer.inward, layer.size, layer.size]
+    # As TVM lays them out for schedules: channels last.
+    weight = [layer.kernel, layer.kernel, layer.inward, layer.outward]
+    image = [1, layer.size, layer.size, layer.inward]
     shapes = {task.key: [argument["shape"] for argument in task.arguments] for task in tasks}
     fit = [t for t in tasks if weight in shapes[t.key] and image in shapes[t.key]]
     return max(fit, key=lambda task: task.flops)

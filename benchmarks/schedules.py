@@ -34,7 +34,6 @@ _BASELINE = (
     "onnxruntime.InferenceSession(path) of the same layer"
 )
 _DEFAULT = ("layer1", "layer2", "layer3")
-_BATCH = 16
 _RESAMPLES = 2000
 
 #: Layer, then strategy, then seed: seconds of the best after each trial.
@@ -105,14 +104,12 @@ def _both(
     for strategy, seen in curves.items():
         store = MemoryScheduleStore([task])
         # The local descent is ours alone, so it takes no part in this comparison.
-        budget = ScheduleBudget(
-            seconds=None, trials=trials, batch=_BATCH, patience=10**6, descent=0.0
-        )
-        with compiler(target, strategy, seed, _BATCH) as made:
+        budget = ScheduleBudget(seconds=None, trials=trials, patience=10**6, descent=0.0)
+        with compiler(target, strategy, seed) as made:
             result = tune_schedules([task], made, store, budget, progress=_say)
         seen.append(_best_so_far(store))
         found[strategy] = result.winners[task.key]
-    with compiler(target, "random", seed, _BATCH) as made:
+    with compiler(target, "random", seed) as made:
         racers = [found[strategy].candidate for strategy in curves]
         times = made.race(task, racers, 20)
     return {
@@ -149,7 +146,7 @@ def _against_runtime(name: str, winner: Winner, target: TargetSpec, folder: str)
     if "tvm" not in backends:
         raise SystemExit(missing["tvm"])
     ticket = Ticket(workload, target, ("tvm",), limits=LIMITS)
-    tuned = backends["tvm"].default(workload, target) | {"schedules": "database"}
+    tuned = backends["tvm"].space(workload, target).promising[0]
     trial = Trial(0, Candidate("tvm", tuned), "schedules", "measured", 0.0)
     with (
         LocalDevice(ticket, backends, scratch) as device,

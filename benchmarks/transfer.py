@@ -28,7 +28,6 @@ _BASELINE = "the same search without a memory"
 _LAYERS = ("layer1", "layer2", "layer3")
 _FIRST = ("layer1", "layer2", "layer3", "layer4")
 _SECOND = ("layer1", "layer2", "layer3", "layer3.0")
-_BATCH = 16
 #: As near to the best found without a memory counts as having found it.
 _NEAR = 1.05
 _RESAMPLES = 2000
@@ -87,8 +86,8 @@ def _search(
     for _, found in memory:
         for trial in found:
             store.remember(trial)
-    budget = ScheduleBudget(seconds=None, trials=trials, batch=_BATCH, patience=10**6, descent=0.0)
-    with compiler(target, "evolution", seed, _BATCH) as made:
+    budget = ScheduleBudget(seconds=None, trials=trials, patience=10**6, descent=0.0)
+    with compiler(target, "evolution", seed) as made:
         tune_schedules([task], made, store, budget)
     return [trial for trial in store.own() if trial.result.outcome != "infrastructure"]
 
@@ -98,11 +97,11 @@ def _repeat(
 ) -> dict[str, float]:
     """Seconds that two networks cost, the second with the memory of the first."""
     store = _Remembering([*first, *second])
-    budget = ScheduleBudget(seconds=None, batch=_BATCH, enough=enough, descent=0.0)
+    budget = ScheduleBudget(seconds=None, enough=enough, descent=0.0)
     spent = {}
     for name, tasks in (("first", first), ("second", second)):
         started = monotonic()
-        with compiler(target, "evolution", 0, _BATCH) as made:
+        with compiler(target, "evolution", 0) as made:
             tune_schedules(tasks, made, store, budget)
         spent[name] = round(monotonic() - started, 3)
         say(f"{name} network: {spent[name]:.0f} s")

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.backends.tvm.passes import (
+    CHANNELS_LAST,
     DEFAULT,
     FULL,
     HEAD,
@@ -18,10 +19,11 @@ from workers.backends.tvm.passes import (
 from workers.engine.errors import InvalidCandidate
 
 
-def test_default_and_full_are_legal_and_known_by_their_names() -> None:
+def test_named_pipelines_are_legal_and_known_by_their_names() -> None:
     assert pipeline_of("default").names == DEFAULT
     assert pipeline_of("full").names == FULL
-    assert set(FULL) == set(PASSES)
+    assert pipeline_of("channels_last").names == CHANNELS_LAST
+    assert {*FULL, *CHANNELS_LAST} == set(PASSES)
 
 
 def test_an_option_is_the_list_that_it_was_made_of() -> None:
@@ -45,6 +47,7 @@ def test_what_every_network_needs_is_added() -> None:
         ("FuseOps,LegalizeOps,FuseTIR", "FuseOps must come after AnnotateTIROpPattern"),
         ("LegalizeOps,AnnotateTIROpPattern,FuseOps", "FuseOps needs FuseTIR after it"),
         ("LegalizeOps,DecomposeOpsForInference", "DecomposeOpsForInference must come before"),
+        ("ConvertLayout,FoldBatchnormToConv2D,LegalizeOps", "must come before ConvertLayout"),
         ("LegalizeOps,StaticPlanBlockMemory,FoldConstant", "must come behind all other passes"),
         (
             "LegalizeOps,AnnotateTIROpPattern,FuseOps,FoldConstant,FuseTIR",

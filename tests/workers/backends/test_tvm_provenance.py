@@ -31,6 +31,7 @@ TARGET = this_target()
 class Seen:
     """A profile, what its calls really gave, and what every node gives by ONNX Runtime."""
 
+    inputs: dict[str, Array]
     profile: Profile
     given: list[list[Array]]
     values: list[list[Array]]
@@ -50,7 +51,7 @@ def seen(model: onnx.ModelProto, workload: Workload, folder: Path, **options: st
     session: Any = backend.load(build, TARGET)
     given = outputs_of_calls(session, inputs)
     session.close()
-    return Seen(profile, given, node_values(model, inputs))
+    return Seen(inputs, profile, given, node_values(model, inputs))
 
 
 def outputs_of_calls(session: Any, inputs: dict[str, Array]) -> list[list[Array]]:
@@ -86,15 +87,21 @@ def node_values(model: onnx.ModelProto, inputs: dict[str, Array]) -> list[list[A
 
 
 def agree(one: Array, other: Array) -> bool:
-    """Same elements up to 1e-4 of the largest, however they are laid out in dimensions."""
+    """Same elements up to 1e-4 of the largest, in whatever shape, or with the channels last."""
     if one.size != other.size:
         return False
     largest = np.abs(other).max(initial=0) or 1.0
-    return bool(np.abs(one.ravel() - other.ravel()).max(initial=0) <= 1e-4 * largest)
+    laid_out = [one, np.moveaxis(one, -1, 1)] if one.ndim == 4 else [one]
+    return any(
+        np.abs(array.ravel() - other.ravel()).max(initial=0) <= 1e-4 * largest for array in laid_out
+    )
 
 
 def unexplained(found: Seen) -> list[str]:
-    """Calls whose output is that of none of their nodes, steps inside one node left out."""
+    """Calls whose output is that of none of their nodes; without steps inside one node.
+
+    Such is also a call that lays an input of the network out anew.
+    """
     sites = found.profile.call_sites
     owners = [
         tuple(link.index for link in site.nodes if link.grade != "inferred") for site in sites
@@ -110,12 +117,20 @@ def unexplained(found: Seen) -> list[str]:
             for one in given
         )
         and not (len(owners[at]) == 1 and last[owners[at]] > at)
+        and not (
+            site.operator.startswith("transpose")
+            and any(agree(one, array) for array in found.inputs.values() for one in given)
+        )
     ]
 
 
 @pytest.mark.parametrize(
     ("network", "shapes", "passes"),
-    [(networks.residual_cnn, "open", "full"), (networks.transformer, "fixed", "default")],
+    [
+        (networks.residual_cnn, "open", "full"),
+        (networks.residual_cnn, "fixed", "channels_last"),
+        (networks.transformer, "fixed", "default"),
+    ],
 )
 def test_every_call_gives_what_one_of_its_nodes_gives(
     network: Any, shapes: str, passes: str, tmp_path: Path

@@ -136,7 +136,7 @@ class ScheduleBudget:
 
     seconds: float | None = 300.0
     trials: int | None = None
-    batch: int = 16
+    batch: int = 8
     enough: int = 512
     patience: int = 96
     noise: float = 0.02

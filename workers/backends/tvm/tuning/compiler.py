@@ -45,7 +45,7 @@ class TvmSchedules:
         scratch: Path,
         strategy: Literal["evolution", "random"] = "evolution",
         seed: int = 0,
-        batch: int = 16,
+        batch: int = 8,
         threads: int = 1,
     ) -> None:
         self._target, self._limits, self._scratch = dict(target), limits, scratch

@@ -10,7 +10,9 @@ and a decision ``[index of its instruction, value]``. What is sampled:
 """
 
 from collections.abc import Iterator, Sequence
-from math import log, prod
+from functools import cache
+from math import log, log2, prod
+from random import Random
 from typing import Any
 
 Decisions = list[list[Any]]
@@ -33,6 +35,43 @@ def neighbours(sketch: Sequence[Any], decisions: Decisions) -> Iterator[Decision
         kind, _, attributes, _ = sketch[index]
         for other in _others(kind, attributes, value):
             yield [*decisions[:position], [index, other], *decisions[position + 1 :]]
+
+
+def moved(sketch: Sequence[Any], decisions: Decisions, chance: Random) -> Decisions:
+    """A schedule one decision away, drawn at random; the same where nothing is to be decided."""
+    places = list(range(len(decisions)))
+    chance.shuffle(places)
+    for place in places:
+        index, value = decisions[place]
+        kind, _, attributes, _ = sketch[index]
+        if others := list(_others(kind, attributes, value)):
+            changed = [index, chance.choice(others)]
+            return [*decisions[:place], changed, *decisions[place + 1 :]]
+    return decisions
+
+
+def drawn(sketch: Sequence[Any], decisions: Decisions, chance: Random) -> Decisions:
+    """A schedule of the same sketch with every tile and choice drawn anew, but where it computes.
+
+    Which loops there are to compute at depends on the rest, so such decisions move a step at most.
+    """
+    found: Decisions = []
+    for index, value in decisions:
+        kind, _, attributes, _ = sketch[index]
+        if kind == _TILE:
+            other = _drawn_factors(value, attributes[1], chance)
+        else:
+            other = chance.choice([value, *_others(kind, attributes, value)])
+        found.append([index, other])
+    return found
+
+
+def numbers(sketch: Sequence[Any], decisions: Decisions) -> list[float]:
+    """A schedule's decisions for a model: which sketch, logarithms of tiles, numbers of choices."""
+    found = [float(len(sketch))]
+    for _, value in decisions:
+        found += [log2(max(1, v)) for v in value] if isinstance(value, list) else [float(value)]
+    return found
 
 
 def adapted(
@@ -95,6 +134,18 @@ def _moved_factors(factors: Sequence[int], most: int) -> Iterator[list[int]]:
                     yield moved
 
 
+def _drawn_factors(like: Sequence[int], most: int, chance: Random) -> list[int]:
+    factors, left = [1] * len(like), prod(like)
+    places = list(range(len(like)))
+    while left > 1:
+        prime = _primes(left)[0]
+        left //= prime
+        fit = [n for n in places if n < len(like) - 1 or factors[n] * prime <= most]
+        factors[chance.choice(fit)] *= prime
+    return factors
+
+
+@cache
 def _primes(number: int) -> list[int]:
     """The distinct prime factors."""
     divisors = _divisors(number)[1:]

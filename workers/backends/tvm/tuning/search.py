@@ -1,6 +1,7 @@
-"""Proposes schedules: MetaSchedule's strategies under our own loop. Runs in the search child.
+"""Proposes schedules of MetaSchedule's design space. Runs in the search child.
 
-State lives as long as the child: a model for all workloads, a strategy and a database for each.
+Chance draws them as MetaSchedule's ReplayTrace does; so does the learned search until its model has
+something to go by. State lives as long as the child: one model for all workloads.
 """
 
 import random
@@ -14,20 +15,27 @@ from tvm.s_tir import Schedule
 from tvm.s_tir import meta_schedule as ms
 
 from workers.backends.tvm.tuning import moves
-from workers.backends.tvm.tuning.model import Model, Scorer
+from workers.backends.tvm.tuning.evolution import drafted, spread
+from workers.backends.tvm.tuning.model import Model
 from workers.backends.tvm.tuning.workload import context_of, prepare, scheduled, trace_of, unpack
 from workers.engine.errors import InvalidCandidate
 from workers.engine.types import sha256_of
 
 #: MetaSchedule keeps no end of its own: the engine ends a search.
 _ENDLESS = 10**6
-_POPULATION, _GENERATIONS = 64, 3
+#: Drafts that are applied and judged anew, for each that is proposed.
+_VERIFIED = 4
+#: Fastest schedules that evolution starts from, and the share of a batch that stays with chance.
+_PARENTS, _EXPLORED = 12, 0.125
 #: Trials of another workload that the model learns from: more teach it little and take long.
 _MOST_FOREIGN = 96
 #: Best schedules of another workload to be tried on this one.
 _MOST_ADAPTED = 4
 #: Neighbours looked at for one step of the descent.
 _MOST_NEIGHBOURS = 48
+
+
+_NO_RESULT = ms.runner.RunnerResult(None, "not told")
 
 
 @dataclass(slots=True)
@@ -44,8 +52,6 @@ class _Task:
     anchor: str
     context: Any
     spaces: list[tuple[list[Any], moves.Decisions]]
-    database: Any
-    workload: Any
     pending: dict[str, Any] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
     best: list[tuple[float, list[Any], moves.Decisions]] = field(default_factory=list)
@@ -58,39 +64,57 @@ class _Search:
     ) -> None:
         self.target = prepare(target)
         self.strategy, self.seed, self.batch, self.threads = strategy, seed, batch, threads
-        self.model = Model(seed, threads)
+        self.model = Model(seed)
         self.chance = random.Random(seed)  # noqa: S311  no secret
         self.tasks: dict[str, _Task] = {}
 
     def add(self, key: str, anchor: str, source: bytes) -> None:
-        learned = self.strategy == "evolution"
-        strategy = (
-            ms.search_strategy.EvolutionarySearch(
-                population_size=_POPULATION, genetic_num_iters=_GENERATIONS
-            )
-            if learned
-            else ms.search_strategy.ReplayTrace()
-        )
         seed = 1 + (self.seed * 1009 + int(key[:6], 16)) % (2**31 - 2)
-        context = context_of(unpack(source), self.target, strategy, seed, self.threads)
+        replay = ms.search_strategy.ReplayTrace()
+        context = context_of(unpack(source), self.target, replay, seed, self.threads)
         spaces = context.generate_design_space()
-        database = ms.database.MemoryDatabase()
-        scorer = Scorer(self.model, seed) if learned else None
-        context.pre_tuning(_ENDLESS, self.batch, spaces, database, scorer)
+        context.pre_tuning(_ENDLESS, self.batch, spaces, ms.database.MemoryDatabase(), None)
         sketches = [moves.cut(trace_of(space)) for space in spaces]
-        workload = database.commit_workload(context.mod)
-        self.tasks[key] = _Task(key, anchor, context, sketches, database, workload)
+        self.tasks[key] = _Task(key, anchor, context, sketches)
 
     def propose(self, task: _Task, most: int) -> list[dict[str, Any]]:
+        if self.strategy == "random":
+            return self._described(task, self._drawn(task)[:most])
         found: list[tuple[str, Any]] = []
-        if self.strategy == "evolution" and not task.adapted:
+        if not task.adapted:
             task.adapted = True
-            found += [("transfer", candidate) for candidate in self._adapted(task)]
+            found = [("transfer", candidate) for candidate in self._adapted(task)]
+        if self.model.ready:
+            explored = int(most * _EXPLORED)
+            found += self._evolved(task, most - len(found) - explored)
         if len(found) < most:
-            by = "evolution" if self.strategy == "evolution" else "random"
-            drawn = task.context.generate_measure_candidates() or []
-            found += [(by, candidate) for candidate in drawn]
+            found += self._drawn(task)
         return self._described(task, found[:most])
+
+    def _drawn(self, task: _Task) -> list[tuple[str, Any]]:
+        """A batch of chance's."""
+        drawn = task.context.generate_measure_candidates() or []
+        # It waits for results before it draws again; what they are is nothing to it.
+        task.context.notify_runner_results(drawn, [_NO_RESULT] * len(drawn))
+        return [("random", candidate) for candidate in drawn]
+
+    def _evolved(self, task: _Task, most: int) -> list[tuple[str, Any]]:
+        """What the model thinks best, of all it can think of from the fastest measured."""
+        ranked = sorted(task.best, key=lambda entry: entry[0])[:_PARENTS]
+        parents = [(sketch, decisions) for _, sketch, decisions in ranked]
+        fit: list[Any] = []
+        drafts = drafted(task.spaces, parents, self.model.draft, self.chance)
+        for sketch, decisions in spread(drafts):
+            if len(fit) >= most * _VERIFIED:
+                break
+            if sha256_of({"sketch": sketch, "decisions": decisions}) in task.told:
+                continue
+            if (candidate := _candidate(task, sketch, decisions)) is not None:
+                fit.append(candidate)
+        if not fit:
+            return []
+        scores = self.model.predict(self.model.features(task.context, fit))
+        return [("evolution", fit[place]) for place in np.argsort(-scores)[:most]]
 
     def neighbours(
         self, task: _Task, sketch: list[Any], decisions: moves.Decisions, most: int
@@ -122,19 +146,8 @@ class _Search:
         if not told:
             return
         features = self.model.features(task.context, [candidate for candidate, _ in told])
-        for (candidate, seconds), vector in zip(told, features, strict=True):
+        for (_, seconds), vector in zip(told, features, strict=True):
             self.model.add(task.key, vector, seconds)
-            if seconds is not None:
-                self._commit(task, candidate, seconds)
-        candidates = [candidate for candidate, _ in told]
-        task.context.notify_runner_results(candidates, [_result(s) for _, s in told])
-
-    def _commit(self, task: _Task, candidate: Any, seconds: float) -> None:
-        """Put a schedule where the next generation's parents come from."""
-        record = ms.database.TuningRecord(
-            candidate.sch.trace, task.workload, [seconds], self.target, candidate.args_info
-        )
-        task.database.commit_tuning_record(record)
 
     def _adapted(self, task: _Task) -> list[Any]:
         """The best schedules of other workloads of the same anchor, fitted to this one's loops.
@@ -227,9 +240,3 @@ def _candidate(task: _Task, sketch: list[Any], decisions: moves.Decisions) -> An
         return None
     arguments = ms.arg_info.ArgInfo.from_entry_func(schedule.mod, remove_preproc=True)
     return ms.search_strategy.MeasureCandidate(schedule, arguments)
-
-
-def _result(seconds: float | None) -> Any:
-    if seconds is None:
-        return ms.runner.RunnerResult(None, "failed")
-    return ms.runner.RunnerResult([seconds], None)
