@@ -198,6 +198,13 @@ def test_threads_and_pinning_are_offered_where_they_differ(
     assert space.contains(BACKEND.reference(mlp, target))
 
 
+def test_one_thread_is_promising_where_two_cores_may_be_one(tmp_path: Path) -> None:
+    mlp = networks.write(networks.mlp(), tmp_path / "model")
+    for cores, promised in ((2, True), (8, False)):
+        promising = space_of(mlp, replace(X86, cores=cores)).promising
+        assert ("one" in {options["threads"] for options in promising}) is promised
+
+
 def test_static_shapes_and_smoothing_are_offered_to_whom_they_concern(tmp_path: Path) -> None:
     mlp = networks.write(networks.mlp(), tmp_path / "model")
     assert values(mlp, X86, "shapes") == ("dynamic", "static")

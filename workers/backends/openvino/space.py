@@ -38,6 +38,10 @@ _PROMISING: tuple[Options, ...] = (
     {**_FAST, "precision": "float16"},
     {**_FAST, "precision": "float32"},
 )
+#: Two cores of a virtual machine may be the two threads of one: there a second thread of ours gains
+#: little, and has to be waited for after every operator.
+_ALONE: Options = {**_FAST, "precision": "float32", "threads": "one"}
+_FEW_CORES = 2
 
 
 def space_of(workload: Workload, target: TargetSpec) -> Space:
@@ -63,7 +67,8 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
             parameters["smoothing"] = _of_int8(Flag())
         if "bfloat16" in precisions:
             parameters["rest"] = _of_int8(Choice(("float32", "bfloat16")))
-    return Space(parameters).with_promising(*_PROMISING)
+    wishes = (*_PROMISING, _ALONE) if target.cores <= _FEW_CORES else _PROMISING
+    return Space(parameters).with_promising(*wishes)
 
 
 def default_of(workload: Workload, target: TargetSpec) -> Options:
