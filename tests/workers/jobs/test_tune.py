@@ -23,6 +23,8 @@ from registry.tables import (
     User,
 )
 from tests.factories import make_mlmodel, readme, tiny_onnx
+from workers.backends.registry import available
+from workers.engine.types import Budget, TargetSpec
 from workers.jobs import run, tune
 from workers.jobs.device import register
 
@@ -30,8 +32,18 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)
-def short_searches(settings: Any) -> None:
-    settings.TUNE_BUDGET_S = 5
+def short_searches(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Little time and one backend; ``tests/contract/test_round_trip.py`` searches them all."""
+
+    def here(spec: TargetSpec, wanted: list[str] | None, forms: Any) -> Any:
+        return available(spec, wanted or ["onnxruntime"], forms)
+
+    def short(**given: Any) -> Budget:
+        return Budget(**given | {"seconds_per_measurement": 1.0, "headline_seconds": 3.0})
+
+    settings.TUNE_BUDGET_S = 3
+    monkeypatch.setattr(tune, "available", here)
+    monkeypatch.setattr(tune, "Budget", short)
 
 
 def publish(alice: User, model: bytes, **files: bytes) -> Revision:
