@@ -100,3 +100,30 @@ def colours(*, pooled: bool) -> onnx.ModelProto:
         ],
         channels=3,
     )
+
+
+def normalised(*, beta: float = 0.75) -> onnx.ModelProto:
+    """A local response normalisation, stronger than usual."""
+    given: dict[str, Any] = {"size": 5, "alpha": 0.5, "beta": beta, "bias": 2.0}
+    return network(
+        [convolution("x", "a", (16, 16)), helper.make_node("LRN", ["a"], ["y"], "lrn", **given)]
+    )
+
+
+def preactivated(*, shape: Sequence[int] = (16, 1, 1)) -> onnx.ModelProto:
+    """A normalisation, a scale and a shift of channels or of whatever has ``shape``, before a
+    convolution."""
+    roles = ("gain", "offset", "mean", "variance")
+    arrays = {role: 0.5 + RNG.random(16) for role in roles} | {
+        role: RNG.standard_normal(shape) for role in ("scale", "shift")
+    }
+    tensors = [numpy_helper.from_array(a.astype(np.float32), name) for name, a in arrays.items()]
+    return network(
+        [
+            ([helper.make_node("BatchNormalization", ["x", *roles], ["a"])], tensors),
+            helper.make_node("Mul", ["scale", "a"], ["b"]),
+            helper.make_node("Add", ["b", "shift"], ["c"]),
+            helper.make_node("Relu", ["c"], ["d"]),
+            convolution("d", "y", (16, 16)),
+        ]
+    )

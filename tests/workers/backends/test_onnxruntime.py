@@ -26,6 +26,8 @@ X86 = TargetSpec("x86-64-avx2", "x86-64", frozenset({"avx2", "fma"}), 2, None)
 VNNI = replace(X86, slug="x86-64-avx512vnni", features=X86.features | {"avx512_vnni"})
 ARM = TargetSpec("arm64-neoverse-v1", "arm64", frozenset({"asimdhp", "bf16"}), 8, None)
 SET: Options = {"default": False, "threads": "all", "spinning": False}
+EXACT: Options = {**SET, "precision": "float32", "graph_optimization": "all"}
+REWRITTEN: Options = {**EXACT, "artefact": "rewritten"}
 STATIC: Options = {**SET, "precision": "int8-static", "per_channel": True}
 
 
@@ -150,8 +152,7 @@ def test_layout_would_only_repeat_all(tmp_path: Path, maker: Callable[[], onnx.M
 
 def test_a_saved_network_fits_every_processor(tmp_path: Path) -> None:
     cnn = workload_of(networks.residual_cnn, tmp_path)
-    options = {**SET, "precision": "float32", "graph_optimization": "all", "artefact": "optimized"}
-    made, model = build(cnn, tmp_path, options)
+    made, model = build(cnn, tmp_path, {**EXACT, "artefact": "optimized"})
     assert made.outcome == "measured", made.detail
     assert model is not None
     assert "FusedConv" in operators(model)
@@ -163,10 +164,9 @@ def test_a_saved_network_fits_every_processor(tmp_path: Path) -> None:
 def test_every_form_takes_its_external_data_along(tmp_path: Path, form: str) -> None:
     mlp = networks.write(networks.mlp(), tmp_path / "model", external_data="weights/w.bin")
     (scratch := tmp_path / "scratch").mkdir()
-    options = {**SET, "precision": "float32", "graph_optimization": "all", "artefact": form}
     ticket = Ticket(mlp, X86, (BACKEND.name,))
     with LocalDevice(ticket, {BACKEND.name: BACKEND}, scratch) as device:
-        made = device.build(BACKEND.name, options)
+        made = device.build(BACKEND.name, {**EXACT, "artefact": form})
         assert made.outcome == "measured", made.detail
         mlp.model_path.parent.rename(tmp_path / "gone")
         x = {"x": np.ones((1, 8), np.float32)}
@@ -208,8 +208,8 @@ def test_a_convolutional_network_becomes_int8(tmp_path: Path, opset: int, chosen
 def test_a_stem_of_few_channels_stays_in_float_where_that_is_faster(
     tmp_path: Path, *, pooled: bool, target: TargetSpec, floats: int
 ) -> None:
-    workload = networks.write(rewritable.colours(pooled=pooled), tmp_path / "model")
-    made, _ = build(workload, tmp_path, STATIC, target)
+    colours = networks.write(rewritable.colours(pooled=pooled), tmp_path / "model")
+    made, _ = build(colours, tmp_path, STATIC, target)
     assert made.outcome == "measured", made.detail
     assert made.provenance["float_nodes"] == floats
 
@@ -285,24 +285,16 @@ def test_options_outside_the_space_are_refused(tmp_path: Path) -> None:
 def test_a_network_is_rewritten_where_that_saves_a_pass(tmp_path: Path) -> None:
     fire = networks.write(rewritable.fire(), tmp_path / "model")
     assert values(fire, X86, "artefact") == ("onnx", "optimized", "rewritten")
-    options = {**SET, "precision": "float32", "graph_optimization": "all", "artefact": "rewritten"}
-    made, model = build(fire, tmp_path, options)
-    assert made.outcome == "measured", made.detail
-    assert made.tolerance == "exact"
+    made, model = build(fire, tmp_path, REWRITTEN)
+    assert (made.outcome, made.tolerance) == ("measured", "exact"), made.detail
     assert made.provenance["rewrites"] == {"concatenations": 1}
     assert "Concat" not in operators(model)
-
-
-def test_what_cannot_be_rewritten_says_so(tmp_path: Path) -> None:
-    wide = networks.write(rewritable.fire(consumer=64), tmp_path / "model")
-    options = {**SET, "precision": "float32", "graph_optimization": "all", "artefact": "rewritten"}
-    made, _ = build(wide, tmp_path, options)
+    made, _ = build(networks.write(rewritable.fire(consumer=64), tmp_path), tmp_path, REWRITTEN)
     assert made.outcome == "invalid"
     assert "nothing of this network" in made.detail
 
 
 def test_a_small_network_is_first_tried_on_one_thread(tmp_path: Path) -> None:
     cnn = workload_of(networks.residual_cnn, tmp_path)
-    small, large = (replace(cnn, macs=macs) for macs in (100_000, 100_000_000))
-    assert space_of(small, X86).promising[0]["threads"] == "one"
-    assert {options["threads"] for options in space_of(large, X86).promising} == {"all"}
+    small, large = (space_of(replace(cnn, macs=m), X86).promising for m in (10**5, 10**8))
+    assert (small[0]["threads"], large[0]["threads"]) == ("one", "all")

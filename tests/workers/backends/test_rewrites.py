@@ -9,10 +9,19 @@ import onnx
 import onnxruntime as ort
 import pytest
 
-from tests.workers.backends.rewritable import fire, residual, shuffled, stem
+from tests.workers.backends.rewritable import (
+    fire,
+    normalised,
+    preactivated,
+    residual,
+    shuffled,
+    stem,
+)
+from workers.backends.rewrites.affine import fold_scales
 from workers.backends.rewrites.align import align_channels
 from workers.backends.rewrites.concat import split_over_concat
 from workers.backends.rewrites.network import Network
+from workers.backends.rewrites.normal import write_out_normalisations
 from workers.backends.rewrites.shuffle import gather_shuffles
 from workers.backends.rewrites.sums import write_sums_as_additions
 from workers.engine.ports import Array
@@ -48,8 +57,10 @@ def rewritten(model: onnx.ModelProto, rewrite: Rewrite) -> tuple[int, onnx.Model
         (shuffled(), gather_shuffles, "Transpose"),
         (residual(), write_sums_as_additions, "Sum"),
         (stem(), align_channels, ""),
+        (normalised(), write_out_normalisations, "LRN"),
+        (preactivated(), fold_scales, "Mul"),
     ],
-    ids=["fire", "pooled fire", "shuffle", "sum", "stem"],
+    ids=["fire", "pooled fire", "shuffle", "sum", "stem", "response", "scale"],
 )
 def test_a_rewritten_network_computes_the_same(
     model: onnx.ModelProto, rewrite: Rewrite, gone: str
@@ -73,8 +84,17 @@ def test_a_rewritten_network_computes_the_same(
         (fire(seen=True), split_over_concat),
         (shuffled(shape=(0, 16, 1, 8, 8)), write_sums_as_additions),
         (stem(seen=True), align_channels),
+        (normalised(beta=0.6), write_out_normalisations),
+        (preactivated(shape=(1, 1, 8)), fold_scales),
     ],
-    ids=["wide consumer", "joined value is an output", "no sum", "unpooled value is an output"],
+    ids=[
+        "wide consumer",
+        "joined value is an output",
+        "no sum",
+        "unpooled value is an output",
+        "another power",
+        "not by channel",
+    ],
 )
 def test_what_would_gain_nothing_or_be_missed_stays(
     model: onnx.ModelProto, rewrite: Rewrite

@@ -7,15 +7,19 @@ import onnx
 import onnxruntime as ort
 
 from workers.backends.onnxruntime.files import MOST_BYTES, size_bytes
+from workers.backends.rewrites.affine import fold_scales
 from workers.backends.rewrites.align import align_channels
 from workers.backends.rewrites.concat import split_over_concat
 from workers.backends.rewrites.network import Network
+from workers.backends.rewrites.normal import write_out_normalisations
 from workers.backends.rewrites.shuffle import gather_shuffles
 from workers.backends.rewrites.sums import write_sums_as_additions
 from workers.engine.errors import InvalidCandidate
 
 #: In the order they run. A sum is rewritten for the sake of what is fused with it.
 _REWRITES = {
+    "scales": fold_scales,
+    "normalisations": write_out_normalisations,
     "sums": write_sums_as_additions,
     "concatenations": split_over_concat,
     "aligned": align_channels,

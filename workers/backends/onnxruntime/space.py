@@ -47,7 +47,7 @@ _PROMISING: tuple[Options, ...] = (
 #: digits' network takes on two threads, one thread saves 3.
 _SMALL_MACS = 5_000_000
 #: What :mod:`workers.backends.rewrites` starts from, beside convolutions.
-_REWRITTEN = frozenset({"Concat", "Transpose"})
+_REWRITTEN = frozenset({"Concat", "LRN", "Transpose"})
 _ARITHMETIC_BETWEEN = frozenset({"Add", "AveragePool", "Concat", "GlobalAveragePool", "MaxPool"})
 
 
