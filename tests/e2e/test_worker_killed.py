@@ -40,6 +40,10 @@ def start(settings: Any, tmp_path: Path) -> Iterator[Start]:
         "HPCFAIR_LEASE_SECONDS": "4",
         "HPCFAIR_REAP_SECONDS": "1",
         "HPCFAIR_TUNE_SECONDS": "15",
+        # Nothing but the search: no looks from outside, no studies.
+        "HPCFAIR_ASSESS_DAYS": "0",
+        "HPCFAIR_PASSES_SECONDS": "0",
+        "HPCFAIR_SCHEDULE_SECONDS": "0",
         "DJANGO_SETTINGS_MODULE": "hub.settings.production",
     }
     running = [subprocess.Popen(broker.command(sock), stdout=subprocess.DEVNULL)]
@@ -80,14 +84,18 @@ def until(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
         time.sleep(0.1)
 
 
-def test_a_killed_search_resumes_and_repeats_nothing(start: Start, alice: User) -> None:
+def test_work_waits_for_its_worker_and_a_killed_search_repeats_nothing(
+    start: Start, alice: User
+) -> None:
     start("beat")
-    start("hub")
     worker = start("target")
     until(Device.objects.exists)
     files = {"README.md": readme(), "model.onnx": tiny_onnx()}
     make_mlmodel("alice/net", actor=alice, files=files)
+    # Who inspects it starts later.
+    start("hub")
     until(lambda: Trial.objects.count() >= 2)
+    assert Job.objects.get(kind=JobKind.INSPECT).state == JobState.SUCCEEDED
     worker.send_signal(signal.SIGKILL)
     worker.wait()
     before = {trial.pk: trial.config_sha256 for trial in Trial.objects.all()}
@@ -104,11 +112,3 @@ def test_a_killed_search_resumes_and_repeats_nothing(start: Start, alice: User) 
     assert before.items() <= {trial.pk: trial.config_sha256 for trial in trials}.items()
     assert len({trial.config_sha256 for trial in trials}) == len(trials)
     assert Build.objects.filter(withdrawn_at=None, is_baseline=True).count() == 1
-
-
-def test_work_waits_for_a_worker_that_starts_later(start: Start, alice: User) -> None:
-    files = {"README.md": readme(), "model.onnx": tiny_onnx()}
-    make_mlmodel("alice/net", actor=alice, files=files)
-    start("beat")
-    start("hub")
-    until(lambda: Job.objects.get(kind=JobKind.INSPECT).state == JobState.SUCCEEDED)
