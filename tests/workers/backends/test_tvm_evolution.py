@@ -66,7 +66,7 @@ def test_the_same_seed_drafts_the_same() -> None:
 
 
 def test_measured_parents_are_among_the_drafts_and_none_comes_twice() -> None:
-    parent = (SKETCH, [[0, [105, 1, 2, 16]], [1, [6, 16]], [2, 1], [3, 2]])
+    parent: Design = (SKETCH, [[0, [105, 1, 2, 16]], [1, [6, 16]], [2, 1], [3, 2]])
     found = drafted([(SKETCH, START)], [parent], wish, seeded(2))
     assert parent in found
     assert len({str(decisions) for _, decisions in found}) == len(found)

@@ -34,10 +34,12 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
         # The plainest first: what is known of networks without schedules is of that.
         schedules = Choice((UNTUNED, DATABASE))
         parameters["schedules"] = Conditional("shapes", (FIXED,), schedules)
-    tuned: Options = {"shapes": FIXED, "passes": passes_for_tuning(workload)}
-    if "schedules" in parameters:
-        tuned["schedules"] = DATABASE
-    return Space(parameters).with_promising(tuned)
+    tuned: Options = {
+        "shapes": FIXED,
+        "passes": passes_for_tuning(workload),
+        "schedules": DATABASE,
+    }
+    return Space(parameters).with_promising(*([tuned] if "schedules" in parameters else []))
 
 
 def cuda_space_of(workload: Workload) -> Space:

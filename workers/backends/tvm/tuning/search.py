@@ -5,7 +5,7 @@ something to go by. State lives as long as the child: one model for all workload
 """
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from tvm.s_tir import Schedule
 from tvm.s_tir import meta_schedule as ms
 
 from workers.backends.tvm.tuning import moves
-from workers.backends.tvm.tuning.evolution import drafted, spread
+from workers.backends.tvm.tuning.evolution import Design, drafted, spread
 from workers.backends.tvm.tuning.model import Model
 from workers.backends.tvm.tuning.workload import context_of, prepare, scheduled, trace_of, unpack
 from workers.engine.errors import InvalidCandidate
@@ -85,8 +85,11 @@ class _Search:
             task.adapted = True
             found = [("transfer", candidate) for candidate in self._adapted(task)]
         if self.model.ready:
-            explored = int(most * _EXPLORED)
-            found += self._evolved(task, most - len(found) - explored)
+            guided = most - len(found) - int(most * _EXPLORED)
+            taken = set(task.told)
+            found += [("evolution", one) for one in self._bred(task, guided // 3, taken)]
+            guided = most - len(found) - int(most * _EXPLORED)
+            found += [("evolution", one) for one in self._evolved(task, guided, taken)]
         if len(found) < most:
             found += self._drawn(task)
         return self._described(task, found[:most])
@@ -98,23 +101,48 @@ class _Search:
         task.context.notify_runner_results(drawn, [_NO_RESULT] * len(drawn))
         return [("random", candidate) for candidate in drawn]
 
-    def _evolved(self, task: _Task, most: int) -> list[tuple[str, Any]]:
+    def _bred(self, task: _Task, most: int, taken: set[str]) -> list[Any]:
+        """Neighbours of the fastest measured: what trees make of it lags behind what it showed."""
+        if not task.best:
+            return []
+        _, sketch, decisions = min(task.best, key=lambda entry: entry[0])
+        around = [(sketch, other) for other in moves.neighbours(sketch, decisions)]
+        self.chance.shuffle(around)
+        if not around:
+            return []
+        order = np.argsort(-self.model.draft(around), kind="stable")
+        return self._verified(task, [around[place] for place in order], most, taken)
+
+    def _evolved(self, task: _Task, most: int, taken: set[str]) -> list[Any]:
         """What the model thinks best, of all it can think of from the fastest measured."""
         ranked = sorted(task.best, key=lambda entry: entry[0])[:_PARENTS]
         parents = [(sketch, decisions) for _, sketch, decisions in ranked]
-        fit: list[Any] = []
         drafts = drafted(task.spaces, parents, self.model.draft, self.chance)
-        for sketch, decisions in spread(drafts):
+        return self._verified(task, spread(drafts), most, taken)
+
+    def _verified(
+        self, task: _Task, designs: Iterable[Design], most: int, taken: set[str]
+    ) -> list[Any]:
+        """The best of the first designs that fit and are new, now that their loops are known.
+
+        Args:
+            taken: Digests of schedules that are not new; gains those looked at.
+        """
+        fit: list[Any] = []
+        for sketch, decisions in designs:
             if len(fit) >= most * _VERIFIED:
                 break
-            if sha256_of({"sketch": sketch, "decisions": decisions}) in task.told:
+            if sha256_of({"sketch": sketch, "decisions": decisions}) in taken:
                 continue
-            if (candidate := _candidate(task, sketch, decisions)) is not None:
+            candidate = _candidate(task, sketch, decisions)
+            # Drafts may be spelt otherwise than what comes of them.
+            if candidate is not None and (digest := sha256_of(_schedule(candidate))) not in taken:
+                taken.add(digest)
                 fit.append(candidate)
         if not fit:
             return []
         scores = self.model.predict(self.model.features(task.context, fit))
-        return [("evolution", fit[place]) for place in np.argsort(-scores)[:most]]
+        return [fit[place] for place in np.argsort(-scores)[:most]]
 
     def neighbours(
         self, task: _Task, sketch: list[Any], decisions: moves.Decisions, most: int
@@ -182,10 +210,11 @@ class _Search:
         described = []
         task.pending.clear()
         for (by, candidate), score in zip(found, scores, strict=True):
-            sketch, decisions = moves.cut(trace_of(candidate.sch))
-            schedule = {"sketch": sketch, "decisions": decisions}
-            task.pending[sha256_of(schedule)] = candidate
-            described.append({**schedule, "proposed_by": by, "predicted": score})
+            schedule = _schedule(candidate)
+            digest = sha256_of(schedule)
+            if digest not in task.told and digest not in task.pending:
+                task.pending[digest] = candidate
+                described.append({**schedule, "proposed_by": by, "predicted": score})
         return described
 
 
@@ -230,6 +259,11 @@ def learn(*, key: str, trials: list[dict[str, Any]]) -> None:
 def trace(*, key: str, sketch: list[Any], decisions: moves.Decisions) -> list[Any]:
     """The whole trace of a schedule."""
     return trace_of(scheduled(_SEARCH[0].tasks[key].context, sketch, decisions))
+
+
+def _schedule(candidate: Any) -> dict[str, Any]:
+    sketch, decisions = moves.cut(trace_of(candidate.sch))
+    return {"sketch": sketch, "decisions": decisions}
 
 
 def _candidate(task: _Task, sketch: list[Any], decisions: moves.Decisions) -> Any:
