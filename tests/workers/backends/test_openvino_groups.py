@@ -1,4 +1,4 @@
-"""Grouped convolutions, which OpenVINO computes in float32 whatever is quantised around them."""
+"""Grouped convolutions are computed in int8 as others are."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def grouped(folder: Path) -> Workload:
     return networks.write(model, folder)
 
 
-def test_wide_groups_are_split_and_narrow_ones_left_alone(tmp_path: Path) -> None:
+def test_grouped_convolutions_compute_in_int8(tmp_path: Path) -> None:
     workload = grouped(tmp_path / "model")
     (tmp_path / "scratch").mkdir()
     ticket = Ticket(workload, this_target(), (BACKEND.name,))
@@ -52,15 +52,10 @@ def test_wide_groups_are_split_and_narrow_ones_left_alone(tmp_path: Path) -> Non
         found = device.build(BACKEND.name, options)
         assert found.outcome == "measured", found.detail
         profile = device.profile(BACKEND.name, found, inputs, tmp_path / "code")
-    assert found.provenance["float32"] == ["narrow", "each"]
     check_profile(profile, 2 * len(LAYERS), Path())
     computed: dict[str, set[str | None]] = {name: set() for name, *_ in LAYERS}
     for site in profile.call_sites:
         for link in site.nodes:
             if site.operator in {"Convolution", "GroupConvolution"}:
                 computed[LAYERS[link.index // 2][0]].add(site.precision)
-    # That the narrow ones are not computed in int8 even if quantised is why they are left.
-    assert computed == {
-        "plain": {"int8"}, "wide": {"int8"}, "point": {"int8"},
-        "narrow": {"float32"}, "each": {"float32"},
-    }  # fmt: skip
+    assert computed == {name: {"int8"} for name, *_ in LAYERS}

@@ -148,14 +148,12 @@ def _tensors(model: Any) -> dict[str, tuple[str, ...]]:
     inserted rounds or scales what another gives: whatever contains it has computed that.
     """
     found: dict[str, tuple[str, ...]] = {}
-    passed: dict[str, tuple[str, ...]] = {}
     inserted = []
     for operator in reversed(model.get_ordered_ops()):
         name = operator.friendly_name
         given = tuple(sorted(tensor for port in operator.outputs() for tensor in port.names))
         after = {
-            found.get(target.get_node().friendly_name)
-            or passed.get(target.get_node().friendly_name, ())
+            found.get(target.get_node().friendly_name, ())
             for port in operator.outputs()
             for target in port.get_target_inputs()
         } - {()}
@@ -163,7 +161,6 @@ def _tensors(model: Any) -> dict[str, tuple[str, ...]]:
             found[name] = given
         elif _INSERTED.search(name) and operator.get_input_size():
             inserted.append(operator)
-            passed[name] = after.pop() if len(after) == 1 else ()
         elif len(after) == 1:
             found[name] = after.pop()
     for operator in reversed(inserted):

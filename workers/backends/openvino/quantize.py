@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Any
 
 from hpcfair.runtimes.quiet_openvino import TELEMETRY, hidden
-from workers.backends.openvino.groups import prepare_groups
+from workers.backends.openvino.groups import settle_weights
 from workers.backends.openvino.space import is_transformer
 from workers.engine.calibration import calibration_inputs
 from workers.engine.errors import InvalidCandidate
@@ -44,7 +44,7 @@ def quantize(model: Any, workload: Workload, options: Options) -> tuple[Any, dic
         InvalidCandidate: NNCF finds nothing to quantise.
     """
     inputs, source = calibration_inputs(workload)
-    left = prepare_groups(model)
+    settle_weights(model)
     nncf.set_log_level(logging.ERROR)
     advanced = nncf.AdvancedQuantizationParameters()
     if "smoothing" in options:
@@ -57,11 +57,10 @@ def quantize(model: Any, workload: Workload, options: Options) -> tuple[Any, dic
             subset_size=len(inputs),
             fast_bias_correction=True,
             model_type=nncf.ModelType.TRANSFORMER if is_transformer(workload) else None,
-            ignored_scope=nncf.IgnoredScope(names=left) if left else None,
             advanced_parameters=advanced,
         )
     operators = Counter(node.get_type_name() for node in quantized.get_ops())
     if not operators["FakeQuantize"]:
         raise InvalidCandidate("NNCF finds no operator of this network to quantise")
     calibration = {"source": source, "runs": len(inputs), "method": "NNCF, fast bias correction"}
-    return quantized, {"operators": dict(operators), "calibration": calibration, "float32": left}
+    return quantized, {"operators": dict(operators), "calibration": calibration}
