@@ -24,6 +24,7 @@ def test_every_change_of_one_pass_is_legal_or_known_not_to_be(tmp_path: Path) ->
         if name not in menu.needed:
             assert menu.legal(drop(menu, name).apply(menu.default)), name
     assert "FuseTIR" not in drop(menu, "FuseOps").apply(menu.default)
+    assert "ConvertLayout" in menu.extras()
     for name in menu.extras():
         assert menu.legal(insert(menu, name).apply(menu.default)), name
     assert not menu.legal(swap("FuseOps", "FuseTIR").apply(menu.default))

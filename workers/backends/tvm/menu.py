@@ -23,6 +23,7 @@ def menu_of(workload: Workload, target: TargetSpec) -> Menu:
         leave_out=_leave_out,
         ordered=True,
         nothing="LegalizeOps",
+        more=("ConvertLayout",) if "Conv" in workload.operators else (),
     )
 
 

@@ -35,6 +35,7 @@ class Menu:
         leave_out: A list without a pass, and without those that cannot be without it.
         ordered: Whether a list's order is the order in which its passes run.
         nothing: The option's value for an empty list.
+        more: Passes worth trying that the full list lacks; each goes to the first legal place.
     """
 
     options: Options
@@ -45,6 +46,7 @@ class Menu:
     leave_out: Callable[[Sequence[str], str], Passes] = _leave_out
     ordered: bool = False
     nothing: str = "none"
+    more: Passes = ()
 
     def candidate(self, value: str) -> Options:
         """The options with ``value`` for ``passes``."""
@@ -61,12 +63,13 @@ class Menu:
         return passes
 
     def extras(self) -> Passes:
-        """Passes of the full list that the default one lacks, each once."""
-        return tuple(dict.fromkeys(name for name in self.full if name not in self.default))
+        """Passes of the full list, and more, that the default one lacks, each once."""
+        known = (*self.full, *self.more)
+        return tuple(dict.fromkeys(name for name in known if name not in self.default))
 
     def with_extra(self, passes: Sequence[str], name: str) -> Passes:
         """``passes`` with one more, placed where the full list first has it."""
-        earlier = set(self.full[: self.full.index(name)])
+        earlier = set(self.full[: self.full.index(name)]) if name in self.full else set()
         at = max((place + 1 for place, each in enumerate(passes) if each in earlier), default=0)
         inserted = (*passes[:at], name, *passes[at:])
         if self.legal(inserted):
