@@ -11,6 +11,7 @@ from workers.engine.strategies.learned import LATE, Learned
 from workers.engine.strategies.novel import unseen
 from workers.engine.types import (
     Candidate,
+    Options,
     Prior,
 )
 from workers.testing.strategy_contract import SPACES, StrategyContract, cost, run_to_end
@@ -160,6 +161,15 @@ def test_an_unseen_option_brings_what_it_depends_on() -> None:
     found = unseen(default, space, {"shapes", "tuned"})
     assert found == Candidate("x", {"shapes": "fixed", "tuned": True, "deep": 2})
     assert unseen(default, space, {"shapes", "tuned", "deep"}) is None
+
+
+def test_an_unseen_option_comes_as_the_backend_wishes_it() -> None:
+    wish: Options = {"passes": "wide", "schedules": "database"}
+    space = Space(
+        {"passes": Choice(("plain", "wide")), "schedules": Choice(("untuned", "database"))}
+    ).with_promising(wish)
+    default = Candidate("x", {"passes": "plain", "schedules": "untuned"})
+    assert unseen(default, space, {"passes"}) == Candidate("x", wish)
 
 
 # Large spaces

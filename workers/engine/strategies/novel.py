@@ -12,7 +12,8 @@ def unseen(default: Candidate, space: Space, tried: Collection[str]) -> Candidat
 
     A compiler without schedules for a network and the same compiler with them are two things; what
     was found about the one says little about the other. The option takes its last value, since the
-    first is the plainest, and what it depends on is set so that it exists.
+    first is the plainest, and what it depends on is set so that it exists. Where the backend calls a
+    configuration with it promising, it is that one.
 
     Args:
         tried: Names of the options that trials of this backend had.
@@ -22,7 +23,12 @@ def unseen(default: Candidate, space: Space, tried: Collection[str]) -> Candidat
     """
     for name in space.parameters:
         if name not in tried:
-            options: Options = {**default.options, name: plain(space.parameters[name]).values[-1]}
+            last = plain(space.parameters[name]).values[-1]
+            # What goes with it, the backend knows best.
+            wishes = (wish for wish in space.promising if wish.get(name) == last)
+            if wished := next(wishes, None):
+                return Candidate(default.backend, wished)
+            options: Options = {**default.options, name: last}
             at = name
             while isinstance(parameter := space.parameters[at], Conditional):
                 at = parameter.parent
