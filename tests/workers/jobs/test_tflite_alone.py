@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -30,10 +29,8 @@ def written(folder: Path, kind: Kind) -> bytes:
     return write_dense(folder / kind, layers, kind, calibration=calibration).read_bytes()
 
 
-def test_it_is_compared_with_its_float_file_and_served(
-    alice: User, tmp_path: Path, settings: Any
-) -> None:
-    settings.TUNE_BUDGET_S = 5
+@pytest.mark.usefixtures("short_searches")
+def test_it_is_compared_with_its_float_file_and_served(alice: User, tmp_path: Path) -> None:
     here = register()
     files = {
         "README.md": readme(),
