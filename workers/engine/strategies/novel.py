@@ -12,8 +12,8 @@ def unseen(default: Candidate, space: Space, tried: Collection[str]) -> Candidat
 
     A compiler without schedules for a network and the same compiler with them are two things; what
     was found about the one says little about the other. The option takes its last value, since the
-    first is the plainest, and what it depends on is set so that it exists. Where the backend calls a
-    configuration with it promising, it is that one.
+    first is the plainest, and what it depends on is set so that it exists. Where the backend calls
+    a configuration with it promising, it is that one.
 
     Args:
         tried: Names of the options that trials of this backend had.
