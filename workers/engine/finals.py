@@ -2,7 +2,8 @@
 
 ::
 
-    the best of each class     three processes, whatever they take
+    the best of each class     three processes, whatever they take; while the interval is so wide
+                               that it says next to nothing, more, for as long again at most
     the others                 likewise, while there is time; one that is slower than its class's
                                best in every round of its first process is given up
     who may be its class's     more processes, until the interval is as narrow as it should be,
@@ -18,9 +19,13 @@ from math import inf
 from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.judge import FEWEST_PROCESSES, Again, Headline
 from workers.engine.ports import Progress
-from workers.engine.ratios import MARGIN
+from workers.engine.ratios import MARGIN, half_width
 from workers.engine.rig import Rig
 from workers.engine.types import Budget, BuildResult, Tolerance, Trial
+
+#: An interval of this relative half-width says next to nothing: among three processes a single
+#: disturbed one makes it so, and users would go without a build that is three times as fast.
+_TOO_WIDE = 0.1
 
 
 def measured_again(
@@ -58,7 +63,7 @@ def _next(alive: Sequence[Again], budget: Budget, left_s: float) -> Again | None
     leaders: dict[Tolerance, Again] = {}
     for again in alive:
         leaders.setdefault(again.trial.tolerance, again)
-    due = [again for again in leaders.values() if again.processes < _least(budget)]
+    due = [again for again in leaders.values() if _is_due(again, budget, left_s)]
     if due:
         return min(due, key=_processes)
     # One that has had none takes as long as the longest of the others.
@@ -66,6 +71,15 @@ def _next(alive: Sequence[Again], budget: Budget, left_s: float) -> Again | None
     affordable = [again for again in alive if (_seconds(again) or longest_s) <= left_s]
     wanting = [again for again in affordable if _wants(again, alive, budget)]
     return min(wanting, key=_processes, default=None)
+
+
+def _is_due(again: Again, budget: Budget, left_s: float) -> bool:
+    """Whether the best of a class has another process although time may be up."""
+    if again.processes < _least(budget):
+        return True
+    if again.processes >= budget.headline_processes or left_s < -budget.headline_seconds:
+        return False
+    return half_width(again.ratio) > _TOO_WIDE
 
 
 def _wants(again: Again, alive: Sequence[Again], budget: Budget) -> bool:

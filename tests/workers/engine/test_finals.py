@@ -91,6 +91,21 @@ def test_the_time_is_kept_to(device: SimulatedDevice) -> None:
     assert max(processes(each) for each in found) > FEWEST_PROCESSES
 
 
+def test_an_interval_that_says_nothing_is_worth_as_much_time_again(
+    device: SimulatedDevice,
+) -> None:
+    """A disturbed process among three must not cost users a build that is several times as fast."""
+    device.noise = Noise(run=0.0, process=0.4, drift=0.0)
+    before = device.clock.now_s
+    (short,) = finals(device, QUICKER, headline_seconds=0.0)
+    least_s = device.clock.now_s - before
+    assert processes(short) == FEWEST_PROCESSES
+    before = device.clock.now_s
+    (wide,) = finals(device, QUICKER, headline_seconds=0.7 * least_s)
+    assert FEWEST_PROCESSES < processes(wide) < 10
+    assert device.clock.now_s - before <= 2 * least_s
+
+
 def test_one_that_its_classmate_beats_in_every_round_is_given_up(device: SimulatedDevice) -> None:
     found = finals(device, QUICKER, QUICK)
     assert [each.trial.candidate.options for each in found] == [QUICKER]
