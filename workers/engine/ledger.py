@@ -121,11 +121,13 @@ class Ledger:
         self.trials.append(trial)
 
     def _best(self, tolerance: Tolerance) -> list[Trial]:
+        # By what they are at the worst: of many noisy figures the smallest is the luckiest, and it
+        # would take the time in which a proven gain can be proved again.
         measured = [
-            (trial.ratio, trial.number, trial)
+            (trial.measurement.ratio.high, trial.number, trial)
             for trial in self.trials
             if trial.outcome == "measured"
-            and trial.ratio is not None
+            and trial.measurement is not None
             and trial.tolerance == tolerance
             and trial.candidate != self._baseline
         ]

@@ -133,6 +133,20 @@ def test_a_search_ends_when_less_is_expected_than_a_headline_can_tell() -> None:
     assert precise.futile(MARGIN / 2) is not None
 
 
+def test_finalists_are_ordered_by_what_they_are_at_the_worst() -> None:
+    """A wide interval with a small middle is luck, more often than not."""
+    ratios = Interval(0.90, 0.64, 0.997), Interval(0.944, 0.926, 0.957)
+    trials = [
+        replace(
+            trial_with(0.0, number),
+            measurement=Measurement((), ratio, 1, 1, "faster"),
+        )
+        for number, ratio in enumerate(ratios)
+    ]
+    ledger = Ledger(Budget(finalists=2), Candidate("fake", DEFAULT), trials)
+    assert [trial.number for trial in ledger.finalists()] == [1, 0]
+
+
 def test_a_learned_search_says_that_no_more_is_to_be_gained(
     device: SimulatedDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
