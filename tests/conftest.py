@@ -14,6 +14,9 @@ from registry.services.account import organisation_create
 from registry.tables import MLModel, Namespace, User
 from tests.factories import make_mlmodel, make_user, readme, tiny_onnx
 
+# Contract suites live beside the ports they test; what they assert is explained like any test's.
+pytest.register_assert_rewrite("workers.testing")
+
 # How long an example takes says more about what else the machine does than about the hub.
 hypothesis.settings.register_profile("hub", deadline=None)
 hypothesis.settings.load_profile("hub")

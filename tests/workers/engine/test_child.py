@@ -16,6 +16,7 @@ from workers.engine import child as child_module
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.ports import Array
+from workers.engine.process import peak_bytes_here
 from workers.engine.types import Limits, TensorSpec
 
 TESTS = Path(__file__).parents[2]
@@ -112,10 +113,11 @@ def test_an_exception_is_classed_and_the_child_goes_on(
 
 
 def test_one_killed_while_it_held_much_was_killed_for_its_memory(tmp_path: Path) -> None:
-    # Small, since the machine may really run out of it beside other tests.
-    limits = replace(LIMITS, memory_bytes=2**30)
+    # Just more than this process ever held, which a child's peak memory begins with.
+    holding = max(peak_bytes_here(), 2**28) + 2**27
+    limits = replace(LIMITS, memory_bytes=2 * holding - 2**26)
     with Child(limits, tmp_path, [TESTS]) as child:
-        failure = failure_of(child, "kill_itself", number=9, holding=5 * 2**27)
+        failure = failure_of(child, "kill_itself", number=9, holding=holding)
     assert (failure.outcome, failure.cause) == ("crash", "memory")
     assert "for its memory" in str(failure)
 

@@ -114,8 +114,17 @@ def compile_network(
 
 
 def fingerprint(module: IRModule) -> int:
-    """Equal for programs that are equal but for the names of their variables."""
-    return int(structural_hash(module, map_free_vars=True)) % 2**64
+    """Equal for programs that are equal but for the names of their variables.
+
+    What computes the sizes of tensors is left out: ``VMShapeLower`` writes it down in the order of
+    addresses in memory, and it follows from the rest.
+    """
+    kept = {name: f for name, f in module.functions.items() if not _computes_sizes(f)}
+    return int(structural_hash(IRModule(kept), map_free_vars=True)) % 2**64
+
+
+def _computes_sizes(function: Any) -> bool:
+    return bool((function.attrs or {}).get("tirx.is_host_func", False))
 
 
 def export(compiled: Compiled, path: Path, workspace: Path) -> None:
