@@ -21,7 +21,10 @@ CPU_TORCH = $(shell curl --silent --fail --head --max-time 5 --output /dev/null 
 	&& echo --index $(CPU_INDEX) --index-strategy unsafe-best-match)
 # One more than most machines of ours have processors: a third of the time tests wait for others.
 WORKERS ?= 3
-PYTEST := $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
+# Tables are made from the models: twelve seconds a process less. That migrations make the same is
+# tests/registry/test_migrations.py's to show, and on PostgreSQL tests/e2e/test_compose.py's.
+PYTEST := $(BIN)/python -m pytest --nomigrations --numprocesses $(WORKERS) --dist loadfile \
+	--no-loadscope-reorder
 
 .PHONY: help setup demo serve test test-sqlite test-postgres bench check fmt schema migrations lock clean
 
@@ -63,7 +66,7 @@ test-sqlite: $(VENV)/.dev
 # each noun whose statements only they reach, and those where threads and processes meet.
 files = $(patsubst %,tests/$(1)/test_%.py,$(2))
 but = $(filter-out $(call files,$(1),$(2)),$(wildcard tests/$(1)/test_*.py))
-ON_POSTGRES := $(call but,registry,catalogue_brute_force catalogue_pages tree_property) \
+ON_POSTGRES := $(call but,registry,catalogue_brute_force catalogue_pages migrations tree_property) \
 	$(call files,registry/search,index_concurrency outbox) $(call files,registry/storage,upload_killed) \
 	$(call files,hub,files gate_routes reindex storage_commands) $(call files,hub/git,clone) \
 	$(call files,hub/api,access account assessment fuzz identifier job pagination record target) \
@@ -75,8 +78,7 @@ ON_POSTGRES := $(call but,registry,catalogue_brute_force catalogue_pages tree_pr
 
 test-postgres: $(VENV)/.dev
 	@echo "==> on PostgreSQL what touches the database"
-	# The tables of the models as they are; tests/e2e/test_compose.py migrates on PostgreSQL.
-	HPCFAIR_TEST_DATABASE=postgres $(PYTEST) --nomigrations $(ON_POSTGRES) $(ARGS)
+	HPCFAIR_TEST_DATABASE=postgres $(PYTEST) $(ON_POSTGRES) $(ARGS)
 
 bench: $(VENV)/.demo ## measure: make bench NAME=transfer_bytes [ARGS=--quick]; see benchmarks/README.md
 	$(BIN)/python -m benchmarks.$(NAME) $(ARGS)
