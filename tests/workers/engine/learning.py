@@ -1,7 +1,8 @@
 """Searches by the learned strategy over the spaces of the contract, without building anything."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 
 from workers.engine.strategies import Strategy
 from workers.engine.strategies.learned import Learned
@@ -30,18 +31,31 @@ def told(candidate: Candidate, ratio: float | None, number: int = 0) -> Trial:
     return Trial(number, candidate, "test", outcome, 1.0, built, measurement=measurement)
 
 
+def found(
+    strategy: Strategy, ratio: Callable[[Candidate], float | None], trials: int
+) -> Iterator[Trial]:
+    """A search, as far as anybody looks at it."""
+    for number in range(trials):
+        proposal = strategy.ask()
+        if proposal is None:
+            return
+        trial = told(proposal.candidate, ratio(proposal.candidate), number)
+        trial = replace(trial, proposed_by=proposal.proposed_by)
+        strategy.tell(trial)
+        yield trial
+
+
 def searched(
     strategy: Strategy, ratio: Callable[[Candidate], float | None], trials: int
 ) -> list[Trial]:
-    done: list[Trial] = []
-    while len(done) < trials and (proposal := strategy.ask()) is not None:
-        trial = told(proposal.candidate, ratio(proposal.candidate), len(done))
-        trial = replace(trial, proposed_by=proposal.proposed_by)
-        strategy.tell(trial)
-        done.append(trial)
-    return done
+    return list(found(strategy, ratio, trials))
 
 
 def trials_to_best(known: list[Experience], seed: int) -> int:
-    done = searched(Learned(scene(known, seed)), cost, len(EVERY))
-    return next(at for at, t in enumerate(done, 1) if t.ratio is not None and t.ratio <= BEST)
+    search = found(Learned(scene(known, seed)), cost, len(EVERY))
+    return next(at for at, t in enumerate(search, 1) if t.ratio is not None and t.ratio <= BEST)
+
+
+@cache
+def trials_without_experience(seed: int) -> int:
+    return trials_to_best([], seed)

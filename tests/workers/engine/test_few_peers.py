@@ -8,7 +8,7 @@ from workers.engine.strategies.learned import ENOUGH_TO_GO_BY, Learned
 from workers.engine.types import Candidate
 from workers.testing.strategy_contract import SPACES, cost
 
-from .learning import searched, trials_to_best
+from .learning import searched, trials_to_best, trials_without_experience
 from .others import BASELINE, OTHER, many, scene
 
 PROMISING = {
@@ -39,13 +39,13 @@ def test_where_many_networks_are_known_they_are_asked_instead() -> None:
 
 def test_one_other_network_already_helps() -> None:
     told = [trials_to_best(many(1), seed) for seed in range(4)]
-    cold = [trials_to_best([], seed) for seed in range(4)]
+    cold = map(trials_without_experience, range(4))
     assert mean(told) < mean(cold)
 
 
 def test_one_other_network_that_is_unlike_costs_little() -> None:
     wrong = [trials_to_best(many(1, lambda c: 0.6 / cost(c)), seed) for seed in range(4)]
-    cold = [trials_to_best([], seed) for seed in range(4)]
+    cold = map(trials_without_experience, range(4))
     assert mean(wrong) <= mean(cold) + 6
 
 

@@ -16,7 +16,7 @@ from workers.engine.types import (
 )
 from workers.testing.strategy_contract import SPACES, StrategyContract, cost, run_to_end
 
-from .learning import searched, told, trials_to_best
+from .learning import searched, told, trials_to_best, trials_without_experience
 from .others import BASELINE, EVERY, OTHER, experience, many, scene
 
 
@@ -68,7 +68,7 @@ def test_an_adversarial_history_costs_little() -> None:
     """All others say the opposite of what is true here: after a few trials nobody listens."""
     wrong = many(6, lambda candidate: 0.6 / cost(candidate))
     misled = [trials_to_best(wrong, seed) for seed in range(3)]
-    cold = [trials_to_best([], seed) for seed in range(3)]
+    cold = map(trials_without_experience, range(3))
     assert mean(misled) <= mean(cold) + 6
 
 
