@@ -30,14 +30,21 @@ def child(tmp_path: Path) -> Iterator[Child]:
         yield started
 
 
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Child]:
+    """A child that outlives every test which it survives."""
+    with Child(LIMITS, tmp_path_factory.mktemp("lasting"), [TESTS]) as started:
+        yield started
+
+
 def failure_of(child: Child, function: str, **arguments: object) -> CandidateFailed:
     with pytest.raises(CandidateFailed) as caught:
         child.call(f"{FUNCTIONS}:{function}", **arguments)
     return caught.value
 
 
-def test_a_function_is_called_by_name(child: Child) -> None:
-    assert child.call(f"{FUNCTIONS}:add", left=1, right=2.5) == 3.5
+def test_a_function_is_called_by_name(lasting: Child) -> None:
+    assert lasting.call(f"{FUNCTIONS}:add", left=1, right=2.5) == 3.5
 
 
 def test_one_call_needs_one_line(tmp_path: Path) -> None:
@@ -47,37 +54,38 @@ def test_one_call_needs_one_line(tmp_path: Path) -> None:
     assert answer == 2
 
 
-def test_a_session_keeps_its_state_between_calls(child: Child) -> None:
-    assert [child.call(f"{FUNCTIONS}:count") for _ in range(3)] == [1, 2, 3]
+def test_a_session_keeps_its_state_between_calls(lasting: Child) -> None:
+    first, *others = (lasting.call(f"{FUNCTIONS}:count") for _ in range(3))
+    assert others == [first + 1, first + 2]
 
 
-def test_arrays_cross_both_ways(child: Child) -> None:
+def test_arrays_cross_both_ways(lasting: Child) -> None:
     arrays: dict[str, Array] = {
         "big": np.arange(3e6, dtype=np.float32),
         "none": np.zeros((0, 3), np.float16),
     }
-    doubled = child.call(f"{FUNCTIONS}:double", arrays=arrays)
+    doubled = lasting.call(f"{FUNCTIONS}:double", arrays=arrays)
     for name, array in arrays.items():
         np.testing.assert_array_equal(doubled[name], np.add(array, array))
         assert doubled[name].dtype == array.dtype
     doubled["big"][0] = 1  # the caller's own
 
 
-def test_dataclasses_and_paths_arrive_as_plain_data(child: Child) -> None:
+def test_dataclasses_and_paths_arrive_as_plain_data(lasting: Child) -> None:
     spec = TensorSpec("x", "float32", ("N", 3))
-    assert child.call(f"{FUNCTIONS}:echo", value=[spec, Path("/a")]) == [
+    assert lasting.call(f"{FUNCTIONS}:echo", value=[spec, Path("/a")]) == [
         {"name": "x", "dtype": "float32", "shape": ["N", 3]},
         "/a",
     ]
 
 
-def test_what_libraries_print_never_reaches_the_protocol(child: Child) -> None:
-    assert child.call(f"{FUNCTIONS}:chatter", lines=20_000) == 20_000
-    assert child.call(f"{FUNCTIONS}:add", left=1, right=1) == 2
+def test_what_libraries_print_never_reaches_the_protocol(lasting: Child) -> None:
+    assert lasting.call(f"{FUNCTIONS}:chatter", lines=20_000) == 20_000
+    assert lasting.call(f"{FUNCTIONS}:add", left=1, right=1) == 2
 
 
-def test_standard_input_is_empty(child: Child) -> None:
-    assert child.call(f"{FUNCTIONS}:read_standard_input") == ""
+def test_standard_input_is_empty(lasting: Child) -> None:
+    assert lasting.call(f"{FUNCTIONS}:read_standard_input") == ""
 
 
 def test_the_environment_is_scrubbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,12 +112,12 @@ def test_the_environment_is_scrubbed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ],
 )
 def test_an_exception_is_classed_and_the_child_goes_on(
-    child: Child, function: str, arguments: dict[str, object], outcome: str, cause: str, said: str
+    lasting: Child, function: str, arguments: dict[str, object], outcome: str, cause: str, said: str
 ) -> None:
-    failure = failure_of(child, function, **arguments)
+    failure = failure_of(lasting, function, **arguments)
     assert (failure.outcome, failure.cause) == (outcome, cause)
     assert said in str(failure)
-    assert child.call(f"{FUNCTIONS}:add", left=1, right=1) == 2
+    assert lasting.call(f"{FUNCTIONS}:add", left=1, right=1) == 2
 
 
 def test_one_killed_while_it_held_much_was_killed_for_its_memory(tmp_path: Path) -> None:
@@ -134,23 +142,29 @@ def test_one_killed_while_it_held_much_was_killed_for_its_memory(tmp_path: Path)
     ],
 )
 def test_the_end_of_a_child_is_classed_and_final(
-    child: Child, function: str, arguments: dict[str, object], outcome: str, cause: str, said: str
+    child: Child,
+    tmp_path: Path,
+    function: str,
+    arguments: dict[str, object],
+    outcome: str,
+    cause: str,
+    said: str,
 ) -> None:
     failure = failure_of(child, function, **arguments)
     assert (failure.outcome, failure.cause) == (outcome, cause)
     assert said in str(failure)
+    assert str(tmp_path) not in str(failure), "it tells where on this machine it ran"
     assert failure_of(child, "count").cause == "exit"
 
 
 @pytest.mark.parametrize("function", ["burn", "sleep"])
 def test_a_call_that_takes_too_long_is_killed(tmp_path: Path, function: str) -> None:
-    arguments = {"seconds": 60} if function == "sleep" else {}
+    arguments = {"seconds": 3600} if function == "sleep" else {}
     with Child(Limits(wall_s=0.5), tmp_path, [TESTS]) as child:
-        number = child.call(f"{FUNCTIONS}:pid")
-        started = time.monotonic()
+        assert child._process is not None
+        number = child._process.pid
         failure = failure_of(child, function, **arguments)
     assert (failure.outcome, failure.cause) == ("timeout", "wall-clock")
-    assert time.monotonic() - started < 20
     assert not Path(f"/proc/{number}").exists()
 
 
@@ -171,13 +185,8 @@ def test_nonsense_in_the_pipe_ends_the_child_not_the_worker(child: Child, messag
     assert (failure.outcome, failure.cause) == ("crash", "protocol")
 
 
-def test_a_failure_does_not_tell_where_on_this_machine_it_ran(child: Child, tmp_path: Path) -> None:
-    failure = failure_of(child, "abort")
-    assert str(tmp_path) not in str(failure)
-
-
-def test_a_failure_can_be_kept_in_any_database(child: Child) -> None:
-    said = str(failure_of(child, "refuse", reason="a\0b\ud800c"))
+def test_a_failure_can_be_kept_in_any_database(lasting: Child) -> None:
+    said = str(failure_of(lasting, "refuse", reason="a\0b\ud800c"))
     assert "\0" not in said
     assert said.encode().decode() == said
 
@@ -222,7 +231,7 @@ child.call("{FUNCTIONS}:burn")
     assert Path(f"/proc/{number}").exists()
     worker.kill()
     worker.wait()
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while _runs(number) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not _runs(number)
