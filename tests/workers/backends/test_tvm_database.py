@@ -48,16 +48,22 @@ def keys(module: Any) -> dict[str, str]:
 
 
 def test_keys_hold_for_other_names_and_other_processes(tmp_path: Path) -> None:
+    import workers.backends.tvm.without_torch  # noqa: F401, PLC0415  heavy
+
     here = keys(program(tmp_path))
     assert len(set(here.values())) == len(here) == 3
     assert all(len(key) == 64 for key in here.values())
     code = (
         "import sys, json; from pathlib import Path\n"
+        "import workers.backends.tvm.tuning.extract\n"
         "from tests.workers.backends.test_tvm_database import keys, program\n"
-        f"print(json.dumps(keys(program(Path({str(tmp_path)!r}), 'other_'))))"
+        f"there = keys(program(Path({str(tmp_path)!r}), 'other_'))\n"
+        "print(json.dumps([there, 'torch' in sys.modules]))"
     )
-    there = json.loads(python(code).splitlines()[-1])
+    there, with_torch = json.loads(python(code).splitlines()[-1])
     assert sorted(there.values()) == sorted(here.values())
+    # PyTorch would take such a process longer than its work.
+    assert not with_torch
 
 
 def test_a_schedule_is_put_where_its_key_is_and_nowhere_else(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ class TvmBuilds:
         if not self.space(replace(workload, passes=lists), target).contains(options):
             raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
         # Imported here: TVM is heavy, and a child lives for one build.
+        import workers.backends.tvm.without_torch  # noqa: F401, PLC0415
         from workers.backends.tvm import artefact  # noqa: PLC0415
 
         named, runtime_options = self.lowered(target, options)
@@ -84,6 +85,8 @@ class TvmBuilds:
 
     def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
         """See :meth:`workers.engine.ports.Backend.load`."""
+        import workers.backends.tvm.without_torch  # noqa: F401, PLC0415  as in build
+
         return open_build(build)
 
     def profile(
@@ -121,7 +124,8 @@ class TvmBackend(TvmBuilds):
         timed: bool,
     ) -> tuple[float, str]:
         """See :meth:`workers.engine.passes.menu.PassBackend.rehearse`."""
-        from workers.backends.tvm import artefact  # noqa: PLC0415  as in build
+        import workers.backends.tvm.without_torch  # noqa: F401, PLC0415  as in build
+        from workers.backends.tvm import artefact  # noqa: PLC0415
 
         named, _ = self.lowered(target, options)
         return artefact.rehearse(workload, named, options, timed=timed)

@@ -1,5 +1,8 @@
 """Finds the loop nests of a network that schedules are searched for. Runs in a child."""
 
+import workers.backends.tvm.without_torch  # noqa: F401  before TVM
+
+# isort: split
 import re
 from collections import Counter
 from collections.abc import Mapping

@@ -3,6 +3,9 @@
 Code is generated straight into this process's memory: no compiler is started, nothing is linked.
 """
 
+import workers.backends.tvm.without_torch  # noqa: F401  before TVM
+
+# isort: split
 from collections.abc import Mapping
 from typing import Any
 

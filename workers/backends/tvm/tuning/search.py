@@ -4,6 +4,9 @@ Chance draws them as MetaSchedule's ReplayTrace does; so does the learned search
 something to go by. State lives as long as the child: one model for all workloads.
 """
 
+import workers.backends.tvm.without_torch  # noqa: F401  before TVM
+
+# isort: split
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
