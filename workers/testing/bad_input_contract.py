@@ -21,7 +21,7 @@ from workers.testing.backend_contract import SEED, BackendContract
 #: How a candidate may fail by its own fault.
 _CLASSED: frozenset[Outcome] = frozenset({"invalid", "crash", "timeout"})
 #: For what would take any amount of memory, disk or time.
-_TIGHT = Limits(wall_s=60, memory_bytes=2 * 2**30, file_bytes=2**28)
+_TIGHT = Limits(wall_s=300, memory_bytes=2 * 2**30, file_bytes=2**28)
 _OLDEST, _NEWEST = 7, onnx.defs.onnx_opset_version()
 _ODD = {
     "empty": odd_networks.empty,
@@ -55,7 +55,7 @@ class BadInputContract(BackendContract):
     def confined(self, workload: Workload, target: TargetSpec, folder: Path) -> LocalDevice:
         """A device of limited children, whatever :meth:`device_for` gives."""
         scratch = folder / "scratch"
-        scratch.mkdir(exist_ok=True)
+        scratch.mkdir(parents=True)
         made = self.backend()
         return LocalDevice(
             Ticket(workload, target, (made.name,), limits=_TIGHT), {made.name: made}, scratch
@@ -121,7 +121,7 @@ class BadInputContract(BackendContract):
     def test_vast_external_data_fill_neither_disk_nor_memory(
         self, target: TargetSpec, tmp_path: Path
     ) -> None:
-        workload = odd_networks.write_vast(tmp_path / "model", 3 * 2**30)
+        workload = odd_networks.write_vast(tmp_path / "model", _TIGHT.memory_bytes + 2**28)
         made = self.backend()
         with self.confined(workload, target, tmp_path) as device:
             build = device.build(made.name, made.default(workload, target))
@@ -136,8 +136,11 @@ class BadInputContract(BackendContract):
         made = self.backend()
         huge = {"x": np.ones((2_000_000, 1), np.float32)}
         usual = make_test_set(workload, {}, SEED).timing
-        with self.confined(workload, target, tmp_path) as device:
-            build = device.build(made.name, made.default(workload, target))
+        with (
+            self.device_for(workload, target, tmp_path) as builder,
+            self.confined(workload, target, tmp_path / "tight") as device,
+        ):
+            build = builder.build(made.name, made.default(workload, target))
             if build.outcome != "measured":
                 assert build.outcome == "invalid"
                 return

@@ -3,6 +3,7 @@
 import hashlib
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -24,22 +25,32 @@ def digests(build: BuildResult) -> dict[str, str]:
     }
 
 
-def run_as_a_user(build: BuildResult, inputs: dict[str, Array], folder: Path) -> dict[str, Array]:
-    """Outputs of a build in a fresh process that knows the client alone."""
-    assert build.directory is not None
+def run_as_a_user(
+    builds: Sequence[BuildResult], inputs: dict[str, Array], folder: Path
+) -> list[dict[str, Array]]:
+    """Outputs of each build in a fresh process that knows the client alone."""
     np.savez(folder / "inputs.npz", **inputs)  # type: ignore[arg-type]  # names are the tensors'
-    code = (
+    written, known = [], []
+    for number, build in enumerate(builds):
+        assert build.directory is not None
+        written.append(folder / f"outputs-{number}.npz")
+        paths = (str(build.directory / build.entry_point), str(written[-1]))
+        known.append((build.runtime, build.runtime_options, paths))
+    python(
         "import numpy as np; from pathlib import Path; from hpcfair.runtimes import registry\n"
-        f"path = Path({str(build.directory / build.entry_point)!r})\n"
-        f"runtime = registry.open({build.runtime!r}, path, {build.runtime_options!r})\n"
-        f"with np.load({str(folder / 'inputs.npz')!r}) as inputs:\n"
-        "    outputs = runtime.run(dict(inputs))\n"
-        f"np.savez({str(folder / 'outputs.npz')!r}, **outputs)\n"
+        f"with np.load({str(folder / 'inputs.npz')!r}) as file:\n"
+        "    inputs = dict(file)\n"
+        f"for name, options, (path, outputs) in {known!r}:\n"
+        "    runtime = registry.open(name, Path(path), options)\n"
+        "    np.savez(outputs, **runtime.run(inputs))\n"
+        "    runtime.close()\n"
         "import sys; assert 'workers' not in sys.modules"
     )
-    python(code)
-    with np.load(folder / "outputs.npz") as outputs:
-        return dict(outputs)
+    outputs = []
+    for path in written:
+        with np.load(path) as file:
+            outputs.append(dict(file))
+    return outputs
 
 
 def timeless(build: BuildResult) -> BuildResult:

@@ -15,8 +15,9 @@ from workers.backends import registry
 from workers.backends.onnxruntime_cuda.backend import OnnxRuntimeCudaBackend
 from workers.backends.tensorrt.backend import TensorRtBackend
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
-from workers.engine.types import BuildResult, TargetSpec, Workload
+from workers.engine.types import BuildResult, TargetSpec, Ticket, Workload
 from workers.fleet.probe import this_machine
 from workers.testing import networks
 from workers.testing.compiler_contract import CompilerContract
@@ -39,6 +40,13 @@ class OnGpu(CompilerContract):
     @pytest.fixture
     def target(self) -> TargetSpec:
         return this_machine("gpu").spec
+
+    def device_for(self, workload: Workload, target: TargetSpec, folder: Path) -> LocalDevice:
+        """A child for each candidate: an error of the GPU stays with the process it befell."""
+        scratch = folder / "scratch"
+        scratch.mkdir(exist_ok=True)
+        made = self.backend()
+        return LocalDevice(Ticket(workload, target, (made.name,)), {made.name: made}, scratch)
 
 
 @pytest.mark.skipif(bool(_why_not("onnxruntime_cuda")), reason=_why_not("onnxruntime_cuda") or "-")

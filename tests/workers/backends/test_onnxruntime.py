@@ -1,6 +1,6 @@
-"""ONNX Runtime's knobs: what is offered to whom, and what each makes of a network."""
+"""What each of ONNX Runtime's knobs makes of a network."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,126 +12,76 @@ import pytest
 from onnx import TensorProto, helper
 
 from tests.workers.backends import rewritable
+from tests.workers.backends.offered import ARM, X86, values, workload_of
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.backends.onnxruntime.space import space_of
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.samples import make_test_set
-from workers.engine.space import plain
-from workers.engine.types import BuildResult, Options, TargetSpec, Ticket, Workload
+from workers.engine.types import BuildResult, Limits, Options, TargetSpec, Ticket, Workload
 from workers.testing import networks
+from workers.testing.kept import KeptChild, KeptDevice
 
 BACKEND = OnnxRuntimeBackend()
-X86 = TargetSpec("x86-64-avx2", "x86-64", frozenset({"avx2", "fma"}), 2, None)
 VNNI = replace(X86, slug="x86-64-avx512vnni", features=X86.features | {"avx512_vnni"})
-ARM = TargetSpec("arm64-neoverse-v1", "arm64", frozenset({"asimdhp", "bf16"}), 8, None)
 SET: Options = {"default": False, "threads": "all", "spinning": False}
 EXACT: Options = {**SET, "precision": "float32", "graph_optimization": "all"}
 REWRITTEN: Options = {**EXACT, "artefact": "rewritten"}
 STATIC: Options = {**SET, "precision": "int8-static", "per_channel": True}
+Build = Callable[..., tuple[BuildResult, onnx.ModelProto | None]]
 
 
-def values(workload: Workload, target: TargetSpec, name: str) -> tuple[object, ...]:
-    """What the space offers for an option; empty if the option does not exist."""
-    found = space_of(workload, target).parameters.get(name)
-    return tuple(plain(found).values) if found else ()
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptChild]:
+    """One process for all tests here: that each candidate has its own is not their point."""
+    with KeptChild(tmp_path_factory.getbasetemp(), Limits()) as child:
+        yield child
 
 
-def workload_of(maker: Callable[[], onnx.ModelProto], folder: Path) -> Workload:
-    return networks.write(maker(), folder / "model")
+@pytest.fixture
+def build(kept: KeptChild, tmp_path: Path) -> Build:
+    """Builds and checks against the reference; gives the network, too, if it is an ONNX file."""
+
+    def built(
+        workload: Workload, options: Options, target: TargetSpec = X86
+    ) -> tuple[BuildResult, onnx.ModelProto | None]:
+        known = space_of(workload, target).parameters
+        if "execution" in known:
+            options = {**options, "execution": "sequential"}
+        if options.get("precision") == "int8-static" and "quantize" in known:
+            options = {"quantize": "between", **options}
+        with device_for(workload, target, tmp_path, kept) as device:
+            made = device.build(BACKEND.name, options)
+            if made.outcome == "measured":
+                check_outputs(device, workload, target, made)
+            path = made.directory and made.directory / made.entry_point
+            return made, onnx.load(path) if path and path.suffix == ".onnx" else None
+
+    return built
 
 
-def build(
-    workload: Workload, folder: Path, options: Options, target: TargetSpec = X86
-) -> tuple[BuildResult, onnx.ModelProto | None]:
-    """A build, checked against the reference, and its network where it is an ONNX file."""
+def device_for(
+    workload: Workload, target: TargetSpec, folder: Path, kept: KeptChild
+) -> LocalDevice:
     (folder / "scratch").mkdir(exist_ok=True)
-    known = space_of(workload, target).parameters
-    if "execution" in known:
-        options = {**options, "execution": "sequential"}
-    if options.get("precision") == "int8-static" and "quantize" in known:
-        options = {"quantize": "between", **options}
     ticket = Ticket(workload, target, (BACKEND.name,))
-    with LocalDevice(ticket, {BACKEND.name: BACKEND}, folder / "scratch") as device:
-        made = device.build(BACKEND.name, options)
-        if made.outcome != "measured":
-            return made, None
-        tests = make_test_set(workload, device.samples(32), seed=1)
-        reference = device.build(BACKEND.name, BACKEND.reference(workload, target))
-        with closing(device.open(BACKEND.name, reference, "reference", tests.timing)) as session:
-            expected = run_reference(session, tests)
-        with closing(device.open(BACKEND.name, made, "candidate", tests.timing)) as session:
-            require(check(session, tests, expected), made.tolerance, None, None)
-        assert made.directory is not None
-        path = made.directory / made.entry_point
-        return made, onnx.load(path) if path.suffix == ".onnx" else None
+    return KeptDevice(ticket, {BACKEND.name: BACKEND}, folder / "scratch", kept)
+
+
+def check_outputs(
+    device: LocalDevice, workload: Workload, target: TargetSpec, made: BuildResult
+) -> None:
+    tests = make_test_set(workload, device.samples(32), seed=1)
+    reference = device.build(BACKEND.name, BACKEND.reference(workload, target))
+    with closing(device.open(BACKEND.name, reference, "reference", tests.timing)) as session:
+        expected = run_reference(session, tests)
+    with closing(device.open(BACKEND.name, made, "candidate", tests.timing)) as session:
+        require(check(session, tests, expected), made.tolerance, None, None)
 
 
 def operators(model: onnx.ModelProto | None) -> set[str]:
     assert model is not None
     return {node.op_type for node in model.graph.node}
-
-
-def test_a_dense_network_has_no_levels_above_extended(tmp_path: Path) -> None:
-    mlp = workload_of(networks.mlp, tmp_path)
-    assert values(mlp, X86, "graph_optimization") == ("disable", "basic", "all")
-    assert values(mlp, X86, "artefact") == ("onnx", "optimized", "ort")
-    assert values(mlp, X86, "execution") == ()
-    assert values(mlp, X86, "quantize") == ()
-
-
-def test_a_convolutional_network_is_not_saved_in_ort_format(tmp_path: Path) -> None:
-    cnn = workload_of(networks.residual_cnn, tmp_path)
-    assert values(cnn, X86, "graph_optimization") == ("disable", "basic", "extended", "all")
-    assert values(cnn, X86, "artefact") == ("onnx", "optimized")
-    assert values(cnn, X86, "execution") == ("sequential", "parallel")
-    assert values(cnn, X86, "quantize") == ("heavy", "between")
-
-
-@pytest.mark.parametrize(
-    ("cores", "threads"), [(1, ("one",)), (2, ("all", "one")), (8, ("all", "half", "one"))]
-)
-def test_threads_are_offered_where_their_number_differs(
-    tmp_path: Path, cores: int, threads: tuple[str, ...]
-) -> None:
-    target = replace(X86, cores=cores)
-    cnn = workload_of(networks.residual_cnn, tmp_path)
-    assert values(cnn, target, "threads") == threads
-    assert bool(values(cnn, target, "spinning")) == (cores > 1)
-    assert bool(values(cnn, target, "execution")) == (cores > 1)
-    space = space_of(cnn, target)
-    assert not any("execution" in o for o in space.enumerate() if o.get("threads") == "one")
-    assert space.contains(BACKEND.reference(cnn, target))
-
-
-def test_low_precision_is_offered_where_the_processor_gains(tmp_path: Path) -> None:
-    mlp = workload_of(networks.mlp, tmp_path / "mlp")
-    cnn = workload_of(networks.residual_cnn, tmp_path / "cnn")
-    assert values(mlp, X86, "precision") == ("float32", "int8-dynamic", "int8-static")
-    assert values(cnn, X86, "precision") == ("float32", "int8-static")
-    assert values(cnn, ARM, "precision") == ("float32", "int8-static", "float16", "bfloat16")
-    assert "bfloat16" not in values(cnn, replace(ARM, features=frozenset()), "precision")
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"operators": {"QuantizeLinear": 2, "Conv": 1}},
-        {"operators": {"TreeEnsembleClassifier": 1}},
-        {"dtype": "float64"},
-        {"dtype": "float16"},
-    ],
-)
-def test_what_cannot_be_lowered_is_offered_as_it_is(
-    tmp_path: Path, changed: dict[str, Any]
-) -> None:
-    workload = workload_of(networks.residual_cnn, tmp_path)
-    if dtype := changed.get("dtype"):
-        workload = replace(workload, inputs=(replace(workload.inputs[0], dtype=dtype),))
-    else:
-        workload = replace(workload, **changed)
-    assert values(workload, ARM, "precision") == ("float32",)
-    assert values(workload, ARM, "per_channel") == ()
 
 
 @pytest.mark.parametrize("maker", [networks.mlp, networks.residual_cnn, networks.transformer])
@@ -150,9 +100,9 @@ def test_layout_would_only_repeat_all(tmp_path: Path, maker: Callable[[], onnx.M
     assert saved[0] == saved[1]
 
 
-def test_a_saved_network_fits_every_processor(tmp_path: Path) -> None:
+def test_a_saved_network_fits_every_processor(build: Build, tmp_path: Path) -> None:
     cnn = workload_of(networks.residual_cnn, tmp_path)
-    made, model = build(cnn, tmp_path, {**EXACT, "artefact": "optimized"})
+    made, model = build(cnn, {**EXACT, "artefact": "optimized"})
     assert made.outcome == "measured", made.detail
     assert model is not None
     assert "FusedConv" in operators(model)
@@ -161,11 +111,11 @@ def test_a_saved_network_fits_every_processor(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["onnx", "optimized", "ort"])
-def test_every_form_takes_its_external_data_along(tmp_path: Path, form: str) -> None:
+def test_every_form_takes_its_external_data_along(
+    kept: KeptChild, tmp_path: Path, form: str
+) -> None:
     mlp = networks.write(networks.mlp(), tmp_path / "model", external_data="weights/w.bin")
-    (scratch := tmp_path / "scratch").mkdir()
-    ticket = Ticket(mlp, X86, (BACKEND.name,))
-    with LocalDevice(ticket, {BACKEND.name: BACKEND}, scratch) as device:
+    with device_for(mlp, X86, tmp_path, kept) as device:
         made = device.build(BACKEND.name, {**EXACT, "artefact": form})
         assert made.outcome == "measured", made.detail
         mlp.model_path.parent.rename(tmp_path / "gone")
@@ -175,7 +125,9 @@ def test_every_form_takes_its_external_data_along(tmp_path: Path, form: str) -> 
 
 
 @pytest.mark.parametrize("location", ["../weights.bin", "/etc/passwd"])
-def test_external_data_outside_the_folder_is_refused(tmp_path: Path, location: str) -> None:
+def test_external_data_outside_the_folder_is_refused(
+    build: Build, tmp_path: Path, location: str
+) -> None:
     mlp = networks.write(networks.mlp(), tmp_path / "model", external_data="weights.bin")
     model = onnx.load(mlp.model_path, load_external_data=False)
     for entry in model.graph.initializer[0].external_data:
@@ -183,16 +135,18 @@ def test_external_data_outside_the_folder_is_refused(tmp_path: Path, location: s
             entry.value = location
     onnx.save(model, mlp.model_path)
     (tmp_path / "weights.bin").write_bytes(bytes(4096))
-    made, _ = build(mlp, tmp_path, {"default": True})
+    made, _ = build(mlp, {"default": True})
     assert made.outcome == "invalid"
     assert "outside the model's folder" in made.detail
 
 
 @pytest.mark.parametrize("opset", [9, 17])
 @pytest.mark.parametrize("chosen", ["heavy", "between"])
-def test_a_convolutional_network_becomes_int8(tmp_path: Path, opset: int, chosen: str) -> None:
+def test_a_convolutional_network_becomes_int8(
+    build: Build, tmp_path: Path, opset: int, chosen: str
+) -> None:
     cnn = networks.write(networks.residual_cnn(opset=opset), tmp_path / "model")
-    made, model = build(cnn, tmp_path, {**STATIC, "quantize": chosen})
+    made, model = build(cnn, {**STATIC, "quantize": chosen})
     assert made.outcome == "measured", made.detail
     assert made.tolerance == "int8"
     assert {"QuantizeLinear", "DequantizeLinear", "Conv"} <= operators(model)
@@ -206,43 +160,45 @@ def test_a_convolutional_network_becomes_int8(tmp_path: Path, opset: int, chosen
     ("pooled", "target", "floats"), [(False, X86, 2), (True, X86, 0), (False, ARM, 0)]
 )
 def test_a_stem_of_few_channels_stays_in_float_where_that_is_faster(
-    tmp_path: Path, *, pooled: bool, target: TargetSpec, floats: int
+    build: Build, tmp_path: Path, *, pooled: bool, target: TargetSpec, floats: int
 ) -> None:
     colours = networks.write(rewritable.colours(pooled=pooled), tmp_path / "model")
-    made, _ = build(colours, tmp_path, STATIC, target)
+    made, _ = build(colours, STATIC, target)
     assert made.outcome == "measured", made.detail
     assert made.provenance["float_nodes"] == floats
 
 
-def test_calibration_prefers_the_networks_own_samples(tmp_path: Path) -> None:
+def test_calibration_prefers_the_networks_own_samples(build: Build, tmp_path: Path) -> None:
     mlp = workload_of(networks.mlp, tmp_path)
     path = tmp_path / "model/samples.npz"
     rows = np.random.default_rng(0).standard_normal((100, 8)).astype(np.float32)
     arrays: dict[str, Any] = {"inputs/x": rows}
     np.savez(path, **arrays)
-    made, _ = build(replace(mlp, samples_path=path), tmp_path, STATIC)
+    made, _ = build(replace(mlp, samples_path=path), STATIC)
     assert made.outcome == "measured", made.detail
     assert made.provenance["calibration"]["source"] == "samples"
 
 
 @pytest.mark.parametrize(("target", "bits"), [(X86, 7), (VNNI, 8), (ARM, 8)])
 def test_weights_lose_a_bit_where_sums_would_saturate(
-    tmp_path: Path, target: TargetSpec, bits: int
+    build: Build, tmp_path: Path, target: TargetSpec, bits: int
 ) -> None:
     mlp = workload_of(networks.mlp, tmp_path)
-    made, _ = build(mlp, tmp_path, STATIC, target)
+    made, _ = build(mlp, STATIC, target)
     assert made.outcome == "measured", made.detail
     assert made.provenance["reduce_range"] is (bits == 7)
 
 
-def test_a_dense_network_becomes_int8_at_run_time(tmp_path: Path) -> None:
+def test_a_dense_network_becomes_int8_at_run_time(build: Build, tmp_path: Path) -> None:
     mlp = workload_of(networks.mlp, tmp_path)
-    made, model = build(mlp, tmp_path, {**SET, "precision": "int8-dynamic", "per_channel": False})
+    made, model = build(mlp, {**SET, "precision": "int8-dynamic", "per_channel": False})
     assert made.outcome == "measured", made.detail
     assert "MatMulInteger" in operators(model)
 
 
-def test_a_product_of_two_inputs_cannot_be_lowered_at_run_time(tmp_path: Path) -> None:
+def test_a_product_of_two_inputs_cannot_be_lowered_at_run_time(
+    build: Build, tmp_path: Path
+) -> None:
     graph = helper.make_graph(
         [helper.make_node("MatMul", ["x", "x"], ["y"])],
         "square",
@@ -251,50 +207,48 @@ def test_a_product_of_two_inputs_cannot_be_lowered_at_run_time(tmp_path: Path) -
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     square = networks.write(model, tmp_path / "model")
-    made, _ = build(square, tmp_path, {**SET, "precision": "int8-dynamic", "per_channel": False})
+    made, _ = build(square, {**SET, "precision": "int8-dynamic", "per_channel": False})
     assert made.outcome == "invalid"
     assert "no operator of this network could be lowered" in made.detail
 
 
-def test_an_unknown_operator_cannot_be_calibrated_and_is_named(tmp_path: Path) -> None:
+def test_an_unknown_operator_cannot_be_calibrated_and_is_named(
+    build: Build, tmp_path: Path
+) -> None:
     model = networks.mlp()
     model.graph.node[1].op_type = "Abracadabra"
     mlp = networks.write(model, tmp_path / "model")
-    made, _ = build(mlp, tmp_path, STATIC)
+    made, _ = build(mlp, STATIC)
     assert made.outcome == "invalid"
     assert "Abracadabra" in made.detail
 
 
 @pytest.mark.parametrize(("precision", "tolerance"), [("float16", "fp16"), ("bfloat16", "bf16")])
-def test_arm_processors_get_half_precision(tmp_path: Path, precision: str, tolerance: str) -> None:
+def test_arm_processors_get_half_precision(
+    build: Build, tmp_path: Path, precision: str, tolerance: str
+) -> None:
     cnn = workload_of(networks.residual_cnn, tmp_path)
-    made, model = build(cnn, tmp_path, {**SET, "precision": precision}, ARM)
+    made, model = build(cnn, {**SET, "precision": precision}, ARM)
     assert made.outcome == "measured", made.detail
     assert made.tolerance == tolerance
     assert ("Cast" in operators(model)) == (precision == "float16")
     assert made.runtime_options.get("bf16_gemm", False) == (precision == "bfloat16")
 
 
-def test_options_outside_the_space_are_refused(tmp_path: Path) -> None:
+def test_options_outside_the_space_are_refused(build: Build, tmp_path: Path) -> None:
     mlp = workload_of(networks.mlp, tmp_path)
-    made, _ = build(mlp, tmp_path, {**SET, "precision": "float4"})
+    made, _ = build(mlp, {**SET, "precision": "float4"})
     assert made.outcome == "invalid"
     assert "not in the space" in made.detail
 
 
-def test_a_network_is_rewritten_where_that_saves_a_pass(tmp_path: Path) -> None:
+def test_a_network_is_rewritten_where_that_saves_a_pass(build: Build, tmp_path: Path) -> None:
     fire = networks.write(rewritable.fire(), tmp_path / "model")
     assert values(fire, X86, "artefact") == ("onnx", "optimized", "rewritten")
-    made, model = build(fire, tmp_path, REWRITTEN)
+    made, model = build(fire, REWRITTEN)
     assert (made.outcome, made.tolerance) == ("measured", "exact"), made.detail
     assert made.provenance["rewrites"] == {"concatenations": 1}
     assert "Concat" not in operators(model)
-    made, _ = build(networks.write(rewritable.fire(consumer=64), tmp_path), tmp_path, REWRITTEN)
+    made, _ = build(networks.write(rewritable.fire(consumer=64), tmp_path), REWRITTEN)
     assert made.outcome == "invalid"
     assert "nothing of this network" in made.detail
-
-
-def test_a_small_network_is_first_tried_on_one_thread(tmp_path: Path) -> None:
-    cnn = workload_of(networks.residual_cnn, tmp_path)
-    small, large = (space_of(replace(cnn, macs=m), X86).promising for m in (10**5, 10**8))
-    assert (small[0]["threads"], large[0]["threads"]) == ("one", "all")
