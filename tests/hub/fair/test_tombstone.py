@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from registry.fair.formats import Format, formats_of
+from registry.fair.formats import formats_of
 from registry.selectors.identifier import restore
 from registry.selectors.revision import revision_get
 from registry.services.mlmodel import mlmodel_delete
@@ -75,22 +75,22 @@ def test_the_page_holds_the_record_and_its_links(
     assert "Accept" in answer["Vary"]
 
 
-@pytest.mark.parametrize("form", formats_of("model"), ids=lambda form: form.name)
 def test_every_form_of_the_record_is_served(
-    client: Client, gone: tuple[Identifier, Identifier], form: Format
+    client: Client, gone: tuple[Identifier, Identifier]
 ) -> None:
     _, newest = gone
     newest.refresh_from_db()
-    record = form.render(restore(newest.description or {}))
-    served = client.get(f"{ROOT}/metadata/{form.name}?revision={newest.oid}")
-    assert served.status_code == 200
-    assert served["Content-Type"].startswith(form.media_type)
-    assert served.content == record
-    if form.is_negotiated:
-        accept = {"Accept": form.media_type}
-        negotiated = client.get(f"{ROOT}?revision={newest.oid}", headers=accept)
-        assert negotiated.status_code == 410
-        assert negotiated.content == record
+    for form in formats_of("model"):
+        record = form.render(restore(newest.description or {}))
+        served = client.get(f"{ROOT}/metadata/{form.name}?revision={newest.oid}")
+        assert served.status_code == 200, form.name
+        assert served["Content-Type"].startswith(form.media_type), form.name
+        assert served.content == record, form.name
+        if form.is_negotiated:
+            accept = {"Accept": form.media_type}
+            negotiated = client.get(f"{ROOT}?revision={newest.oid}", headers=accept)
+            assert negotiated.status_code == 410, form.name
+            assert negotiated.content == record, form.name
 
 
 def test_it_tells_of_itself(client: Client, gone: tuple[Identifier, Identifier]) -> None:

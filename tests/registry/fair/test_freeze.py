@@ -68,7 +68,7 @@ def test_every_serialisation_of_it_is_the_same(sample: Description) -> None:
 
 
 @given(drawn)
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_whatever_it_holds_can_be_stored_and_read(description: Description) -> None:
     frozen = dump(description)
     assert dump(load(json.loads(json.dumps(frozen, allow_nan=False)))) == frozen

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.fair.crate import rocrate
@@ -74,9 +74,10 @@ def _folder(folder: Path, description: Description) -> Path:
 @pytest.mark.slow
 def test_the_official_validator_finds_nothing_required_or_recommended(tmp_path: Path) -> None:
     paths = []
-    for name, one in EVERY.items():
+    # What was withdrawn, and the odd one below, say all that "most" says.
+    for name in ("least", "withdrawn", "dataset"):
         paths.append(tmp_path / f"{name}-{rocrate.DESCRIPTOR}")
-        paths[-1].write_bytes(rocrate.render(one))
+        paths[-1].write_bytes(rocrate.render(EVERY[name]))
     paths.append(_folder(tmp_path / "odd", ODD))
     said = run("rocrate", "python", str(_JUDGE), *map(str, paths), HOME=str(tmp_path))
     found = json.loads(said.splitlines()[-1])
@@ -238,6 +239,7 @@ def test_the_same_description_gives_the_same_bytes() -> None:
     assert rocrate.render_with_files(MOST) == rocrate.render_with_files(replace(MOST))
 
 
+@settings(max_examples=40)
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1))
 def test_text_of_strangers_survives(text: str) -> None:
     given_one = replace(MOST, title=text, ethics=text, creators=(Agent(name=text),))

@@ -54,7 +54,7 @@ def test_numbers_keep_their_digits() -> None:
     assert '"0.9615384615384616"^^xsd:double' in render(MOST).decode()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.text(alphabet=st.one_of(st.sampled_from('\n\r\t\\"\x00\x7f'), st.characters(codec="utf-8")))
 )
