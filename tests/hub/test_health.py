@@ -32,7 +32,7 @@ def embedded_broker(settings: Any) -> Iterator[None]:
         settings.REDIS_URL = f"redis+socket://{path}"
         server = subprocess.Popen(broker.command(path))
         try:
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 60
             while not broker.answers(path) and time.monotonic() < deadline:
                 time.sleep(0.02)
             yield

@@ -23,13 +23,12 @@ PROGRAM = textwrap.dedent(
     child = "import os, sys, time; open(sys.argv[1], 'a').write(f'{os.getpid()}\\\\n'); "
     child += "print('at work', flush=True); time.sleep(600)"
 
-    def service(name, extra=""):
+    def service(name, limit_s=120, extra=""):
         path = folder / name
         command = (sys.executable, "-c", extra + child, str(path))
-        limit_s = float(sys.argv[2])
         return Service(name, command, ready=path.exists, ready_timeout_s=limit_s, grace_s=3)
 
-    services = [service("one"), service("two", sys.argv[3])]
+    services = [service("one"), service("two", float(sys.argv[2]), sys.argv[3])]
     def say(name, line):
         print(f"{name}: {line}", flush=True)
     try:
@@ -47,7 +46,7 @@ Start = Callable[..., "subprocess.Popen[str]"]
 def start(tmp_path: Path) -> Iterator[Start]:
     running: list[subprocess.Popen[str]] = []
 
-    def run(timeout_s: float = 20, extra: str = "") -> "subprocess.Popen[str]":
+    def run(timeout_s: float = 120, extra: str = "") -> "subprocess.Popen[str]":
         process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, str(tmp_path), str(timeout_s), extra],
             stdout=subprocess.PIPE,
@@ -75,7 +74,7 @@ def alive(pid: int) -> bool:
         return False
 
 
-def until(condition: Callable[[], bool], seconds: float = 20) -> None:
+def until(condition: Callable[[], bool], seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
@@ -96,7 +95,7 @@ def test_a_signal_ends_all(start: Start, tmp_path: Path, number: signal.Signals)
     process = start()
     until(lambda: len(pids(tmp_path / "two")) == 1)
     process.send_signal(number)
-    assert process.wait(20) == 0
+    assert process.wait(120) == 0
     assert not any(alive(pid) for name in ("one", "two") for pid in pids(tmp_path / name))
 
 
@@ -108,9 +107,9 @@ def test_a_killed_supervisor_leaves_no_orphan(start: Start, tmp_path: Path) -> N
 
 
 def test_a_service_that_never_gets_ready_ends_the_start(start: Start, tmp_path: Path) -> None:
-    process = start(timeout_s=3, extra="import sys; sys.exit('out of luck'); ")
-    output, _ = process.communicate(timeout=30)
+    process = start(timeout_s=5, extra="import sys; sys.exit('out of luck'); ")
+    output, _ = process.communicate(timeout=120)
     assert process.returncode == 3
     assert "two: out of luck" in output
-    assert "two was not ready within 3 s" in output
+    assert "two was not ready within 5 s" in output
     assert not alive(pids(tmp_path / "one")[0])

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.errors import Invalid
@@ -159,6 +159,7 @@ def without_places(answers: Answers) -> Answers:
     return replace(answers, creators=tuple(replace(one, place=None) for one in answers.creators))
 
 
+@settings(max_examples=50)
 @given(anything, st.sampled_from(["", "# Only a heading\n", README]))
 def test_what_is_answered_is_what_the_card_says_then(answers: Answers, readme: str) -> None:
     after = applied(readme, answers, "model", name="net")

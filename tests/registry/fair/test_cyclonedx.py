@@ -60,7 +60,8 @@ def _values(part: Any, key: str) -> Iterator[Any]:
 @pytest.mark.slow
 def test_the_official_validator_takes_every_bill(tmp_path: Path) -> None:
     paths = {}
-    for name, description in (_MODELS | {"hostile": hostile()}).items():
+    # What was withdrawn says all that "most" says, too.
+    for name, description in {"least": LEAST, "gone": WITHDRAWN, "hostile": hostile()}.items():
         paths[name] = tmp_path / f"{name}.cdx.json"
         paths[name].write_bytes(cyclonedx.render(description))
 

@@ -2,7 +2,7 @@ import socket
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.fair.description import Description
@@ -83,6 +83,7 @@ def test_a_page_without_metadata_says_so() -> None:
     assert read.claims == []
 
 
+@settings(max_examples=50)
 @given(json_values)
 def test_any_json_is_read_or_refused_with_a_reason(value: Any) -> None:
     read = Reading(value)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.fair.description import Description
@@ -74,6 +74,7 @@ def test_no_page_breaks_the_reader(html: str) -> None:
     assert isinstance(page_in(html).text, str)
 
 
+@settings(max_examples=30)
 @given(st.text(max_size=60))
 def test_metadata_cannot_leave_their_element(name: str) -> None:
     hostile = replace(MOST, title=name + "</script>", creators=(Agent(name=f"<!--<script>{name}"),))
