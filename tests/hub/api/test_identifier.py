@@ -1,6 +1,5 @@
 """Identifiers over HTTP: what names a model, and what an identifier names."""
 
-import pytest
 from django.conf import settings
 
 from registry.selectors.revision import revision_get
@@ -73,6 +72,6 @@ def test_a_reason_that_is_too_long_deletes_nothing(as_charlie: Api, galaxy: MLMo
     assert MLModel.objects.exists()
 
 
-@pytest.mark.parametrize("text", ["h2no", "ark:/99999/h2no", "ark:", "ark:/12148/h2", "a/b"])
-def test_what_is_none_is_not_found(anonymous: Api, galaxy: MLModel, text: str) -> None:
-    assert anonymous.get(f"identifiers/{text}").code == "identifier_not_found"
+def test_what_is_none_is_not_found(anonymous: Api, galaxy: MLModel) -> None:
+    for text in ("h2no", "ark:/99999/h2no", "ark:", "ark:/12148/h2", "a/b"):
+        assert anonymous.get(f"identifiers/{text}").code == "identifier_not_found", text

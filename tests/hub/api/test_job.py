@@ -1,6 +1,5 @@
 """Work over HTTP: asked for, watched, called off; its trials."""
 
-import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from registry.selectors.revision import revision_get
@@ -94,21 +93,17 @@ def test_tuning_is_asked_for_by_who_may_write(
     assert again["uuid"] == job["uuid"]
 
 
-@pytest.mark.parametrize(
-    ("wishes", "code"),
-    [
+def test_tuning_that_cannot_be_is_refused(as_charlie: Api, scene: Scene) -> None:
+    cases: list[tuple[dict[str, object], str]] = [
         ({"targets": ["nothing"]}, "target_not_found"),
         ({"targets": "x86"}, "invalid_request"),
         ({"budget_s": 10**9}, "invalid_request"),
         ({"budget_s": -1}, "invalid_request"),
         ({"revision": "nothing"}, "revision_not_found"),
         ({"seed": 1}, "invalid_request"),
-    ],
-)
-def test_tuning_that_cannot_be_is_refused(
-    as_charlie: Api, scene: Scene, wishes: dict[str, object], code: str
-) -> None:
-    assert as_charlie.post(TUNE, wishes).code == code
+    ]
+    for wishes, code in cases:
+        assert as_charlie.post(TUNE, wishes).code == code, wishes
 
 
 def test_tuning_needs_somebody_to_do_it(as_charlie: Api, galaxy: MLModel) -> None:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from registry.services.job import job_fail
 from registry.states import FailureClass
 from registry.tables import MLModel, Reproduction
@@ -49,25 +47,22 @@ def test_a_build_that_gives_other_outputs_when_run_again_is_not_the_answer(
     assert "gave other outputs" in answer["reason"]
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_without_a_build_that_fits_the_plain_model_is_the_answer(
+    anonymous: Api, scene: Scene
+) -> None:
+    cases: list[dict[str, Any]] = [
         {"runtimes": {}},
         {"machine": {"architecture": "arm64", "features": ["neon"]}},
         {"machine": {"architecture": "x86-64", "features": []}},
-    ],
-    ids=["no runtime", "another architecture", "too few features"],
-)
-def test_without_a_build_that_fits_the_plain_model_is_the_answer(
-    anonymous: Api, scene: Scene, changes: dict[str, Any]
-) -> None:
-    answer = anonymous.post(PATH, question(**changes)).ok()
-    assert answer["build"] is None
-    assert answer["record_id"] is None
-    assert answer["reason"]
-    assert answer["entry_point"] == "model.onnx"
-    (file,) = answer["files"]
-    assert anonymous.get(file["url"]).content == tiny_onnx()
+    ]
+    for changes in cases:
+        answer = anonymous.post(PATH, question(**changes)).ok()
+        assert answer["build"] is None, changes
+        assert answer["record_id"] is None, changes
+        assert answer["reason"], changes
+        assert answer["entry_point"] == "model.onnx", changes
+        (file,) = answer["files"]
+        assert anonymous.get(file["url"]).content == tiny_onnx(), changes
 
 
 def test_external_data_comes_with_the_plain_model(anonymous: Api, galaxy: MLModel) -> None:
@@ -110,19 +105,15 @@ def test_a_failed_inspection_is_the_reason_given(anonymous: Api, galaxy: MLModel
     assert "The file ends early." in answer.json["hint"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "field"),
-    [
+def test_a_question_that_makes_no_sense_is_refused(anonymous: Api, galaxy: MLModel) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"tolerance": "sloppy"}, "tolerance"),
         ({"machine": {"features": []}}, "machine.architecture"),
         ({"machine": None}, "machine"),
         ({"runtimes": ["onnxruntime"]}, "runtimes"),
         ({"target": "x"}, "target"),
-    ],
-)
-def test_a_question_that_makes_no_sense_is_refused(
-    anonymous: Api, galaxy: MLModel, changes: dict[str, Any], field: str
-) -> None:
-    answer = anonymous.post(PATH, question(**changes))
-    assert (answer.status, answer.code) == (400, "invalid_request")
-    assert list(answer.json["fields"]) == [field]
+    ]
+    for changes, field in cases:
+        answer = anonymous.post(PATH, question(**changes))
+        assert (answer.status, answer.code) == (400, "invalid_request"), changes
+        assert list(answer.json["fields"]) == [field], changes

@@ -67,27 +67,34 @@ def test_data_sets_have_theirs(client: Client, alice: User) -> None:
     assert leads_to(client, f"/ark:/99999/{concept(data)}") == "/datasets/alice/stars"
 
 
-@pytest.mark.parametrize("query", ["info", "info=", "?"])
-def test_asked_about_itself_it_tells(client: Client, galaxy: MLModel, query: str) -> None:
-    answer = client.get(f"/ark:/99999/{version(galaxy)}?{query}")
-    assert answer.status_code == 200
-    assert answer["Content-Type"] == "text/plain; charset=utf-8"
-    text = answer.content.decode()
-    assert text.startswith("erc:\nwho:    The Laboratory\nwhat:   galaxy-cnn\n")
-    assert f"where:  {settings.HUB_URL}/ark:/99999/{version(galaxy)}\n" in text
-    assert "erc-support:" in text
-    assert f"where:  {settings.HUB_URL}/policy\n" in text
-    whole = client.get(f"/ark:/99999/{concept(galaxy)}?{query}").content.decode()
-    assert f"where:  {settings.HUB_URL}/ark:/99999/{concept(galaxy)}\n" in whole
+def test_asked_about_itself_it_tells(client: Client, galaxy: MLModel) -> None:
+    for query in ("info", "info=", "?"):
+        answer = client.get(f"/ark:/99999/{version(galaxy)}?{query}")
+        assert answer.status_code == 200, query
+        assert answer["Content-Type"] == "text/plain; charset=utf-8", query
+        text = answer.content.decode()
+        assert text.startswith("erc:\nwho:    The Laboratory\nwhat:   galaxy-cnn\n"), query
+        assert f"where:  {settings.HUB_URL}/ark:/99999/{version(galaxy)}\n" in text, query
+        assert "erc-support:" in text, query
+        assert f"where:  {settings.HUB_URL}/policy\n" in text, query
+        whole = client.get(f"/ark:/99999/{concept(galaxy)}?{query}").content.decode()
+        assert f"where:  {settings.HUB_URL}/ark:/99999/{concept(galaxy)}\n" in whole, query
 
 
-@pytest.mark.parametrize("text", ["99999/h2nothing", "/99999/", "/12148/h2abc", "x", "/99999/%00",
-                                  "/99999/a/b/c", "/99999/resolve/main/x"])  # fmt: skip
-def test_what_is_none_is_a_page_that_says_so(client: Client, galaxy: MLModel, text: str) -> None:
-    answer = client.get(f"/ark:{text}")
-    assert answer.status_code == 404
-    assert "identifier_not_found" in answer.content.decode()
-    assert client.get(f"/ark:{text}?info").status_code == 404
+def test_what_is_none_is_a_page_that_says_so(client: Client, galaxy: MLModel) -> None:
+    for text in (
+        "99999/h2nothing",
+        "/99999/",
+        "/12148/h2abc",
+        "x",
+        "/99999/%00",
+        "/99999/a/b/c",
+        "/99999/resolve/main/x",
+    ):
+        answer = client.get(f"/ark:{text}")
+        assert answer.status_code == 404, text
+        assert "identifier_not_found" in answer.content.decode(), text
+        assert client.get(f"/ark:{text}?info").status_code == 404, text
 
 
 def test_private_ones_lead_members_alone(

@@ -95,9 +95,9 @@ def test_an_empty_hub_lists_its_own_pages(client: Client) -> None:
     assert f"{HUB}/catalog" in pages(read(get(client, "?part=0")))
 
 
-@pytest.mark.parametrize("part", ["1", "-1", "", "x", "9" * 9, "9" * 30, "٣", "\0"])
-def test_parts_that_are_not_there_are_not_found(client: Client, galaxy: MLModel, part: str) -> None:
-    assert client.get("/sitemap.xml", {"part": part}).status_code == 404
+def test_parts_that_are_not_there_are_not_found(client: Client, galaxy: MLModel) -> None:
+    for part in ("1", "-1", "", "x", "9" * 9, "9" * 30, "٣", "\0"):
+        assert client.get("/sitemap.xml", {"part": part}).status_code == 404, part
 
 
 def test_crawlers_are_welcome_and_led_to_the_map(client: Client) -> None:
