@@ -214,6 +214,16 @@ class Space:
         """Configurations of a parameter together with all under it."""
         return self._counts[name]
 
+    @cached_property
+    def _branches(self) -> dict[str, list[tuple[Value, tuple[str, ...], int]]]:
+        """Values of each parameter, what exists under each, and in how many configurations."""
+        branches: dict[str, list[tuple[Value, tuple[str, ...], int]]] = {}
+        for name, parameter in self.parameters.items():
+            values = plain(parameter).values
+            pairs = [(value, self._under(name, value)) for value in values]
+            branches[name] = [(v, under, prod(map(self._count, under))) for v, under in pairs]
+        return branches
+
     def _under(self, name: str, value: Value) -> tuple[str, ...]:
         return tuple(c for c in self._children[name] if self.applies(c, {name: value}))
 
@@ -221,9 +231,7 @@ class Space:
         """Write the configuration of ``names`` at ``index`` (mixed radix, last name fastest)."""
         for name in reversed(names):
             index, rest = divmod(index, self._count(name))
-            for value in plain(self.parameters[name]).values:
-                under = self._under(name, value)
-                weight = prod(self._count(child) for child in under)
+            for value, under, weight in self._branches[name]:
                 if rest < weight:
                     options[name] = value
                     self._unrank(under, rest, options)

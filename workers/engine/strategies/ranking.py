@@ -112,8 +112,8 @@ class Ranking:
 
     def _scores(self, fold: int, inputs: Floats) -> Floats:
         """Higher is faster."""
-        xgboost = _library()
-        return np.asarray(self._forests[fold].predict(xgboost.DMatrix(inputs)), np.float64)
+        data = _library().DMatrix(inputs, nthread=1)
+        return np.asarray(self._forests[fold].predict(data), np.float64)
 
 
 def _rows(peers: Sequence[Peer]) -> list[_Row]:
@@ -145,6 +145,7 @@ def _forest(
         label=-values[kept],
         qid=groups,
         weight=np.array([rows[kept[int(at)]].peer.weight for at in starts]) + 1e-3,
+        nthread=1,
     )
     settings = {
         "objective": "rank:pairwise",
