@@ -1,6 +1,7 @@
 """Rooms stay small enough to be read in one go."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,19 +26,23 @@ def test_functions_are_short() -> None:
     lengths = {
         f"{_name(path)}:{node.name}": (node.end_lineno or node.lineno) - node.lineno + 1
         for path in CODE
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(_parsed(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
     assert not {name: lines for name, lines in lengths.items() if lines > FUNCTION_LINES}
 
 
 def test_modules_say_what_they_are_for() -> None:
-    sources = {_name(path): path.read_text() for path in CODE}
     assert not [
-        name
-        for name, source in sources.items()
-        if source.strip() and not ast.get_docstring(ast.parse(source))
+        _name(path)
+        for path in CODE
+        if path.read_text().strip() and not ast.get_docstring(_parsed(path))
     ]
+
+
+@cache
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
 
 
 def _name(path: Path) -> str:

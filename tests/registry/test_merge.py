@@ -212,7 +212,7 @@ def test_of_three_ways_each_path_takes_the_one_that_changed(
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(edits, edits)
 def test_merging_edits_that_do_not_overlap_is_making_them_one_after_the_other(

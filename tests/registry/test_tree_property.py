@@ -22,7 +22,7 @@ part = st.sampled_from(
 )
 path = st.lists(part, min_size=1, max_size=3).map("/".join)
 relaxed = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

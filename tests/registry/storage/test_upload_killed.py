@@ -8,7 +8,7 @@ from registry.tables import Namespace
 from tests.factories import database_url, make_mlmodel
 from tests.registry.storage.killing import kill_uploads
 
-KILLS = 80
+KILLS = 40
 
 
 @pytest.mark.slow
