@@ -1,99 +1,71 @@
 """What is found of a record over HTTP is what it serves, and nothing it only says."""
 
-import base64
-import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from registry.fair import freeze, signposting
+from registry.fair import signposting
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
-from registry.fair.linked import jsonld, shape
-from registry.fair.parts import File
+from registry.fair.linked import shape
 from registry.fair.score.harvest import Harvest, expected
+from registry.fair.score.reading import Reading
 from registry.fair.score.score import assess
-from tests.registry.fair.samples import MOST, URL, WITHDRAWN
+from tests.registry.fair.samples import MOST, WITHDRAWN
+from tests.workers.assessment.serving import content, serve_file, serve_record, served
 from tests.workers.assessment.site import Reply, Site, visited
 from workers.assessment import harvest as module
+from workers.assessment.conformance import violations
 from workers.assessment.harvest import harvest
 from workers.assessment.visitor import Visitor
 
 MIB = 2**20
 
 
-def content(path: str) -> bytes:
-    return f"what is in {path}\n".encode() * 7
-
-
-def true(file: File) -> File:
-    data = content(file.path)
-    return replace(file, size_bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
-
-
-def served(site: Site, sample: Description) -> Description:
-    """Let ``site`` serve ``sample`` as the hub serves its records; it as it is there."""
-    moved = freeze.load(json.loads(json.dumps(freeze.dump(sample)).replace(URL, site.url)))
-    made = replace(moved, doi=None, files=tuple(true(file) for file in moved.files))
-    serve_record(site, made)
-    for file in made.files:
-        serve_file(site, made, file)
-    return made
-
-
-def serve_record(site: Site, made: Description) -> None:
-    status = 410 if made.status == "withdrawn" else 200
-    page = f"""<!doctype html><title>It</title><script type="application/ld+json">
-        {jsonld.embedded(made)}</script><p>{"It sorts galaxies. " * 20}</p>"""
-    header = signposting.header(signposting.of_landing(made))
-    types = {one.media_type: one for one in formats_of(made.kind) if one.is_negotiated}
-
-    def landing(headers: Mapping[str, str]) -> Reply:
-        wanted = headers["Accept"]
-        if wanted in types or wanted == signposting.LINKSET_TYPE:
-            return Reply(status, b"{}", {"Content-Type": wanted})
-        return Reply(status, page.encode(), {"Content-Type": "text/html", "Link": header})
-
-    path = made.landing.removeprefix(site.url)
-    site.answers[path] = landing
-    linkset = signposting.render_linkset(made)
-    site.answers[made.linkset_url.removeprefix(site.url)] = Reply(
-        status, linkset, {"Content-Type": signposting.LINKSET_TYPE}
-    )
-    for one in formats_of(made.kind):
-        url = signposting.metadata_url(made, one)
-        site.answers[url.removeprefix(site.url)] = Reply(headers={"Content-Type": one.media_type})
-    for pid in (made.pid, made.concept_pid):
-        site.answers[pid.removeprefix(site.url)] = Reply(302, headers={"Location": path})
-    site.answers["/policy"] = Reply(headers={"Content-Type": "text/html"})
-    site.answers["/shapes/record"] = Reply(
-        body=shape.render(made.hub.shape_url), headers={"Content-Type": "text/turtle"}
-    )
-    for url in expected(made).own_sources:
-        site.answers[url.removeprefix(site.url)] = Reply(headers={"Content-Type": "text/html"})
-
-
-def serve_file(site: Site, made: Description, file: File, data: bytes | None = None) -> None:
-    if made.status == "withdrawn":
-        site.answers[file.url.removeprefix(site.url)] = Reply(410)
-        return
-    digest = base64.b64encode(bytes.fromhex(file.sha256)).decode()
-    headers = {
-        "Content-Type": file.media_type,
-        "Repr-Digest": f"sha-256=:{digest}:",
-        "Link": signposting.header(signposting.of_file(made, file)),
-    }
-    body = content(file.path) if data is None else data
-    site.answers[file.url.removeprefix(site.url)] = Reply(body=body, headers=headers)
-
-
 @pytest.fixture
 def site() -> Iterator[Site]:
     with visited() as found:
         yield found
+
+
+#: A site, the record that it serves, and what that earns.
+Whole = tuple[Site, Description, dict[str, float]]
+
+
+@pytest.fixture(scope="module")
+def whole() -> Iterator[Whole]:
+    with visited() as found:
+        made = served(found, MOST)
+        yield found, made, points(expected(made))
+
+
+@pytest.fixture
+def mended(whole: Whole) -> Iterator[Whole]:
+    """As ``whole``; what a test breaks there is mended after it."""
+    answers = whole[0].answers
+    kept = dict(answers)
+    yield whole
+    answers.clear()
+    answers.update(kept)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def judged_once() -> Iterator[None]:
+    """The same record under the same shape is not judged a second time, which takes longest."""
+    known: dict[tuple[str, str, bytes, str], tuple[str, ...]] = {}
+
+    def once(reading: Reading, shape: bytes, url: str) -> tuple[str, ...]:
+        key = (json.dumps(reading.document), reading.cite_as, shape, url)
+        if key not in known:
+            known[key] = violations(reading, shape, url)
+        return known[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "violations", once)
+        yield
 
 
 def look(site: Site, made: Description, most_bytes: int = MIB) -> Harvest:
@@ -226,17 +198,16 @@ def another_shape(site: Site, made: Description) -> None:
     ids=lambda one: getattr(one, "__name__", ""),
 )
 def test_what_is_not_served_earns_nothing(
-    site: Site, break_: Callable[[Site, Description], None], lost: set[str]
+    mended: Whole, break_: Callable[[Site, Description], None], lost: set[str]
 ) -> None:
-    made = served(site, MOST)
-    whole = points(expected(made))
+    site, made, whole = mended
     break_(site, made)
     found = points(look(site, made))
     assert {id_ for id_, earned in found.items() if earned < whole[id_]} == lost
 
 
-def test_large_files_are_not_fetched(site: Site) -> None:
-    made = served(site, MOST)
+def test_large_files_are_not_fetched(whole: Whole) -> None:
+    site, made, _ = whole
     found = look(site, made, most_bytes=200)
     counted = [one for one in found.files if one.counted_bytes is not None]
     assert sum(one.counted_bytes or 0 for one in counted) <= 200
@@ -279,9 +250,9 @@ def test_a_record_leads_assessors_nowhere_else(site: Site) -> None:
         assert other.asked == []
 
 
-def test_what_a_hub_says_of_others_is_not_taken_for_its_own(site: Site) -> None:
+def test_what_a_hub_says_of_others_is_not_taken_for_its_own(mended: Whole) -> None:
     """A link set names files of another page as well; those are not this record's."""
-    made = served(site, MOST)
+    site, made, _ = mended
     path = made.linkset_url.removeprefix(site.url)
     links: dict[str, Any] = signposting.linkset(made)
     links["linkset"].append(
