@@ -1,11 +1,12 @@
-"""Real searches, shorter than anybody would ask for."""
+"""Real searches, shorter than anybody would ask for, of networks that were read quickly."""
 
 from typing import Any
 
 import pytest
 
 from workers.engine.types import Budget
-from workers.jobs import tune
+from workers.inspection.inspect import inspect as read
+from workers.jobs import inspect, tune
 
 
 @pytest.fixture
@@ -18,3 +19,17 @@ def short_searches(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
     settings.TUNE_BUDGET_S = 3
     monkeypatch.setattr(tune, "Budget", short)
+
+
+@pytest.fixture
+def read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inspection starts no processes and makes no test tensors.
+
+    For tests of what comes after it; ``test_inspect.py`` and ``test_testtensor.py`` start them.
+    """
+
+    def call(_function: str, *, folder: str, **_: Any) -> dict[str, Any]:
+        return read(folder)
+
+    monkeypatch.setattr(inspect, "call", call)
+    monkeypatch.setattr(inspect, "keep_tests", lambda *_: ())

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from hashlib import sha256
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,8 +24,10 @@ from workers.testing.tflite import Layer, write_dense
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
-def files(folder: Any) -> dict[str, bytes | str]:
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes | str]:
     """The MLP as ONNX and for TensorFlow Lite, and a program of another network."""
+    folder = tmp_path_factory.mktemp("forms")
     network = networks.mlp()
     held = {t.name: numpy_helper.to_array(t) for t in network.graph.initializer}
     layers = [Layer(held[f"w{n}"], held[f"b{n}"]) for n in range(3)]
@@ -39,14 +41,14 @@ def files(folder: Any) -> dict[str, bytes | str]:
     }
 
 
-def publish(alice: User, folder: Any) -> Revision:
-    mlmodel = make_mlmodel("alice/net", actor=alice, files=files(folder))
+def publish(alice: User, files: dict[str, bytes | str]) -> Revision:
+    mlmodel = make_mlmodel("alice/net", actor=alice, files=files)
     run.drain([JobKind.INSPECT], here=None)
     return MLModel.objects.get(pk=mlmodel.pk).refs.get(name="main").revision
 
 
-def test_inspection_keeps_the_forms_that_fit(alice: User, tmp_path: Any) -> None:
-    revision = publish(alice, tmp_path)
+def test_inspection_keeps_the_forms_that_fit(alice: User, files: dict[str, bytes | str]) -> None:
+    revision = publish(alice, files)
     graph = graph_of(revision)
     assert graph is not None
     facts = graph_facts(graph)
@@ -56,9 +58,11 @@ def test_inspection_keeps_the_forms_that_fit(alice: User, tmp_path: Any) -> None
     assert warning.startswith("model.pt2 does not fit model.onnx")
 
 
-def test_a_search_is_handed_the_forms_and_their_backends_alone(alice: User, tmp_path: Any) -> None:
+def test_a_search_is_handed_the_forms_and_their_backends_alone(
+    alice: User, files: dict[str, bytes | str], read_here: None, tmp_path: Path
+) -> None:
     here = register()
-    publish(alice, tmp_path)
+    publish(alice, files)
     ticket = job_claim(device_name=here.device, kinds=[JobKind.TUNE], target=here.spec.slug)
     assert ticket is not None
     assert ticket.graph is not None

@@ -55,44 +55,35 @@ def test_facts_are_read_and_searches_planned(alice: User) -> None:
     assert (planned.target, planned.revision) == (target, job.revision)
 
 
-def test_without_a_served_target_nothing_is_planned(alice: User) -> None:
-    job = inspect(publish(alice, {"model.onnx": tiny_onnx()}))
-    assert job.state == JobState.SUCCEEDED
-    assert not Job.objects.filter(kind=JobKind.TUNE).exists()
-
-
-def test_external_data_inside_the_folder_is_taken(alice: User) -> None:
+def test_external_data_is_taken_nothing_stays_on_disk_and_without_a_target_nothing_is_planned(
+    alice: User, data_dir: Path
+) -> None:
     weights = np.ones((4, 3), np.float32).tobytes()
     files: dict[str, bytes | str] = {"model.onnx": external("w.bin"), "w.bin": weights}
-    assert inspect(publish(alice, files)).state == JobState.SUCCEEDED
+    job = inspect(publish(alice, files))
+    assert job.state == JobState.SUCCEEDED, job.failure_detail
     assert Graph.objects.get().facts["external_data"] == ["w.bin"]
+    assert not Job.objects.filter(kind=JobKind.TUNE).exists()
+    assert not list((data_dir / "work").iterdir())
 
 
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
+def test_bad_files_fail_with_their_codes_and_the_worker_lives(alice: User, data_dir: Path) -> None:
+    mlmodel = publish(alice, {})
+    for content, code in (
         (b"This is no network.\n" * 10, "onnx_unreadable"),
         (tiny_onnx()[:-20], "onnx_truncated"),
         (external("../../../../etc/passwd"), "external_data_escapes"),
         (external("/etc/passwd"), "external_data_escapes"),
         (external("w.bin"), "external_data_missing"),
-    ],
-)
-def test_a_bad_file_fails_with_its_code_and_the_worker_lives(
-    alice: User, content: bytes, code: str
-) -> None:
-    mlmodel = publish(alice, {"model.onnx": content})
-    job = inspect(mlmodel)
-    assert (job.state, job.failure_code) == (JobState.FAILED, code), job.failure_detail
-    assert job.failure_detail
+    ):
+        commit_files(mlmodel, {"model.onnx": content}, actor=alice)
+        job = inspect(mlmodel)
+        assert (job.state, job.failure_code) == (JobState.FAILED, code), job.failure_detail
+        assert job.failure_detail
     assert not Graph.objects.exists()
+    assert not list((data_dir / "work").iterdir())
     commit_files(mlmodel, {"model.onnx": tiny_onnx()}, actor=alice)
     assert inspect(mlmodel).state == JobState.SUCCEEDED
-
-
-def test_what_a_job_wrote_to_disk_is_gone_afterwards(alice: User, data_dir: Path) -> None:
-    inspect(publish(alice, {"model.onnx": tiny_onnx()}))
-    assert not list((data_dir / "work").iterdir())
 
 
 def test_a_hub_without_jobs_claims_nothing(db: None) -> None:
