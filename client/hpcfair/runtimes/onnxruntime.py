@@ -65,14 +65,11 @@ class OnnxRuntime:
 
     def __init__(self, path: Path, options: Options) -> None:
         self._adopt(open_session(path, options))
-        if not options.get("default"):
-            # The checks of its wrapper take a tenth of a small network's time. What ``default``
-            # stands for is called as anybody would.
-            self._call = getattr(self._session, "_sess", self._session).run
 
     def _adopt(self, session: Any) -> None:
         self._session: Any = session
-        self._call = session.run
+        # Its wrapper looks at names once more: time that ours takes too, to hand out a dictionary.
+        self._call = getattr(session, "_sess", session).run
         self.inputs = tuple(map(_tensor, session.get_inputs()))
         self.outputs = tuple(map(_tensor, session.get_outputs()))
         self._names = [tensor.name for tensor in self.outputs]
