@@ -14,6 +14,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def until(condition: Callable[[], bool], seconds: float = 90) -> None:
+def until(condition: Callable[[], bool], seconds: float = 600) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
@@ -76,16 +77,27 @@ def port(environment: dict[str, str]) -> Iterator[int]:
     listening = free_port()
     subprocess.run(command("migrate"), env=environment, cwd=ROOT, check=True)
     running = []
-    for name in OURS[1:]:
-        argv = [word.replace("0.0.0.0:8000", f"127.0.0.1:{listening}") for word in command(name)]
-        running.append(subprocess.Popen(argv, env=environment, cwd=ROOT))
-    until(lambda: answer(listening, "/readyz") == 200)
-    yield listening
-    assert not any(process.poll() for process in running), "a service died"
-    for process in running:
-        process.terminate()
-    for process in running:
-        process.wait(timeout=30)
+    with ExitStack() as started:
+        for name in OURS[1:]:
+            here = f"127.0.0.1:{listening}"
+            words = [word.replace("0.0.0.0:8000", here) for word in command(name)]
+            running.append(subprocess.Popen(words, env=environment, cwd=ROOT))
+            started.callback(end, running[-1])
+        until(lambda: answer(listening, "/readyz") == 200)
+        yield listening
+        assert not any(process.poll() for process in running), "a service died"
+        for process in running:
+            process.terminate()
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """Its own way, which takes the processes along that it started; or by force."""
+    process.terminate()
+    try:
+        process.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def command(name: str) -> list[str]:
@@ -95,7 +107,7 @@ def command(name: str) -> list[str]:
 
 def answer(port: int, path: str) -> int:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as found:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60) as found:
             return int(found.status)
     except OSError:
         return 0
@@ -119,7 +131,8 @@ def test_webs_health_check_passes(port: int, environment: dict[str, str]) -> Non
 
 def test_the_tuner_joins_through_postgresql(port: int) -> None:
     def joined() -> bool:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/devices", timeout=5) as found:
+        devices = f"http://127.0.0.1:{port}/api/v1/devices"
+        with urllib.request.urlopen(devices, timeout=60) as found:
             return b"x86-64" in (body := found.read()) or b"arm64" in body
 
     until(joined)
