@@ -2,31 +2,87 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from django.core.management import call_command
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
+from pytest_django.plugin import DjangoDbBlocker
 
+from registry.selectors.account import user_find
+from registry.selectors.mlmodel import repository_get
+from registry.services.account import organisation_create
 from registry.services.build import builds_publish
 from registry.services.job import job_fail, job_submit, job_succeed
 from registry.services.profile import profile_store
 from registry.services.record import record_add
 from registry.services.trial import trial_add
-from registry.states import FailureClass, JobKind
-from registry.tables import Graph, Job, MLModel, Record, User
-from tests.factories import PASSWORD, make_mlmodel, readme, tiny_onnx
+from registry.states import FailureClass, JobKind, RepositoryKind
+from registry.tables import Graph, Job, MLModel, Namespace, Record, User
+from tests.factories import PASSWORD, make_mlmodel, make_user, readme, tiny_onnx
 from tests.registry import shopfloor
 
 CHROMIUM = os.environ.get("HPCFAIR_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 
+#: How long a page may take to become what is waited for: a busy machine is no fault of the page.
+PATIENCE_MS = 120_000
+
 needs_chromium = pytest.mark.skipif(
     CHROMIUM is None,
     reason="no Chromium found: install it, or set HPCFAIR_CHROMIUM to its path",
 )
+
+
+@pytest.fixture(scope="module")
+def kept(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """What a file's fixtures make once: all its tests find it, and each undoes only its own.
+
+    Not for files with tests that commit: those empty the tables after themselves.
+    """
+    with django_db_blocker.unblock():
+        yield
+        call_command("flush", interactive=False, verbosity=0)
+
+
+@pytest.fixture(scope="module")
+def cast(kept: None) -> None:
+    """The people and ``lab/galaxy-cnn``, as tests/conftest.py has them, made once for a file."""
+    make_user("alice", full_name="Alice Adams")
+    make_user("bob", full_name="Bob Brown")
+    charlie = make_user("charlie", full_name="Charlie Clark")
+    organisation_create(actor=charlie, name="lab", title="The Laboratory")
+    card = readme(pipeline_tag="image-classification", library_name="onnx", tags=["astronomy"])
+    files = {"README.md": card, "model.onnx": tiny_onnx()}
+    make_mlmodel("lab/galaxy-cnn", actor=charlie, files=files)
+
+
+def _kept_or_made(name: str, find: Callable[[], object]) -> Any:
+    """The fixture ``name``: what the file keeps, read anew, or else made for this test alone."""
+
+    @pytest.fixture(name=name)
+    def found(db: None, request: pytest.FixtureRequest) -> object:
+        return find() or request.getfixturevalue(name)
+
+    return found
+
+
+def _galaxy() -> MLModel | None:
+    if not MLModel.objects.filter(namespace__name="lab", name="galaxy-cnn").exists():
+        return None
+    return repository_get(None, RepositoryKind.MODEL, "lab/galaxy-cnn")
+
+
+alice, bob, charlie = (
+    _kept_or_made(name, partial(user_find, name)) for name in ("alice", "bob", "charlie")
+)
+lab = _kept_or_made("lab", Namespace.objects.filter(name="lab").first)
+galaxy = _kept_or_made("galaxy", _galaxy)
 
 
 @dataclass(frozen=True)
@@ -43,9 +99,27 @@ class Tuned:
         return f"/{self.mlmodel.full_name}"
 
 
+@pytest.fixture(scope="module")
+def kept_tuned(kept: None) -> Tuned:
+    """:func:`tuned`, made once for a file."""
+    return _make_tuned(make_user("alice", full_name="Alice Adams"))
+
+
 @pytest.fixture
-def tuned(alice: User) -> Tuned:
+def tuned(db: None, request: pytest.FixtureRequest) -> Tuned:
     """``alice/stars``, with a search of three trials and two builds."""
+    if "kept_tuned" not in request.fixturenames:
+        return _make_tuned(request.getfixturevalue("alice"))
+    made = request.getfixturevalue("kept_tuned")
+    return Tuned(
+        repository_get(None, RepositoryKind.MODEL, made.mlmodel.full_name),
+        Job.objects.get(pk=made.inspection.pk),
+        Job.objects.get(pk=made.job.pk),
+        Record.objects.get(pk=made.record.pk),
+    )
+
+
+def _make_tuned(alice: User) -> Tuned:
     card = readme(
         "# Stars\n\nIt counts stars, <b>boldly</b>.\n\n<script>alert(1)</script>\n",
         pipeline_tag="image-classification",
@@ -106,6 +180,7 @@ def browser() -> Iterator[Browser]:
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-quic", "--disable-background-networking"]
+        expect.set_options(timeout=PATIENCE_MS)
         launched = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         yield launched
         launched.close()
@@ -115,7 +190,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
     """A page that fails the test if it logs an error."""
-    opened = browser.new_page(base_url=live_server.url)
+    opened = _opened(browser, live_server)
     problems: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
@@ -132,9 +207,23 @@ def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
 @pytest.fixture
 def loose_page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
     """A page that may log errors, as a browser does for each answer of 403 and 404."""
-    opened = browser.new_page(base_url=live_server.url)
+    opened = _opened(browser, live_server)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def plain_page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
+    """A page without JavaScript."""
+    opened = _opened(browser, live_server, java_script_enabled=False)
+    yield opened
+    opened.close()
+
+
+def _opened(browser: Browser, live_server: LiveServer, **options: Any) -> Page:
+    page = browser.new_page(base_url=live_server.url, **options)
+    page.set_default_timeout(PATIENCE_MS)
+    return page
 
 
 def sign_in(page: Page, username: str) -> None:

@@ -11,7 +11,7 @@ from hub.pages.questions import LICENSES
 from registry.selectors.revision import readme_of, revision_get, text_of
 from registry.tables import MLModel, Namespace, User
 from registry.validation.license import license_of
-from tests.factories import commit_files, make_mlmodel, readme, tiny_onnx
+from tests.factories import commit_files, make_mlmodel, member, readme, tiny_onnx
 
 pytestmark = pytest.mark.django_db
 
@@ -20,11 +20,17 @@ TEXT = "# Galaxies\n\nSorts galaxies by their shapes, for surveys of the whole s
 ADA = {"name": "Ada Beispiel", "orcid": "0000-0002-1825-0097", "affiliation": "", "ror": ""}
 
 
-@pytest.fixture
-def net(alice: User) -> MLModel:
-    """``alice/net`` with a card that answers half of it."""
+@pytest.fixture(scope="module")
+def kept_net(cast: None) -> int:
     card = readme(TEXT, authors=["Ada Beispiel <ada@example.org>"], unheard="kept")
-    return make_mlmodel("alice/net", actor=alice, files={"README.md": card, "a.bin": b"1"})
+    files = {"README.md": card, "a.bin": b"1"}
+    return make_mlmodel("alice/net", actor=member("alice"), files=files).pk
+
+
+@pytest.fixture
+def net(db: None, kept_net: int) -> MLModel:
+    """``alice/net`` with a card that answers half of it."""
+    return MLModel.objects.get(pk=kept_net)
 
 
 @pytest.fixture

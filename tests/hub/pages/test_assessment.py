@@ -19,7 +19,7 @@ from tests.factories import commit_files, make_mlmodel, readme
 from tests.hub.pages.test_reading import text
 from tests.registry.assessed import document
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cast")]
 
 ROOT = "/lab/galaxy-cnn"
 

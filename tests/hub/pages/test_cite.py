@@ -1,5 +1,8 @@
 """The panel by which a version is cited and its record is fetched."""
 
+import json
+import re
+
 import pytest
 from django.test import Client
 
@@ -42,6 +45,13 @@ def test_a_card_says_how_to_cite_the_version_that_it_shows(client: Client, recor
         assert f"{PAGE}/metadata/{form.name}?revision={revision.oid}" in page
     assert f"{PAGE}/crate?revision={revision.oid}" in page
     assert "not looked at yet" in page
+
+
+def test_the_record_in_the_page_can_be_read_by_programs(client: Client, record: MLModel) -> None:
+    page = shown(client, PAGE)
+    written = re.search(r'<script type="application/ld\+json"[^>]*>(.*?)</script>', page, re.DOTALL)
+    assert written
+    assert json.loads(written[1])["name"] == "Galaxy CNN: morphology"
 
 
 def test_a_card_without_files_or_people_is_cited_by_its_owner(

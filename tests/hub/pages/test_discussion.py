@@ -10,7 +10,7 @@ from registry.tables import Discussion, DiscussionEvent, MLModel, User
 from tests.factories import commit_files
 from tests.hub.pages.test_reading import status, text
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cast")]
 
 ROOT = "/lab/galaxy-cnn/discussions"
 

@@ -11,7 +11,7 @@ from registry.tables import MLModel, Revision, User
 from tests.factories import commit_files
 from tests.hub.pages.test_reading import status, text
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cast")]
 
 ROOT = "/lab/galaxy-cnn"
 

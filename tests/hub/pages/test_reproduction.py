@@ -12,7 +12,7 @@ from tests.factories import store
 from tests.hub.pages.conftest import Tuned
 from tests.registry import shopfloor
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("kept_tuned")]
 
 
 @pytest.fixture

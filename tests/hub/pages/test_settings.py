@@ -9,7 +9,7 @@ from registry.states import Gate
 from registry.tables import AccessRequest, MLModel, User
 from tests.hub.pages.test_reading import status, text
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cast")]
 
 ROOT = "/lab/galaxy-cnn"
 #: What a file's page shows of a text.

@@ -9,7 +9,7 @@ from registry.states import DeliveryState
 from registry.tables import MLModel, User, Webhook
 from tests.hub.pages.test_reading import status, text
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("cast")]
 
 PAGE = "/settings/webhooks"
 FORM = {

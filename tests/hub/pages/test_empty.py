@@ -1,0 +1,15 @@
+"""A hub on which there is nothing yet says how to begin."""
+
+import pytest
+from django.test import Client
+
+from tests.hub.pages.test_reading import text
+
+pytestmark = pytest.mark.django_db
+
+
+def test_an_empty_hub_says_how_to_begin(client: Client) -> None:
+    assert "Nothing is published yet" in text(client, "/")
+    assert "No device has registered yet" in text(client, "/targets")
+    assert "They start when a model is published" in text(client, "/jobs")
+    assert "--repo-type dataset" in text(client, "/datasets")
