@@ -1,14 +1,19 @@
-"""The pages in a real browser: themes, live progress, keyboard, no JavaScript."""
+"""What people do on the pages with a real browser: by keyboard, on a phone, without JavaScript.
+
+One file, for a browser takes longer to start than most of these tests.
+"""
+
+import re
 
 import pytest
-from playwright.sync_api import Browser, Page
-from pytest_django.live_server_helper import LiveServer
+from playwright.sync_api import Page, expect
 
 from registry.services.job import job_claim, job_progress, job_succeed
 from registry.states import JobKind
-from registry.tables import Job, MLModel, User
-from tests.factories import PASSWORD
-from tests.hub.pages.conftest import Tuned, needs_chromium
+from registry.tables import AccessRequest, Discussion, Job, MLModel, User
+from tests.hub.fair.records import make_record
+from tests.hub.pages.conftest import Tuned, needs_chromium, sign_in
+from tests.hub.pages.test_lineage import make_family
 
 pytestmark = [
     pytest.mark.browser,
@@ -16,6 +21,8 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     needs_chromium,
 ]
+
+ROOT = "/lab/galaxy-cnn"
 
 
 def background(page: Page) -> str:
@@ -41,16 +48,17 @@ def test_a_search_from_the_masthead_leads_to_a_model(page: Page, tuned: Tuned) -
     page.keyboard.press("Enter")
     page.get_by_role("link", name="alice/stars").click()
     page.get_by_role("link", name="Builds and speed").click()
-    assert page.get_by_text("1.25× faster").is_visible()
-    assert page.locator("svg.plot").count() >= 1
+    expect(page).to_have_url(re.compile("/builds$"))
+    expect(page.get_by_text("1.25× faster")).to_be_visible()
+    expect(page.locator("svg.plot").first).to_be_attached()
 
 
 def test_a_facet_narrows_and_is_taken_off_again(page: Page, tuned: Tuned) -> None:
     page.goto("/models")
     page.locator(".facet").get_by_role("link", name="image-classification").click()
-    assert "task=image-classification" in page.url
+    expect(page).to_have_url(re.compile("task=image-classification"))
     page.get_by_role("link", name="Remove filter").click()
-    assert "task=" not in page.url
+    expect(page).not_to_have_url(re.compile("task="))
 
 
 def test_progress_of_a_job_moves_without_a_reload(page: Page, galaxy: MLModel) -> None:
@@ -74,28 +82,127 @@ def test_the_keyboard_reaches_the_content_first(page: Page, db: None) -> None:
     assert page.evaluate("document.activeElement.id") == "content"
 
 
-def test_no_page_is_wider_than_a_phone(page: Page, tuned: Tuned) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
-    wide = []
-    for path in ("/", "/models", tuned.path, f"{tuned.path}/builds", f"/jobs/{tuned.job.uuid}",
-                 f"/records/{tuned.record.pk}", "/targets", "/jobs", "/login"):  # fmt: skip
-        page.goto(path)
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            wide.append(path)
-    assert not wide
-
-
-def test_everything_works_without_javascript(
-    browser: Browser, live_server: LiveServer, tuned: Tuned, alice: User
-) -> None:
-    context = browser.new_context(base_url=live_server.url, java_script_enabled=False)
-    page = context.new_page()
-    page.goto("/login")
-    page.get_by_label("Username").fill("alice")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
+def test_everything_works_without_javascript(plain_page: Page, tuned: Tuned, alice: User) -> None:
+    page = plain_page
+    sign_in(page, "alice")
     page.goto(f"{tuned.path}/builds")
     assert page.get_by_text("1.25× faster").is_visible()
     page.get_by_role("button", name="Sign out").click()
-    assert page.get_by_role("link", name="Sign in").is_visible()
-    context.close()
+    page.get_by_role("link", name="Sign in").wait_for()
+
+
+def test_ways_to_use_a_model_are_chosen_by_keyboard(page: Page, galaxy: MLModel) -> None:
+    page.goto(ROOT)
+    assert page.get_by_text("hpcfair.load(").is_visible()
+    page.get_by_role("radio", name="hpcfair").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_text("snapshot_download(").is_visible()
+    assert not page.get_by_text("hpcfair.load(").is_visible()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert page.get_by_text("git clone").is_visible()
+
+
+def test_code_is_copied_by_a_button(page: Page, galaxy: MLModel) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(ROOT)
+    page.get_by_role("button", name="Copy").first.click()
+    page.get_by_role("button", name="Copied").wait_for()
+    assert 'hpcfair.load("lab/galaxy-cnn")' in page.evaluate("navigator.clipboard.readText()")
+
+
+def test_a_menu_opens_and_closes_by_keyboard(page: Page, galaxy: MLModel) -> None:
+    page.goto(f"{ROOT}/tree/main")
+    menu = page.locator(".menu > summary")
+    menu.focus()
+    page.keyboard.press("Enter")
+    link = page.locator(".menu").get_by_role("link", name="main")
+    assert link.is_visible()
+    page.keyboard.press("Escape")
+    assert not link.is_visible()
+    assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+
+def test_a_like_counts_without_a_reload(page: Page, galaxy: MLModel, alice: User) -> None:
+    sign_in(page, "alice")
+    page.goto(ROOT)
+    page.evaluate("window.before = true")
+    page.get_by_role("button", name="Like (0)").click()
+    page.get_by_role("button", name="Like (1)").wait_for()
+    assert page.evaluate("window.before")
+    page.get_by_role("button", name="Like (1)").click()
+    page.get_by_role("button", name="Like (0)").wait_for()
+
+
+def test_talk_likes_and_the_gate_work_without_javascript(
+    plain_page: Page, galaxy: MLModel, alice: User
+) -> None:
+    MLModel.objects.update(gate="manual")
+    page = plain_page
+    sign_in(page, "alice")
+    page.goto(ROOT)
+    page.get_by_role("button", name="Like (0)").click()
+    page.get_by_role("button", name="Like (1)").wait_for()
+    page.get_by_label("What you want them for").fill("For my thesis.")
+    page.get_by_role("button", name="Ask for access").click()
+    page.get_by_text("have not answered yet").wait_for()
+    page.get_by_role("link", name="Discussions").click()
+    page.get_by_role("link", name="New discussion").click()
+    page.get_by_label("Title").fill("Which survey?")
+    page.get_by_role("button", name="Open it").click()
+    page.get_by_label("Comment").fill("**SDSS**, I think.")
+    page.get_by_role("button", name="Comment").click()
+    page.locator("strong", has_text="SDSS").wait_for()
+    page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Reopen").wait_for()
+    assert Discussion.objects.get().state == "closed"
+    assert AccessRequest.objects.get().message == "For my thesis."
+
+
+@pytest.fixture
+def record(charlie: User, lab: object) -> MLModel:
+    return make_record(charlie)
+
+
+def test_a_citation_is_chosen_by_keyboard_and_copied(page: Page, record: MLModel) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto("/lab/galaxy-net")
+    panel = page.get_by_role("region", name="Citation and metadata")
+    panel.get_by_role("radio", name="Text").focus()
+    page.keyboard.press("ArrowRight")
+    assert panel.get_by_text("@misc{").is_visible()
+    assert not panel.get_by_text("cff-version").is_visible()
+    panel.get_by_role("button", name="Copy").locator("visible=true").click()
+    panel.get_by_role("button", name="Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()").startswith("@misc{")
+
+
+def test_the_panel_fits_on_a_phone(page: Page, record: MLModel) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto("/lab/galaxy-net")
+    page.get_by_text("Metadata in 11 formats").click()
+    assert page.get_by_role("link", name="RO-Crate 1.3").is_visible()
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
+def test_the_graph_is_walked_by_keyboard_and_fits_a_phone(
+    page: Page, galaxy: MLModel, alice: User
+) -> None:
+    make_family(galaxy, alice)
+    page.set_viewport_size({"width": 360, "height": 740})
+    page.goto("/alice/tuned/lineage")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    here = page.locator(".here rect").bounding_box()
+    assert here is not None
+    assert here["x"] >= 0
+    assert here["x"] + here["width"] <= 360
+    page.get_by_role("region", name="Graph of the lineage").focus()
+    page.keyboard.press("Tab")
+    reached = set()
+    for _ in range(3):
+        reached.add(page.evaluate("document.activeElement.getAttribute('href')"))
+        page.keyboard.press("Tab")
+    assert {"/lab/galaxy-cnn/lineage", "/alice/small/lineage"} < reached
+    page.get_by_role("link", name="alice/small, model").press("Enter")
+    page.wait_for_url("**/alice/small/lineage")
+    assert page.locator(".here text").first.text_content() == "alice/small"

@@ -9,7 +9,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
-from playwright.sync_api import Page
 
 from hub.pages.layers import BOX_HEIGHT, BOX_WIDTH, arrange
 from hub.pages.lineage import _WORDS
@@ -18,7 +17,6 @@ from registry.services.mlmodel import mlmodel_delete
 from registry.states import Relation, RepositoryKind
 from registry.tables import Derivation, MLModel, User
 from tests.factories import make_mlmodel
-from tests.hub.pages.conftest import needs_chromium
 from tests.hub.pages.test_reading import status, text
 
 
@@ -38,8 +36,7 @@ def words(page: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", listed))
 
 
-@pytest.fixture
-def family(galaxy: MLModel, alice: User) -> tuple[MLModel, MLModel]:
+def make_family(galaxy: MLModel, alice: User) -> tuple[MLModel, MLModel]:
     """``lab/galaxy-cnn``, ``alice/tuned`` made from it, and ``alice/small`` made from that."""
     tuned, small = (make_mlmodel(name, actor=alice) for name in ("alice/tuned", "alice/small"))
     derive(galaxy, "https://doi.org/10.5072/base", Relation.DISTILLED)
@@ -48,7 +45,13 @@ def family(galaxy: MLModel, alice: User) -> tuple[MLModel, MLModel]:
     return tuned, small
 
 
+@pytest.fixture
+def family(galaxy: MLModel, alice: User) -> tuple[MLModel, MLModel]:
+    return make_family(galaxy, alice)
+
+
 @pytest.mark.django_db
+@pytest.mark.usefixtures("cast")
 def test_the_graph_shows_origins_and_all_that_was_made(
     client: Client, family: tuple[MLModel, MLModel]
 ) -> None:
@@ -63,6 +66,7 @@ def test_the_graph_shows_origins_and_all_that_was_made(
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("cast")
 def test_nothing_known_is_said_and_how_to_say_it(
     client: Client, galaxy: MLModel, charlie: User
 ) -> None:
@@ -73,6 +77,7 @@ def test_nothing_known_is_said_and_how_to_say_it(
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("cast")
 def test_what_is_private_is_in_no_strangers_graph(
     client: Client, galaxy: MLModel, secret: MLModel, charlie: User
 ) -> None:
@@ -88,6 +93,7 @@ def test_what_is_private_is_in_no_strangers_graph(
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("cast")
 def test_a_circle_is_drawn_and_ends(client: Client, family: tuple[MLModel, MLModel]) -> None:
     galaxy, (_, small) = MLModel.objects.get(name="galaxy-cnn"), family
     derive(galaxy, small)
@@ -97,6 +103,7 @@ def test_a_circle_is_drawn_and_ends(client: Client, family: tuple[MLModel, MLMod
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("cast")
 def test_names_and_sources_cannot_run_scripts(client: Client, galaxy: MLModel) -> None:
     derive(galaxy, '"><script>alert(1)</script>', Relation.MERGE)
     derive(galaxy, "javascript:alert(1)")
@@ -107,6 +114,7 @@ def test_names_and_sources_cannot_run_scripts(client: Client, galaxy: MLModel) -
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("cast")
 def test_what_was_withdrawn_is_still_an_origin(
     client: Client, family: tuple[MLModel, MLModel], alice: User
 ) -> None:
@@ -119,6 +127,7 @@ def test_what_was_withdrawn_is_still_an_origin(
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("cast")
 def test_data_sets_have_one_too(client: Client, alice: User) -> None:
     sky, dusk = (
         make_mlmodel(name, actor=alice, kind=RepositoryKind.DATASET)
@@ -131,6 +140,7 @@ def test_data_sets_have_one_too(client: Client, alice: User) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("cast")
 def test_a_version_has_its_own_origins(client: Client, galaxy: MLModel) -> None:
     derive(galaxy, "elsewhere/base")
     first = galaxy.revisions.order_by("pk").first()
@@ -140,6 +150,7 @@ def test_a_version_has_its_own_origins(client: Client, galaxy: MLModel) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.usefixtures("cast")
 def test_a_large_family_takes_as_few_queries_as_a_small_one(
     client: Client, galaxy: MLModel, alice: User
 ) -> None:
@@ -197,29 +208,3 @@ def test_edges_that_need_not_cross_do_not() -> None:
     drawing = arrange(["a", "b", "x", "y"], [("a", "y"), ("b", "x")])
     a, b, x, y = (drawing.boxes[node].y for node in "abxy")
     assert (a < b) == (y < x)
-
-
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.django_db(transaction=True)
-@needs_chromium
-def test_the_graph_is_walked_by_keyboard_and_fits_a_phone(
-    page: Page, family: tuple[MLModel, MLModel]
-) -> None:
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.goto("/alice/tuned/lineage")
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    here = page.locator(".here rect").bounding_box()
-    assert here is not None
-    assert here["x"] >= 0
-    assert here["x"] + here["width"] <= 360
-    page.get_by_role("region", name="Graph of the lineage").focus()
-    page.keyboard.press("Tab")
-    reached = set()
-    for _ in range(3):
-        reached.add(page.evaluate("document.activeElement.getAttribute('href')"))
-        page.keyboard.press("Tab")
-    assert {"/lab/galaxy-cnn/lineage", "/alice/small/lineage"} < reached
-    page.get_by_role("link", name="alice/small, model").press("Enter")
-    page.wait_for_url("**/alice/small/lineage")
-    assert page.locator(".here text").first.text_content() == "alice/small"
