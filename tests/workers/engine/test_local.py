@@ -17,12 +17,12 @@ from workers.backends.fake.kernels import DEFAULT_S
 from workers.engine.errors import CandidateFailed
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
-from workers.engine.types import Limits, Options, Ticket, Workload
+from workers.engine.types import BuildResult, Limits, Options, Ticket, Workload
 
 BACKENDS: dict[str, Backend] = {
     backend.name: backend for backend in (FakeBackend(), FaultyBackend(), OddBackend())
 }
-LIMITS = Limits(wall_s=30, memory_bytes=2**30, file_bytes=2**24)
+LIMITS = Limits(wall_s=300, memory_bytes=2**30, file_bytes=2**24)
 X = {"x": np.arange(16, dtype=np.float32).reshape(2, 8)}
 
 
@@ -46,12 +46,27 @@ def device(workload: Workload, tmp_path: Path) -> Iterator[LocalDevice]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalDevice]:
+    """A device that nobody closes or spoils."""
+    folder = tmp_path_factory.mktemp("shared")
+    (folder / "model").mkdir()
+    (folder / "model" / "model.onnx").write_bytes(b"pretend")
+    workload = replace(WORKLOAD, model_path=folder / "model" / "model.onnx")
+    with device_for(workload, folder) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def build(shared: LocalDevice) -> BuildResult:
+    return shared.build("fake", options_of("fake"))
+
+
 def options_of(backend: str, **changed: str | int | bool) -> Options:
     return {**BACKENDS[backend].default(WORKLOAD, TARGET), **changed}
 
 
-def test_a_build_is_described_by_what_it_is(device: LocalDevice) -> None:
-    build = device.build("fake", options_of("fake"))
+def test_a_build_is_described_by_what_it_is(shared: LocalDevice, build: BuildResult) -> None:
     assert build.outcome == "measured", build.detail
     assert build.directory is not None
     assert (build.directory / build.entry_point).is_file()
@@ -60,12 +75,13 @@ def test_a_build_is_described_by_what_it_is(device: LocalDevice) -> None:
     assert build.compile_s > 0
     assert build.peak_rss_bytes is not None
     assert build.peak_rss_bytes > 2**20
-    assert device.isolation
+    assert shared.isolation
 
 
-def test_a_session_runs_and_times_in_its_own_process(device: LocalDevice) -> None:
-    build = device.build("fake", options_of("fake"))
-    session = device.open("fake", build, "candidate", X)
+def test_a_session_runs_and_times_in_its_own_process(
+    shared: LocalDevice, build: BuildResult
+) -> None:
+    session = shared.open("fake", build, "candidate", X)
     assert session.run(X)["scores"].shape == (2, 10)
     timing = session.time(runs=5, warmup=1)
     assert len(timing.samples_ns) == 5
@@ -78,16 +94,17 @@ def test_a_session_runs_and_times_in_its_own_process(device: LocalDevice) -> Non
         session.run(X)
 
 
-def test_two_sessions_of_one_build_stand_side_by_side(device: LocalDevice) -> None:
-    build = device.build("fake", options_of("fake"))
-    first = device.open("fake", build, "baseline", X)
-    second = device.open("fake", build, "candidate", X)
+def test_two_sessions_of_one_build_stand_side_by_side(
+    shared: LocalDevice, build: BuildResult
+) -> None:
+    first = shared.open("fake", build, "baseline", X)
+    second = shared.open("fake", build, "candidate", X)
     np.testing.assert_array_equal(first.run(X)["scores"], second.run(X)["scores"])
     # A search opens thousands: those that were closed are forgotten.
     gone = weakref.ref(first)
     first.close()
     del first
-    device.open("fake", build, "candidate", X)
+    shared.open("fake", build, "candidate", X)
     gc.collect()
     assert gone() is None
 
@@ -103,7 +120,7 @@ def test_two_sessions_of_one_build_stand_side_by_side(device: LocalDevice) -> No
 def test_a_failed_build_is_a_result_of_its_class(
     workload: Workload, tmp_path: Path, fault: str, outcome: str, said: str
 ) -> None:
-    limits = replace(LIMITS, wall_s=3)
+    limits = replace(LIMITS, wall_s=1 if outcome == "timeout" else LIMITS.wall_s)
     with device_for(workload, tmp_path, limits) as device:
         build = device.build("faulty", options_of("faulty", fault=fault))
         assert build.outcome == outcome
@@ -118,9 +135,11 @@ def test_a_failed_build_is_a_result_of_its_class(
 def test_a_session_that_breaks_is_a_failure_of_its_class(
     workload: Workload, tmp_path: Path, fault: str, outcome: str
 ) -> None:
-    with device_for(workload, tmp_path, replace(LIMITS, wall_s=3)) as device:
+    with device_for(workload, tmp_path) as device:
         build = device.build("faulty", options_of("faulty", fault=fault))
         session = device.open("faulty", build, "candidate", X)
+        # Only what hangs is held to so little time.
+        session._child._limits = replace(LIMITS, wall_s=1 if fault == "hang" else LIMITS.wall_s)
         with pytest.raises(CandidateFailed) as caught:
             session.run(X)
         assert caught.value.outcome == outcome
@@ -189,8 +208,8 @@ def test_samples_are_read_in_a_child(workload: Workload, tmp_path: Path) -> None
     np.testing.assert_array_equal(found["labels"], np.arange(4))
 
 
-def test_a_network_without_samples_has_none(device: LocalDevice) -> None:
-    assert device.samples(4) == {}
+def test_a_network_without_samples_has_none(shared: LocalDevice) -> None:
+    assert shared.samples(4) == {}
 
 
 @pytest.mark.parametrize("content", ["not a zip", "pickle"])
