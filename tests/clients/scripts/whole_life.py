@@ -48,7 +48,7 @@ assert api.repo_exists(**where)
 assert api.list_repo_files(**where) == [".gitattributes"]
 
 # Bytes by each way a client may send them: inline, a path, a file object, a folder.
-weights = content(11_500_000, 1)
+weights = content(2_500_000, 1)
 small = content(22_000, 2)
 (workdir / "weights.bin").write_bytes(weights)
 api.upload_file(path_or_fileobj=b"hello", path_in_repo="notes/a b%+#\u00fc.txt", **where)
