@@ -3,7 +3,7 @@
 import xml.etree.ElementTree as ET
 from datetime import UTC, datetime, timedelta
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hub.pages import scorecharts
@@ -38,6 +38,7 @@ def test_one_look_is_no_course() -> None:
     assert not scorecharts.course([])
 
 
+@settings(max_examples=25)
 @given(st.lists(st.integers(0, 9), min_size=101, max_size=101))
 def test_every_record_stands_in_one_band(percents: list[int]) -> None:
     svg = scorecharts.distribution(percents)
