@@ -1,6 +1,7 @@
 """Loading from a live hub: before inspection, before tuning, without the hub."""
 
 import dataclasses
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,9 @@ def tiny(as_alice: Client, inspector: None) -> str:
     return as_alice.save(tiny_onnx(), NAME, card=CARD).oid
 
 
-def test_an_untuned_model_runs_as_it_is_and_says_so(as_alice: Client, tiny: str) -> None:
+def test_an_untuned_model_runs_as_it_is_and_says_so_unless_asked_for(
+    as_alice: Client, tiny: str
+) -> None:
     with pytest.warns(PlainModelWarning, match=NAME):
         model = as_alice.load(NAME)
 
@@ -35,25 +38,20 @@ def test_an_untuned_model_runs_as_it_is_and_says_so(as_alice: Client, tiny: str)
     assert model.revision == tiny
     assert str(model.signature) == "float32[N,4] -> float32[N,3]"
     assert "the plain model" in model.explain()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PlainModelWarning)
+        np.testing.assert_allclose(as_alice.load(NAME, target=None)(X), Y)
 
 
-def test_the_plain_model_can_be_asked_for_in_silence(as_alice: Client, tiny: str) -> None:
-    np.testing.assert_allclose(as_alice.load(NAME, target=None)(X), Y)
-
-
-def test_a_revision_stays_what_it_was(as_alice: Client, tiny: str) -> None:
+def test_a_revision_stays_what_it_was_and_others_are_not_found(as_alice: Client, tiny: str) -> None:
     as_alice.save(tiny_onnx(scale=2), NAME)
 
     np.testing.assert_allclose(as_alice.load(NAME, target=None, revision=tiny)(X), Y)
     np.testing.assert_allclose(as_alice.load(NAME, target=None)(X), Y * 4)
-
-
-def test_offline_the_last_answer_counts(as_alice: Client, tiny: str) -> None:
-    as_alice.load(NAME, target=None)
-    config = dataclasses.replace(as_alice.config, offline=True)
-
-    with Client(config=config) as offline, pytest.warns(StaleAnswerWarning):
-        np.testing.assert_allclose(offline.load(NAME, target=None)(X), Y)
+    with pytest.raises(RevisionNotFound):
+        as_alice.load(NAME, revision="v9")
+    with pytest.raises(ModelNotFound):
+        as_alice.load("alice/nothing")
 
 
 def test_what_the_hub_has_not_inspected_it_does_not_hand_out(as_alice: Client) -> None:
@@ -62,17 +60,6 @@ def test_what_the_hub_has_not_inspected_it_does_not_hand_out(as_alice: Client) -
     with pytest.raises(NotFound, match="inspection") as refusal:
         as_alice.load(NAME)
     assert refusal.value.code == "graph_not_found"
-
-
-@pytest.mark.parametrize(
-    ("name", "revision", "kind"),
-    [("alice/nothing", None, ModelNotFound), (NAME, "v9", RevisionNotFound)],
-)
-def test_what_is_not_there_is_named(
-    as_alice: Client, tiny: str, name: str, revision: str | None, kind: type[Exception]
-) -> None:
-    with pytest.raises(kind):
-        as_alice.load(name, revision=revision)
 
 
 def test_a_private_model_is_loaded_by_its_members_alone(
@@ -86,7 +73,7 @@ def test_a_private_model_is_loaded_by_its_members_alone(
         client_of(alice).load("lab/secret", target=None)
 
 
-def test_a_broken_download_goes_on_at_the_hubs_own_ranges(
+def test_a_broken_download_goes_on_at_the_hubs_own_ranges_and_the_last_answer_counts_offline(
     as_alice: Client, tiny: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = tiny_onnx()
@@ -109,6 +96,10 @@ def test_a_broken_download_goes_on_at_the_hubs_own_ranges(
     np.testing.assert_allclose(model(X), Y)
     assert {"Range": "bytes=100-", "If-Range": f'"{digest}"'}.items() <= asked[-1].items()
     assert cache.blob(digest).read_bytes() == data
+
+    config = dataclasses.replace(as_alice.config, offline=True)
+    with Client(config=config) as offline, pytest.warns(StaleAnswerWarning):
+        np.testing.assert_allclose(offline.load(NAME, target=None)(X), Y)
 
 
 def test_a_tensorflow_lite_file_alone_is_loaded_as_it_is(

@@ -8,7 +8,7 @@ import onnxruntime
 import pytest
 import yaml
 
-from examples.models.digits import HELD_OUT, digits_cnn, digits_mlp, split
+from examples.models.digits import HELD_OUT, digits_cnn, split
 from examples.models.training import (
     conv3x3,
     dense,
@@ -23,10 +23,15 @@ from workers.inspection.inspect import inspect
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module", params=[digits_cnn, digits_mlp], ids=["cnn", "mlp"])
-def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out: Path = request.param(tmp_path_factory.mktemp("digits") / "out")
-    return out
+@pytest.fixture(scope="module")
+def digits_cnn_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return digits_cnn(tmp_path_factory.mktemp("digits") / "out")
+
+
+@pytest.fixture(scope="module", params=["cnn", "mlp"])
+def folder(request: pytest.FixtureRequest) -> Path:
+    made: Path = request.getfixturevalue(f"digits_{request.param}_folder")
+    return made
 
 
 def _scores(folder: Path, images: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]

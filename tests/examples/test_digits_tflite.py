@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from examples.models.digits import digits_mlp
 from hpcfair.runtimes import registry
 from workers.inspection.inspect import inspect
 
@@ -13,13 +12,8 @@ pytest.importorskip("ai_edge_litert", reason="an extra: pip install 'hpcfair-hub
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return digits_mlp(tmp_path_factory.mktemp("digits") / "out")
-
-
-def test_both_files_are_forms_of_the_network(folder: Path) -> None:
-    found = inspect(str(folder))
+def test_both_files_are_forms_of_the_network(digits_mlp_folder: Path) -> None:
+    found = inspect(str(digits_mlp_folder))
     assert found["warnings"] == []
     assert found["graphs"][0]["forms"] == [
         {"format": "tflite", "path": "model-int8.tflite"},
@@ -29,10 +23,10 @@ def test_both_files_are_forms_of_the_network(folder: Path) -> None:
 
 @pytest.mark.parametrize(("name", "strays"), [("model.tflite", 1e-5), ("model-int8.tflite", 5e-2)])
 def test_int8_reads_digits_within_one_point_of_float32(
-    folder: Path, name: str, strays: float
+    digits_mlp_folder: Path, name: str, strays: float
 ) -> None:
-    runtime = registry.open("litert", folder / name, {"threads": "one"})
-    with np.load(folder / "samples.npz") as samples:
+    runtime = registry.open("litert", digits_mlp_folder / name, {"threads": "one"})
+    with np.load(digits_mlp_folder / "samples.npz") as samples:
         logits = runtime.run({"pixels": samples["inputs/pixels"]})["logits"]
         expected, labels = samples["outputs/logits"], samples["labels"]
     assert np.linalg.norm(logits - expected) / np.linalg.norm(expected) < strays

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from registry.selectors.resolution import resolve
 from registry.states import JobKind, JobState, ToleranceClass
 from registry.tables import Build, Job, MLModel, User
 from tests.factories import make_mlmodel, readme
-from workers.jobs import run
+from workers.engine.types import Budget
+from workers.jobs import run, tune
 from workers.jobs.device import register
 from workers.testing.tflite import Kind, Layer, write_dense
 
@@ -23,13 +25,25 @@ def written(folder: Path, kind: Kind) -> bytes:
     rng = np.random.default_rng(0)
     layers = [
         Layer(rng.standard_normal(pair).astype(np.float32) / 16, np.zeros(pair[1], np.float32))
-        for pair in pairwise((256, 512, 512, 16))
+        for pair in pairwise((64, 128, 16))
     ]
-    calibration = rng.standard_normal((64, 256)).astype(np.float32)
+    calibration = rng.standard_normal((64, 64)).astype(np.float32)
     return write_dense(folder / kind, layers, kind, calibration=calibration).read_bytes()
 
 
-@pytest.mark.usefixtures("short_searches")
+@pytest.fixture
+def little_is_timed(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Enough to try each file, and no more: how fast they are is not looked at."""
+
+    def short(**given: Any) -> Budget:
+        little = {"seconds_per_measurement": 0.3, "headline_seconds": 0.5, "headline_processes": 3}
+        return Budget(**given | little)
+
+    settings.TUNE_BUDGET_S = 3
+    monkeypatch.setattr(tune, "Budget", short)
+
+
+@pytest.mark.usefixtures("little_is_timed")
 def test_it_is_compared_with_its_float_file_and_served(alice: User, tmp_path: Path) -> None:
     here = register()
     files = {
