@@ -17,8 +17,14 @@ from tests.factories import make_mlmodel, make_user, readme, tiny_onnx
 # Contract suites live beside the ports they test; what they assert is explained like any test's.
 pytest.register_assert_rewrite("workers.testing")
 
-# How long an example takes says more about what else the machine does than about the hub.
-hypothesis.settings.register_profile("hub", deadline=None)
+# How long an example takes says more about what else the machine does than about the hub. Half of
+# the usual examples: each run draws others.
+hypothesis.settings.register_profile(
+    "hub",
+    deadline=None,
+    max_examples=50,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.load_profile("hub")
 
 
