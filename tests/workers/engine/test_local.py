@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from tests.workers.engine.cast import TARGET, WORKLOAD
-from tests.workers.engine.odd_backends import OddBackend
+from tests.workers.engine.odd_backends import WORDS, OddBackend
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.backends.fake.kernels import DEFAULT_S
 from workers.engine.errors import CandidateFailed
-from workers.engine.local import LocalDevice
+from workers.engine.handover import result_of
+from workers.engine.local import LocalDevice, LocalSession
 from workers.engine.ports import Backend
 from workers.engine.types import BuildResult, Limits, Options, Ticket, Workload
 
@@ -138,6 +139,7 @@ def test_a_session_that_breaks_is_a_failure_of_its_class(
     with device_for(workload, tmp_path) as device:
         build = device.build("faulty", options_of("faulty", fault=fault))
         session = device.open("faulty", build, "candidate", X)
+        assert isinstance(session, LocalSession)
         # Only what hangs is held to so little time.
         session._child._limits = replace(LIMITS, wall_s=1 if fault == "hang" else LIMITS.wall_s)
         with pytest.raises(CandidateFailed) as caught:
@@ -152,19 +154,13 @@ def test_a_session_that_breaks_is_a_failure_of_its_class(
     [
         ("pipe", ""),
         ("hard link", "no plain file"),
-        ("no entry point", "lacks its entry point"),
         ("outside", "lies outside"),
-        ("absolute", "lies outside"),
-        ("tolerance", "claims the tolerance"),
         ("options", "nonsense"),
         ("huge", "over the limit"),
         ("many", "over the limit"),
         ("deep", "over the limit"),
         ("name", "a file called"),
-        ("nested value", "nonsense"),
-        ("not a number", "nonsense"),
         ("surrogate", "nonsense"),
-        ("long", "nonsense"),
     ],
 )
 def test_an_artefact_that_cannot_be_trusted_is_refused(
@@ -176,6 +172,29 @@ def test_an_artefact_that_cannot_be_trusted_is_refused(
         assert said in build.detail
         assert build.directory is None
         assert list((tmp_path / "scratch").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("oddity", "said"),
+    [
+        ("no entry point", "lacks its entry point"),
+        ("absolute", "lies outside"),
+        ("tolerance", "claims the tolerance"),
+        ("nested value", "nonsense"),
+        ("not a number", "nonsense"),
+        ("long", "nonsense"),
+    ],
+)
+def test_a_description_that_makes_no_sense_is_refused(
+    build: BuildResult, oddity: str, said: str
+) -> None:
+    """As a device reads it, without the child whose words it reads."""
+    assert build.directory is not None
+    fields = ("entry_point", "runtime", "runtime_options", "tolerance", "toolchain", "provenance")
+    honest = {name: getattr(build, name) for name in (*fields, "compile_s", "peak_rss_bytes")}
+    assert result_of(honest, build.directory, LIMITS).outcome == "measured"
+    with pytest.raises(CandidateFailed, match=said):
+        result_of({**honest, **WORDS[oddity]}, build.directory, LIMITS)
 
 
 def test_closing_the_device_ends_sessions_and_deletes_builds(
