@@ -24,6 +24,7 @@ from workers.engine.samples import make_test_set
 from workers.engine.types import Form, TargetSpec, Ticket, Workload
 from workers.testing import networks
 from workers.testing.backend_contract import BackendContract, this_target
+from workers.testing.kept import KeptChild, KeptDevice
 from workers.testing.tflite import Kind, Layer, write_dense
 
 pytestmark = [
@@ -77,7 +78,11 @@ def test_every_kind_of_file_is_held_to_what_it_computes_in(tmp_path: Path) -> No
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     tests = make_test_set(workload, {}, 3)
-    with LocalDevice(Ticket(workload, target, tuple(backends)), backends, scratch) as device:
+    ticket = Ticket(workload, target, tuple(backends))
+    with (
+        KeptChild(tmp_path, ticket.limits) as kept,
+        KeptDevice(ticket, backends, scratch, kept) as device,
+    ):
         truth = device.build("onnxruntime", backends["onnxruntime"].reference(workload, target))
         with closing(device.open("onnxruntime", truth, "reference", tests.timing)) as session:
             expected = run_reference(session, tests)

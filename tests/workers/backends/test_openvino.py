@@ -1,4 +1,4 @@
-"""OpenVINO's knobs: what is offered to whom, what really runs, and what is refused."""
+"""OpenVINO's knobs: what really runs, and what is refused."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,42 +11,51 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from workers.backends.openvino.backend import OpenVinoBackend
-from workers.backends.openvino.space import space_of
-from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.profile import Profile
 from workers.engine.samples import make_test_set
-from workers.engine.space import plain
-from workers.engine.types import BuildResult, Options, TargetSpec, TensorSpec, Ticket, Workload
+from workers.engine.types import (
+    BuildResult,
+    Limits,
+    Options,
+    TargetSpec,
+    TensorSpec,
+    Ticket,
+    Workload,
+)
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 from workers.testing.builds import check_profile, digests, timeless
+from workers.testing.kept import KeptChild, KeptDevice
 
 pytestmark = pytest.mark.slow
 
 BACKEND = OpenVinoBackend()
 X86 = TargetSpec("x86-64-avx2", "x86-64", frozenset({"avx2", "fma"}), 2, None)
-AMX = replace(X86, slug="x86-64-amx", features=X86.features | {"avx512_bf16", "amx_bf16"})
-ARM = TargetSpec("arm64-neoverse-v1", "arm64", frozenset({"asimdhp", "bf16"}), 8, None)
 INT8: Options = {"precision": "int8", "preset": "mixed", "shapes": "static"}
 
 
-def values(workload: Workload, target: TargetSpec, name: str) -> tuple[object, ...]:
-    """What the space offers for an option; empty if the option does not exist."""
-    found = space_of(workload, target).parameters.get(name)
-    return tuple(plain(found).values) if found else ()
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptChild]:
+    """The confined process that builds and runs: OpenVINO is imported once."""
+    with KeptChild(tmp_path_factory.getbasetemp(), Limits()) as child:
+        yield child
 
 
-def device_for(workload: Workload, folder: Path) -> LocalDevice:
+def device_for(
+    workload: Workload, kept: KeptChild, folder: Path, target: TargetSpec | None = None
+) -> KeptDevice:
     scratch = folder / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
-    ticket = Ticket(workload, this_target(), (BACKEND.name,))
-    return LocalDevice(ticket, {BACKEND.name: BACKEND}, scratch)
+    ticket = Ticket(workload, target or this_target(), (BACKEND.name,))
+    return KeptDevice(ticket, {BACKEND.name: BACKEND}, scratch, kept)
 
 
-def build(workload: Workload, folder: Path, options: Options | None = None) -> BuildResult:
+def build(
+    workload: Workload, kept: KeptChild, folder: Path, options: Options | None = None
+) -> BuildResult:
     """How the defaults, changed by ``options``, are built; the files are gone."""
-    with device_for(workload, folder) as device:
+    with device_for(workload, kept, folder) as device:
         return device.build(
             BACKEND.name, BACKEND.default(workload, this_target()) | (options or {})
         )
@@ -83,8 +92,8 @@ class Made:
 
 @pytest.fixture(scope="module", params=["float32", "int8"])
 def made(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Made]:
+    request: pytest.FixtureRequest, kept: KeptChild, tmp_path_factory: pytest.TempPathFactory
+) -> Made:
     """A residual CNN, built, checked on several batch sizes, and profiled."""
     folder = tmp_path_factory.mktemp(request.param)
     workload = networks.write(networks.residual_cnn(), folder / "model")
@@ -94,7 +103,7 @@ def made(
     )
     workload = replace(workload, samples_path=folder / "samples.npz")
     changed = INT8 if request.param == "int8" else {}
-    with device_for(workload, folder) as device:
+    with device_for(workload, kept, folder) as device:
         options = BACKEND.default(workload, this_target())
         reference = device.build(BACKEND.name, BACKEND.reference(workload, this_target()))
         result = device.build(BACKEND.name, options | changed)
@@ -107,7 +116,7 @@ def made(
             expected = run_reference(session, tests)
         with closing(device.open(BACKEND.name, result, "candidate", tests.timing)) as session:
             require(check(session, tests, expected), result.tolerance, None, None)
-        yield Made(result, device.profile(BACKEND.name, result, tests.timing, folder / "code"))
+        return Made(result, device.profile(BACKEND.name, result, tests.timing, folder / "code"))
 
 
 def test_every_operator_says_what_it_computes_in(made: Made) -> None:
@@ -142,11 +151,14 @@ def test_every_node_has_its_operator_and_every_operator_its_nodes(made: Made) ->
 
 def test_operators_take_no_longer_than_the_whole_run(made: Made) -> None:
     inside = sum(site.median_ns for site in made.profile.call_sites)
-    # Each is read to a microsecond.
-    assert 0 <= inside <= made.profile.total_ns * 1.5 + 2000 * len(made.profile.call_sites)
+    # Each is read to a microsecond. Operators and whole runs are timed one after the other, and the
+    # machine may be busier then; seconds taken for others would be a thousandfold.
+    assert 0 <= inside <= made.profile.total_ns * 30 + 2000 * len(made.profile.call_sites)
 
 
-def test_nodes_that_constants_decide_are_folded_and_not_linked(tmp_path: Path) -> None:
+def test_nodes_that_constants_decide_are_folded_and_not_linked(
+    kept: KeptChild, tmp_path: Path
+) -> None:
     nodes = [
         helper.make_node("Mul", ["w", "w"], ["square"]),
         helper.make_node("Add", ["x", "square"], ["sum"]),
@@ -154,7 +166,7 @@ def test_nodes_that_constants_decide_are_folded_and_not_linked(tmp_path: Path) -
     ]
     model = model_of(nodes, w=np.full(3, 2, np.float32))
     workload = write(model, tmp_path / "model")
-    with device_for(workload, tmp_path) as device:
+    with device_for(workload, kept, tmp_path) as device:
         result = device.build(BACKEND.name, BACKEND.default(workload, this_target()))
         inputs = make_test_set(workload, {}, 0).timing
         found = device.profile(BACKEND.name, result, inputs, tmp_path / "code")
@@ -162,65 +174,11 @@ def test_nodes_that_constants_decide_are_folded_and_not_linked(tmp_path: Path) -
     assert {link.index for site in found.call_sites for link in site.nodes} == {1, 2}
 
 
-@pytest.mark.parametrize(
-    ("target", "precisions"),
-    [
-        (X86, ("float32", "int8")),
-        (AMX, ("float32", "bfloat16", "int8")),
-        (ARM, ("float32", "float16", "int8")),
-    ],
-)
-def test_precisions_are_offered_where_the_processor_has_them(
-    tmp_path: Path, target: TargetSpec, precisions: tuple[str, ...]
-) -> None:
-    cnn = networks.write(networks.residual_cnn(), tmp_path / "model")
-    assert values(cnn, target, "precision") == precisions
-    assert values(cnn, target, "rest") == (("float32", "bfloat16") if target is AMX else ())
-    quantised = replace(cnn, operators={"QuantizeLinear": 1, "Conv": 1})
-    assert values(quantised, target, "precision") == ("float32",)
-    assert values(replace(cnn, operators={"Relu": 1}), target, "precision") == ("float32",)
-    double = tuple(replace(spec, dtype="float64") for spec in cnn.inputs)
-    assert values(replace(cnn, inputs=double), target, "precision") == ("float32",)
-
-
-@pytest.mark.parametrize(
-    ("cores", "threads"), [(1, ("one",)), (2, ("all", "one")), (8, ("all", "half", "one"))]
-)
-def test_threads_and_pinning_are_offered_where_they_differ(
-    tmp_path: Path, cores: int, threads: tuple[str, ...]
-) -> None:
-    target = replace(X86, cores=cores)
-    mlp = networks.write(networks.mlp(), tmp_path / "model")
-    assert values(mlp, target, "threads") == threads
-    space = space_of(mlp, target)
-    assert not any("pinning" in o for o in space.enumerate() if o["threads"] == "one")
-    assert space.contains(BACKEND.default(mlp, target))
-    assert space.contains(BACKEND.reference(mlp, target))
-
-
-def test_one_thread_is_promising_where_two_cores_may_be_one(tmp_path: Path) -> None:
-    mlp = networks.write(networks.mlp(), tmp_path / "model")
-    for cores, promised in ((2, True), (8, False)):
-        promising = space_of(mlp, replace(X86, cores=cores)).promising
-        assert ("one" in {options["threads"] for options in promising}) is promised
-
-
-def test_static_shapes_and_smoothing_are_offered_to_whom_they_concern(tmp_path: Path) -> None:
-    mlp = networks.write(networks.mlp(), tmp_path / "model")
-    assert values(mlp, X86, "shapes") == ("dynamic", "static")
-    assert values(mlp, X86, "smoothing") == ()
-    assert values(replace(mlp, architecture_class="transformer"), X86, "smoothing") == (False, True)
-    fixed = tuple(replace(spec, shape=(1, 8)) for spec in mlp.inputs)
-    assert values(replace(mlp, inputs=fixed), X86, "shapes") == ()
-
-
-def test_a_precision_that_nothing_computes_in_is_refused(tmp_path: Path) -> None:
+def test_a_precision_that_nothing_computes_in_is_refused(kept: KeptChild, tmp_path: Path) -> None:
     """The target promises float16; where the tests run there may be none."""
     target = replace(X86, features=X86.features | {"amx_fp16"})
     workload = networks.write(networks.residual_cnn(), tmp_path / "model")
-    (tmp_path / "scratch").mkdir()
-    ticket = Ticket(workload, target, (BACKEND.name,))
-    with LocalDevice(ticket, {BACKEND.name: BACKEND}, tmp_path / "scratch") as device:
+    with device_for(workload, kept, tmp_path, target) as device:
         options = BACKEND.default(workload, target) | {"precision": "float16"}
         found = device.build(BACKEND.name, options)
     if found.outcome == "measured":
@@ -231,12 +189,17 @@ def test_a_precision_that_nothing_computes_in_is_refused(tmp_path: Path) -> None
         assert "no operator of this network computes in float16 here" in found.detail
 
 
-def test_a_transformer_is_smoothed_and_quantised_alike_each_time(tmp_path: Path) -> None:
+def test_a_transformer_is_smoothed_and_quantised_alike_each_time(
+    kept: KeptChild, tmp_path: Path
+) -> None:
     workload = networks.write(networks.transformer(), tmp_path / "model")
     workload = replace(workload, architecture_class="transformer")
     options = BACKEND.default(workload, this_target()) | INT8 | {"smoothing": True}
-    with device_for(workload, tmp_path) as device:
-        one, other = (device.build(BACKEND.name, options) for _ in range(2))
+    with device_for(workload, kept, tmp_path) as device:
+        one = device.build(BACKEND.name, options)
+        # The second time in another process.
+        kept.close()
+        other = device.build(BACKEND.name, options)
         assert one.outcome == "measured", one.detail
         assert digests(one) == digests(other)
         assert timeless(one) == timeless(other)
@@ -246,47 +209,47 @@ def test_a_transformer_is_smoothed_and_quantised_alike_each_time(tmp_path: Path)
     }  # fmt: skip
 
 
-def test_text_is_refused_before_it_corrupts_memory(tmp_path: Path) -> None:
+def test_text_is_refused_before_it_corrupts_memory(kept: KeptChild, tmp_path: Path) -> None:
     node = helper.make_node("Identity", ["x"], ["y"])
     workload = write(model_of([node], TensorProto.STRING), tmp_path / "model", "string")
-    found = build(workload, tmp_path)
+    found = build(workload, kept, tmp_path)
     assert found.outcome == "invalid"
     assert "x gives text" in found.detail
 
 
-def test_samples_that_do_not_fit_are_named(tmp_path: Path) -> None:
+def test_samples_that_do_not_fit_are_named(kept: KeptChild, tmp_path: Path) -> None:
     workload = networks.write(networks.mlp(), tmp_path / "model")
     np.savez(tmp_path / "samples.npz", **{"inputs/x": np.ones((4, 9), np.float32)})
     workload = replace(workload, samples_path=tmp_path / "samples.npz")
-    found = build(workload, tmp_path, INT8)
+    found = build(workload, kept, tmp_path, INT8)
     assert found.outcome == "invalid"
     assert "inputs/x has shape (4, 9)" in found.detail
 
 
-def test_a_signature_that_reads_otherwise_is_refused(tmp_path: Path) -> None:
+def test_a_signature_that_reads_otherwise_is_refused(kept: KeptChild, tmp_path: Path) -> None:
     workload = write(model_of([helper.make_node("Relu", ["x"], ["y"])]), tmp_path / "model")
     other = replace(workload, outputs=(TensorSpec("z", "float32", (2, 3)),))
-    found = build(other, tmp_path)
+    found = build(other, kept, tmp_path)
     assert found.outcome == "invalid"
     assert "reads the signature as [['x'], ['y']]" in found.detail
 
 
-def test_nan_weights_come_out_as_nan(tmp_path: Path) -> None:
+def test_nan_weights_come_out_as_nan(kept: KeptChild, tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Add", ["x", "w"], ["sum"]),
         helper.make_node("Relu", ["sum"], ["y"]),
     ]
     weights = np.array([np.nan, np.inf, 1], np.float32)
     workload = write(model_of(nodes, w=weights), tmp_path / "model")
-    with device_for(workload, tmp_path) as device:
+    with device_for(workload, kept, tmp_path) as device:
         found = device.build(BACKEND.name, BACKEND.default(workload, this_target()))
         x = np.zeros((2, 3), np.float32)
         with closing(device.open(BACKEND.name, found, "candidate", {})) as session:
             np.testing.assert_array_equal(session.run({"x": x})["y"], x + weights)
 
 
-def test_options_outside_the_space_are_refused(tmp_path: Path) -> None:
+def test_options_outside_the_space_are_refused(kept: KeptChild, tmp_path: Path) -> None:
     workload = networks.write(networks.mlp(), tmp_path / "model")
-    found = build(workload, tmp_path, {"precision": "int4"})
+    found = build(workload, kept, tmp_path, {"precision": "int4"})
     assert found.outcome == "invalid"
     assert "not in the space of openvino" in found.detail

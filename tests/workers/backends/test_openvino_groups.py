@@ -7,12 +7,12 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from workers.backends.openvino.backend import OpenVinoBackend
-from workers.engine.local import LocalDevice
 from workers.engine.samples import make_test_set
 from workers.engine.types import Ticket, Workload
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 from workers.testing.builds import check_profile
+from workers.testing.kept import KeptChild, KeptDevice
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,10 @@ def test_grouped_convolutions_compute_in_int8(tmp_path: Path) -> None:
     ticket = Ticket(workload, this_target(), (BACKEND.name,))
     options = BACKEND.default(workload, this_target()) | {"precision": "int8", "preset": "mixed"}
     inputs = make_test_set(workload, {}, 0).timing
-    with LocalDevice(ticket, {BACKEND.name: BACKEND}, tmp_path / "scratch") as device:
+    with (
+        KeptChild(tmp_path, ticket.limits) as kept,
+        KeptDevice(ticket, {BACKEND.name: BACKEND}, tmp_path / "scratch", kept) as device,
+    ):
         found = device.build(BACKEND.name, options)
         assert found.outcome == "measured", found.detail
         profile = device.profile(BACKEND.name, found, inputs, tmp_path / "code")
