@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import zipfile
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -21,7 +22,6 @@ from hpcfair.runtimes.tensors import Mapped
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.backends.torch.backend import TorchBackend
 from workers.engine.errors import InvalidCandidate
-from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.ports import Backend
 from workers.engine.profile import Profile
@@ -31,6 +31,7 @@ from workers.inspection.pt2 import read_pt2
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 from workers.testing.builds import check_profile, python
+from workers.testing.kept import KeptChild, KeptDevice
 
 pytestmark = [
     pytest.mark.slow,
@@ -41,6 +42,8 @@ pytestmark = [
 needs_compiler = pytest.mark.skipif(
     shutil.which(os.environ.get("CXX", "g++")) is None, reason="Inductor needs a C++ compiler"
 )
+#: A loaded machine takes minutes to compile what an idle one does in half of one.
+_LIMITS = Limits(wall_s=1800)
 _AVX512 = frozenset({"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"})
 
 
@@ -83,6 +86,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return Made(replace(workload, forms=(Form("torch-export", path, "0" * 64),)), folder)
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptChild]:
+    """The confined process that compiles, profiles and runs: PyTorch is imported once."""
+    with KeptChild(tmp_path_factory.getbasetemp(), _LIMITS) as child:
+        yield child
+
+
 @dataclass(frozen=True)
 class Built:
     """The one package compiled here, and its profile, for which it is compiled again."""
@@ -93,12 +103,12 @@ class Built:
 
 
 @pytest.fixture(scope="module")
-def built(made: Made) -> Built:
+def built(made: Made, kept: KeptChild) -> Built:
     scratch, code = made.folder / "scratch", made.folder / "code"
     scratch.mkdir()
     backend, target = TorchBackend(), this_target()
-    ticket = Ticket(made.workload, target, ("torch",), limits=Limits(wall_s=300))
-    with LocalDevice(ticket, {"torch": backend}, scratch) as device:
+    ticket = Ticket(made.workload, target, ("torch",), limits=_LIMITS)
+    with KeptDevice(ticket, {"torch": backend}, scratch, kept) as device:
         options = backend.default(made.workload, target) | {"effort": "freezing"}
         found = device.build("torch", options)
         assert found.outcome == "measured", found.detail
@@ -162,7 +172,7 @@ def test_a_program_of_other_weights_is_linked_to_nothing_behind_them(made: Made)
 
 @needs_compiler
 def test_a_package_agrees_with_the_onnx_reference_on_any_batch(
-    made: Made, build: BuildResult, tmp_path: Path
+    made: Made, build: BuildResult, kept: KeptChild, tmp_path: Path
 ) -> None:
     target, workload = this_target(), made.workload
     backends: dict[str, Backend] = {
@@ -171,7 +181,8 @@ def test_a_package_agrees_with_the_onnx_reference_on_any_batch(
     }
     samples = {"inputs/x": np.random.default_rng(0).standard_normal((40, 8)).astype(np.float32)}
     tests = make_test_set(workload, samples, 0)
-    with LocalDevice(Ticket(workload, target, tuple(backends)), backends, tmp_path) as device:
+    ticket = Ticket(workload, target, tuple(backends), limits=_LIMITS)
+    with KeptDevice(ticket, backends, tmp_path, kept) as device:
         truth = device.build("onnxruntime", backends["onnxruntime"].reference(workload, target))
         with closing(device.open("onnxruntime", truth, "reference", tests.timing)) as session:
             expected = run_reference(session, tests)
