@@ -1,5 +1,6 @@
 """Tune jobs through the real engine: child processes, ONNX Runtime, records, builds."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from registry.tables import (
 )
 from tests.factories import make_mlmodel, readme, tiny_onnx
 from workers.backends.registry import available
-from workers.engine.types import TargetSpec
+from workers.engine.types import Budget, TargetSpec
 from workers.jobs import run, tune
 from workers.jobs.device import register
 
@@ -33,12 +34,20 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 @pytest.fixture(autouse=True)
 def one_backend(short_searches: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``tests/contract/test_round_trip.py`` searches them all."""
+    """``tests/contract/test_round_trip.py`` searches them all.
+
+    Trials end a search, not time: a busy machine tries as much as an idle one.
+    """
+    brief = tune.Budget
 
     def here(spec: TargetSpec, wanted: list[str] | None, forms: Any) -> Any:
         return available(spec, wanted or ["onnxruntime"], forms)
 
+    def few(**given: Any) -> Budget:
+        return replace(brief(**given), seconds=300.0, trials=2, finalists=1, headline_processes=2)
+
     monkeypatch.setattr(tune, "available", here)
+    monkeypatch.setattr(tune, "Budget", few)
 
 
 def publish(alice: User, model: bytes, **files: bytes) -> Revision:
@@ -112,7 +121,7 @@ def test_a_search_ends_in_builds_that_a_machine_can_load_and_a_second_replaces_t
 
 
 def test_a_network_that_does_not_run_fails_with_the_reason_and_the_worker_lives(
-    alice: User,
+    alice: User, read_here: None
 ) -> None:
     here = register()
     # Valid on paper; the Reshape cannot be done at run time.
@@ -133,7 +142,7 @@ def test_a_network_that_does_not_run_fails_with_the_reason_and_the_worker_lives(
 
 
 def test_a_cancelled_search_stops_and_publishes_nothing(
-    alice: User, monkeypatch: pytest.MonkeyPatch
+    alice: User, read_here: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = register()
     publish(alice, tiny_onnx())
@@ -153,7 +162,9 @@ def test_a_cancelled_search_stops_and_publishes_nothing(
     assert not Build.objects.exists()
 
 
-def test_a_backend_that_is_not_there_fails_the_job_with_a_hint(alice: User) -> None:
+def test_a_backend_that_is_not_there_fails_the_job_with_a_hint(
+    alice: User, read_here: None
+) -> None:
     here = register()
     revision = publish(alice, tiny_onnx())
     Job.objects.filter(kind=JobKind.TUNE).delete()
@@ -171,7 +182,9 @@ def test_a_backend_that_is_not_there_fails_the_job_with_a_hint(alice: User) -> N
     assert "onnxruntime" in job.failure_detail
 
 
-def test_a_strategy_that_nobody_knows_fails_the_job_with_those_there_are(alice: User) -> None:
+def test_a_strategy_that_nobody_knows_fails_the_job_with_those_there_are(
+    alice: User, read_here: None
+) -> None:
     here = register()
     revision = publish(alice, tiny_onnx())
     Job.objects.filter(kind=JobKind.TUNE).delete()
@@ -189,7 +202,7 @@ def test_a_strategy_that_nobody_knows_fails_the_job_with_those_there_are(alice: 
     assert "learned" in job.failure_detail
 
 
-def test_work_for_a_target_that_is_off_waits(alice: User) -> None:
+def test_work_for_a_target_that_is_off_waits(alice: User, read_here: None) -> None:
     here = register()
     publish(alice, tiny_onnx())
     target_enable(actor=None, slug=here.spec.slug, enabled=False)
