@@ -39,7 +39,7 @@ class Git:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=300,
         )
 
     def __call__(self, *arguments: str, folder: Path | None = None) -> str:

@@ -137,17 +137,17 @@ def test_pages_are_linked_by_whole_addresses_that_keep_what_was_asked(
     assert [set(row) for row in httpx.get(link).json()] == [{"_id", "id", "modelId", "sha"}] * 2
 
 
-@pytest.mark.parametrize("cursor", ["x", "W10=", quote("é"), "WyJsaWtlcyIsMSwxXQ=="])
-def test_a_foreign_cursor_is_refused(hub_url: str, shelf: list[str], cursor: str) -> None:
-    answer = httpx.get(f"{hub_url}/api/models?cursor={cursor}")
+def test_a_foreign_cursor_is_refused(hub_url: str, shelf: list[str]) -> None:
+    for cursor in ["x", "W10=", quote("é"), "WyJsaWtlcyIsMSwxXQ=="]:
+        answer = httpx.get(f"{hub_url}/api/models?cursor={cursor}")
 
-    assert answer.status_code == 400
-    assert "page" in answer.headers["X-Error-Message"]
+        assert answer.status_code == 400, cursor
+        assert "page" in answer.headers["X-Error-Message"]
 
 
-@pytest.mark.parametrize("query", ["sort=size", "limit=-1", "limit=x", "expand=everything"])
-def test_what_is_asked_for_wrongly_is_refused(hub_url: str, db: None, query: str) -> None:
-    assert httpx.get(f"{hub_url}/api/models?{query}").status_code == 400
+def test_what_is_asked_for_wrongly_is_refused(hub_url: str, db: None) -> None:
+    for query in ["sort=size", "limit=-1", "limit=x", "expand=everything"]:
+        assert httpx.get(f"{hub_url}/api/models?{query}").status_code == 400, query
 
 
 def test_properties_are_told_as_they_are_asked_for(api_of: ApiOf, galaxy: MLModel) -> None:

@@ -96,18 +96,17 @@ def test_the_client_leaves_out_what_is_ignored(api_of: ApiOf, alice: User, net: 
     assert set(contents(net)) == {".gitignore", "a.txt", "w.bin", "kept.txt"}
 
 
-@pytest.mark.parametrize("path", ["..\\x", "../x", "/x", "a//b", "", ".git/x", "x" * 2000])
 def test_a_path_that_cannot_be_is_refused_before_anything_is_sent(
-    hub_url: str, alice: User, net: MLModel, path: str
+    hub_url: str, alice: User, net: MLModel
 ) -> None:
-    answer = ask(hub_url, alice, "good.txt", path)
-    assert answer.status_code == 422
-    assert "cannot be a file's path" in answer.headers["X-Error-Message"]
+    for path in ["..\\x", "../x", "/x", "a//b", "", ".git/x", "x" * 2000]:
+        answer = ask(hub_url, alice, "good.txt", path)
+        assert answer.status_code == 422, path
+        assert "cannot be a file's path" in answer.headers["X-Error-Message"]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_a_question_that_makes_no_sense_is_refused(hub_url: str, alice: User, net: MLModel) -> None:
+    for body in [
         {},
         {"files": "all"},
         {"files": ["a.txt"]},
@@ -120,13 +119,8 @@ def test_a_path_that_cannot_be_is_refused_before_anything_is_sent(
         {"files": [], "gitIgnore": "x\n" * 3000},
         {"files": [{"path": str(n), "size": 1} for n in range(257)]},
         ["files"],
-    ],
-    ids=lambda body: str(body)[:40],
-)
-def test_a_question_that_makes_no_sense_is_refused(
-    hub_url: str, alice: User, net: MLModel, body: Any
-) -> None:
-    assert send(hub_url, alice, f"{ADDRESS}/main", body).status_code == 400
+    ]:
+        assert send(hub_url, alice, f"{ADDRESS}/main", body).status_code == 400, body
 
 
 def test_only_those_who_could_commit_are_told(

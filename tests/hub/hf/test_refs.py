@@ -64,14 +64,14 @@ def test_what_exists_is_not_made_again(api_of: ApiOf, galaxy: MLModel, charlie: 
     api.create_tag(ID, tag="v1", exist_ok=True)
 
 
-@pytest.mark.parametrize("name", ["refs/pr/5", "refs/foo/bar", "a..b", "a b", "end.lock", "é~1"])
 def test_names_git_would_not_take_are_refused(
-    api_of: ApiOf, galaxy: MLModel, charlie: User, name: str
+    api_of: ApiOf, galaxy: MLModel, charlie: User
 ) -> None:
-    with pytest.raises(BadRequestError):
-        api_of(charlie).create_branch(ID, branch=name)
-    with pytest.raises(BadRequestError):
-        api_of(charlie).create_tag(ID, tag=name)
+    for name in ["refs/pr/5", "refs/foo/bar", "a..b", "a b", "end.lock", "é~1"]:
+        with pytest.raises(BadRequestError):
+            api_of(charlie).create_branch(ID, branch=name)
+        with pytest.raises(BadRequestError):
+            api_of(charlie).create_tag(ID, tag=name)
 
 
 def test_what_is_not_there_is_told_by_its_name(
@@ -112,18 +112,18 @@ def test_only_members_with_a_token_for_writing_name_revisions(
         assert _status(error) == status
 
 
-@pytest.mark.parametrize("body", [b"[]", b'{"tag": 3}', b"{}", b"\xff"])
 def test_a_body_that_says_no_tag_is_refused(
-    api_of: ApiOf, galaxy: MLModel, charlie: User, hub_url: str, body: bytes
+    api_of: ApiOf, galaxy: MLModel, charlie: User, hub_url: str
 ) -> None:
-    token = str(api_of(charlie).token)
-    answer = httpx.post(
-        f"{hub_url}/api/models/{ID}/tag/main",
-        content=body,
-        headers={"Authorization": f"Bearer {token}"},
-    )
+    for body in [b"[]", b'{"tag": 3}', b"{}", b"\xff"]:
+        token = str(api_of(charlie).token)
+        answer = httpx.post(
+            f"{hub_url}/api/models/{ID}/tag/main",
+            content=body,
+            headers={"Authorization": f"Bearer {token}"},
+        )
 
-    assert answer.status_code == 400
+        assert answer.status_code == 400, body
 
 
 def test_a_history_is_told_newest_first_through_all_its_pages(

@@ -235,7 +235,7 @@ def test_moved_files_are_found_at_their_new_address(
         api.model_info(ID, revision="gone")
 
 
-def counted_within(mlmodel: MLModel, downloads: int, *, seconds: float = 5.0) -> bool:
+def counted_within(mlmodel: MLModel, downloads: int, *, seconds: float = 60.0) -> bool:
     """Whether so many downloads are counted soon: it happens after the last byte is out."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:

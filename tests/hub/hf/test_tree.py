@@ -91,10 +91,10 @@ def test_a_folder_is_listed_by_itself_or_with_all_below(api_of: ApiOf, wood: MLM
     assert _paths(api.list_repo_tree(ID, "a/deep/")) == ["a/deep/er"]
 
 
-@pytest.mark.parametrize("path", ["b", "a/y.txt", "A", "a/deep/e", "../a", "a\x00"])
-def test_what_is_no_folder_is_not_found(api_of: ApiOf, wood: MLModel, path: str) -> None:
-    with pytest.raises((EntryNotFoundError, RemoteEntryNotFoundError)):
-        list(api_of().list_repo_tree(ID, path))
+def test_what_is_no_folder_is_not_found(api_of: ApiOf, wood: MLModel) -> None:
+    for path in ["b", "a/y.txt", "A", "a/deep/e", "../a", "a\x00"]:
+        with pytest.raises((EntryNotFoundError, RemoteEntryNotFoundError)):
+            list(api_of().list_repo_tree(ID, path))
 
 
 @pytest.mark.parametrize("recursive", [True, False])
@@ -179,14 +179,12 @@ def test_a_thousand_paths_may_be_asked_for_and_no_more(
     assert answer.status_code == 400
 
 
-@pytest.mark.parametrize(
-    "body", [b"[1]", b'{"paths": 3}', b'{"paths": [3]}', b"{", b'{"paths": {"a": 1}}']
-)
-def test_a_body_without_paths_is_refused(wood: MLModel, hub_url: str, body: bytes) -> None:
-    address = f"{hub_url}/api/models/{ID}/paths-info/main"
-    answer = httpx.post(address, content=body, headers={"Content-Type": "application/json"})
+def test_a_body_without_paths_is_refused(wood: MLModel, hub_url: str) -> None:
+    for body in [b"[1]", b'{"paths": 3}', b'{"paths": [3]}', b"{", b'{"paths": {"a": 1}}']:
+        address = f"{hub_url}/api/models/{ID}/paths-info/main"
+        answer = httpx.post(address, content=body, headers={"Content-Type": "application/json"})
 
-    assert answer.status_code == 400
+        assert answer.status_code == 400, body
 
 
 def test_paths_may_come_as_json(wood: MLModel, hub_url: str) -> None:

@@ -3,6 +3,8 @@
 import time
 from datetime import timedelta
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import httpx
 import numpy as np
@@ -10,8 +12,9 @@ import pytest
 from django.db.models import Q
 
 from registry.services.revision import Add, commit
-from registry.services.xorb import xorb_sweep
+from registry.services.xorb import xorb_store, xorb_sweep
 from registry.tables import AuditEntry, Blob, MLModel, User, Xorb
+from registry.xet.hashes import parsed
 from tests.factories import make_mlmodel
 from tests.hub.hf.xet_uploads import ClientOf, XetClient, content_of, packed_bytes
 
@@ -79,30 +82,54 @@ def test_chunks_of_somebody_elses_private_file_are_neither_told_nor_taken(
     assert content_of(bob, done["sha256"]) == secret.read_bytes()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("remembers", [True, False])
-def test_an_upload_that_was_killed_goes_on_where_it_ended(
-    xet_client_of: ClientOf, alice: User, tmp_path: Path, *, remembers: bool
-) -> None:
+def _noted(home: Path, xorb: str) -> bool:
+    """Whether the client wrote down that it sent it."""
+    digest = parsed(xorb)
+    assert digest is not None
+    return any(digest in path.read_bytes() for path in home.rglob("*.mdb"))
+
+
+@pytest.fixture
+def killed_midway(
+    xet_client_of: ClientOf, alice: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    """A file whose first xorb arrived and was noted by a client that died before the second did."""
     make_mlmodel("alice/m", actor=alice)
-    path = _file(tmp_path / "a", 136)
+    path, dead = _file(tmp_path / "a", 66), Event()
+
+    def first_only(*, size_bytes: int, **given: Any) -> bool:
+        if size_bytes < 32 * _MIB:
+            dead.wait(120)
+        return xorb_store(size_bytes=size_bytes, **given)
+
+    monkeypatch.setattr("hub.hf.xet.xorb_store", first_only)
     # By itself the client notes what it sent every 20 seconds.
     always = {"HF_XET_DATA_SESSION_XORB_METADATA_FLUSH_MAX_COUNT": "1"}
-    with xet_client_of(alice).start("models/alice/m", [path], **always) as killed:
-        while not (Xorb.objects.exists() and any((tmp_path / "home").rglob("*.mdb"))):
-            time.sleep(0.01)
-        # The client writes down what it sent soon after it is told that it arrived.
-        time.sleep(0.3)
-        killed.kill()
-    sent = _times_sent()
-    alone = {"HF_XET_DEDUPLICATION_GLOBAL_DEDUP_QUERY_ENABLED": "false"} if remembers else {}
-    client = xet_client_of(alice, "home" if remembers else "fresh")
-    (done,) = client.upload("models/alice/m", path, **alone)
-    assert content_of(alice, done["sha256"]) == path.read_bytes()
-    after = _times_sent()
-    assert len(after) >= len(sent)
-    # What was on its way when the client died is new to it, though it may have arrived.
-    assert any(after[xorb] == 1 for xorb in sent)
+    until = time.monotonic() + 120
+    with xet_client_of(alice).start("models/alice/m", [path], **always) as client:
+        while not any(_noted(tmp_path / "home", sent) for sent in _times_sent()):
+            assert client.poll() is None, client.communicate()
+            assert time.monotonic() < until, "the client notes nothing"
+            time.sleep(0.05)
+        client.kill()
+    dead.set()
+    return path
+
+
+@pytest.mark.slow
+def test_an_upload_that_was_killed_goes_on_where_it_ended(
+    xet_client_of: ClientOf, alice: User, killed_midway: Path
+) -> None:
+    (first,) = _times_sent()
+    # A client that has forgotten is told of what arrived; one that remembers need not ask.
+    alone = {"HF_XET_DEDUPLICATION_GLOBAL_DEDUP_QUERY_ENABLED": "false"}
+    for home, environment in (("fresh", {}), ("home", alone)):
+        client = xet_client_of(alice, home)
+        (done,) = client.upload("models/alice/m", killed_midway, **environment)
+        assert content_of(alice, done["sha256"]) == killed_midway.read_bytes()
+        after = _times_sent()
+        assert len(after) > 1
+        assert after[first] == 1
 
 
 def test_a_client_that_counts_on_lost_chunks_is_told_to_send_them_again(

@@ -70,7 +70,7 @@ class XetClient:
     ) -> list[dict[str, Any]]:
         """Upload files; the hashes the client names each by, ``xet`` and ``sha256``."""
         with self.start(repository, paths, query=query, **environment) as process:
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=300)
         assert process.returncode == 0, err
         return [json.loads(line) for line in out.splitlines()]
 
