@@ -18,12 +18,13 @@ from workers.testing import networks
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
-SEARCH = {"trials": 6, "budget_s": 60}
+#: Trials end it, not time: on a busy machine, children may take a minute to start.
+SEARCH = {"trials": 4}
 
 
 @pytest.fixture(autouse=True)
 def switched_on(settings: Any) -> None:
-    settings.SCHEDULE_S = 60
+    settings.SCHEDULE_S = 600
 
 
 def publish(alice: User, name: str, model: bytes) -> Revision:
@@ -55,7 +56,7 @@ def test_schedules_are_found_kept_and_handed_to_the_next_search(
     job = search(revision)
     assert job.state == JobState.SUCCEEDED, job.failure_detail
     assert job.result["improved"] > 0
-    assert 0 < ScheduleTrial.objects.filter(job=job).count() <= 6
+    assert 0 < ScheduleTrial.objects.filter(job=job).count() <= 4
     # A search of configurations is planned that may use them.
     assert Job.objects.filter(kind=JobKind.TUNE, state=JobState.QUEUED).count() == 1
     toolchain = {"tvm": {"apache-tvm": job_toolchain(job)}}
