@@ -109,7 +109,8 @@ def test_external_data_that_was_left_at_home_is_missed(
     with pytest.raises(InvalidModelFile) as refusal:
         as_alice.save(alone, NAME, card=CARD)
     assert refusal.value.code == "external_data_missing"
-    revision = as_alice.save(tmp_path / "model.onnx", NAME, card=CARD)
+    # That a worker takes them is for ``tests/workers/jobs/test_inspect.py``.
+    revision = as_alice.save(tmp_path / "model.onnx", NAME, card=CARD, wait=False)
     assert {file.path for file in revision.files} >= {"model.onnx", "weights.bin"}
 
 

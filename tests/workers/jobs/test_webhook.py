@@ -116,13 +116,16 @@ def test_what_was_not_taken_is_sent_again_later_and_given_up_in_the_end(
     webhook = listen(alice, receiver.url)
     say(galaxy, alice, "Hello")
     for attempt in range(1, MAX_ATTEMPTS + 1):
+        began = timezone.now()
         assert job.drain() == 1
         row = newest(webhook)
         assert row.attempts == attempt
         if attempt < MAX_ATTEMPTS:
             assert row.state == DeliveryState.WAITING
-            wait = (row.not_before - timezone.now()).total_seconds()
-            assert 4 <= wait <= 9 * 3600
+            assert row.not_before - began >= timedelta(seconds=5)
+            assert row.not_before - timezone.now() <= timedelta(hours=9)
+            # A slow machine may be past the shortest waits by now.
+            WebhookDelivery.objects.update(not_before=timezone.now() + timedelta(hours=1))
             assert job.drain() == 0
             make_due()
     assert (row.state, row.status) == (DeliveryState.FAILED, 503)
@@ -185,7 +188,7 @@ def test_a_slow_webhook_holds_up_itself_alone(
         say(galaxy, alice, *"abcde")
         done = threading.Thread(target=drain_apart)
         done.start()
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while len(receiver.requests) < 5 and time.monotonic() < deadline:
             time.sleep(0.01)
         assert (len(receiver.requests), len(slow.requests)) == (5, 1)
