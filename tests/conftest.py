@@ -1,8 +1,12 @@
 """The cast every test may ask for by name. See :mod:`tests.factories` for what they are made of."""
 
+import functools
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
+import httpx2
 import hypothesis
 import pytest
 from django.contrib.contenttypes.management import create_contenttypes
@@ -49,6 +53,16 @@ def django_db_setup(django_db_setup: None) -> None:
             f"DELETE FROM {name(table)};"  # noqa: S608 (our own tables)
             for table in tables
         ]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def certificates_are_read_once() -> Iterator[None]:
+    """Else each client reads all of the machine's, which takes longer than most tests do."""
+    with pytest.MonkeyPatch.context() as patch:
+        for library in (httpx, httpx2):
+            target = f"{library.__name__}._transports.default.create_ssl_context"
+            patch.setattr(target, functools.cache(library.create_ssl_context))
+        yield
 
 
 @pytest.fixture(autouse=True)

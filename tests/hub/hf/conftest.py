@@ -1,12 +1,9 @@
 """The real client of the Hugging Face Hub, pointed at a live hub by nothing but its address."""
 
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import httpx
-import httpx2
 import pytest
 from huggingface_hub import HfApi, close_session
 from huggingface_hub.utils._xet import XetSessionHolder
@@ -17,16 +14,6 @@ from tests.factories import make_token
 from tests.hub.hf.xet_uploads import ClientOf, XetClient
 
 ApiOf = Callable[..., HfApi]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def certificates_are_read_once() -> Iterator[None]:
-    """Else each client reads all of the machine's, which takes longer than most tests do."""
-    with pytest.MonkeyPatch.context() as patch:
-        for library in (httpx, httpx2):
-            target = f"{library.__name__}._transports.default.create_ssl_context"
-            patch.setattr(target, cache(library.create_ssl_context))
-        yield
 
 
 @pytest.fixture

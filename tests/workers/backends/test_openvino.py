@@ -153,7 +153,7 @@ def test_operators_take_no_longer_than_the_whole_run(made: Made) -> None:
     inside = sum(site.median_ns for site in made.profile.call_sites)
     # Each is read to a microsecond. Operators and whole runs are timed one after the other, and the
     # machine may be busier then; seconds taken for others would be a thousandfold.
-    assert 0 <= inside <= made.profile.total_ns * 30 + 2000 * len(made.profile.call_sites)
+    assert 0 <= inside <= made.profile.total_ns * 3 + 2000 * len(made.profile.call_sites)
 
 
 def test_nodes_that_constants_decide_are_folded_and_not_linked(
