@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 @pytest.fixture(autouse=True)
 def one_backend(short_searches: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``tests/contract/test_round_trip.py`` searches them all.
+    """``tests/contract/test_round_trip.py`` searches two of them at once.
 
     Trials end a search, not time: a busy machine tries as much as an idle one.
     """
