@@ -56,7 +56,16 @@ demo: $(VENV)/.demo ## publish real models, tune them for this machine, load the
 serve: $(VENV)/.demo ## keep a hub up on http://127.0.0.1:8000
 	exec $(BIN)/python manage.py serve $(ARGS)
 
-test: test-sqlite test-postgres ## the whole suite, then on PostgreSQL what touches the database
+# Side by side, since either leaves processors idle now and then; PostgreSQL's is told at the end.
+test: $(VENV)/.dev ## the whole suite, and on PostgreSQL what touches the database
+	+@log=$$(mktemp); \
+	$(MAKE) --no-print-directory test-postgres WORKERS=1 >$$log 2>&1 & postgres=$$!; \
+	trap 'kill $$postgres 2>/dev/null; rm -f $$log' EXIT; \
+	status=0; \
+	$(MAKE) --no-print-directory test-sqlite || status=$$?; \
+	wait $$postgres || status=$$?; \
+	cat $$log; \
+	exit $$status
 
 test-sqlite: $(VENV)/.dev
 	@echo "==> the suite on SQLite"
