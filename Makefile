@@ -60,7 +60,7 @@ serve: $(VENV)/.demo ## keep a hub up on http://127.0.0.1:8000
 test: $(VENV)/.dev ## the whole suite, and on PostgreSQL what touches the database
 	+@log=$$(mktemp); \
 	$(MAKE) --no-print-directory test-postgres WORKERS=1 >$$log 2>&1 & postgres=$$!; \
-	trap 'kill $$postgres 2>/dev/null; rm -f $$log' EXIT; \
+	trap 'kill $$postgres 2>/dev/null || true; rm -f $$log' EXIT; \
 	status=0; \
 	$(MAKE) --no-print-directory test-sqlite || status=$$?; \
 	wait $$postgres || status=$$?; \
