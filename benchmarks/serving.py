@@ -17,7 +17,6 @@ from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.judge import Effort, Headline, headline
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend, Clock, Device, Progress, RecordStore
-from workers.engine.ratios import disturbed
 from workers.engine.rig import Rig
 from workers.engine.stores import JsonLinesStore
 from workers.engine.tune import SearchResult, tune
@@ -105,7 +104,7 @@ class Hunt:
 def _bent(trial: Trial) -> bool:
     """Whether others disturbed most of its rounds."""
     found = trial.measurement
-    return found is not None and disturbed(found.blocks, found.quality.get("contended_rounds", ()))
+    return found is not None and bool(found.quality.get("disturbed"))
 
 
 def recall(name: str, cache: Path, folder: Path, hunt: Hunt) -> None:

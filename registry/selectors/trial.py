@@ -5,7 +5,7 @@ from collections.abc import Collection
 from statistics import fmean
 from typing import Any
 
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from registry.errors import NotFound
 from registry.ids import parse_uuid
@@ -50,12 +50,12 @@ def history(search_key: str, exclude_job: str | None = None) -> list[dict[str, A
     """What earlier searches of the same key measured, best first.
 
     A candidate measured by several jobs comes once, with its mean ratio: the lowest of several
-    noisy figures would flatter it.
+    noisy figures would flatter it. What others on the machine disturbed teaches nothing.
 
     Returns:
         ``{"candidate", "ratio", "tolerance"}`` for each.
     """
-    rows = Trial.objects.filter(search_key=search_key, outcome=TrialOutcome.MEASURED)
+    rows = _undisturbed().filter(search_key=search_key, outcome=TrialOutcome.MEASURED)
     if exclude_job:
         rows = rows.exclude(job__uuid=parse_uuid(exclude_job))
     found: dict[str, dict[str, Any]] = {}
@@ -73,8 +73,8 @@ def history(search_key: str, exclude_job: str | None = None) -> list[dict[str, A
 def experience(search_key: str, target: str) -> list[dict[str, Any]]:
     """What the newest searches of other keys found: of other networks, toolchains and targets.
 
-    What failed by the machine's fault is left out, and so are networks whose structure the hub
-    does not know any more.
+    What failed by the machine's fault is left out, what others on it disturbed, and networks whose
+    structure the hub does not know any more.
 
     Args:
         target: Slug of the target searched for; its trials come first.
@@ -84,7 +84,8 @@ def experience(search_key: str, target: str) -> list[dict[str, Any]]:
         "graph_hash", "architecture_class", "embedding"}`` for each, newest first.
     """
     rows = (
-        Trial.objects.exclude(outcome=TrialOutcome.INFRASTRUCTURE)
+        _undisturbed()
+        .exclude(outcome=TrialOutcome.INFRASTRUCTURE)
         .exclude(search_key=search_key)
         .order_by("-id")
         .values(
@@ -105,6 +106,10 @@ def experience(search_key: str, target: str) -> list[dict[str, Any]]:
             taken[network["graph_hash"], row["target"]] += 1
             kept.append(row | network)
     return kept
+
+
+def _undisturbed() -> QuerySet[Trial]:
+    return Trial.objects.filter(measurement__quality__disturbed__isnull=True)
 
 
 def _networks(revisions: Collection[int]) -> dict[int, dict[str, Any]]:

@@ -127,6 +127,14 @@ def test_history_tells_the_mean_of_each_candidate_best_first(ticket: JobTicket) 
     assert history("d" * 64) == []
 
 
+def test_history_forgets_what_others_on_the_machine_disturbed(ticket: JobTicket) -> None:
+    add(ticket, 1, "all", ratio=0.5, measurement={"quality": {"unstable": False}})
+    add(ticket, 2, "half", ratio=0.1, measurement={"quality": {"disturbed": True}})
+    add(ticket, 3, "one", ratio=0.7, measurement={})
+    threads = [row["candidate"]["options"]["threads"] for row in history("b" * 64)]
+    assert threads == ["all", "one"]
+
+
 def test_a_trial_is_seen_by_those_who_may_read_the_model() -> None:
     floor = shopfloor.floor("alice/secret", private=True)
     floor.tune()

@@ -143,7 +143,8 @@ class Rounds:
         used = without(self.blocks, self.contended)
         ratio = ratio_interval(used)
         said = verdict(ratio, len(used), rule.half_width)
-        if disturbed(self.blocks, self.contended) and company_explains(ratio):
+        company = disturbed(self.blocks, self.contended)
+        if company and company_explains(ratio):
             said = "unstable"
         quality = {
             "unstable": said == "unstable" or half_width(ratio) > rule.half_width,
@@ -152,6 +153,7 @@ class Rounds:
             "involuntary_switches": sum(self.switches) if self.switches else None,
             "cpu_stall_share": max(self.stalls, default=None),
             "contended_rounds": list(self.contended) or None,
+            "disturbed": company or None,
         }
         if self.conditions:
             quality |= quality_between(self.conditions[0], self.conditions[-1])

@@ -15,7 +15,7 @@ from workers.engine.measure import (
     SETTLE_S,
     measure_into,
 )
-from workers.engine.ratios import FEWEST_ROUNDS, disturbed
+from workers.engine.ratios import FEWEST_ROUNDS
 from workers.engine.rounds import AGAIN, PRUNE_ROUNDS, Rounds, Rule
 from workers.engine.spent import Spent
 from workers.engine.types import Block, Measurement, Options, Timing
@@ -188,10 +188,6 @@ def test_a_candidate_near_the_bar_is_not_given_up(start: Opener, clock: VirtualC
     assert not rounds.pruned
 
 
-def disturbed_in(found: Measurement) -> bool:
-    return disturbed(found.blocks, found.quality["contended_rounds"])
-
-
 class Company:
     """A machine that others want, too, during some rounds: looked at before the first and after
     each."""
@@ -216,7 +212,7 @@ def test_rounds_that_others_disturb_are_marked_and_left_out(
     assert found.quality["cpu_stall_share"] == 1.0
     assert len(found.blocks) == 1 + FEWEST_ROUNDS
     assert found.quality["load_before"] == found.quality["load_after"] == 1.5
-    assert not disturbed_in(found)
+    assert "disturbed" not in found.quality
 
 
 def test_where_others_disturb_measuring_goes_on_for_as_long_again(
@@ -229,7 +225,7 @@ def test_where_others_disturb_measuring_goes_on_for_as_long_again(
     found = measure(start(DEFAULT), start(FAST), clock, Rule(0.0, 3.0), every_second)
     assert rounds < len(found.blocks) <= AGAIN * rounds
     assert found.verdict == "faster"
-    assert not disturbed_in(found)
+    assert "disturbed" not in found.quality
 
 
 @pytest.mark.parametrize(
@@ -259,7 +255,7 @@ def test_what_others_disturbed_throughout_is_marked_after_twice_its_time(
     found = measure(baseline, candidate, clock, rule, Company(lambda _: True))
     assert rule.seconds < clock.now_s - before <= AGAIN * rule.seconds * 1.1
     assert len(found.quality["contended_rounds"]) == len(found.blocks)
-    assert disturbed_in(found)
+    assert found.quality["disturbed"]
 
 
 def made(*ratios: float, contended: tuple[int, ...] = ()) -> Rounds:

@@ -13,11 +13,9 @@ SHARES = np.array([[1.0, 0.0, 0.0, 0.0]])
 BARS = dict.fromkeys(("exact", "fp16", "bf16", "int8"), 1.0)
 
 
-def measured(ratio: float, half_width: float = 0.01, *, contended: int = 0) -> Trial:
-    """A trial of so many disturbed rounds among six."""
+def measured(ratio: float, half_width: float = 0.01, **quality: bool) -> Trial:
     interval = Interval(ratio, ratio * (1 - half_width), ratio * (1 + half_width))
     rounds = (Block(0, (100,), (round(100 * ratio),)),) * FEWEST_ROUNDS
-    quality = {"contended_rounds": list(range(contended))} if contended else {}
     found = Measurement(rounds, interval, 1, 1, "slower", quality)
     build = BuildResult("measured")
     return Trial(0, Candidate("fake", {}), "test", "measured", 1.0, build, measurement=found)
@@ -36,7 +34,7 @@ def test_a_clean_measurement_is_believed() -> None:
 
 
 @pytest.mark.parametrize(
-    "doubtful", [measured(1.5, 0.5), measured(1.5, contended=1)], ids=["wide", "disturbed"]
+    "doubtful", [measured(1.5, 0.5), measured(1.5, disturbed=True)], ids=["wide", "disturbed"]
 )
 def test_a_wide_interval_and_company_leave_doubt(doubtful: Trial) -> None:
     """So that its neighbours are tried although it looked slow."""

@@ -12,7 +12,7 @@ from math import erf, exp, hypot, log, pi, sqrt
 
 import numpy as np
 
-from workers.engine.ratios import COMPANY, disturbed, half_width
+from workers.engine.ratios import COMPANY, half_width
 from workers.engine.strategies.features import Floats, cosines
 from workers.engine.strategies.peers import rank_correlation, value_of
 from workers.engine.types import TOLERANCES, Tolerance, Trial
@@ -105,8 +105,7 @@ def _noise(trial: Trial) -> float:
     if measured is None:
         return _NOISE
     told = half_width(measured.ratio) / _STANDARD_ERRORS
-    company = disturbed(measured.blocks, measured.quality.get("contended_rounds", ()))
-    return hypot(_NOISE, told, _DISTURBED if company else 0.0)
+    return hypot(_NOISE, told, _DISTURBED if measured.quality.get("disturbed") else 0.0)
 
 
 def _kernel(one: Floats, other: Floats) -> Floats:
