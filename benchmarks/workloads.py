@@ -18,8 +18,7 @@ def example(name: str, cache: Path) -> Workload:
     Raises:
         KeyError: there is no such example.
     """
-    # Whole, because children work in folders of their own.
-    folder = cache.resolve() / "models" / name
+    folder = cache / "models" / name
     if not (folder / SAMPLES).exists():
         say(f"{name}: making the model")
         make(name, folder)
@@ -28,6 +27,8 @@ def example(name: str, cache: Path) -> Workload:
 
 def workload_of(folder: Path) -> Workload:
     """What an inspection finds in ``folder``, as a workload."""
+    # Whole, because children work in folders of their own.
+    folder = folder.resolve()
     found = read_folder(folder, None)
     (graph,) = found["graphs"]
     path = folder / graph["path"]
