@@ -261,7 +261,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--compilers", default=",".join(COMPILERS), help="of these")
     parser.add_argument("--seconds", type=float, help="of studying one network with TVM")
     options = parser.parse_args()
-    options.seconds = options.seconds or (9.0 if options.quick else 36.0)
+    options.seconds = options.seconds or (9.0 if options.quick else 240.0)
     return options
 
 
