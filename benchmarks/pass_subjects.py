@@ -1,16 +1,16 @@
 """Networks whose compiler passes are studied, and the studying of one."""
 
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import onnx
 
 from benchmarks.report import say
+from benchmarks.scheduling import with_schedules
 from benchmarks.workloads import example, workload_of
 from examples.models.light import images
 from examples.models.seeding import settle
@@ -140,12 +140,7 @@ class Laboratory:
 
     def workload(self, subject: Subject) -> Workload:
         """The network, with its schedules where there are some."""
-        workload, tuned = subject.make(self.cache), self.tuned(subject)
-        if tuned is None:
-            return workload
-        beside = workload.model_path.with_name("schedules.jsonl")
-        shutil.copyfile(tuned, beside)
-        return replace(workload, schedules_path=beside)
+        return with_schedules(subject.make(self.cache), self.tuned(subject))
 
     def study(self, subject: Subject, compiler: str, budget: Budget) -> Studied | None:
         """Study a network, and measure its full list; ``None`` if the compiler cannot take it."""

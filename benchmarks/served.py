@@ -1,8 +1,9 @@
 """How much faster the hub serves models than ``onnxruntime.InferenceSession(path)`` does.
 
-``make bench NAME=served [ARGS="--budget 60"]``. The real engine searches each model with all
-backends that are here, remembering what it saw of the models before; what it chose is then
-measured again, interleaved with the baseline in fresh processes, and only that counts.
+``make bench NAME=served [ARGS="--budget 60"]``. For each model TVM's schedules are searched, as the
+hub does in the background; then the real engine searches the model with all backends that are here,
+remembering what it saw of the models before. What it chose is measured again, interleaved with the
+baseline in fresh processes, and only that counts.
 
 An interrupted run goes on where it was; ``--fresh`` starts again.
 """
@@ -68,7 +69,15 @@ def _hunt(options: argparse.Namespace, here: TargetSpec) -> Hunt:
     # The examples were published as ONNX alone.
     backends, missing = registry.available(here, options.backends, forms={"onnx"})
     baseline = registry.reference_for(here)
-    return Hunt(here, backends, missing, options.budget, options.processes, baseline)
+    return Hunt(
+        here,
+        backends,
+        missing,
+        options.budget,
+        options.processes,
+        baseline,
+        options.schedules,
+    )
 
 
 def _once(folder: Path, name: str, hunt: Hunt, cache: Path) -> dict[str, Any]:
@@ -143,6 +152,7 @@ def _key(options: argparse.Namespace, hunt: Hunt) -> str:
             "cores": hunt.target.cores,
             "toolchain": hunt.toolchain(),
             "budget": options.budget,
+            "schedules": options.schedules,
             "processes": options.processes,
             "results": _RESULTS,
         }
@@ -160,6 +170,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--backends", help="by default all that are here")
     parser.add_argument("--target", help="of this machine; gpu for its GPU")
     parser.add_argument("--budget", type=float, help="seconds of search per model, by default 60")
+    parser.add_argument(
+        "--schedules", type=float, help="seconds of search of TVM's schedules per model before, 120"
+    )
     parser.add_argument("--processes", type=int, help="fresh ones of a measurement, by default 10")
     parser.add_argument("--cache", type=Path, default=Path(".bench"), help="models and results")
     parser.add_argument("--fresh", action="store_true", help="forget models and results")
@@ -168,6 +181,8 @@ def _options() -> argparse.Namespace:
     options.models = options.models.split(",") if options.models else None
     options.backends = options.backends.split(",") if options.backends else None
     options.budget = options.budget or (12.0 if options.quick else 60.0)
+    if options.schedules is None:
+        options.schedules = 0.0 if options.quick else 120.0
     options.processes = options.processes or (3 if options.quick else 10)
     options.models = options.models or list(QUICK if options.quick else MODELS)
     return options

@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks.calm import undisturbed, wait
 from benchmarks.report import commit, say
+from benchmarks.scheduling import schedules_kept, with_schedules
 from benchmarks.workloads import example
 from workers.engine.clock import SystemClock
 from workers.engine.errors import CandidateFailed, WrongOutput
@@ -47,6 +48,7 @@ class Hunt:
         budget_s: Of the search of one model.
         processes: Fresh ones of each side in the last measurement.
         reference: Backend whose defaults are the baseline.
+        schedules_s: Of the search of operator schedules before; 0 for none.
         experience: What the searches so far have seen.
     """
 
@@ -56,6 +58,7 @@ class Hunt:
     budget_s: float
     processes: int
     reference: str = "onnxruntime"
+    schedules_s: float = 0.0
     experience: list[Experience] = field(default_factory=list)
 
     @property
@@ -122,17 +125,21 @@ def seek(name: str, cache: Path, folder: Path, hunt: Hunt) -> dict[str, Any]:
     Returns:
         As JSON; ``classes`` holds for each of :data:`CLASSES` what a user is served who accepts it.
     """
-    workload = example(name, cache)
-    wait()
     started = perf_counter()
+    workload = example(name, cache)
+    if hunt.schedules_s and "tvm" in hunt.backends:
+        kept = folder / f"{name}.schedules"
+        found = schedules_kept(name, workload, hunt.target, hunt.schedules_s, kept)
+        workload = with_schedules(workload, found)
+    wait()
     ticket = hunt.ticket(workload)
     store = JsonLinesStore(_trials_file(folder, name), (), hunt.experience)
     with (
         tempfile.TemporaryDirectory(prefix="hpcfair-bench-") as scratch,
         LocalDevice(ticket, hunt.backends, Path(scratch), counters_of(hunt.target)) as device,
     ):
-        found = search(ticket, hunt, device, store, SystemClock(), _Progress(name))
-    return {**found, "seconds": perf_counter() - started}
+        served = search(ticket, hunt, device, store, SystemClock(), _Progress(name))
+    return {**served, "seconds": perf_counter() - started}
 
 
 def search(

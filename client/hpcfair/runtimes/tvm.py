@@ -7,6 +7,7 @@ of this process. Open builds only from hubs you trust, as with any library.
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tvm import relax
 from hpcfair import machine
 from hpcfair.errors import BadConfig, BadInput, RuntimeFailed
 from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
+from hpcfair.runtimes.tvm_slots import Slots, slots_for, taken
 
 #: Beside the library: names, element types and shapes, which the library does not know.
 SIGNATURE = "signature.json"
@@ -49,6 +51,7 @@ class TvmRuntime:
             library = tvm.runtime.load_module(str(path))
             self._machine: Any = relax.VirtualMachine(library, self.device)
             self._main: Any = self._machine["main"]
+            self._slots = self._make_slots()
         # What TVM raises has no base below Exception.
         except Exception as error:
             reason = _reason(error).replace(f"{path.parent}{os.sep}", "")
@@ -58,17 +61,11 @@ class TvmRuntime:
         """See :meth:`hpcfair.runtimes.base.Runtime.run`."""
         if self._main is None:
             raise RuntimeFailed("this build has been closed")
-        check_inputs(inputs, self.inputs)
-        arrays = [np.ascontiguousarray(inputs[tensor.name]) for tensor in self.inputs]
-        sizes = _sizes(self.inputs, arrays)
+        slots = self._slots.fill(inputs) if self._slots else None
+        if slots is None:
+            check_inputs(inputs, self.inputs)
         try:
-            if 0 in (array.size for array in arrays):
-                outputs = self._nothing(sizes)
-            elif not self._by_row or len(arrays[0]) == 1:
-                outputs = self._once(arrays)
-            else:
-                rows = [self._once([a[i : i + 1] for a in arrays]) for i in range(len(arrays[0]))]
-                outputs = [np.concatenate(parts) for parts in zip(*rows, strict=True)]
+            outputs = self._any_size(inputs) if slots is None else self._once(slots)
         except BadInput:
             raise
         except Exception as error:
@@ -92,10 +89,30 @@ class TvmRuntime:
         _use_threads(_threads(self.name, options))
         return tvm.cpu()
 
-    def _once(self, arrays: list[Array]) -> list[Array]:
-        result = self._main(*(tvm.runtime.tensor(array, self.device) for array in arrays))
-        values = [result] if len(self.outputs) == 1 else list(result)
-        return [value.numpy() for value in values]
+    def _make_slots(self) -> Slots | None:
+        """Where inputs of one row go."""
+        shapes = [(1, *t.shape[1:]) if self._by_row else t.shape for t in self.inputs]
+        pairs = zip(self.inputs, shapes, strict=True)
+        return slots_for([replace(tensor, shape=shape) for tensor, shape in pairs])
+
+    def _any_size(self, inputs: Mapping[str, Array]) -> list[Array]:
+        """Outputs for as many rows as there are, or for none."""
+        arrays = [np.ascontiguousarray(inputs[tensor.name]) for tensor in self.inputs]
+        sizes = _sizes(self.inputs, arrays)
+        if 0 in (array.size for array in arrays):
+            return self._nothing(sizes)
+        if not self._by_row or len(arrays[0]) == 1:
+            return self._once(self._sent(arrays))
+        rows = range(len(arrays[0]))
+        parts = [self._once(self._sent([a[i : i + 1] for a in arrays])) for i in rows]
+        return [np.concatenate(part) for part in zip(*parts, strict=True)]
+
+    def _sent(self, arrays: list[Array]) -> list[Any]:
+        return [tvm.runtime.tensor(array, self.device) for array in arrays]
+
+    def _once(self, tensors: list[Any]) -> list[Array]:
+        result = self._main(*tensors)
+        return list(map(taken, [result] if len(self.outputs) == 1 else result))
 
     def _nothing(self, sizes: Mapping[str, int]) -> list[Array]:
         """Outputs where an input has no elements, which generated loops do not expect."""
@@ -114,6 +131,9 @@ class TvmCudaRuntime(TvmRuntime):
     """A library for TVM's virtual machine on the first NVIDIA GPU; it has no options."""
 
     name = "tvm_cuda"
+
+    def _make_slots(self) -> None:
+        """None: slots are memory of the processor."""
 
     def _prepare(self, options: Options) -> Any:
         if options:

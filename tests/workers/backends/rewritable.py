@@ -72,6 +72,32 @@ def shuffled(*, shape: Sequence[int] = (0, 4, 4, 8, 8)) -> onnx.ModelProto:
     )
 
 
+def dealt(*, groups: int = 4, seen: bool = False) -> onnx.ModelProto:
+    """A shuffle, a depthwise convolution, a normalisation, a Clip, and a grouped convolution."""
+    roles = {"gain": 1.5, "offset": 0.1, "mean": 0.2, "variance": 0.7}
+    arrays = {role: middle + 0.1 * RNG.random(16) for role, middle in roles.items()}
+    arrays |= {"low": np.array(-1.0), "high": np.array(1.0)}
+    tensors = [numpy_helper.from_array(a.astype(np.float32), name) for name, a in arrays.items()]
+    sizes = {"parted": np.array([0, 4, 4, 8, 8]), "whole": np.array([0, 16, 8, 8])}
+    tensors += [numpy_helper.from_array(a.astype(np.int64), name) for name, a in sizes.items()]
+    nodes = [
+        helper.make_node("Reshape", ["x", "parted"], ["b"]),
+        helper.make_node("Transpose", ["b"], ["c"], perm=[0, 2, 1, 3, 4]),
+        helper.make_node("Reshape", ["c", "whole"], ["d"]),
+    ]
+    normalised = helper.make_node("BatchNormalization", ["e", *roles], ["f"])
+    return network(
+        [
+            (nodes, tensors),
+            convolution("d", "e", (16, 16), 3, group=16),
+            normalised,
+            helper.make_node("Clip", ["f", "low", "high"], ["g"]),
+            convolution("g", "y", (16, 32), group=groups),
+        ],
+        outputs=("y", "d") if seen else ("y",),
+    )
+
+
 def stem(*, seen: bool = False) -> onnx.ModelProto:
     """A convolution of 24 channels into a pooling."""
     return network(

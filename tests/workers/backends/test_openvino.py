@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.workers.backends import rewritable
 from workers.backends.openvino.backend import OpenVinoBackend
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.profile import Profile
@@ -207,6 +208,34 @@ def test_a_transformer_is_smoothed_and_quantised_alike_each_time(
     assert one.provenance["calibration"] == {
         "source": "random", "runs": 16, "method": "NNCF, fast bias correction"
     }  # fmt: skip
+
+
+def test_shuffles_of_channels_go_into_weights(kept: KeptChild, tmp_path: Path) -> None:
+    workload = networks.write(rewritable.dealt(), tmp_path / "model")
+    rewritten: Options = {"artefact": "rewritten"}
+    with device_for(workload, kept, tmp_path) as device:
+        options = BACKEND.default(workload, this_target())
+        plain, folded, int8 = (
+            device.build(BACKEND.name, options | changed)
+            for changed in ({}, rewritten, rewritten | INT8)
+        )
+        assert (folded.outcome, int8.outcome) == ("measured", "measured"), folded.detail
+        assert folded.provenance["rewrites"] == int8.provenance["rewrites"] == {"folded": 1}
+        x = {"x": np.random.default_rng(0).standard_normal((2, 16, 8, 8), np.float32)}
+        found = []
+        for made in (plain, folded):
+            with closing(device.open(BACKEND.name, made, "candidate", x)) as session:
+                found.append(session.run(x)["y"])
+        np.testing.assert_allclose(*found, rtol=1e-4, atol=1e-5)
+        profile = device.profile(BACKEND.name, int8, x, tmp_path / "code")
+    check_profile(profile, len(rewritable.dealt().graph.node), Path())
+
+
+def test_a_network_without_shuffles_is_not_rewritten(kept: KeptChild, tmp_path: Path) -> None:
+    workload = networks.write(rewritable.dealt(seen=True), tmp_path / "model")
+    found = build(workload, kept, tmp_path, {"artefact": "rewritten"})
+    assert found.outcome == "invalid"
+    assert "no shuffle of channels" in found.detail
 
 
 def test_text_is_refused_before_it_corrupts_memory(kept: KeptChild, tmp_path: Path) -> None:

@@ -66,6 +66,15 @@ def test_one_thread_is_promising_where_two_cores_may_be_one(tmp_path: Path) -> N
         assert ("one" in {options["threads"] for options in promising}) is promised
 
 
+def test_networks_that_may_shuffle_channels_are_rewritten_first(tmp_path: Path) -> None:
+    cnn = networks.write(networks.residual_cnn(), tmp_path / "model")
+    assert values(cnn, X86, "artefact") == ()
+    shuffling = replace(cnn, operators=dict(cnn.operators) | {"Transpose": 2, "Reshape": 4})
+    assert values(shuffling, X86, "artefact") == ("onnx", "rewritten")
+    first, *_ = space_of(shuffling, X86).promising
+    assert (first["artefact"], first["precision"]) == ("rewritten", "int8")
+
+
 def test_static_shapes_and_smoothing_are_offered_to_whom_they_concern(tmp_path: Path) -> None:
     mlp = networks.write(networks.mlp(), tmp_path / "model")
     assert values(mlp, X86, "shapes") == ("dynamic", "static")

@@ -10,6 +10,7 @@ import onnxruntime as ort
 import pytest
 
 from tests.workers.backends.rewritable import (
+    dealt,
     fire,
     normalised,
     preactivated,
@@ -20,6 +21,7 @@ from tests.workers.backends.rewritable import (
 from workers.backends.rewrites.affine import fold_scales
 from workers.backends.rewrites.align import align_channels
 from workers.backends.rewrites.concat import split_over_concat
+from workers.backends.rewrites.groups import fold_shuffles
 from workers.backends.rewrites.network import Network
 from workers.backends.rewrites.normal import write_out_normalisations
 from workers.backends.rewrites.shuffle import gather_shuffles
@@ -83,6 +85,9 @@ def test_a_rewritten_network_computes_the_same(
         (fire(consumer=64), split_over_concat),
         (fire(seen=True), split_over_concat),
         (shuffled(shape=(0, 16, 1, 8, 8)), write_sums_as_additions),
+        (shuffled(), fold_shuffles),
+        (dealt(groups=16), fold_shuffles),
+        (dealt(seen=True), fold_shuffles),
         (stem(seen=True), align_channels),
         (normalised(beta=0.6), write_out_normalisations),
         (preactivated(shape=(1, 1, 8)), fold_scales),
@@ -91,6 +96,9 @@ def test_a_rewritten_network_computes_the_same(
         "wide consumer",
         "joined value is an output",
         "no sum",
+        "nothing mixes the channels",
+        "too many groups",
+        "shuffled value is an output",
         "unpooled value is an output",
         "another power",
         "not by channel",
@@ -104,6 +112,19 @@ def test_what_would_gain_nothing_or_be_missed_stays(
     assert Counter(n.op_type for n in after.graph.node) == Counter(
         n.op_type for n in model.graph.node
     )
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+def test_a_shuffle_is_folded_into_the_convolution_behind_it(groups: int) -> None:
+    model = dealt(groups=groups)
+    count, after = rewritten(model, fold_shuffles)
+    assert count == 1
+    assert [n.op_type for n in after.graph.node] == ["Conv", "BatchNormalization", "Clip", "Conv"]
+    x = RNG.standard_normal((2, 16, 8, 8)).astype(np.float32)
+    np.testing.assert_allclose(run(after, x)[0], run(model, x)[0], rtol=1e-4, atol=1e-5)
+    # Zeros carry NaN into other groups too, and lose none.
+    x[0, 3, 2, 2] = np.nan
+    assert np.isnan(run(after, x)[0])[np.isnan(run(model, x)[0])].all()
 
 
 def test_channels_are_filled_up_to_whole_blocks() -> None:

@@ -85,6 +85,20 @@ def test_a_build_for_one_row_takes_rows_one_after_another(
     assert runtime.run({"x": several[:0]})["scores"].shape == (0, 10)
 
 
+def test_a_row_is_copied_however_it_lies_in_memory(dense: tuple[Workload, BuildResult]) -> None:
+    workload, built = dense
+    runtime = runtime_of(built)
+    row = random_inputs(workload, 7)["x"]
+    wanted = runtime.run({"x": row})["scores"]
+    scattered = np.repeat(row, 2, axis=1)[:, ::2]
+    several = runtime.run({"x": np.concatenate([row + 1, scattered])})["scores"]
+    np.testing.assert_array_equal(runtime.run({"x": scattered})["scores"], wanted)
+    np.testing.assert_array_equal(several[1:], wanted)
+    with pytest.raises(BadInput, match="float64"):
+        runtime.run({"x": row.astype(np.float64)})
+    np.testing.assert_array_equal(runtime.run({"x": row})["scores"], wanted)
+
+
 def test_rows_that_look_at_each_other_are_not_run_one_by_one(tmp_path: Path) -> None:
     mixing = network(helper.make_node("Softmax", ["x"], ["y"], axis=0))
     built = build(networks.write(mixing, tmp_path / "model"), tmp_path / "build", shapes="fixed")

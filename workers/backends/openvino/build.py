@@ -1,7 +1,9 @@
 """Makes the artefact of a candidate, in the limited child process of a build."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from hpcfair.errors import HpcfairError
@@ -21,14 +23,14 @@ def make(
     Raises:
         InvalidCandidate: OpenVINO cannot, or nothing would compute in the precision asked for.
     """
-    model = read_onnx(workload)
-    provenance: dict[str, Any] = {}
+    model, provenance = _read(workload, options)
     precision = str(options["precision"])
     if precision == "int8":
         # Imported here: it takes seconds, and other builds do without.
         from workers.backends.openvino.quantize import quantize  # noqa: PLC0415
 
-        model, provenance = quantize(model, workload, options)
+        model, quantization = quantize(model, workload, options)
+        provenance |= quantization
     if has_nan(model):
         model = keep_nan(model)
         provenance["weights"] = "NaN or infinity"
@@ -39,6 +41,19 @@ def make(
             f"no operator of this network computes in {precision} here, but in {_listed(found)}"
         )
     return provenance | {"precisions": found}
+
+
+def _read(workload: Workload, options: Options) -> tuple[Any, dict[str, Any]]:
+    """The network as it is or rewritten, and what was rewritten."""
+    if options.get("artefact", "onnx") == "onnx":
+        return read_onnx(workload), {}
+    # Imported here: it takes half a second, and most builds do without.
+    from workers.backends.openvino.rewrite import save_rewritten  # noqa: PLC0415
+
+    with TemporaryDirectory() as scratch:
+        path = Path(scratch) / workload.model_path.name
+        provenance = save_rewritten(workload.model_path, path)
+        return read_onnx(replace(workload, model_path=path)), provenance
 
 
 def _precisions(workload: Workload, runtime_options: Options, path: Path) -> dict[str, int]:

@@ -4,6 +4,7 @@
 
     threads ─ all | half: pinning
     shapes (networks with open dimensions)
+    artefact ─ onnx | rewritten (networks that may shuffle channels)
     precision ─ float32
               ├ bfloat16, float16 (processors that multiply in them)
               └ int8: preset, smoothing (transformers), rest (processors with bfloat16)
@@ -29,9 +30,15 @@ _QUANTISED = frozenset(
     }
 )
 _TRANSFORMER = "transformer"
+#: What a shuffle of channels consists of, and what takes it in.
+_SHUFFLE = frozenset({"Reshape", "Transpose", "Conv"})
 #: Known shapes let the compiler choose layouts once; of the presets, "mixed" keeps activations
 #: unsigned, as the dot product instructions of x86-64 want them.
 _FAST: Options = {"pinning": True, "shapes": "static"}
+_SHUFFLED: tuple[Options, ...] = (
+    {**_FAST, "precision": "int8", "preset": "mixed", "artefact": "rewritten"},
+    {**_FAST, "precision": "float32", "artefact": "rewritten"},
+)
 _PROMISING: tuple[Options, ...] = (
     {**_FAST, "precision": "int8", "preset": "mixed"},
     {**_FAST, "precision": "bfloat16"},
@@ -61,6 +68,8 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
         parameters["pinning"] = Conditional("threads", several, Flag())
     if any(isinstance(size, str) for spec in workload.inputs for size in spec.shape):
         parameters["shapes"] = Choice(("dynamic", "static"))
+    if workload.operators.keys() >= _SHUFFLE and precisions != ("float32",):
+        parameters["artefact"] = Choice(("onnx", "rewritten"))
     if "int8" in precisions:
         parameters["preset"] = _of_int8(Choice(("performance", "mixed")))
         if is_transformer(workload):
@@ -68,7 +77,8 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
         if "bfloat16" in precisions:
             parameters["rest"] = _of_int8(Choice(("float32", "bfloat16")))
     wishes = (*_PROMISING, _ALONE) if target.cores <= _FEW_CORES else _PROMISING
-    return Space(parameters).with_promising(*wishes)
+    first = _SHUFFLED if "artefact" in parameters else ()
+    return Space(parameters).with_promising(*first, *wishes)
 
 
 def default_of(workload: Workload, target: TargetSpec) -> Options:
@@ -78,6 +88,7 @@ def default_of(workload: Workload, target: TargetSpec) -> Options:
         "precision": "float32",
         "pinning": True,
         "shapes": "dynamic",
+        "artefact": "onnx",
     }
     known = space_of(workload, target).parameters
     return {name: options[name] for name in known if name in options}

@@ -1,0 +1,72 @@
+"""Operator schedules of a network for TVM, searched as the hub searches them in the background."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.calm import wait
+from benchmarks.layers import LIMITS, compiler
+from benchmarks.report import say
+from workers.backends.tvm.tuning.handover import tasks_of
+from workers.engine.errors import CandidateFailed
+from workers.engine.schedules.stores import MemoryScheduleStore
+from workers.engine.schedules.tune import tune_schedules
+from workers.engine.schedules.types import ScheduleBudget, ScheduleResult
+from workers.engine.types import TargetSpec, Workload, canonical_json
+
+
+def schedules_kept(
+    name: str, workload: Workload, target: TargetSpec, seconds: float, kept: Path
+) -> Path | None:
+    """The file ``kept`` of schedules for a network; searched for now if there is none.
+
+    Returns:
+        ``kept``; ``None`` where TVM cannot take the network.
+    """
+    if kept.exists():
+        return kept
+    wait()
+    try:
+        found = _searched(name, workload, target, seconds)
+    except CandidateFailed as error:
+        say(f"{name}: no schedules: {error}")
+        return None
+    say(f"{name}: {len(found.winners)} schedules after {found.charged} trials, {found.ended}")
+    # Whole or not at all: a run may be stopped at any moment.
+    draft = kept.with_suffix(".draft")
+    draft.write_bytes(_records(found))
+    draft.rename(kept)
+    return kept
+
+
+def with_schedules(workload: Workload, kept: Path | None) -> Workload:
+    """``workload`` with a copy of ``kept`` beside its model, where children may read it."""
+    if kept is None or not kept.stat().st_size:
+        return workload
+    beside = workload.model_path.with_name("schedules.jsonl")
+    shutil.copyfile(kept, beside)
+    return replace(workload, schedules_path=beside)
+
+
+def _searched(name: str, workload: Workload, target: TargetSpec, seconds: float) -> ScheduleResult:
+    """Raises CandidateFailed where TVM cannot take the network."""
+
+    def progress(phase: str, done: int, total: int | None, message: str) -> None:  # noqa: ARG001
+        if phase != "measure":
+            say(f"{name}: {phase} {done} {message}")
+
+    budget = ScheduleBudget(seconds=seconds)
+    with TemporaryDirectory(prefix="hpcfair-schedules-") as scratch:
+        tasks = tasks_of(workload, target, limits=LIMITS, scratch=Path(scratch))
+    with compiler(target, "evolution", 0, budget.batch) as made:
+        return tune_schedules(tasks, made, MemoryScheduleStore(tasks), budget, progress=progress)
+
+
+def _records(found: ScheduleResult) -> bytes:
+    """As :func:`workers.backends.tvm.database.read_records` reads them."""
+    records = [
+        {"key": key, "trace": winner.trace, "seconds": winner.median_s}
+        for key, winner in sorted(found.winners.items())
+    ]
+    return b"".join(canonical_json(record) + b"\n" for record in records)
