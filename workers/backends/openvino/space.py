@@ -47,7 +47,10 @@ _PROMISING: tuple[Options, ...] = (
 )
 #: Two cores of a virtual machine may be the two threads of one: there a second thread of ours gains
 #: little, and has to be waited for after every operator.
-_ALONE: Options = {**_FAST, "precision": "float32", "threads": "one"}
+_ALONE: tuple[Options, ...] = (
+    {**_FAST, "precision": "float32", "threads": "one"},
+    {**_FAST, "precision": "int8", "preset": "performance", "threads": "one"},
+)
 _FEW_CORES = 2
 
 
@@ -76,7 +79,7 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
             parameters["smoothing"] = _of_int8(Flag())
         if "bfloat16" in precisions:
             parameters["rest"] = _of_int8(Choice(("float32", "bfloat16")))
-    wishes = (*_PROMISING, _ALONE) if target.cores <= _FEW_CORES else _PROMISING
+    wishes = (*_PROMISING, *_ALONE) if target.cores <= _FEW_CORES else _PROMISING
     first = _SHUFFLED if "artefact" in parameters else ()
     return Space(parameters).with_promising(*first, *wishes)
 
