@@ -7,7 +7,7 @@ import pytest
 
 from workers.engine.space import Choice, Conditional, Flag, Space
 from workers.engine.strategies import Scene, Spaces, Strategy, learned, make_strategy
-from workers.engine.strategies.learned import LATE, Learned
+from workers.engine.strategies.learned import FROM_PORTFOLIO, LATE, Learned
 from workers.engine.strategies.novel import unseen
 from workers.engine.types import (
     Candidate,
@@ -62,6 +62,18 @@ def test_the_order_is_baseline_history_portfolio_ranking() -> None:
     assert by[:3] == ["default", "history", "portfolio"]
     assert "ranking" in by
     assert by.index("ranking") > by.index("portfolio")
+
+
+def test_what_a_backend_promises_is_tried_whatever_served_others() -> None:
+    """Others may lack what makes this network fast."""
+    wish: Options = {"level": 4, "fast": False}
+    spaces = {**SPACES, "beta": SPACES["beta"].with_promising(wish)}
+    strategy = make_strategy("learned", replace(scene(many(6)), spaces=spaces))
+    found = searched(strategy, cost, 2 + FROM_PORTFOLIO)
+    by = [trial.proposed_by for trial in found]
+    promised = by.index("promising")
+    assert found[promised].candidate == Candidate("beta", wish)
+    assert by[:promised] == ["default", *["portfolio"] * (promised - 1)]
 
 
 def test_an_adversarial_history_costs_little() -> None:

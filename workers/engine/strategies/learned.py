@@ -4,8 +4,8 @@
 
     baseline ─▶ defaults of backends nobody has tried on this target
       ─▶ the best of this very key's history
-      ─▶ the portfolio of the architecture class
-      ─▶ what each backend calls promising, where few networks are known
+      ─▶ the portfolio of the architecture class: its best two, or all of it where few are known
+      ─▶ what each backend calls promising
       ─▶ the model: a ranking learned from all networks, or what the few others found, corrected
          by this search's own trials, by expected gain per second; one proposal in ten at random
       ─▶ TPE, warm-started by the nearest networks' trials: every eighth proposal
@@ -39,6 +39,9 @@ from workers.engine.types import Candidate, Trial
 
 #: How many of the key's own history in each tolerance class are tried first.
 FROM_HISTORY = 2
+#: How many of the portfolio are tried before what backends promise, once the networks known are
+#: enough for a model to take over: what serves others says little of an option that they lack.
+FROM_PORTFOLIO = 2
 #: Share of the model's proposals taken at random, so that it learns where it is wrong.
 EPSILON = 0.1
 #: One proposal in so many is TPE's.
@@ -120,9 +123,9 @@ class Learned(Strategy):
         listed = [Proposal(c, "default") for c in (*baseline, *defaults)]
         listed += [Proposal(c, "history", ratio) for c, ratio in self._history]
         if believed:
-            listed += [Proposal(c, "portfolio", ratio) for c, ratio in self._portfolio]
-        if len(self._networks) < ENOUGH_TO_GO_BY:
-            listed += [Proposal(c, "promising") for c in _in_turn(pool.spaces)]
+            most = FROM_PORTFOLIO if len(self._networks) >= ENOUGH_TO_GO_BY else None
+            listed += [Proposal(c, "portfolio", r) for c, r in self._portfolio[:most]]
+        listed += [Proposal(c, "promising") for c in _in_turn(pool.spaces)]
         known = [p for p in listed if p.candidate in baseline or p.candidate.backend in pool.spaces]
         return known + [Proposal(candidate, "unseen") for candidate in self._unseen(pool)]
 
