@@ -3,7 +3,7 @@
 ::
 
     the best of each class     three processes, whatever they take; while the interval is so wide
-                               that it says next to nothing, more, for as long again at most
+                               that it says next to nothing, more, for half as long again at most
     the others                 likewise, while there is time; one that is slower than its class's
                                best in every round of its first process is given up
     who may be its class's     more processes, until the interval is as narrow as it should be,
@@ -26,6 +26,8 @@ from workers.engine.types import Budget, BuildResult, Tolerance, Trial
 #: An interval of this relative half-width says next to nothing: among three processes a single
 #: disturbed one makes it so, and users would go without a build that is three times as fast.
 _TOO_WIDE = 0.1
+#: Beyond the budget, as a share of it, and no longer: somebody waits.
+_OVERTIME = 0.5
 
 
 def measured_again(
@@ -77,7 +79,10 @@ def _is_due(again: Again, budget: Budget, left_s: float) -> bool:
     """Whether the best of a class has another process although time may be up."""
     if again.processes < _least(budget):
         return True
-    if again.processes >= budget.headline_processes or left_s < -budget.headline_seconds:
+    if (
+        again.processes >= budget.headline_processes
+        or left_s < -_OVERTIME * budget.headline_seconds
+    ):
         return False
     return half_width(again.ratio) > _TOO_WIDE
 

@@ -87,6 +87,8 @@ class Space:
     Attributes:
         promising: Configurations that a search without experience does well to try first, best
             first: what is known of the compiler, not of the network.
+        own: Parameters that bring in something made for this very network, such as its schedules:
+            what came of them on others says nothing of it.
 
     Raises:
         ValueError: a condition names a parent that is not declared before it, or a value that
@@ -95,6 +97,7 @@ class Space:
 
     parameters: dict[str, Parameter]
     promising: tuple[Options, ...] = ()
+    own: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         seen: dict[str, Plain] = {}
@@ -119,7 +122,7 @@ class Space:
         """
         wished = [member for wish in wishes if (member := self.nearest(wish)) is not None]
         unique = {tuple(sorted(options.items())): options for options in wished}
-        return Space(self.parameters, tuple(unique.values()))
+        return Space(self.parameters, tuple(unique.values()), self.own)
 
     def nearest(self, options: Mapping[str, Value]) -> Options | None:
         """The configuration with these options, as far as they exist here.

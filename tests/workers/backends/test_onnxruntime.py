@@ -249,9 +249,6 @@ def test_a_network_is_rewritten_where_that_saves_a_pass(build: Build, tmp_path: 
     assert (made.outcome, made.tolerance) == ("measured", "exact"), made.detail
     assert made.provenance["rewrites"] == {"concatenations": 1}
     assert "Concat" not in operators(model)
-    made, model = build(networks.write(rewritable.dealt(), tmp_path / "dealt"), REWRITTEN)
-    assert made.provenance["rewrites"] == {"folded": 1}
-    assert "Gather" not in operators(model)
     made, _ = build(networks.write(rewritable.fire(consumer=64), tmp_path), REWRITTEN)
     assert made.outcome == "invalid"
     assert "nothing of this network" in made.detail

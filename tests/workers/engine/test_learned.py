@@ -161,6 +161,14 @@ def test_a_backend_given_up_gets_another_trial_when_it_has_learned_something() -
     assert tried == [{**OTHER.options, "schedules": "database"}]
 
 
+def test_an_option_of_the_networks_own_is_unseen_whatever_others_did_with_theirs() -> None:
+    spaces = {**SPACES, "beta": replace(SPACES["beta"], own=frozenset({"fast"}))}
+    made = make_strategy("learned", replace(scene(many(6, slow)), spaces=spaces))
+    own = [t for t in searched(made, slow, 12) if t.candidate.backend == "beta"]
+    assert [t.proposed_by for t in own] == ["unseen"]
+    assert own[0].candidate.options["fast"] is True
+
+
 def test_an_unseen_option_brings_what_it_depends_on() -> None:
     space = Space(
         {

@@ -10,7 +10,6 @@ from workers.backends.onnxruntime.files import MOST_BYTES, size_bytes
 from workers.backends.rewrites.affine import fold_scales
 from workers.backends.rewrites.align import align_channels
 from workers.backends.rewrites.concat import split_over_concat
-from workers.backends.rewrites.groups import fold_shuffles
 from workers.backends.rewrites.network import Network
 from workers.backends.rewrites.normal import write_out_normalisations
 from workers.backends.rewrites.shuffle import gather_shuffles
@@ -24,7 +23,6 @@ _REWRITES = {
     "sums": write_sums_as_additions,
     "concatenations": split_over_concat,
     "aligned": align_channels,
-    "folded": fold_shuffles,
     "shuffles": gather_shuffles,
 }
 

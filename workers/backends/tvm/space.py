@@ -39,7 +39,9 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
         "passes": passes_for_tuning(workload),
         "schedules": DATABASE,
     }
-    return Space(parameters).with_promising(*([tuned] if "schedules" in parameters else []))
+    if "schedules" not in parameters:
+        return Space(parameters)
+    return Space(parameters, own=frozenset({"schedules"})).with_promising(tuned)
 
 
 def cuda_space_of(workload: Workload) -> Space:

@@ -130,13 +130,21 @@ class Learned(Strategy):
         return known + [Proposal(candidate, "unseen") for candidate in self._unseen(pool)]
 
     def _unseen(self, pool: Pool) -> list[Candidate]:
-        """A last trial for closed backends that have an option nobody has tried."""
+        """A last trial for closed backends that have an option nobody has tried.
+
+        One that is the network's own, nobody else can have tried; nor did earlier searches of it
+        with what there is now.
+        """
         tried: dict[str, set[str]] = defaultdict(set)
-        candidates = [trial.candidate for trial in self._trials if trial.proposed_by != "unseen"]
-        candidates += [each.candidate for each in self._scene.experience]
-        candidates += [prior.candidate for prior in self._scene.history]
-        for candidate in candidates:
-            tried[candidate.backend].update(candidate.options)
+        for trial in self._trials:
+            if trial.proposed_by != "unseen":
+                tried[trial.candidate.backend].update(trial.candidate.options)
+        earlier = [each.candidate for each in self._scene.experience]
+        earlier += [prior.candidate for prior in self._scene.history]
+        for candidate in earlier:
+            space = self._scene.spaces.get(candidate.backend)
+            own = frozenset() if space is None else space.own
+            tried[candidate.backend].update(candidate.options.keys() - own)
         found = [
             unseen(default, self._scene.spaces[default.backend], tried[default.backend])
             for default in self._scene.defaults[1:]
