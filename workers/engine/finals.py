@@ -2,12 +2,12 @@
 
 ::
 
-    the best of each class     three processes, whatever they take; while the interval is so wide
-                               that it says next to nothing, more, for half as long again at most
-    the others                 likewise, while there is time; one that is slower than its class's
-                               best in every round of its first process is given up
-    who may be its class's     more processes, until the interval is as narrow as it should be,
-    best, and faster           or there are ten, or time is up; who has had the fewest comes first
+    the best of each class     three processes, whatever they take
+    whoever may be its         more processes, the fewest first, until the interval is as narrow as
+    class's best, and faster   it should be, or there are ten, or time is up; who is slower than
+                               its class's best in every round of its first process is given up
+    who is its class's best    while the interval is so wide that it says next to nothing, more,
+    now                        for half as long again at most
 
 Which one goes on is decided by what may yet be true of it, when it stops only by how wide its
 interval is, never by where it lies.
@@ -62,29 +62,31 @@ def measured_again(
 
 def _next(alive: Sequence[Again], budget: Budget, left_s: float) -> Again | None:
     """Who has another process; ``None`` if nobody needs one or there is no time for it."""
-    leaders: dict[Tolerance, Again] = {}
+    first: dict[Tolerance, Again] = {}
     for again in alive:
-        leaders.setdefault(again.trial.tolerance, again)
-    due = [again for again in leaders.values() if _is_due(again, budget, left_s)]
+        first.setdefault(again.trial.tolerance, again)
+    due = [again for again in first.values() if again.processes < _least(budget)]
     if due:
         return min(due, key=_processes)
     # One that has had none takes as long as the longest of the others.
     longest_s = max((_seconds(again) for again in alive), default=0.0)
     affordable = [again for again in alive if (_seconds(again) or longest_s) <= left_s]
     wanting = [again for again in affordable if _wants(again, alive, budget)]
-    return min(wanting, key=_processes, default=None)
+    if wanting:
+        return min(wanting, key=_processes)
+    vague = [again for again in alive if _is_vague(again, alive, budget)]
+    return min(vague, key=_processes) if vague and left_s > -_allowance_s(budget) else None
 
 
-def _is_due(again: Again, budget: Budget, left_s: float) -> bool:
-    """Whether the best of a class has another process although time may be up."""
-    if again.processes < _least(budget):
-        return True
-    if (
-        again.processes >= budget.headline_processes
-        or left_s < -_OVERTIME * budget.headline_seconds
-    ):
+def _is_vague(again: Again, alive: Sequence[Again], budget: Budget) -> bool:
+    """Whether next to nothing is known of what is its class's best so far."""
+    if not _least(budget) <= again.processes < budget.headline_processes:
         return False
-    return half_width(again.ratio) > _TOO_WIDE
+    return again.ratio.value <= _best(alive, again) and half_width(again.ratio) > _TOO_WIDE
+
+
+def _allowance_s(budget: Budget) -> float:
+    return _OVERTIME * budget.headline_seconds
 
 
 def _wants(again: Again, alive: Sequence[Again], budget: Budget) -> bool:
