@@ -42,6 +42,13 @@ def _check_size(source: Path) -> None:
         raise InvalidCandidate(f"{source.name} has {size} bytes, a build may have {most}")
 
 
+def refuse_large(path: Path) -> None:
+    """Raises InvalidCandidate where a rewritten copy could not be saved as one protobuf."""
+    size = size_bytes(path)
+    if size > MOST_BYTES:
+        raise InvalidCandidate(f"{size} bytes of network; rewriting takes {MOST_BYTES}")
+
+
 def size_bytes(path: Path) -> int:
     """Bytes of an ONNX file with its external data."""
     names = [path.name, *external_files(path)]

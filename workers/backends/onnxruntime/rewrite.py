@@ -6,7 +6,7 @@ from typing import Any
 import onnx
 import onnxruntime as ort
 
-from workers.backends.onnxruntime.files import MOST_BYTES, size_bytes
+from workers.backends.onnxruntime.files import refuse_large
 from workers.backends.rewrites.affine import fold_scales
 from workers.backends.rewrites.align import align_channels
 from workers.backends.rewrites.concat import split_over_concat
@@ -33,9 +33,7 @@ def save_rewritten(path: Path, out: Path) -> dict[str, Any]:
     Raises:
         InvalidCandidate: the network is too large, or there is nothing to rewrite.
     """
-    size = size_bytes(path)
-    if size > MOST_BYTES:
-        raise InvalidCandidate(f"{size} bytes of network; rewriting takes {MOST_BYTES}")
+    refuse_large(path)
     network = Network(_simplified(path, out))
     done = {name: count for name, rewrite in _REWRITES.items() if (count := rewrite(network))}
     if not done.keys() - {"sums"}:

@@ -5,7 +5,7 @@ from typing import Any
 
 import onnx
 
-from workers.backends.onnxruntime.files import MOST_BYTES, size_bytes
+from workers.backends.onnxruntime.files import refuse_large
 from workers.backends.rewrites.groups import fold_shuffles
 from workers.backends.rewrites.network import Network
 from workers.engine.errors import InvalidCandidate
@@ -17,9 +17,7 @@ def save_rewritten(path: Path, out: Path) -> dict[str, Any]:
     Raises:
         InvalidCandidate: the network is too large, or there is nothing to rewrite.
     """
-    size = size_bytes(path)
-    if size > MOST_BYTES:
-        raise InvalidCandidate(f"{size} bytes of network; rewriting takes {MOST_BYTES}")
+    refuse_large(path)
     network = Network(onnx.load(path))
     folded = fold_shuffles(network)
     if not folded:
