@@ -30,7 +30,7 @@ QUICK = ("digits", "squeezenet", "mobilenetv2")
 #: What multiplies in bfloat16 or float16: some processors, all GPUs.
 BF16 = frozenset({"amx_bf16", "avx512_bf16", "bf16", "cuda"})
 #: Raised when results of an earlier run cannot be read any more.
-_RESULTS = 2
+_RESULTS = 3
 _BASELINE = "onnxruntime.InferenceSession(path), nothing set, in the same interleaved run"
 _GPU_BASELINE = "ONNX Runtime's CUDA provider, nothing set, in the same interleaved run"
 _PACKAGES = (
@@ -59,7 +59,7 @@ def main() -> None:
     facts |= {"missing": hunt.missing, "backends": sorted(hunt.backends)}
     figures = _figures(found)
     if not BF16 & hunt.features:
-        del figures["bf16"], figures["bf16_least"]
+        figures = {name: found for name, found in figures.items() if "bf16" not in name}
         facts["bf16"] = "absent: this machine has no arithmetic in bfloat16"
     baseline = _BASELINE if hunt.reference == "onnxruntime" else _GPU_BASELINE
     report("served", figures, baseline=baseline, environment=facts, details=_brief(found))
@@ -97,10 +97,10 @@ def _once(folder: Path, name: str, hunt: Hunt, cache: Path) -> dict[str, Any]:
 
 def _figures(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
-    for tolerance in CLASSES:
-        served = [model["classes"][tolerance] for model in found.values()]
-        figures[tolerance] = geometric_mean([_figure(build) for build in served])
-        figures[f"{tolerance}_least"] = min(
+    for name in CLASSES:
+        served = [model["classes"][name] for model in found.values()]
+        figures[name] = geometric_mean([_figure(build) for build in served])
+        figures[f"{name}_least"] = min(
             (_figure(build) for build in served), key=lambda figure: figure.value
         )
     # Of what was measured: where int8 is no faster, what is served says nothing of its accuracy.
@@ -135,10 +135,10 @@ def _brief(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 def _line(name: str, found: Mapping[str, Any]) -> str:
     cells = [f"{name:<14}"]
-    for tolerance in CLASSES:
-        build = found["classes"][tolerance]
+    for figure in CLASSES:
+        build = found["classes"][figure]
         cells.append(
-            f"{tolerance} {build['speedup']:5.2f}x [{build['low']:.2f}, {build['high']:.2f}]"
+            f"{figure} {build['speedup']:5.2f}x [{build['low']:.2f}, {build['high']:.2f}]"
             f" {build['backend']:<12}"
         )
     return " | ".join([*cells, f"{found['trials']} trials in {found['seconds']:.0f} s"])

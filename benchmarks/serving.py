@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from math import inf
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -32,11 +33,14 @@ from workers.engine.types import (
 )
 from workers.fleet.energy import counters_of
 
-#: Served to users who accept them; each includes those before it.
-CLASSES: tuple[Tolerance, ...] = ("exact", "bf16", "int8")
-#: What counts as bf16 here strays at most this far from float32, as ``relative_l2``: the hub's own
-#: class allows more.
-BF16_ERROR = 0.01
+#: By figure, the tolerance class that users accept and how far its builds may stray from float32,
+#: as ``relative_l2``, where the hub's own class allows more. Each includes those before it.
+CLASSES: dict[str, tuple[Tolerance, float]] = {
+    "exact": ("exact", inf),
+    "bf16": ("bf16", 0.01),
+    "bf16_hub": ("bf16", inf),
+    "int8": ("int8", inf),
+}
 
 
 @dataclass(slots=True)
@@ -167,11 +171,9 @@ def search(
     }
 
 
-def _best(result: SearchResult, tolerance: Tolerance) -> Headline:
-    """What a user is served who accepts ``tolerance``."""
-    if tolerance != "bf16":
-        return result.best(tolerance)
-    close = [h for h in result.headlines if h.checked.deviation.relative_l2 <= BF16_ERROR]
+def _best(result: SearchResult, tolerance: Tolerance, error: float) -> Headline:
+    """What a user is served who accepts ``tolerance`` no further than ``error`` from float32."""
+    close = [h for h in result.headlines if h.checked.deviation.relative_l2 <= error]
     return replace(result, headlines=tuple(close)).best(tolerance)
 
 
@@ -194,12 +196,12 @@ def _fastest_int8(trials: Sequence[Trial]) -> dict[str, Any] | None:
 def _served(
     ticket: Ticket, hunt: Hunt, device: Device, clock: Clock, result: SearchResult
 ) -> dict[str, dict[str, Any]]:
-    """What users get, by tolerance class: each build measured anew, in fresh processes.
+    """What users get, by figure: each build measured anew, in fresh processes.
 
     The search chose the smallest of several noisy figures; only figures taken after the choice are
     free of that (the winner's curse).
     """
-    chosen = {tolerance: _best(result, tolerance) for tolerance in CLASSES}
+    chosen = {name: _best(result, *accepted) for name, accepted in CLASSES.items()}
     effort = Effort(hunt.processes, 0.01, max(20.0, hunt.budget_s / 2))
     measured: dict[str, dict[str, Any]] = {}
     reference = hunt.backends[ticket.reference_backend]
@@ -220,7 +222,7 @@ def _served(
                 measured[identity] = fallen | {"speedup": 1.0, "low": 1.0, "high": 1.0}
             else:
                 measured[identity] = _described(again) | {"search_ratio": best.trial.ratio}
-    return {tolerance: measured[best.trial.candidate.sha256] for tolerance, best in chosen.items()}
+    return {name: measured[best.trial.candidate.sha256] for name, best in chosen.items()}
 
 
 def _described(found: Headline) -> dict[str, Any]:

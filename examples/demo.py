@@ -40,8 +40,7 @@ class Row:
 
     name: str
     baseline: hpcfair.Build
-    exact: hpcfair.Build
-    best: hpcfair.Build
+    builds: tuple[hpcfair.Build, ...]
 
 
 def main() -> int:
@@ -174,16 +173,14 @@ def loaded(client: hpcfair.Client, name: str, folder: Path) -> Row:
         exact = m.build
     builds = client.builds(full_name(name), target=exact.target)
     baseline = next(build for build in builds if build.is_baseline)
-    best = min(
-        (build for build in builds if build.verdict == "faster"),
-        key=lambda build: build.ratio,
-        default=baseline,
-    )
-    return Row(name, baseline, exact, best)
+    lowered = [
+        build for build in builds if build.verdict == "faster" and build.tolerance != "exact"
+    ]
+    return Row(name, baseline, (exact, *sorted(lowered, key=lambda build: -build.ratio)))
 
 
 def table(rows: list[Row]) -> None:
-    """One line for each model's best exact build, one more where lower precision is faster."""
+    """One line for each model's best exact build, one for each lower precision that is faster."""
     shown = Table(title="Best builds for this machine, against ONNX Runtime's defaults")
     shown.add_column("model", no_wrap=True)
     shown.add_column("class", no_wrap=True)
@@ -191,9 +188,8 @@ def table(rows: list[Row]) -> None:
     for heading in ("default", "build", "ratio [95 %]", "faster", "deviation", "accuracy"):
         shown.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
-        shown.add_row(row.name, *cells(row.exact, row.baseline))
-        if row.best.uuid != row.exact.uuid:
-            shown.add_row("", *cells(row.best, row.baseline))
+        for at, build in enumerate(row.builds):
+            shown.add_row("" if at else row.name, *cells(build, row.baseline))
     console.print(shown)
 
 

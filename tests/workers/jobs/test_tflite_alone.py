@@ -10,7 +10,7 @@ import pytest
 from registry.selectors.graph import graph_facts, graph_of
 from registry.selectors.resolution import resolve
 from registry.states import JobKind, JobState, ToleranceClass
-from registry.tables import Build, Job, MLModel, User
+from registry.tables import Build, Job, MLModel, Trial, User
 from tests.factories import make_mlmodel, readme
 from workers.engine.types import Budget
 from workers.jobs import run, tune
@@ -65,8 +65,10 @@ def test_it_is_compared_with_its_float_file_and_served(alice: User, tmp_path: Pa
     baseline = builds.get(is_baseline=True)
     assert baseline.tolerance == ToleranceClass.EXACT
     assert baseline.record.document["correctness"]["reference"].startswith("litert ")
-    for lowered in builds.exclude(tolerance=ToleranceClass.EXACT):
-        assert 0 < lowered.record.document["correctness"]["max_relative"] < 0.5
+    # Whether it is fast enough to be built depends on the machine; that it was run does not.
+    lowered = [trial.deviation for trial in Trial.objects.filter(tolerance=ToleranceClass.INT8)]
+    assert lowered, list(Trial.objects.values_list("candidate", "outcome", "failure_detail"))
+    assert all(0 < deviation["max_relative"] < 0.5 for deviation in lowered)
     # No compiler of ONNX has anything to do with it.
     assert not Job.objects.filter(kind__in=[JobKind.SCHEDULE, JobKind.PASSES]).exists()
     answer = resolve(
