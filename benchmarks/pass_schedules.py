@@ -9,7 +9,7 @@ alone, so an interrupted run goes on with the next.
 import argparse
 from pathlib import Path
 
-from benchmarks.pass_subjects import QUICK, SUBJECTS, Subject
+from benchmarks.pass_subjects import subjects_of
 from benchmarks.scheduling import schedules_kept
 from workers.fleet.probe import this_machine
 
@@ -19,17 +19,10 @@ def main() -> None:
     options = _options()
     here = this_machine().spec
     options.folder.mkdir(parents=True, exist_ok=True)
-    for subject in _chosen(options):
+    for subject in subjects_of(options.networks):
         kept = options.folder / f"{subject.name}.jsonl"
         workload = subject.make(options.cache)
         schedules_kept(subject.name, workload, here, options.seconds, kept)
-
-
-def _chosen(options: argparse.Namespace) -> list[Subject]:
-    every = {subject.name: subject for subject in (*QUICK, *SUBJECTS)}
-    if options.networks is None:
-        return list(SUBJECTS)
-    return [every[name] for name in options.networks.split(",")]
 
 
 def _options() -> argparse.Namespace:

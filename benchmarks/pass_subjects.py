@@ -120,6 +120,18 @@ QUICK = (
 )
 
 
+def subjects_of(names: str | None) -> tuple[Subject, ...]:
+    """Networks by name, joined by commas; all that the benchmark is made of where there are none.
+
+    Raises:
+        KeyError: there is no such network.
+    """
+    if names is None:
+        return SUBJECTS
+    every = {subject.name: subject for subject in (*QUICK, *SUBJECTS)}
+    return tuple(every[name] for name in names.split(","))
+
+
 @dataclass(frozen=True, slots=True)
 class Laboratory:
     """Where networks are studied.

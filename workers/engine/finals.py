@@ -6,8 +6,8 @@
     whoever may be its         more processes, the fewest first, until the interval is as narrow as
     class's best, and faster   it should be, or there are ten, or time is up; who is slower than
                                its class's best in every round of its first process is given up
-    who is its class's best    while the interval is so wide that it says next to nothing, more,
-    now                        for half as long again at most
+    who is its class's best    while the interval is so wide that a gain worth having may be none,
+    now                        more, for half as long again at most
 
 Which one goes on is decided by what may yet be true of it, when it stops only by how wide its
 interval is, never by where it lies.
@@ -23,9 +23,12 @@ from workers.engine.ratios import MARGIN, half_width
 from workers.engine.rig import Rig
 from workers.engine.types import Budget, BuildResult, Tolerance, Trial
 
-#: An interval of this relative half-width says next to nothing: among three processes a single
-#: disturbed one makes it so, and users would go without a build that is three times as fast.
-_TOO_WIDE = 0.1
+#: With an interval of this relative half-width users go without a gain of a tenth. Among three
+#: processes a single disturbed one makes it so wide that they go without any gain.
+_TOO_WIDE = 0.05
+#: Below this ratio a wide interval is no matter: whatever is true, the build is faster. It lies far
+#: from 1, or measuring would end as soon as chance makes a build look faster.
+_CLEAR = 0.8
 #: Beyond the budget, as a share of it, and no longer: somebody waits.
 _OVERTIME = 0.5
 
@@ -41,10 +44,14 @@ def measured_again(
     Raises:
         RigFailed: the baseline does not run any more.
     """
-    budget, clock = rig.ticket.budget, rig.clock
-    until = clock.monotonic() + budget.headline_seconds
-    alive = [Again(rig, trial, build, budget.headline_half_width) for trial, build in finalists]
-    while (chosen := _next(alive, budget, until - clock.monotonic())) is not None:
+    budget = rig.ticket.budget
+    everyone = [Again(rig, trial, build, budget.headline_half_width) for trial, build in finalists]
+    alive = list(everyone)
+    # Whoever is told of progress may wait for a quiet machine, at nobody's expense.
+    while True:
+        left_s = budget.headline_seconds - sum(again.seconds for again in everyone)
+        if (chosen := _next(alive, budget, left_s)) is None:
+            break
         name = chosen.trial.candidate.name
         say("headline", chosen.processes, None, name)
         try:
@@ -79,10 +86,12 @@ def _next(alive: Sequence[Again], budget: Budget, left_s: float) -> Again | None
 
 
 def _is_vague(again: Again, alive: Sequence[Again], budget: Budget) -> bool:
-    """Whether next to nothing is known of what is its class's best so far."""
-    if not _least(budget) <= again.processes < budget.headline_processes:
+    """Whether too little is known of what is its class's best so far."""
+    if again.processes < _least(budget) or not _wants(again, alive, budget):
         return False
-    return again.ratio.value <= _best(alive, again) and half_width(again.ratio) > _TOO_WIDE
+    if again.ratio.value > _best(alive, again):
+        return False
+    return half_width(again.ratio) > _TOO_WIDE and again.ratio.high > _CLEAR
 
 
 def _allowance_s(budget: Budget) -> float:

@@ -140,6 +140,15 @@ class Again:
         """
         rig, candidate = self._rig, self.trial.candidate
         started = rig.clock.monotonic()
+        try:
+            self._process(rig, candidate)
+        finally:
+            rig.close()
+            self.seconds += rig.clock.monotonic() - started
+        self.processes += 1
+        self.ratio = self._rounds.ratio()
+
+    def _process(self, rig: Rig, candidate: Candidate) -> None:
         if self.build is None:
             self.build = rig.device.build(candidate.backend, candidate.options)
         if self.build.outcome != "measured":
@@ -154,11 +163,6 @@ class Again:
                 measure_into(self._rounds, baseline, session, self._rule, rig.clock, process=done)
         except BaselineFailed as error:
             raise RigFailed(f"the baseline failed: {error}") from error
-        finally:
-            rig.close()
-        self.processes += 1
-        self.seconds += rig.clock.monotonic() - started
-        self.ratio = self._rounds.ratio()
 
     @property
     def settled(self) -> bool:

@@ -22,16 +22,24 @@ ROUGH = Noise(run=0.02, process=0.02, drift=0.2)
 
 
 def finals(
-    device: SimulatedDevice, *options: Options, backend: str = "fake", **budget: float
+    device: SimulatedDevice,
+    *options: Options,
+    backend: str = "fake",
+    wait_s: float = 0.0,
+    **budget: float,
 ) -> list[Headline]:
-    """Headlines of these finalists, as if a search had just found them."""
+    """Headlines of these finalists, as if a search had just found them.
+
+    Args:
+        wait_s: Whoever is told of progress holds the search for so long.
+    """
     limits = Budget(**budget)  # type: ignore[arg-type]
     ticket = Ticket(WORKLOAD, TARGET, (backend,), limits, reference_backend=backend)
     made: Sequence[FakeBackend] = (FakeBackend(), FaultyBackend())
     reference = next(each for each in made if each.name == backend)
     with Rig(ticket, reference, device, device.clock) as rig:
         finalists = [_trial(device, backend, number, each) for number, each in enumerate(options)]
-        return measured_again(rig, finalists, lambda *_: None)
+        return measured_again(rig, finalists, lambda *_: device.clock.sleep(wait_s))
 
 
 def _trial(
@@ -104,6 +112,30 @@ def test_an_interval_that_says_nothing_is_worth_more_time(
     (wide,) = finals(device, QUICKER, headline_seconds=0.7 * least_s)
     assert FEWEST_PROCESSES < processes(wide) < 10
     assert device.clock.now_s - before <= 2 * least_s
+
+
+def test_waiting_for_a_quiet_machine_costs_no_processes(device: SimulatedDevice) -> None:
+    device.noise = Noise(run=0.0, process=0.4, drift=0.0)
+    hurried = finals(device, QUICKER, headline_seconds=10.0)
+    patient = finals(device, QUICKER, headline_seconds=10.0, wait_s=100.0)
+    assert processes(hurried[0]) == processes(patient[0]) > FEWEST_PROCESSES
+
+
+def test_beyond_the_budget_time_goes_where_a_gain_is_in_doubt(device: SimulatedDevice) -> None:
+    """Whatever is true of a build several times as fast, it is faster."""
+    few: Options = next(
+        o
+        for o in FakeBackend().space(WORKLOAD, TARGET).enumerate()
+        if (o["precision"] == "float32" and 0.85 < true_ratio(o) < 0.9)
+    )
+    clear: Options = {**QUICKER, "precision": "int8"}
+    device.noise = Noise(run=0.0, process=0.1, drift=0.0)
+    before = device.clock.now_s
+    short = finals(device, few, clear, headline_seconds=0.0)
+    assert {processes(each) for each in short} == {FEWEST_PROCESSES}
+    seconds = device.clock.now_s - before
+    doubtful, plain = finals(device, few, clear, headline_seconds=seconds)
+    assert processes(doubtful) > processes(plain)
 
 
 def test_a_leader_of_whom_little_is_known_leaves_the_others_their_time(
