@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from workers.backends.openvino.backend import OpenVinoBackend
 from workers.engine.samples import make_test_set
-from workers.engine.types import Ticket, Workload
+from workers.engine.types import Options, Ticket, Workload
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 from workers.testing.builds import check_profile
@@ -46,7 +46,10 @@ def test_grouped_convolutions_compute_in_int8(tmp_path: Path) -> None:
     workload = grouped(tmp_path / "model")
     (tmp_path / "scratch").mkdir()
     ticket = Ticket(workload, this_target(), (BACKEND.name,))
-    options = BACKEND.default(workload, this_target()) | {"precision": "int8", "preset": "mixed"}
+    target = this_target()
+    int8: Options = {"precision": "int8", "preset": "mixed"}
+    options = BACKEND.space(workload, target).nearest(BACKEND.default(workload, target) | int8)
+    assert options is not None
     inputs = make_test_set(workload, {}, 0).timing
     with (
         KeptChild(tmp_path, ticket.limits) as kept,
