@@ -113,7 +113,7 @@ class Again:
         trial: The trial.
         build: Its build; ``None`` until the first process where its files had to be made again.
         processes: So far.
-        seconds: These took.
+        seconds: These took, but for making files again, which a search that was cut short owes.
         ratio: So far; anything, before the first process.
     """
 
@@ -139,30 +139,29 @@ class Again:
             RigFailed: the baseline does not run any more.
         """
         rig, candidate = self._rig, self.trial.candidate
+        if self.build is None:
+            self.build = rig.device.build(candidate.backend, candidate.options)
+        if self.build.outcome != "measured":
+            raise CandidateFailed(self.build.outcome, self.build.detail)
+        rig.close()
         started = rig.clock.monotonic()
         try:
-            self._process(rig, candidate)
+            self._measure(rig, self.build)
+        except BaselineFailed as error:
+            raise RigFailed(f"the baseline failed: {error}") from error
         finally:
             rig.close()
             self.seconds += rig.clock.monotonic() - started
         self.processes += 1
         self.ratio = self._rounds.ratio()
 
-    def _process(self, rig: Rig, candidate: Candidate) -> None:
-        if self.build is None:
-            self.build = rig.device.build(candidate.backend, candidate.options)
-        if self.build.outcome != "measured":
-            raise CandidateFailed(self.build.outcome, self.build.detail)
-        rig.close()
-        try:
-            with closing(rig.open(candidate, self.build, "candidate")) as session:
-                if self._checked is None:
-                    self._checked = rig.compare(session)
-                    rig.require(self._checked, self.build.tolerance)
-                baseline, done = rig.baseline_session(), self.processes
-                measure_into(self._rounds, baseline, session, self._rule, rig.clock, process=done)
-        except BaselineFailed as error:
-            raise RigFailed(f"the baseline failed: {error}") from error
+    def _measure(self, rig: Rig, build: BuildResult) -> None:
+        with closing(rig.open(self.trial.candidate, build, "candidate")) as session:
+            if self._checked is None:
+                self._checked = rig.compare(session)
+                rig.require(self._checked, build.tolerance)
+            baseline, done = rig.baseline_session(), self.processes
+            measure_into(self._rounds, baseline, session, self._rule, rig.clock, process=done)
 
     @property
     def settled(self) -> bool:
