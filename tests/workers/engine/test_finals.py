@@ -26,11 +26,13 @@ def finals(
     *options: Options,
     backend: str = "fake",
     wait_s: float = 0.0,
+    resumed: bool = False,
     **budget: float,
 ) -> list[Headline]:
     """Headlines of these finalists, as if a search had just found them.
 
     Args:
+        resumed: The search was cut short, and their files are gone.
         wait_s: Whoever is told of progress holds the search for so long.
     """
     limits = Budget(**budget)  # type: ignore[arg-type]
@@ -38,7 +40,11 @@ def finals(
     made: Sequence[FakeBackend] = (FakeBackend(), FaultyBackend())
     reference = next(each for each in made if each.name == backend)
     with Rig(ticket, reference, device, device.clock) as rig:
-        finalists = [_trial(device, backend, number, each) for number, each in enumerate(options)]
+        finalists: list[tuple[Trial, BuildResult | None]] = [
+            _trial(device, backend, number, each) for number, each in enumerate(options)
+        ]
+        if resumed:
+            finalists = [(trial, None) for trial, _ in finalists]
         return measured_again(rig, finalists, lambda *_: device.clock.sleep(wait_s))
 
 
@@ -119,6 +125,14 @@ def test_waiting_for_a_quiet_machine_costs_no_processes(device: SimulatedDevice)
     hurried = finals(device, QUICKER, headline_seconds=10.0)
     patient = finals(device, QUICKER, headline_seconds=10.0, wait_s=100.0)
     assert processes(hurried[0]) == processes(patient[0]) > FEWEST_PROCESSES
+
+
+def test_making_files_again_costs_no_processes(device: SimulatedDevice) -> None:
+    device.noise = Noise(run=0.0, process=0.4, drift=0.0)
+    (fresh,) = finals(device, QUICKER, headline_seconds=10.0)
+    device.build_s = 100.0
+    (resumed,) = finals(device, QUICKER, headline_seconds=10.0, resumed=True)
+    assert processes(resumed) == processes(fresh) > FEWEST_PROCESSES
 
 
 def test_beyond_the_budget_time_goes_where_a_gain_is_in_doubt(device: SimulatedDevice) -> None:
