@@ -9,7 +9,7 @@ alone, so an interrupted run goes on with the next.
 import argparse
 from pathlib import Path
 
-from benchmarks.pass_subjects import subjects_of
+from benchmarks.pass_subjects import SUBJECTS, subjects_of
 from benchmarks.scheduling import schedules_kept
 from workers.fleet.probe import this_machine
 
@@ -19,7 +19,7 @@ def main() -> None:
     options = _options()
     here = this_machine().spec
     options.folder.mkdir(parents=True, exist_ok=True)
-    for subject in subjects_of(options.networks):
+    for subject in options.networks:
         kept = options.folder / f"{subject.name}.jsonl"
         workload = subject.make(options.cache)
         schedules_kept(subject.name, workload, here, options.seconds, kept)
@@ -28,7 +28,7 @@ def main() -> None:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks.pass_schedules", description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--networks", help="by default all of the benchmark")
+    parser.add_argument("--networks", type=subjects_of, default=SUBJECTS, help="by default all")
     parser.add_argument("--seconds", type=float, default=200.0, help="of each network")
     parser.add_argument("--cache", type=Path, default=Path(".bench"))
     return parser.parse_args()

@@ -1,6 +1,7 @@
 """Networks whose compiler passes are studied, and the studying of one."""
 
 import tempfile
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -120,15 +121,15 @@ QUICK = (
 )
 
 
-def subjects_of(names: str | None) -> tuple[Subject, ...]:
-    """Networks by name, joined by commas; all that the benchmark is made of where there are none.
+def subjects_of(names: str) -> tuple[Subject, ...]:
+    """Networks by name, joined by commas: an argument of a command.
 
     Raises:
-        KeyError: there is no such network.
+        ArgumentTypeError: there is no such network; names those there are.
     """
-    if names is None:
-        return SUBJECTS
-    every = {subject.name: subject for subject in (*QUICK, *SUBJECTS)}
+    every = {subject.name: subject for subject in SUBJECTS}
+    if unknown := [name for name in names.split(",") if name not in every]:
+        raise ArgumentTypeError(f"no network {', '.join(unknown)}; there are {', '.join(every)}")
     return tuple(every[name] for name in names.split(","))
 
 

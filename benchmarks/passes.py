@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.calm import wait
-from benchmarks.pass_subjects import QUICK, Laboratory, Studied, subjects_of
+from benchmarks.pass_subjects import QUICK, SUBJECTS, Laboratory, Studied, subjects_of
 from benchmarks.report import Figure, environment, geometric_mean, report, say
 from workers.backends.registry import available
 from workers.engine.passes.bench import Effort
@@ -70,7 +70,7 @@ def main() -> None:
 
 def _study(lab: Laboratory, compiler: str, options: argparse.Namespace) -> list[Studied]:
     """Study every network, then measure on it what won on others."""
-    subjects = QUICK if options.quick else subjects_of(options.networks)
+    subjects = QUICK if options.quick else options.networks
     effort = _QUICK if options.quick else _SCREEN
     # ONNX Runtime opens a session in a tenth of the time that TVM compiles in.
     seconds = options.seconds if compiler == "tvm" else options.seconds / 3
@@ -258,7 +258,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="does it run? not to be quoted")
     parser.add_argument("--cache", type=Path, default=Path(".bench"))
     parser.add_argument("--schedules", type=Path, help="made by benchmarks.pass_schedules")
-    parser.add_argument("--networks", help="by default all")
+    parser.add_argument("--networks", type=subjects_of, default=SUBJECTS, help="by default all")
     parser.add_argument("--compilers", default=",".join(COMPILERS), help="of these")
     parser.add_argument("--seconds", type=float, help="of studying one network with TVM")
     options = parser.parse_args()

@@ -9,8 +9,9 @@
     who is its class's best    while the interval is so wide that a gain worth having may be none,
     now                        more, for half as long again at most
 
-Which one goes on is decided by what may yet be true of it, when it stops only by how wide its
-interval is, never by where it lies.
+Which one goes on is decided by what may yet be true of it, when it stops by how wide its interval
+is. Where it lies ends the last step alone, and only far from 1: measuring until chance makes a
+build look faster would find gains that are none.
 """
 
 from collections.abc import Sequence
@@ -26,8 +27,7 @@ from workers.engine.types import Budget, BuildResult, Tolerance, Trial
 #: With an interval of this relative half-width users go without a gain of a tenth. Among three
 #: processes a single disturbed one makes it so wide that they go without any gain.
 _TOO_WIDE = 0.05
-#: Below this ratio a wide interval is no matter: whatever is true, the build is faster. It lies far
-#: from 1, or measuring would end as soon as chance makes a build look faster.
+#: Below this ratio a wide interval is no matter: whatever is true, the build is faster.
 _CLEAR = 0.8
 #: Beyond the budget, as a share of it, and no longer: somebody waits.
 _OVERTIME = 0.5
@@ -47,8 +47,8 @@ def measured_again(
     budget = rig.ticket.budget
     everyone = [Again(rig, trial, build, budget.headline_half_width) for trial, build in finalists]
     alive = list(everyone)
-    # Whoever is told of progress may wait for a quiet machine, at nobody's expense.
     while True:
+        # Not by the clock: whoever is told of progress may wait for a quiet machine.
         left_s = budget.headline_seconds - sum(again.seconds for again in everyone)
         if (chosen := _next(alive, budget, left_s)) is None:
             break
