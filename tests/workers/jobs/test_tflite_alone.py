@@ -22,10 +22,11 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def written(folder: Path, kind: Kind) -> bytes:
+    """A network wide enough that int8 is not given up as slower before its outputs are seen."""
     rng = np.random.default_rng(0)
     layers = [
-        Layer(rng.standard_normal(pair).astype(np.float32) / 16, np.zeros(pair[1], np.float32))
-        for pair in pairwise((64, 128, 16))
+        Layer(rng.standard_normal(pair).astype(np.float32) / 32, np.zeros(pair[1], np.float32))
+        for pair in pairwise((64, 1024, 1024, 16))
     ]
     calibration = rng.standard_normal((64, 64)).astype(np.float32)
     return write_dense(folder / kind, layers, kind, calibration=calibration).read_bytes()
@@ -65,7 +66,7 @@ def test_it_is_compared_with_its_float_file_and_served(alice: User, tmp_path: Pa
     baseline = builds.get(is_baseline=True)
     assert baseline.tolerance == ToleranceClass.EXACT
     assert baseline.record.document["correctness"]["reference"].startswith("litert ")
-    # Whether it is fast enough to be built depends on the machine; that it was run does not.
+    # Whether its gain is proved in these few seconds depends on the machine; that it ran does not.
     lowered = [trial.deviation for trial in Trial.objects.filter(tolerance=ToleranceClass.INT8)]
     assert lowered, list(Trial.objects.values_list("candidate", "outcome", "failure_detail"))
     assert all(0 < deviation["max_relative"] < 0.5 for deviation in lowered)
