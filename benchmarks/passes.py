@@ -37,7 +37,7 @@ _BASELINE = (
     "CPUs; *_onnxruntime: ONNX Runtime with all its optimisers"
 )
 _SCREEN = Effort(pairs=3, seconds=1.0, half_width=0.02)
-_CONFIRM = Effort(pairs=8, seconds=2.0, sessions=2)
+_CONFIRM = Effort(pairs=5, seconds=2.0, sessions=2)
 _QUICK = Effort(pairs=2, seconds=0.3)
 _RESAMPLES = 2000
 

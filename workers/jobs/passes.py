@@ -1,6 +1,7 @@
 """Studies of compiler passes: a network is studied, its class's portfolio made anew."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import exp, log
 from pathlib import Path
 from statistics import fmean
@@ -38,6 +39,7 @@ from workers.fleet.probe import ThisMachine
 from workers.jobs.background import give_way
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
+from workers.jobs.schedule import schedules_known
 from workers.jobs.workload import formats_of, workload_of
 from workers.jobs.workspace import workspace
 
@@ -66,7 +68,12 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     said = []
     with workspace("passes") as folder:
         lease.progress("fetch", 0, None, "copying the model")
-        workload = workload_of(ticket, graph, folder / "model")
+        files = folder / "model"
+        toolchains = {name: backend.probe(here.spec) for name, backend in able.items()}
+        workload = replace(
+            workload_of(ticket, graph, files),
+            schedules_path=schedules_known(here.spec.slug, toolchains, graph.graph_hash, files),
+        )
         for name, backend in able.items():
             scratch = folder / name
             scratch.mkdir()

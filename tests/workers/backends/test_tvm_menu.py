@@ -6,7 +6,7 @@ from pathlib import Path
 from workers.backends.tvm import passes
 from workers.backends.tvm.backend import TvmBackend
 from workers.engine.passes.factors import drop, insert, swap
-from workers.engine.passes.menu import PassBackend
+from workers.engine.passes.menu import DEFAULT, PassBackend
 from workers.engine.types import TargetSpec
 from workers.testing import networks
 
@@ -24,7 +24,7 @@ def test_every_change_of_one_pass_is_legal_or_known_not_to_be(tmp_path: Path) ->
         if name not in menu.needed:
             assert menu.legal(drop(menu, name).apply(menu.default)), name
     assert "FuseTIR" not in drop(menu, "FuseOps").apply(menu.default)
-    assert "ConvertLayout" in menu.extras()
+    assert {"ConvertLayout", "FoldWeights"} <= {*menu.extras()}
     for name in menu.extras():
         assert menu.legal(insert(menu, name).apply(menu.default)), name
     assert not menu.legal(swap("FuseOps", "FuseTIR").apply(menu.default))
@@ -40,3 +40,24 @@ def test_lists_become_options_of_its_space(tmp_path: Path) -> None:
     assert BACKEND.space(workload, X86).contains(menu.candidate("default"))
     tuned = replace(workload, schedules_path=tmp_path / "schedules.jsonl")
     assert BACKEND.menu(tuned, X86).options["schedules"] == "database"
+
+
+def test_tuned_convolutions_are_studied_in_the_layout_they_are_tuned_for(tmp_path: Path) -> None:
+    workload = networks.write(networks.residual_cnn(), tmp_path / "model")
+    tuned = BACKEND.menu(replace(workload, schedules_path=tmp_path / "schedules.jsonl"), X86)
+    untuned = BACKEND.menu(workload, X86)
+    assert untuned.candidate(DEFAULT)["passes"] == "default"
+    assert tuned.candidate(DEFAULT)["passes"] == passes.option_of(tuned.default)
+    for names in (tuned.default, tuned.full):
+        assert "ConvertLayout" in names
+        # Ours is what the study tries beside TVM's own.
+        assert "FoldWeights" not in names
+        assert tuned.legal(names)
+    assert {*passes.FULL} < {*tuned.full}
+
+
+def test_lists_held_for_good_are_legal(tmp_path: Path) -> None:
+    for made in (networks.residual_cnn(), networks.mlp()):
+        menu = BACKEND.menu(networks.write(made, tmp_path / made.graph.name), X86)
+        (value,) = menu.promising
+        assert "FoldWeights" in passes.pipeline_of(value).names

@@ -73,7 +73,8 @@ def tensor_program(
             # the processor.
             _run(compiled, "ApplyDefaultSchedule", dlight.ApplyDefaultSchedule(*_cuda_rules()))
         if tunable:
-            _run(compiled, "AttachAttrLayoutFreeBuffers", _transform("AttachAttrLayoutFreeBuffers"))
+            name = "AttachAttrLayoutFreeBuffers"
+            _run(compiled, name, passes.make(name))
     return compiled
 
 
@@ -100,9 +101,11 @@ def compile_network(
             started = perf_counter()
             compiled.module, compiled.scheduled = apply_database(compiled.module, records)
             compiled.pass_s["schedules"] = perf_counter() - started
-            # Weights that a schedule wants in another layout are laid out now, for good.
-            for name in ("SplitLayoutRewritePreproc", "FoldConstant", "DeadCodeElimination"):
-                _run(compiled, name, _transform(name))
+            # Weights that a schedule wants in another layout are laid out now, for good, and in
+            # the way that the pipeline folds constants.
+            fold = "FoldWeights" if "FoldWeights" in pipeline.names else "FoldConstant"
+            for name in ("SplitLayoutRewritePreproc", fold, "DeadCodeElimination"):
+                _run(compiled, name, passes.make(name))
         compiled.precisions = _precisions(compiled.module)
         for name in pipeline.tail:
             _run(compiled, name, passes.make(name), watch)
@@ -173,10 +176,6 @@ def _cuda_rules() -> list[Any]:
     """Rules of ``tvm.relax.backend.cuda.pipeline``, in its order."""
     gpu = dlight.gpu
     return [gpu.Matmul(), gpu.GEMV(), gpu.Reduction(), gpu.GeneralReduction(), gpu.Fallback()]
-
-
-def _transform(name: str) -> Any:
-    return getattr(relax.transform, name)()
 
 
 def _context(target: Mapping[str, Any]) -> ExitStack:

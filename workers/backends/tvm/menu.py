@@ -4,26 +4,39 @@ from collections.abc import Sequence
 
 from workers.backends.tvm import passes
 from workers.backends.tvm.space import DATABASE, FIXED, default_of
-from workers.engine.passes.menu import Menu, Passes
+from workers.engine.passes.menu import DEFAULT, Menu, Passes
 from workers.engine.types import Options, TargetSpec, Workload
 
 
 def menu_of(workload: Workload, target: TargetSpec) -> Menu:
-    """All passes for networks of fixed shapes, with the schedules tuned for this one if any."""
+    """All passes for networks of fixed shapes, with the schedules tuned for this one if any.
+
+    Convolutions are tuned with channels last, and a schedule fits no other layout. Where there are
+    some, TVM's own lists are compared behind the passes that lay channels so: else it would be
+    tuned code of one list beside untuned code of the others.
+    """
     options: Options = {**default_of(workload, target), "shapes": FIXED}
     del options["passes"]
+    has_convolutions, own = "Conv" in workload.operators, DEFAULT
+    default, full = passes.DEFAULT, passes.FULL
     if workload.schedules_path is not None:
         options["schedules"] = DATABASE
+        if has_convolutions:
+            default, full = map(passes.laid_out, (default, full))
+            own = passes.option_of(default)
+    promising = passes.CHANNELS_LAST if has_convolutions else passes.FOLDED
     return Menu(
         options=options,
-        default=passes.DEFAULT,
-        full=passes.FULL,
+        default=default,
+        own=own,
+        full=full,
+        promising=(passes.option_of(promising),),
         needed=frozenset({"LegalizeOps"}),
         legal=passes.is_legal,
         leave_out=_leave_out,
         ordered=True,
         nothing="LegalizeOps",
-        more=("ConvertLayout",) if "Conv" in workload.operators else (),
+        more=("FoldWeights", *(("ConvertLayout",) if has_convolutions else ())),
     )
 
 

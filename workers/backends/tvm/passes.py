@@ -2,8 +2,9 @@
 
 A pipeline is the value of the option ``passes``: ``default`` for what TVM runs on a CPU, ``full``
 for :data:`FULL`, ``channels_last`` for :data:`CHANNELS_LAST`, or a comma-joined ordered list of
-names of :data:`PASSES`. What every network needs to become a program of the virtual machine is
-added by itself (:data:`HEAD`, :data:`TAIL`).
+names of :data:`PASSES`: TVM's, and ``FoldWeights``, which is ours (:mod:`.fold`). What every
+network needs to become a program of the virtual machine is added by itself (:data:`HEAD`,
+:data:`TAIL`).
 
 Knows no TVM, so that whoever studies pipelines can, in any process; :func:`make` imports it.
 """
@@ -59,6 +60,7 @@ PASSES: dict[str, Rule] = {
     "AdjustMatmulOrder": _GRAPH,
     "CombineParallelMatmul": _GRAPH,
     "FoldConstant": _ANYWHERE,
+    "FoldWeights": _ANYWHERE,
     "DeadCodeElimination": Rule(repeats=True),
     "LegalizeOps": Rule(),
     "AnnotateTIROpPattern": Rule(after=("LegalizeOps",), before=("FuseOps",)),
@@ -78,13 +80,16 @@ TAIL = (
     *("ComputePrimValue", "VMShapeLower", "AttachGlobalSymbol"),
 )
 
+#: From operators to a program, and no more than it takes.
+_LOWERING = (*HEAD, "LegalizeOps", *(name for name in TAIL if name not in _PLACED))
+
 #: What TVM 0.27 runs for a CPU (``tvm.relax.backend.cpu_generic.get_default_pipeline``).
-DEFAULT = (
+DEFAULT: tuple[str, ...] = (
     *("LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR"),
     *("RewriteDataflowReshape", "StaticPlanBlockMemory"),
 )
 #: All that TVM offers to networks of any kind: decompose, fold, legalise, annotate, fuse.
-FULL = (
+FULL: tuple[str, ...] = (
     *("FoldBatchnormToConv2D", "DecomposeOpsForInference", "CanonicalizeBindings"),
     *("RemoveRedundantReshape", "ReorderPermuteDimsAfterConcat", "ReorderTakeAfterMatmul"),
     *("ExpandMatmulOfSum", "AdjustMatmulOrder", "EliminateCommonSubexpr"),
@@ -92,9 +97,13 @@ FULL = (
     *("FoldConstant", "DeadCodeElimination", "FuseOps", "FuseTIR", "DeadCodeElimination"),
     *("RewriteDataflowReshape", "StaticPlanBlockMemory"),
 )
+#: Normalisation goes into weights first, then layouts change.
+_LAID_OUT = ("FoldBatchnormToConv2D", "DecomposeOpsForInference", "ConvertLayout")
 #: For networks with convolutions on a CPU: neighbouring channels lie side by side in memory, so
 #: that one vector instruction computes many of them, whatever the size of the picture.
-CHANNELS_LAST = ("FoldBatchnormToConv2D", "DecomposeOpsForInference", "ConvertLayout", *DEFAULT)
+CHANNELS_LAST = (*_LAID_OUT[:2], "FoldWeights", _LAID_OUT[2], "FoldWeights", *DEFAULT)
+#: TVM's own, with constants folded at once.
+FOLDED = ("FoldWeights", *DEFAULT)
 #: Layouts of pictures and of weights that ``ConvertLayout`` makes.
 _LAYOUTS = {"relax.nn.conv2d": ["NHWC", "HWIO"]}
 
@@ -158,6 +167,11 @@ def without(names: Sequence[str], dropped: str) -> tuple[str, ...]:
         gone |= more
 
 
+def laid_out(names: Sequence[str]) -> tuple[str, ...]:
+    """``names`` behind the passes that put channels last."""
+    return (*_LAID_OUT, *(name for name in names if name not in _LAID_OUT))
+
+
 def is_legal(names: Sequence[str]) -> bool:
     """Whether the passes may run in this order."""
     try:
@@ -172,6 +186,13 @@ def make(name: str) -> Any:
     # The heavy library, and only where passes really run.
     from tvm import relax, transform  # noqa: PLC0415
 
+    if name == "FoldWeights":
+        from workers.backends.tvm.fold import fold_weights  # noqa: PLC0415
+
+        lower = transform.Sequential([make(each) for each in _LOWERING])
+        return transform.module_pass(
+            lambda module, _: fold_weights(module, lower), opt_level=0, name=name
+        )
     if name == "ConvertLayout":
         # Tuples with constants and arithmetic on constants alone crash it.
         clean = ("CanonicalizeBindings", "FoldConstant", "DeadCodeElimination")

@@ -10,7 +10,7 @@ from workers.engine.types import Options, TargetSpec, Workload
 
 Passes = tuple[str, ...]
 
-#: Value of the option ``passes`` that leaves the choice to the compiler.
+#: The list that others are compared with: the compiler's own pipeline.
 DEFAULT = "default"
 
 
@@ -29,6 +29,7 @@ class Menu:
     Attributes:
         options: All options but ``passes``, the same for every list.
         default: The passes of the compiler's own pipeline, in its order.
+        own: What the option calls that pipeline.
         full: Everything that could be of use, in an order that works; ``default`` where empty.
         needed: Those without which nothing can be built.
         legal: Whether passes may run in this order.
@@ -36,6 +37,7 @@ class Menu:
         ordered: Whether a list's order is the order in which its passes run.
         nothing: The option's value for an empty list.
         more: Passes worth trying that the full list lacks; each goes to the first legal place.
+        promising: Whole lists worth trying before others, as the option takes them.
     """
 
     options: Options
@@ -47,10 +49,12 @@ class Menu:
     ordered: bool = False
     nothing: str = "none"
     more: Passes = ()
+    promising: tuple[str, ...] = ()
+    own: str = DEFAULT
 
     def candidate(self, value: str) -> Options:
-        """The options with ``value`` for ``passes``."""
-        return {**self.options, "passes": value}
+        """The options with the list ``value``, or :data:`DEFAULT`, for ``passes``."""
+        return {**self.options, "passes": self.own if value == DEFAULT else value}
 
     def value(self, passes: Sequence[str]) -> str:
         """A list as the option takes it."""

@@ -73,8 +73,8 @@ class PassTrial:
     """One list of a study.
 
     Attributes:
-        role: Why it was tried: ``noise``, ``class``, ``idle``, ``ablation``, ``extra``, ``joint``,
-            ``order``, ``factorial`` or ``final``.
+        role: Why it was tried: ``noise``, ``class``, ``promising``, ``idle``, ``ablation``,
+            ``extra``, ``joint``, ``order``, ``factorial`` or ``final``.
         passes: The list, as the backend's option takes it.
         about: The pass, or change of order, that an ablation is about.
     """

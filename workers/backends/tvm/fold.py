@@ -1,0 +1,167 @@
+"""Constants of a network computed ahead: a pass that does at once what TVM's does one by one.
+
+``FoldConstant`` makes machine code for each operation on constants it meets, about a tenth of a
+second each: for networks of many convolutions, whose normalisations and layouts are such, that is
+most of what compiling takes. This pass collects them all into one program, makes machine code for
+that once, and runs it.
+"""
+
+from collections.abc import Callable, Mapping
+from math import prod
+from typing import Any
+
+import tvm
+from tvm import IRModule, relax
+from tvm.ir import GenericConst, GlobalVar, Op
+from tvm.relax.expr_functor import PyExprMutator, mutator
+from tvm.tirx import IntImm, PrimFunc
+
+#: Constants made from nothing stay operations from this many elements on, as with TVM's pass.
+_MOST_MADE = 1024
+_CALL = "relax.call_tir"
+#: The program runs once and here. Optimising it longer costs more than it gains.
+_TARGET = {"kind": "llvm", "opt-level": 0}
+
+
+def fold_weights(module: IRModule, lower: Callable[[IRModule], IRModule]) -> IRModule:
+    """``module`` with all that follows from constants alone, in the order of ``main``, computed.
+
+    What branches or has shapes of unknown size is left as it is.
+
+    Args:
+        lower: From operators to calls that the virtual machine runs.
+    """
+    main = module["main"]
+    found = _Found(module)
+    for block in main.body.blocks:
+        for binding in block.bindings:
+            found.look(binding)
+    wanted = found.used_by(main.body.body)
+    if not wanted:
+        return module
+    values = _computed(module, found, wanted, lower)
+    folded = IRModule(dict(module.functions_items()), attrs=module.attrs)
+    changed = _Replaced(module, found.bindings, values).visit_expr(main)
+    folded.update_func(folded.get_global_var("main"), changed)
+    return folded
+
+
+class _Found:
+    """What of a function follows from constants alone.
+
+    Attributes:
+        bindings: Variable to its binding, in order.
+    """
+
+    def __init__(self, module: IRModule) -> None:
+        self.bindings: dict[Any, Any] = {}
+        self._module = module
+        self._used: dict[Any, None] = {}
+
+    def look(self, binding: Any) -> None:
+        """Take in the next binding."""
+        if isinstance(binding, relax.VarBinding) and self._follows(binding):
+            self.bindings[binding.var] = binding
+        else:
+            self._use(binding.value)
+
+    def used_by(self, result: Any) -> list[Any]:
+        """Variables that the rest of the function, or its result, takes from these."""
+        self._use(result)
+        return list(self._used)
+
+    def _use(self, value: Any) -> None:
+        free = relax.analysis.free_vars(value)
+        self._used |= {used: None for used in free if used in self.bindings}
+
+    def _follows(self, binding: Any) -> bool:
+        value, kind = binding.value, binding.var.ty
+        if isinstance(value, relax.TupleGetItem):
+            return self._is_known(value.tuple_value)
+        if not isinstance(value, relax.Call) or not isinstance(value.op, Op):
+            return False
+        if not _is_sized(kind) or not all(map(self._is_known, value.args)):
+            return False
+        if value.op.name == _CALL:
+            called = value.args[0]
+            return isinstance(called, GlobalVar) and isinstance(self._module[called], PrimFunc)
+        able = value.op.get_attr("FLegalize") is not None and bool(value.op.get_attr("FPurity"))
+        return able and (any(map(_holds, value.args)) or _elements(kind) <= _MOST_MADE)
+
+    def _is_known(self, value: Any) -> bool:
+        if isinstance(value, relax.Tuple):
+            return all(map(self._is_known, value.fields))
+        if isinstance(value, relax.Var):
+            return value in self.bindings
+        return not isinstance(value, relax.Call) and not relax.analysis.free_vars(value)
+
+
+@mutator
+class _Replaced(PyExprMutator):  # type: ignore[misc]  # TVM has no types
+    """Puts values in for variables, and leaves out what they were computed by."""
+
+    def __init__(
+        self, module: IRModule, gone: Mapping[Any, Any], values: Mapping[Any, Any]
+    ) -> None:
+        super().__init__(module)
+        self._gone = gone
+        self._values = values
+
+    def visit_var_binding_(self, binding: Any) -> None:
+        if binding.var not in self._gone:
+            super().visit_var_binding_(binding)
+
+    def visit_var_(self, var: Any) -> Any:
+        return self._values[var] if var in self._values else super().visit_var_(var)
+
+    def visit_dataflow_var_(self, var: Any) -> Any:
+        return self._values[var] if var in self._values else super().visit_dataflow_var_(var)
+
+
+def _computed(
+    module: IRModule, found: _Found, wanted: list[Any], lower: Callable[[IRModule], IRModule]
+) -> dict[Any, Any]:
+    """The values of variables, as constants."""
+    result = relax.Tuple(wanted)
+    output = relax.Var("values", result.ty)
+    bindings = [*found.bindings.values(), relax.VarBinding(output, result)]
+    body = relax.SeqExpr([relax.DataflowBlock(bindings)], output)
+    functions = {
+        name: function
+        for name, function in module.functions_items()
+        if isinstance(function, PrimFunc)
+    }
+    main = relax.Function([], body, output.ty).with_attr("global_symbol", "main")
+    program = IRModule({**functions, GlobalVar("main"): main})
+    target = tvm.target.Target(_TARGET)
+    with target:
+        lowered = lower(relax.transform.DeadCodeElimination()(program))
+    executable = relax.build(lowered, target, relax_pipeline=None)
+    values = relax.VirtualMachine(executable, tvm.cpu())["main"]()
+    return {var: _constant(value) for var, value in zip(wanted, values, strict=True)}
+
+
+def _constant(value: Any) -> Any:
+    if isinstance(value, tvm.runtime.Tensor):
+        return relax.const(value)
+    return relax.Tuple([_constant(field) for field in value])
+
+
+def _holds(argument: Any) -> bool:
+    """Whether an argument is, or has, a tensor."""
+    return isinstance(argument, GenericConst | relax.Var | relax.Tuple)
+
+
+def _is_sized(kind: Any) -> bool:
+    if isinstance(kind, relax.TupleType):
+        return all(map(_is_sized, kind.fields))
+    if not isinstance(kind, relax.TensorType) or not isinstance(kind.shape, relax.ShapeExpr):
+        return False
+    return all(isinstance(size, IntImm) for size in kind.shape)
+
+
+def _elements(kind: Any) -> int:
+    """How many a tensor of known size has, or the tensors of a tuple."""
+    if isinstance(kind, relax.TupleType):
+        return sum(map(_elements, kind.fields))
+    return prod(map(int, kind.shape))
