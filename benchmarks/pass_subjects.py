@@ -159,7 +159,7 @@ class Laboratory:
         """Study a network, and measure its full list; ``None`` if the compiler cannot take it."""
         workload = self.workload(subject)
         try:
-            with self._bench(workload, compiler) as (bench, menu):
+            with self.bench(workload, compiler) as (bench, menu):
                 found = Studied(subject, workload.architecture_class, menu)
                 done = study(menu, bench, budget, SystemClock())
                 found.winners = done.winners
@@ -186,7 +186,7 @@ class Laboratory:
     ) -> None:
         if not pairs:
             return
-        with self._bench(self.workload(found.subject), compiler) as (bench, _):
+        with self.bench(self.workload(found.subject), compiler) as (bench, _):
             for value, against in pairs:
                 try:
                     finding = bench.judge(value, effort, against)
@@ -195,7 +195,12 @@ class Laboratory:
                 found.findings[value, against] = finding
 
     @contextmanager
-    def _bench(self, workload: Workload, compiler: str) -> Iterator[tuple[Bench, Menu]]:
+    def bench(self, workload: Workload, compiler: str) -> Iterator[tuple[Bench, Menu]]:
+        """Where lists of passes are measured on a network.
+
+        Raises:
+            CandidateFailed, ReferenceFailed: the compiler, or anything, cannot take it.
+        """
         backend = self.backends[compiler]
         assert isinstance(backend, PassBackend)
         ticket = Ticket(workload, self.target, (compiler,))

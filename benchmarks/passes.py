@@ -150,10 +150,10 @@ def _figures(
                 finding = _of(each, value, each.full if against == "full" else DEFAULT)
                 ratios.append(_lossless(finding))
                 say(f"{each.subject.name} {compiler} beside {against}: {_told(finding)}")
-            figures[label] = _cut(geometric_mean(ratios))
+            figures[label] = cut(geometric_mean(ratios))
     for against, label in _baselines(compiler, "resnet_throughput"):
         gains = [
-            _gain(
+            gain(
                 _of(
                     each,
                     chosen[each.subject.name]["latency"],
@@ -164,7 +164,7 @@ def _figures(
             if each.subject.figure == "resnet"
         ]
         if gains:
-            figures[label] = _more(geometric_mean(gains))
+            figures[label] = more(geometric_mean(gains))
     return figures | _falsified(compiler, found)
 
 
@@ -217,18 +217,21 @@ def _lossless(finding: Finding) -> Figure:
     return Figure(finding.compile.value, finding.compile.low, finding.compile.high, "ratio")
 
 
-def _gain(finding: Finding) -> Figure:
+def gain(finding: Finding) -> Figure:
+    """Throughput, as a ratio to the other list's; 1 where it does not run."""
     if finding.latency is None:
         return Figure(1.0, 1.0, 1.0, "ratio")
     ratio = finding.latency
     return Figure(1 / ratio.value, 1 / ratio.high, 1 / ratio.low, "ratio")
 
 
-def _cut(ratio: Figure) -> Figure:
+def cut(ratio: Figure) -> Figure:
+    """A ratio of compile times as what is saved."""
     return Figure(1 - ratio.value, 1 - ratio.high, 1 - ratio.low, "of compile time cut")
 
 
-def _more(ratio: Figure) -> Figure:
+def more(ratio: Figure) -> Figure:
+    """A ratio of throughputs as what is gained."""
     return Figure(ratio.value - 1, ratio.low - 1, ratio.high - 1, "more throughput")
 
 

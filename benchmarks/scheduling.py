@@ -17,9 +17,17 @@ from workers.engine.types import TargetSpec, Workload, canonical_json
 
 
 def schedules_kept(
-    name: str, workload: Workload, target: TargetSpec, seconds: float, kept: Path
+    name: str,
+    workload: Workload,
+    target: TargetSpec,
+    seconds: float,
+    kept: Path,
+    passes: str = "",
 ) -> Path | None:
     """The file ``kept`` of schedules for a network; searched for now if there is none.
+
+    Args:
+        passes: The pipeline whose loops they are for; by default the one the hub searches for.
 
     Returns:
         ``kept``; ``None`` where TVM cannot take the network.
@@ -28,7 +36,7 @@ def schedules_kept(
         return kept
     wait()
     try:
-        found = _searched(name, workload, target, seconds)
+        found = _searched(name, workload, target, seconds, passes)
     except CandidateFailed as error:
         say(f"{name}: no schedules: {error}")
         return None
@@ -49,7 +57,9 @@ def with_schedules(workload: Workload, kept: Path | None) -> Workload:
     return replace(workload, schedules_path=beside)
 
 
-def _searched(name: str, workload: Workload, target: TargetSpec, seconds: float) -> ScheduleResult:
+def _searched(
+    name: str, workload: Workload, target: TargetSpec, seconds: float, passes: str
+) -> ScheduleResult:
     """Raises CandidateFailed where TVM cannot take the network."""
 
     def progress(phase: str, done: int, total: int | None, message: str) -> None:  # noqa: ARG001
@@ -58,7 +68,7 @@ def _searched(name: str, workload: Workload, target: TargetSpec, seconds: float)
 
     budget = ScheduleBudget(seconds=seconds)
     with TemporaryDirectory(prefix="hpcfair-schedules-") as scratch:
-        tasks = tasks_of(workload, target, limits=LIMITS, scratch=Path(scratch))
+        tasks = tasks_of(workload, target, limits=LIMITS, scratch=Path(scratch), passes=passes)
     with compiler(target, "evolution", 0, budget.batch) as made:
         return tune_schedules(tasks, made, MemoryScheduleStore(tasks), budget, progress=progress)
 

@@ -32,15 +32,21 @@ _FREE = "reshape"
 _DIMENSIONS = 16
 
 
-def tasks(*, workload: Mapping[str, Any], target: Mapping[str, Any]) -> list[dict[str, Any]]:
+def tasks(
+    *, workload: Mapping[str, Any], target: Mapping[str, Any], passes: str
+) -> list[dict[str, Any]]:
     """Loop nests of a network, each with the number of calls a run makes.
+
+    Args:
+        passes: See :func:`workers.backends.tvm.tuning.handover.tasks_of`.
 
     Raises:
         InvalidCandidate: TVM cannot take the network.
     """
     network = workload_from(workload)
     imported = imported_of(network, {"shapes": FIXED})
-    named, pipeline = target_of(target_from(target)), pipeline_of(passes_for_tuning(network))
+    named = target_of(target_from(target))
+    pipeline = pipeline_of(passes or passes_for_tuning(network))
     program = tensor_program(imported, pipeline, named, tunable=True).module
     calls = _calls(program)
     found: dict[str, dict[str, Any]] = {}

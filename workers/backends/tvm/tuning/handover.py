@@ -18,12 +18,14 @@ _LONGEST_S = 1e6
 
 
 def tasks_of(
-    workload: Workload, target: TargetSpec, *, limits: Limits, scratch: Path
+    workload: Workload, target: TargetSpec, *, limits: Limits, scratch: Path, passes: str = ""
 ) -> list[ScheduleTask]:
     """The workloads of a network, found in a child.
 
     Args:
         scratch: Empty folder for the child.
+        passes: The pipeline that makes them; by default the one that candidates with schedules
+            take.
 
     Raises:
         CandidateFailed: TVM cannot take the network.
@@ -35,6 +37,7 @@ def tasks_of(
         readable=[workload.model_path.parent],
         workload=workload,
         target=target,
+        passes=passes,
     )
     try:
         return [task_from(described) for described in found]

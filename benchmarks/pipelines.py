@@ -1,0 +1,114 @@
+"""What tuned code gains by the pipeline it is tuned for, beside tuned code of TVM's own lists.
+
+``make bench NAME=pipelines``. Schedules of each network are searched three times, equally long: for
+TVM's own pipeline for CPUs, for its full list of passes, and for the pipeline that the hub searches
+for. Then the last is compared with the other two, both sides with their own schedules: code in
+turns in one run, compiling in turns in one process.
+"""
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.calm import wait
+from benchmarks.pass_subjects import Laboratory, Subject, subjects_of
+from benchmarks.passes import cut, gain, more
+from benchmarks.report import Figure, environment, geometric_mean, report, say
+from benchmarks.scheduling import schedules_kept, with_schedules
+from workers.backends.registry import available
+from workers.backends.tvm.passes import DEFAULT, FULL, option_of
+from workers.backends.tvm.space import passes_for_tuning
+from workers.engine.passes.bench import Effort
+from workers.engine.passes.objective import Finding
+from workers.engine.types import Interval
+from workers.fleet.probe import this_machine
+
+#: Written out: what stands for TVM's own list elsewhere depends on the network.
+_BASELINES = {"default": option_of(DEFAULT), "full": option_of(FULL)}
+_BASELINE = "TVM's own pipeline for CPUs, and its full list of passes, each tuned as long"
+_EFFORT = Effort(pairs=3, seconds=4.0, sessions=3)
+
+
+def main() -> None:
+    """Search, compare, and say it."""
+    options = _options()
+    here = this_machine().spec
+    backends, missing = available(here, ["onnxruntime", "tvm"])
+    for reason in missing.values():
+        say(reason)
+    laboratory = Laboratory(here, backends, options.cache)
+    options.schedules.mkdir(parents=True, exist_ok=True)
+    found = {
+        subject: _compared(laboratory, subject, options.schedules, options.seconds)
+        for subject in options.networks
+    }
+    facts = environment(
+        "apache-tvm", target=here.slug, seconds_per_search=options.seconds, missing=missing
+    )
+    facts["networks"] = {
+        subject.name: {against: _told(finding) for against, finding in each.items()}
+        for subject, each in found.items()
+    }
+    report("pipelines", _figures(found), baseline=_BASELINE, environment=facts)
+
+
+def _compared(
+    lab: Laboratory, subject: Subject, folder: Path, seconds: float
+) -> dict[str, Finding]:
+    """The hub's pipeline beside each of TVM's, by its name."""
+    workload = subject.make(lab.cache)
+    ours = passes_for_tuning(workload)
+    # The hub's own under the network's name, as benchmarks.pass_schedules keeps it.
+    names = {"": subject.name, **{passes: f"{subject.name}.{passes}" for passes in _BASELINES}}
+    kept = [
+        schedules_kept(name, workload, lab.target, seconds, folder / f"{name}.jsonl", passes)
+        for passes, name in names.items()
+    ]
+    # A schedule says which loops it is for, so one file may serve several pipelines.
+    merged = folder / f"{subject.name}.all"
+    merged.write_bytes(b"".join(path.read_bytes() for path in kept if path))
+    wait()
+    with lab.bench(with_schedules(workload, merged), "tvm") as (bench, _):
+        return {name: bench.judge(ours, _EFFORT, against) for name, against in _BASELINES.items()}
+
+
+def _figures(found: Mapping[Subject, Mapping[str, Finding]]) -> dict[str, Figure]:
+    figures: dict[str, Figure] = {}
+    for name in dict.fromkeys(subject.figure for subject in found):
+        members = [each for subject, each in found.items() if subject.figure == name]
+        for against in _BASELINES:
+            findings = [each[against] for each in members if each[against].latency]
+            if findings:
+                compiling = geometric_mean([_ratio(each.compile) for each in findings])
+                figures[f"{name}_{against}"] = more(geometric_mean(list(map(gain, findings))))
+                figures[f"{name}_{against}_compile"] = cut(compiling)
+    return figures
+
+
+def _ratio(found: Interval | None) -> Figure:
+    assert found is not None  # what ran was compiled
+    return Figure(found.value, found.low, found.high, "ratio")
+
+
+def _told(finding: Finding) -> dict[str, object]:
+    return {
+        "outcome": finding.outcome,
+        "detail": finding.detail[:200],
+        "latency": asdict(finding.latency) if finding.latency else None,
+        "compile": asdict(finding.compile) if finding.compile else None,
+        "compile_s": finding.compile_s,
+    }
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks.pipelines", description=__doc__)
+    parser.add_argument("--networks", type=subjects_of, default=subjects_of("resnet18,resnet50"))
+    parser.add_argument("--seconds", type=float, default=200.0, help="of each search")
+    parser.add_argument("--schedules", type=Path, default=Path(".bench/pass-schedules"))
+    parser.add_argument("--cache", type=Path, default=Path(".bench"))
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
