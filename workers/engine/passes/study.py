@@ -2,9 +2,9 @@
 
 ::
 
-    noise      the compiler's own list written out, beside itself: must not differ
     class      what serves other networks of the class
     promising  what the compiler's backend holds for good
+    noise      the compiler's own list written out, beside itself: must not differ
     idle       passes without which the code stays the same (by fingerprint): dropped
     ablation   each other pass left out, each extra one put in: effect on both objectives
     joint      all that had no effect beyond noise left out at once; where that hurts, because
@@ -95,13 +95,13 @@ def study(
         RigFailed: what it built does not run any more.
     """
     book = Book(menu, judge, budget.seconds, clock, known, keep)
-    noise = _Noise.of(book.trial("noise", menu.default, budget.screen))
+    # The likeliest gains come first: a network that compiles for long has time for little else.
     for value in served:
         book.value("class", value, budget.screen)
     for value in menu.promising:
         book.value("promising", value, budget.screen)
+    noise = _Noise.of(book.trial("noise", menu.default, budget.screen))
     rest = menu.without(menu.default, _idle(menu, judge, book))
-    # The likeliest gain of all, so it comes before what may be cut short.
     book.trial("idle", rest, budget.screen)
     changes = [*_drops(menu, rest), *_inserts(menu)]
     single = {

@@ -1,7 +1,7 @@
 """Studies on a simulated compiler whose passes have planted effects."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -242,8 +242,11 @@ def test_a_rig_that_breaks_ends_it(clock: VirtualClock) -> None:
         run(Simulated(clock, lambda _: 1.0, lambda _: 1.0, broken=True))
 
 
-def test_what_serves_the_class_is_tried_first(clock: VirtualClock) -> None:
+def test_what_serves_the_class_comes_first_then_what_the_backend_holds_for_good(
+    clock: VirtualClock,
+) -> None:
     judge = Simulated(clock, seconds({"PassC": 0.8}), lambda _: 1.0)
-    found = run(judge, budget=4, served=("PassA,PassB",))
-    assert judge.judged[:2] == [",".join(NAMES), "PassA,PassB"]
+    menu = replace(MENU, promising=("PassA,PassC",))
+    found = run(judge, menu, budget=4, served=("PassA,PassB",))
+    assert judge.judged[:3] == ["PassA,PassB", "PassA,PassC", ",".join(NAMES)]
     assert [trial.passes for trial in found.winners] == ["PassA,PassB"]
