@@ -36,8 +36,9 @@ _BASELINE = (
     "TVM's full list of passes in the same interleaved run; *_default: TVM's own pipeline for "
     "CPUs; *_onnxruntime: ONNX Runtime with all its optimisers"
 )
-_SCREEN = Effort(pairs=3, seconds=1.0, half_width=0.02)
-_CONFIRM = Effort(pairs=5, seconds=2.0, sessions=2)
+#: Two processes of the same code may differ by more than a list is allowed to lose.
+_SCREEN = Effort(pairs=3, seconds=2.0, sessions=4, half_width=0.02)
+_CONFIRM = Effort(pairs=4, seconds=2.0, sessions=8)
 _QUICK = Effort(pairs=2, seconds=0.3)
 _RESAMPLES = 2000
 
