@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import tvm
 from tvm import IRModule, relax
+from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.s_tir import dlight
 from tvm.tirx import PrimFunc
 from tvm_ffi import structural_hash
@@ -104,7 +105,8 @@ def compile_network(
             # Weights that a schedule wants in another layout are laid out now, for good, and in
             # the way that the pipeline folds constants.
             fold = "FoldWeights" if "FoldWeights" in pipeline.names else "FoldConstant"
-            for name in ("SplitLayoutRewritePreproc", fold, "DeadCodeElimination"):
+            clean = ("CanonicalizeBindings", "DeadCodeElimination")
+            for name in ("SplitLayoutRewritePreproc", fold, *clean):
                 _run(compiled, name, passes.make(name))
         compiled.precisions = _precisions(compiled.module)
         for name in pipeline.tail:
@@ -117,13 +119,45 @@ def compile_network(
 
 
 def fingerprint(module: IRModule) -> int:
-    """Equal for programs that are equal but for the names of their variables.
+    """Equal for programs that are equal but for the names of their variables and functions.
 
     What computes the sizes of tensors is left out: ``VMShapeLower`` writes it down in the order of
     addresses in memory, and it follows from the rest.
     """
-    kept = {name: f for name, f in module.functions.items() if not _computes_sizes(f)}
-    return int(structural_hash(IRModule(kept), map_free_vars=True)) % 2**64
+    kept = {
+        name: function.without_attr("global_symbol")
+        for name, function in module.functions.items()
+        if not _computes_sizes(function)
+    }
+    builder = relax.BlockBuilder()
+    # Named after what they do, since passes number them in the order in which they come upon them.
+    names = {
+        name: builder.add_func(function, f"f{_digest(function):016x}")
+        for name, function in kept.items()
+        if isinstance(function, PrimFunc)
+    }
+    renamed = _Renamed(names)
+    functions = {
+        names.get(name, name): f if name in names else renamed.visit_expr(f)
+        for name, f in kept.items()
+    }
+    return _digest(IRModule(functions))
+
+
+@mutator
+class _Renamed(PyExprMutator):  # type: ignore[misc]  # TVM has no types
+    """Calls functions by other names."""
+
+    def __init__(self, names: Mapping[Any, Any]) -> None:
+        super().__init__()
+        self._names = names
+
+    def visit_global_var_(self, name: Any) -> Any:
+        return self._names.get(name, name)
+
+
+def _digest(node: Any) -> int:
+    return int(structural_hash(node, map_free_vars=True)) % 2**64
 
 
 def _computes_sizes(function: Any) -> bool:
