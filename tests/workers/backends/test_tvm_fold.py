@@ -1,8 +1,10 @@
 """Constants computed ahead, all in one program."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 pytest.importorskip("tvm", reason="an extra: pip install 'hpcfair-hub[tvm]'")
@@ -15,8 +17,9 @@ from hypothesis import strategies as st
 from tvm import IRModule, relax
 from tvm.ir import GenericConst, assert_structural_equal
 
-from workers.backends.tvm import passes
+from workers.backends.tvm import artefact, passes
 from workers.backends.tvm.importer import import_model
+from workers.engine.samples import open_sizes, random_inputs
 from workers.testing import networks
 
 SHAPE = (2, 3)
@@ -122,13 +125,11 @@ def test_nothing_to_fold_is_nothing_to_do() -> None:
 
 def test_a_network_with_normalisation_is_folded_as_tvm_folds_it(tmp_path: Path) -> None:
     workload = networks.write(networks.residual_cnn(), tmp_path / "model")
-    module = import_model(workload.model_path, workload.inputs, dict.fromkeys(_open(workload), 1))
+    module = import_model(workload.model_path, workload.inputs, open_sizes(workload))
     for name in ("FoldBatchnormToConv2D", "DecomposeOpsForInference"):
         module = passes.make(name)(module)
     ours, tvms = fold(module), passes.make("FoldConstant")(module)
-    (spec,) = workload.inputs
-    shape = [size if isinstance(size, int) else 1 for size in spec.shape]
-    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    (x,) = random_inputs(workload, 0).values()
     assert np.allclose(run(ours, x), run(tvms, x), rtol=1e-5, atol=1e-6)
     assert len(steps(ours)) < len(steps(module))
     computed = [b.value for block in ours["main"].body.blocks for b in block.bindings]
@@ -138,6 +139,23 @@ def test_a_network_with_normalisation_is_folded_as_tvm_folds_it(tmp_path: Path) 
     )
 
 
-def _open(workload: object) -> set[str]:
-    specs = workload.inputs  # type: ignore[attr-defined]
-    return {size for spec in specs for size in spec.shape if isinstance(size, str)}
+@pytest.mark.parametrize("made", [networks.residual_cnn, networks.transformer])
+def test_the_program_is_the_one_that_tvms_own_folding_makes(
+    made: Callable[[], onnx.ModelProto], tmp_path: Path
+) -> None:
+    workload = networks.write(made(), tmp_path / "model")
+    lists = [passes.laid_out(passes.DEFAULT), passes.CHANNELS_LAST]
+    if "Conv" not in workload.operators:
+        lists = [passes.DEFAULT, passes.FOLDED]
+    target = {"kind": "llvm"}
+    prints = [
+        artefact.rehearse(
+            workload,
+            target,
+            {"shapes": "fixed", "passes": passes.option_of(names)},
+            timed=False,
+        )[1]
+        for names in (*lists, ("LegalizeOps",))
+    ]
+    assert prints[0] == prints[1]
+    assert prints[0] != prints[2]
