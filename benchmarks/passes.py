@@ -36,7 +36,7 @@ _BASELINE = (
     "TVM's full list of passes in the same interleaved run; *_default: TVM's own pipeline for "
     "CPUs; *_onnxruntime: ONNX Runtime with all its optimisers"
 )
-#: Two processes of the same code may differ by more than a list is allowed to lose.
+#: One process tells little: over several, ratios stray by more than a list is allowed to lose.
 _SCREEN = Effort(pairs=3, seconds=2.0, sessions=4, half_width=0.02)
 _CONFIRM = Effort(pairs=4, seconds=2.0, sessions=8)
 _QUICK = Effort(pairs=2, seconds=0.3)
