@@ -55,6 +55,9 @@ def members_of(archive: zipfile.ZipFile, source: Path | bytes) -> dict[str, zipf
     for member in members:
         if member.compress_type != zipfile.ZIP_STORED:
             raise Unusable("its archive is compressed, which PyTorch never does")
+        # A directory that lies about where it is moves its members: zipfile would seek there.
+        if member.header_offset < 0:
+            raise Unusable("its archive has a member that starts before the file does")
         found[member.filename.partition("/")[2]] = member
     if len(roots) != 1 or len({name.lower() for name in found}) != len(members):
         raise Unusable("names of its archive are not in one folder, or there twice")

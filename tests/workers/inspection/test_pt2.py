@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import struct
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -156,6 +157,16 @@ def test_an_archive_that_was_cut_off_is_refused(tmp_path: Path, kept: int) -> No
     assert path.stat().st_size > kept
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(Unusable):
+        read_pt2(path)
+
+
+def test_an_archive_whose_directory_lies_about_its_place_is_refused(tmp_path: Path) -> None:
+    path = write_pt2(tmp_path / "model.pt2")
+    data = bytearray(path.read_bytes())
+    (place,) = struct.unpack_from("<I", data, len(data) - 6)
+    struct.pack_into("<I", data, len(data) - 6, place + len(data))
+    path.write_bytes(data)
+    with pytest.raises(Unusable, match="starts before the file"):
         read_pt2(path)
 
 

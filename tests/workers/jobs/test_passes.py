@@ -1,20 +1,26 @@
 """Studies of passes through the real engine, and searches that try what they found."""
 
+import json
 from typing import Any
 
 import pytest
 
+from registry.selectors.schedule import schedules_best
 from registry.services.job import job_claim, job_submit
 from registry.services.plan import BACKGROUND_PRIORITY
 from registry.states import ArchitectureClass, JobKind, JobState
 from registry.tables import Graph, Job, PassPortfolio, PassTrial, User
 from tests.factories import make_mlmodel, readme
 from workers.backends.registry import available
+from workers.backends.tvm.backend import TvmBackend
 from workers.engine.passes.bench import Effort
+from workers.engine.passes.menu import Menu
 from workers.engine.passes.study import Budget
+from workers.engine.types import TargetSpec, Workload
 from workers.fleet.probe import ThisMachine
 from workers.jobs import passes, run
 from workers.jobs.device import register
+from workers.jobs.schedule import schedule_toolchain
 from workers.testing import networks
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -91,6 +97,41 @@ def test_a_search_is_handed_the_portfolio_of_its_class(here: ThisMachine, alice:
         here.spec.slug, "residual-cnn", {"onnxruntime": toolchain, "tvm": {"apache-tvm": "1"}}
     )
     assert found == {"onnxruntime": ("ConvBNFusion",)}
+
+
+def test_a_study_is_of_the_code_that_the_hub_knows_schedules_for(
+    alice: User, here: ThisMachine, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.SCHEDULE_S = 600
+    names = ["onnxruntime", "tvm"]
+    monkeypatch.setattr(passes, "available", lambda spec, forms: available(spec, names, forms))
+    handed: list[list[Any]] = []
+    menu_of = TvmBackend.menu
+
+    def seen(self: TvmBackend, workload: Workload, target: TargetSpec) -> Menu:
+        path = workload.schedules_path
+        lines = path.read_text().splitlines() if path else []
+        handed.append([json.loads(line) for line in lines])
+        return menu_of(self, workload, target)
+
+    monkeypatch.setattr(TvmBackend, "menu", seen)
+    study = studied(alice)
+    job_submit(
+        actor=None,
+        kind=JobKind.SCHEDULE,
+        revision=study.revision,
+        target=study.target,
+        parameters={"trials": 4},
+    )
+    run.drain([JobKind.SCHEDULE], here=here)
+    Job.objects.filter(kind=JobKind.TUNE).delete()
+    run.drain([JobKind.PASSES], here=here)
+    study.refresh_from_db()
+    assert study.state == JobState.SUCCEEDED, study.failure_detail
+    toolchain = schedule_toolchain(TvmBackend().probe(here.spec))
+    known = schedules_best(here.spec.slug, toolchain, Graph.objects.get().graph_hash)
+    assert handed == [known]
+    assert known
 
 
 def test_a_search_plans_a_study_where_that_is_wished(
