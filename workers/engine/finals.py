@@ -3,9 +3,10 @@
 ::
 
     the best of each class     three processes, whatever they take
-    whoever may be its         more processes, the fewest first, until the interval is as narrow as
-    class's best, and faster   it should be, or there are ten, or time is up; who is slower than
-                               its class's best in every round of its first process is given up
+    whoever may be its         more processes, the fewest first and whoever is clearly faster last,
+    class's best, and faster   until the interval is as narrow as it should be, or there are ten,
+                               or time is up; who is slower than its class's best in every round
+                               of its first process is given up
     who is its class's best    while the interval is so wide that a gain worth having may be none,
     now                        more, for half as long again at most
 
@@ -80,7 +81,8 @@ def _next(alive: Sequence[Again], budget: Budget, left_s: float) -> Again | None
     affordable = [again for again in alive if (_seconds(again) or longest_s) <= left_s]
     wanting = [again for again in affordable if _wants(again, alive, budget)]
     if wanting:
-        return min(wanting, key=_processes)
+        # What is far from 1 is published whatever is true of it, so the others need time more.
+        return min(wanting, key=lambda again: (_is_clear(again, budget), again.processes))
     vague = [again for again in alive if _is_vague(again, alive, budget)]
     return min(vague, key=_processes) if vague and left_s > -_allowance_s(budget) else None
 
@@ -91,7 +93,12 @@ def _is_vague(again: Again, alive: Sequence[Again], budget: Budget) -> bool:
         return False
     if again.ratio.value > _best(alive, again):
         return False
-    return half_width(again.ratio) > _TOO_WIDE and again.ratio.high > _CLEAR
+    return half_width(again.ratio) > _TOO_WIDE and not _is_clear(again, budget)
+
+
+def _is_clear(again: Again, budget: Budget) -> bool:
+    """Whether a build is faster beyond all doubt, whatever its interval may still become."""
+    return again.processes >= _least(budget) and again.ratio.high <= _CLEAR
 
 
 def _allowance_s(budget: Budget) -> float:

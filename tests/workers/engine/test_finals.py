@@ -152,6 +152,24 @@ def test_beyond_the_budget_time_goes_where_a_gain_is_in_doubt(device: SimulatedD
     assert processes(doubtful) > processes(plain)
 
 
+def test_within_the_budget_too_what_is_clear_waits_for_what_is_in_doubt(
+    device: SimulatedDevice,
+) -> None:
+    few: Options = next(
+        o
+        for o in FakeBackend().space(WORKLOAD, TARGET).enumerate()
+        if (o["precision"] == "float32" and 0.85 < true_ratio(o) < 0.9)
+    )
+    clear: Options = {**QUICKER, "precision": "int8"}
+    device.noise = Noise(run=0.0, process=0.1, drift=0.0)
+    before = device.clock.now_s
+    finals(device, few, clear, headline_seconds=0.0)
+    seconds = 1.7 * (device.clock.now_s - before)
+    doubtful, plain = finals(device, few, clear, headline_seconds=seconds)
+    assert plain.measurement.ratio.high < 0.8
+    assert processes(doubtful) > processes(plain) == FEWEST_PROCESSES
+
+
 def test_a_leader_of_whom_little_is_known_leaves_the_others_their_time(
     device: SimulatedDevice,
 ) -> None:
