@@ -164,7 +164,7 @@ def test_within_the_budget_too_what_is_clear_waits_for_what_is_in_doubt(
     device.noise = Noise(run=0.0, process=0.1, drift=0.0)
     before = device.clock.now_s
     finals(device, few, clear, headline_seconds=0.0)
-    seconds = 1.7 * (device.clock.now_s - before)
+    seconds = 1.3 * (device.clock.now_s - before)
     doubtful, plain = finals(device, few, clear, headline_seconds=seconds)
     assert plain.measurement.ratio.high < 0.8
     assert processes(doubtful) > processes(plain) == FEWEST_PROCESSES
