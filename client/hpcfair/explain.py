@@ -7,8 +7,6 @@ from typing import Any
 from hpcfair.resolution import Resolution
 from hpcfair.types import Build
 
-BASELINE = "ONNX Runtime with nothing set"
-
 
 def explain(resolution: Resolution, path: Path) -> str:
     """What was chosen, why, what else there was, and the numbers behind it."""
@@ -61,16 +59,22 @@ def _chosen(resolution: Resolution) -> Iterator[tuple[str, str]]:
     build = resolution.build
     yield "signature", str(resolution.signature)
     yield "asked for", f"{resolution.target or 'the plain model'}, outputs {resolution.tolerance}"
-    yield "chosen", describe(build) if build else f"the plain model, {BASELINE}"
+    yield "chosen", describe(build) if build else "the plain model, with nothing set"
     yield "because", resolution.reason
     if build is None:
         return
     yield "latency", f"{numbers(build)}; measured on the hub's {build.target}"
-    yield "baseline", BASELINE
+    yield "baseline", _baseline(build, *resolution.alternatives)
     yield "verdict", build.verdict
     yield "deviation", _deviation(build.deviation)
     yield "accuracy", _accuracy(build)
     yield "record", resolution.record_id or ""
+
+
+def _baseline(*builds: Build) -> str:
+    """What latencies are compared with: another runtime's defaults on another kind of target."""
+    found = next((build for build in builds if build.is_baseline), None)
+    return f"{found.backend} with nothing set" if found else "the runtime with nothing set"
 
 
 def _deviation(deviation: Mapping[str, Any]) -> str:

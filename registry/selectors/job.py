@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from django.conf import settings
 from django.db.models import Func, OuterRef, Q, QuerySet, Subquery
+from django.utils import timezone
 
 from registry.errors import NotFound
 from registry.ids import parse_uuid
@@ -124,9 +125,13 @@ def job_ticket(job: Job) -> JobTicket:
 
 
 def search_waits(job_uuid: str) -> bool:
-    """Whether a search waits for the target of a job that would be claimed before it."""
+    """Whether a search waits for the target of a job that would be claimed before it.
+
+    One that pauses after a failure would not.
+    """
     job = Job.objects.filter(uuid=parse_uuid(job_uuid))
     return Job.objects.filter(
+        Q(not_before=None) | Q(not_before__lte=timezone.now()),
         kind=JobKind.TUNE,
         state=JobState.QUEUED,
         target__in=job.values("target"),

@@ -231,7 +231,8 @@ def job_fail(
     """End an attempt badly. Saying so twice is saying so once.
 
     A failure of the infrastructure charges nobody: the job is queued again, after a pause, until
-    it has been claimed ``max_attempts * CLAIMS_PER_ATTEMPT`` times. Any other is the job's end.
+    it has been claimed ``max_attempts * CLAIMS_PER_ATTEMPT`` times besides those it gave way. Any
+    other is the job's end.
 
     Raises:
         Conflict: ``lease_lost``.
@@ -269,6 +270,20 @@ def job_release(*, job_uuid: str, fence: int) -> None:
     )
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)
+        end_attempt(_held(job_uuid, fence), job, failure, charged=False)
+
+
+def job_yield(*, job_uuid: str, fence: int) -> None:
+    """Give a held job back for one that comes first. However often, that is no failure.
+
+    Raises:
+        Conflict: ``lease_lost``.
+    """
+    failure = Failure(FailureClass.INFRASTRUCTURE, "job_interrupted", "It gives way to a search.")
+    with transaction.atomic():
+        job = held_job(job_uuid=job_uuid, fence=fence)
+        job.yields += 1
+        job.save(update_fields=["yields"])
         end_attempt(_held(job_uuid, fence), job, failure, charged=False)
 
 

@@ -112,7 +112,7 @@ def end_attempt(
         moved = transition(rows, JobState.LEASED, JobState.CANCELLED)
         message = "Cancelled."
     elif (charged and job.attempt >= job.max_attempts) or (
-        job.fence >= job.max_attempts * CLAIMS_PER_ATTEMPT
+        job.fence - job.yields >= job.max_attempts * CLAIMS_PER_ATTEMPT
     ):
         moved = transition(
             rows,

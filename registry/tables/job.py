@@ -17,7 +17,8 @@ class Job(models.Model):
 
     ``fence`` grows with every claim; whoever writes for a job must name the current one, so that
     a worker that lost its lease without noticing changes nothing. ``attempt`` counts the claims
-    that count; ``progress`` is ``{"phase", "done", "total", "message"}`` for people.
+    that count, ``yields`` those given up for other jobs. ``progress`` is
+    ``{"phase", "done", "total", "message"}`` for people.
     """
 
     uuid = uuid_column()
@@ -32,6 +33,7 @@ class Job(models.Model):
     attempt = models.IntegerField(default=0)
     max_attempts = models.IntegerField(default=3)
     fence = models.IntegerField(default=0)
+    yields = models.IntegerField(default=0)
     device = models.ForeignKey(Device, models.SET_NULL, null=True, related_name="jobs")
     lease_until = models.DateTimeField(null=True)
     heartbeat_at = models.DateTimeField(null=True)

@@ -18,6 +18,7 @@ from registry.services.job import (
     job_release,
     job_submit,
     job_succeed,
+    job_yield,
 )
 from registry.services.lease import CLAIMS_PER_ATTEMPT, transition
 from registry.services.record import record_add
@@ -199,12 +200,27 @@ def test_a_job_given_back_is_done_by_the_next_at_once(floor: Floor) -> None:
     assert (ticket.fence, ticket.attempt) == (2, 1)
 
 
+def test_a_job_may_give_way_as_often_as_it_must(floor: Floor) -> None:
+    """What comes last on a busy hub is late, not broken."""
+    job = floor.tune()
+    for _ in range(2 * job.max_attempts * CLAIMS_PER_ATTEMPT):
+        job_yield(**held(floor.claim()))
+    job.refresh_from_db()
+    assert (job.state, job.attempt) == (JobState.QUEUED, 0)
+    # Workers that end again and again are another matter.
+    for _ in range(job.max_attempts * CLAIMS_PER_ATTEMPT):
+        job_release(**held(floor.claim()))
+    job.refresh_from_db()
+    assert (job.state, job.failure_code) == (JobState.FAILED, "job_interrupted")
+
+
 WRITES: list[Callable[[Floor, JobTicket], object]] = [
     lambda _, ticket: job_heartbeat(**held(ticket)),
     lambda _, ticket: job_progress(**held(ticket), phase="x", done=9, total=9, message=""),
     lambda _, ticket: job_note(**held(ticket), message="late"),
     lambda _, ticket: job_succeed(**held(ticket), result={"late": True}),
     lambda _, ticket: job_release(**held(ticket)),
+    lambda _, ticket: job_yield(**held(ticket)),
     lambda _, ticket: break_down(ticket),
     lambda _, ticket: trial_add(**held(ticket), trial=shopfloor.trial()),
     lambda floor, ticket: record_add(**held(ticket), document=shopfloor.document(floor.revision)),

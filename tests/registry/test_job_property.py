@@ -26,6 +26,7 @@ from registry.services.job import (
     job_heartbeat,
     job_release,
     job_succeed,
+    job_yield,
 )
 from registry.services.lease import CLAIMS_PER_ATTEMPT
 from registry.services.reaper import job_reap
@@ -133,6 +134,10 @@ class Shop(RuleBasedStateMachine):
     def release(self, ticket: JobTicket) -> None:
         self._give_back(ticket, job_release)
 
+    @rule(ticket=tickets)
+    def give_way(self, ticket: JobTicket) -> None:
+        self._give_back(ticket, job_yield)
+
     @rule(number=numbers)
     def cancel(self, number: int) -> None:
         job = self.jobs[number]
@@ -155,7 +160,7 @@ class Shop(RuleBasedStateMachine):
     def attempts_are_counted_and_capped(self) -> None:
         for job in Job.objects.all():
             assert 0 <= job.attempt <= job.max_attempts
-            assert job.fence <= job.max_attempts * CLAIMS_PER_ATTEMPT
+            assert job.fence - job.yields <= job.max_attempts * CLAIMS_PER_ATTEMPT
             if job.state not in JOB_ENDED:
                 assert job.attempt == self.charged[str(job.uuid)]
 

@@ -1,10 +1,12 @@
 """What the hub remembers of compiler passes."""
 
+from datetime import timedelta
 from io import StringIO
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from registry.errors import Conflict, Invalid
 from registry.selectors.job import search_waits
@@ -166,6 +168,14 @@ def test_few_networks_of_a_class_are_studied_each_once() -> None:
 
 
 def test_a_search_that_people_wait_for_comes_first(ticket: JobTicket) -> None:
+    assert search_waits(ticket.job_uuid)
+    search = Job.objects.get(kind=JobKind.TUNE)
+    search.not_before = timezone.now() + timedelta(seconds=9)
+    search.save()
+    # While it pauses nobody would claim it.
+    assert not search_waits(ticket.job_uuid)
+    search.not_before = timezone.now()
+    search.save()
     assert search_waits(ticket.job_uuid)
     Job.objects.filter(kind=JobKind.TUNE).update(priority=400)
     assert not search_waits(ticket.job_uuid)

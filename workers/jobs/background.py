@@ -2,24 +2,23 @@
 
 from registry.errors import Conflict
 from registry.selectors.job import search_waits
-from registry.services.job import job_note
+from registry.services.job import job_yield
 from registry.tickets import JobTicket
-from workers.engine.errors import Cancelled, LeaseLost
+from workers.engine.errors import LeaseLost
 
 
 def give_way(ticket: JobTicket) -> None:
-    """Stop if a search waits that comes first.
+    """Give the job back if a search waits that comes first.
 
     What is known by now has been kept; the job is queued again and goes on afterwards.
 
     Raises:
-        Cancelled: one waits.
-        LeaseLost: the job is somebody else's now.
+        LeaseLost: one waits, or the job is somebody else's anyhow.
     """
     if not search_waits(ticket.job_uuid):
         return
     try:
-        job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message="Gives way to a search.")
+        job_yield(job_uuid=ticket.job_uuid, fence=ticket.fence)
     except Conflict as error:
         raise LeaseLost(str(error)) from error
-    raise Cancelled("background work gives way to a search")
+    raise LeaseLost("background work gives way to a search")

@@ -55,8 +55,8 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     Raises:
         JobFailed: the network is unknown, or no such compiler is here.
         ReferenceFailed: the network itself does not run.
-        LeaseLost: as the lease says.
-        Cancelled: as the lease says, or somebody waits for a search.
+        LeaseLost: as the lease says, or somebody waits for a search.
+        Cancelled: as the lease says.
     """
     graph = ticket.graph
     if here is None or graph is None:

@@ -63,7 +63,8 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     Raises:
         JobFailed: the network is unknown, or its test tensors cannot be read.
         RigFailed: the machine cannot run builds now.
-        LeaseLost, Cancelled: as the lease says; or a search that comes first waits.
+        LeaseLost: as the lease says, or a search that comes first waits.
+        Cancelled: as the lease says.
     """
     graph = ticket.graph
     if here is None or graph is None:

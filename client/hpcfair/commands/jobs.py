@@ -48,7 +48,10 @@ def list_(
     state: Annotated[
         str | None, Option(help="queued, leased, succeeded, failed or cancelled.")
     ] = None,
-    kind: Annotated[str | None, Option(help="inspect or tune.")] = None,
+    kind: Annotated[
+        str | None,
+        Option(help="inspect, tune, schedule, passes, reproduce, assess or doi."),
+    ] = None,
     target: Annotated[str | None, Option()] = None,
     limit: Annotated[int, Option(min=1)] = 30,
     as_json: Json = False,

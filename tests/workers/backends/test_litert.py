@@ -189,7 +189,8 @@ def test_without_its_converter_a_conversion_says_what_to_install(
     scratch.mkdir()
     with LocalDevice(Ticket(workload, TARGET, ("litert",)), {"litert": made}, scratch) as device:
         build = device.build("litert", made.default(workload, TARGET))
-    assert build.outcome != "measured"
+    # Not the machine's fault, which would have the search begun again, and again.
+    assert build.outcome == "invalid"
     assert "hpcfair-hub[litert-convert]" in build.detail
 
 

@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.errors import InvalidCandidate
 from workers.engine.samples import random_inputs
 from workers.engine.types import Workload
 
@@ -24,8 +24,9 @@ def convert(workload: Workload, precision: str, path: Path) -> dict[str, Any]:
             run time.
 
     Raises:
-        BackendUnavailable: the converter is not installed; says how to get it.
-        InvalidCandidate: no PyTorch program was published, or the converter cannot take it.
+        InvalidCandidate: no PyTorch program was published, or the converter cannot take it, or is
+            not installed, which says how to get it. LiteRT itself works without: nothing is
+            broken that another attempt could find mended.
     """
     program = next((form for form in workload.forms if form.format == "torch-export"), None)
     if program is None:
@@ -37,7 +38,7 @@ def convert(workload: Workload, precision: str, path: Path) -> dict[str, Any]:
         import litert_torch  # noqa: PLC0415  an extra of its own
         import torch  # noqa: PLC0415
     except ImportError as error:
-        raise BackendUnavailable(f"litert-torch is not installed: {error}. {_HINT}") from error
+        raise InvalidCandidate(f"litert-torch is not installed: {error}. {_HINT}") from error
     given = random_inputs(workload, _SEED)
     examples = tuple(torch.from_numpy(given[spec.name]) for spec in workload.inputs)
     try:
