@@ -15,6 +15,7 @@ from hpcfair.errors import BadConfig, RuntimeFailed
 from hpcfair.runtimes import registry as runtimes
 from hpcfair.runtimes.base import Tensor
 from hpcfair.runtimes.tensors import Mapped, write_tensors
+from workers.backends.litert import space
 from workers.backends.litert.backend import LiteRtBackend
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.engine.errors import CandidateFailed, InvalidCandidate
@@ -192,6 +193,21 @@ def test_without_its_converter_a_conversion_says_what_to_install(
     # Not the machine's fault, which would have the search begun again, and again.
     assert build.outcome == "invalid"
     assert "hpcfair-hub[litert-convert]" in build.detail
+
+
+def test_a_conversion_that_cannot_be_made_is_tried_once_and_only_where_nothing_else_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(space, "CONVERTER", "no_such_converter")
+    program = Form("torch-export", tmp_path / "model.pt2", "0" * 64)
+    file = Form("tflite", tmp_path / "model.tflite", "0" * 64)
+    workload = networks.write(networks.mlp(), tmp_path / "model")
+    for forms, sources in (
+        ((program,), {"convert-float32"}),
+        ((program, file), {"model.tflite"}),
+    ):
+        found = LiteRtBackend().space(replace(workload, forms=forms), TARGET)
+        assert {options["source"] for options in found.enumerate()} == sources
 
 
 def test_a_network_without_other_forms_says_what_to_publish(tmp_path: Path) -> None:

@@ -60,10 +60,10 @@ def published(workload: Workload) -> dict[str, Form]:
 def _sources(workload: Workload) -> tuple[str, ...]:
     names = tuple(published(workload))
     convertible = any(form.format == "torch-export" for form in workload.forms)
-    # Candidates that only say what is missing are worth one trial, where nothing else is.
-    if not names or (convertible and util.find_spec(CONVERTER)):
+    if convertible and util.find_spec(CONVERTER):
         return (*names, *CONVERTED)
-    return names
+    # A candidate that only says what is missing is worth one trial, where there is nothing else.
+    return names or (next(iter(CONVERTED)),)
 
 
 def _looks_lowered(name: str) -> bool:
