@@ -55,17 +55,20 @@ def _trial(
     return Trial(number, Candidate(backend, options), "test", "measured", 1.0, build), build
 
 
+def gaining(low: float, high: float) -> Options:
+    """A float32 candidate whose true ratio lies between these."""
+    space = FakeBackend().space(WORKLOAD, TARGET)
+    exact = (options for options in space.enumerate() if options["precision"] == "float32")
+    return next(options for options in exact if low < true_ratio(options) < high)
+
+
 def processes(headline: Headline) -> int:
     return len({block.process for block in headline.measurement.blocks})
 
 
 def test_a_small_gain_is_proved_with_more_processes(device: SimulatedDevice) -> None:
     """Three of them would leave a gain of a few per cent in doubt."""
-    few: Options = next(
-        o
-        for o in FakeBackend().space(WORKLOAD, TARGET).enumerate()
-        if (o["precision"] == "float32" and 0.93 < true_ratio(o) < 0.95)
-    )
+    few = gaining(0.93, 0.95)
     hurried, patient = [], []
     for seed in range(3):
         device.noise, device.seed = ROUGH, seed
@@ -137,11 +140,7 @@ def test_making_files_again_costs_no_processes(device: SimulatedDevice) -> None:
 
 def test_beyond_the_budget_time_goes_where_a_gain_is_in_doubt(device: SimulatedDevice) -> None:
     """Whatever is true of a build several times as fast, it is faster."""
-    few: Options = next(
-        o
-        for o in FakeBackend().space(WORKLOAD, TARGET).enumerate()
-        if (o["precision"] == "float32" and 0.85 < true_ratio(o) < 0.9)
-    )
+    few = gaining(0.85, 0.9)
     clear: Options = {**QUICKER, "precision": "int8"}
     device.noise = Noise(run=0.0, process=0.1, drift=0.0)
     before = device.clock.now_s
@@ -155,11 +154,7 @@ def test_beyond_the_budget_time_goes_where_a_gain_is_in_doubt(device: SimulatedD
 def test_within_the_budget_too_what_is_clear_waits_for_what_is_in_doubt(
     device: SimulatedDevice,
 ) -> None:
-    few: Options = next(
-        o
-        for o in FakeBackend().space(WORKLOAD, TARGET).enumerate()
-        if (o["precision"] == "float32" and 0.85 < true_ratio(o) < 0.9)
-    )
+    few = gaining(0.85, 0.9)
     clear: Options = {**QUICKER, "precision": "int8"}
     device.noise = Noise(run=0.0, process=0.1, drift=0.0)
     before = device.clock.now_s
