@@ -14,9 +14,8 @@ from registry.states import JobKind, JobState
 from registry.tables import Job, Reproduction, Target, TestTensor, User
 from tests.factories import make_mlmodel, readme, store, tiny_onnx
 from tests.registry import shopfloor
-from workers.engine.errors import Cancelled
 from workers.fleet.probe import ThisMachine
-from workers.jobs import reproduce, run
+from workers.jobs import background, reproduce, run
 from workers.jobs.device import register
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -111,17 +110,16 @@ def test_a_run_gives_way_to_a_search_and_goes_on_where_it_stopped(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here = published(alice, GOOD)
-    asked: list[object] = []
+    asked: list[str] = []
 
-    def one_waits(ticket: object) -> None:
-        asked.append(ticket)
+    def one_waits(job_uuid: str) -> bool:
+        asked.append(job_uuid)
         # After the first attempt's first build.
-        if len(asked) == 2:
-            raise Cancelled("a search waits")
+        return len(asked) == 2
 
-    monkeypatch.setattr(reproduce, "give_way", one_waits)
+    monkeypatch.setattr(background, "search_waits", one_waits)
     assert run.drain([JobKind.REPRODUCE], here=here) == 2
     job = newest()
-    assert (job.state, job.attempt) == (JobState.SUCCEEDED, 1)
+    assert (job.state, job.attempt, job.yields) == (JobState.SUCCEEDED, 1, 1)
     assert outcomes() == {"all": "reproduced", "half": "reproduced"}
     assert Reproduction.objects.count() == 2
