@@ -165,6 +165,14 @@ def test_explain_tells_choice_reason_numbers_and_alternatives(
         assert part in text
 
 
+def test_explain_names_the_runtime_that_latencies_are_compared_with(
+    client: Client, resolution: dict[str, Any]
+) -> None:
+    base = {**resolution["build"], "is_baseline": True, "backend": "litert"}
+    resolution["alternatives"] = [base]
+    assert "litert with nothing set" in client.load("lab/tiny").explain()
+
+
 def test_without_the_hub_the_last_answer_counts(
     hub: Any, client: Client, resolution: dict[str, Any]
 ) -> None:
