@@ -61,7 +61,7 @@ ARCHITECTURES: dict[str, Architecture] = {
         tags=("cnn", "residual"),
         build=resnet18,
         draw=_pictures(224),
-        published=2,
+        published=24,
         signature=_CLASSIFIER,
     ),
     "mobilenetv2": Architecture(
@@ -71,7 +71,7 @@ ARCHITECTURES: dict[str, Architecture] = {
         tags=("cnn", "depthwise"),
         build=mobilenet_v2,
         draw=_pictures(224),
-        published=2,
+        published=24,
         signature=_CLASSIFIER,
     ),
     "bert_small": Architecture(
@@ -81,7 +81,7 @@ ARCHITECTURES: dict[str, Architecture] = {
         tags=("transformer", "bert"),
         build=Bert().model,
         draw=_texts,
-        published=8,
+        published=24,
         signature=(
             "Inputs `input_ids`, token numbers below 30,522, and `attention_mask`, 1 for a token "
             "and 0 for padding: both `int64[N, 128]`. Output `logits`: `float32[N, 8]`."
@@ -94,7 +94,7 @@ ARCHITECTURES: dict[str, Architecture] = {
         tags=("cnn", "detection", "ssd"),
         build=ssd_mobilenet,
         draw=_pictures(300),
-        published=2,
+        published=24,
         signature=(
             "Input `input`: `float32[N, 3, 300, 300]`, normalised to zero mean and unit variance. "
             "Outputs `bbox_regression`: `float32[N, 1917, 4]`, offsets from the anchors, and "

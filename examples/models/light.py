@@ -37,7 +37,7 @@ OPSET = 17
 IR_VERSION = 8
 #: Images that settle the weights; those published are others.
 _SETTLING = 4
-_PUBLISHED = 2
+_PUBLISHED = 24
 
 
 def make(name: str, out: Path, seed: int = 0) -> Path:
@@ -131,7 +131,7 @@ carries for its own tests. Weights are random (He initialisation, seed {seed}, s
 a few random pictures), so that no optimiser can fold them away and signals keep a sane size.
 
 ## Use
-Input `{name}`: `float32[N, {dimensions}]`. `samples.npz` holds two random pictures and the
+Input `{name}`: `float32[N, {dimensions}]`. `samples.npz` holds {_PUBLISHED} random pictures and the
 network's outputs for them; there are no labels, since there is nothing to get right.
 
 ## Limits

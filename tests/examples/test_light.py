@@ -54,7 +54,7 @@ def test_signals_keep_a_sane_size_through_all_layers(squeezenet: Path) -> None:
 def test_outputs_tell_inputs_apart(squeezenet: Path) -> None:
     with np.load(squeezenet / "samples.npz") as samples:
         (name,) = [key for key in samples.files if key.startswith("outputs/")]
-        first, second = samples[name].reshape(2, -1)
+        first, second = samples[name][:2].reshape(2, -1)
     assert np.isfinite([first, second]).all()
     assert np.abs(first - second).max() > 0.1 * first.max()
     assert first.max() > 5 * first.mean()
@@ -67,7 +67,7 @@ def test_batches_of_any_size_run_and_rows_do_not_mix(squeezenet: Path) -> None:
     together = session.run(None, {"data_0": np.concatenate([images, images[:1]])})[0]
     alone = session.run(None, {"data_0": images[:1]})[0]
     np.testing.assert_allclose(together[0], alone[0], rtol=1e-3)
-    np.testing.assert_allclose(together[2], alone[0], rtol=1e-3)
+    np.testing.assert_allclose(together[-1], alone[0], rtol=1e-3)
 
 
 def test_the_hub_finds_what_the_example_says(squeezenet: Path) -> None:

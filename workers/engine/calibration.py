@@ -1,5 +1,7 @@
-"""Inputs on which a quantiser finds the ranges of a network's tensors."""
+"""Inputs to fit builds to: the ranges of a network's tensors, the errors of its layers."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from workers.engine.ports import Array
@@ -9,6 +11,23 @@ from workers.engine.types import Workload
 #: Ranges settle after few inputs, and every input costs a run without optimisations.
 _RUNS = 16
 _SEED = 20_260_101
+#: Further runs that tell whether what was fitted holds.
+_CHECKS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Fitting:
+    """Inputs to fit a build to, and others to see whether it holds.
+
+    Attributes:
+        source: Of ``fit``.
+        judged: Whether builds are judged on ``check``, so that none may be fitted to it.
+    """
+
+    fit: tuple[dict[str, Array], ...]
+    check: tuple[dict[str, Array], ...]
+    source: Literal["samples", "random"]
+    judged: bool
 
 
 def calibration_inputs(
@@ -25,5 +44,37 @@ def calibration_inputs(
     if path is None:
         return [random_inputs(workload, seed) for seed in range(_SEED, _SEED + _RUNS)], "random"
     # Builds must not be fitted to what judges them; where there are few rows, they are.
-    tests = make_test_set(workload, held_out_samples(path, fixed_batch(workload)), _SEED)
+    samples, _ = held_out_samples(path, fixed_batch(workload))
+    tests = make_test_set(workload, samples, _SEED)
     return list(tests.cases[:_RUNS]), tests.source
+
+
+def fitting_inputs(workload: Workload) -> Fitting:
+    """Inputs for what would flatter a build that were fitted to those that judge it: to these it
+    never is. Where samples can be spared, they fit three quarters and check the rest; where not,
+    they only check.
+
+    Parses a stranger's file: call it in a limited child process only.
+
+    Raises:
+        ValueError: as of :func:`calibration_inputs`.
+    """
+    path, batch = workload.samples_path, fixed_batch(workload)
+    samples, spared = held_out_samples(path, batch) if path else ({}, False)
+    rows = min(map(len, samples.values()), default=0) // batch * batch
+    cut = min(rows // batch * 3 // 4, _RUNS) * batch
+    if spared and cut:
+        fit, check = _rows(samples, 0, cut), _rows(samples, cut, cut + _CHECKS * batch)
+        return Fitting(_cases(workload, fit), _cases(workload, check), "samples", judged=False)
+    random = tuple(random_inputs(workload, seed) for seed in range(_SEED, _SEED + _RUNS + _CHECKS))
+    check = _rows(samples, 0, _CHECKS * batch)
+    held = _cases(workload, check) if samples else random[_RUNS:]
+    return Fitting(random[:_RUNS], held, "random", judged=bool(samples))
+
+
+def _rows(samples: Mapping[str, Array], start: int, stop: int) -> dict[str, Array]:
+    return {name: array[start:stop] for name, array in samples.items()}
+
+
+def _cases(workload: Workload, samples: Mapping[str, Array]) -> tuple[dict[str, Array], ...]:
+    return make_test_set(workload, samples, _SEED).cases

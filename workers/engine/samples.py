@@ -22,8 +22,9 @@ CHUNK_ROWS = 32
 #: Rows of the samples file used: as many as cost 2e11 multiply-accumulates (about 4 s of one core
 #: in float32 without optimisations), within these bounds.
 CHECK_MACS, FEWEST_ROWS, MOST_ROWS = 200_000_000_000, 16, 512
-#: Rows at the end of a samples file of many, kept from checks: quantisers find ranges on them.
-HELD_OUT_ROWS, MANY_ROWS = 64, 256
+#: Rows at the end of a samples file, a quarter up to this many, kept from checks: builds are fitted
+#: to them. A file of fewer rows than :data:`FEWEST_ROWS` can spare none.
+HELD_OUT_ROWS = 64
 #: Multiply-accumulates of one run from which on a network is checked on its own tensors alone.
 EXTRA_MACS = 50_000_000_000
 #: Float inputs that NaN and infinity are planted in: each costs two runs.
@@ -76,8 +77,7 @@ def judged_rows(have: int, wanted: int, batch: int) -> int:
         have: Rows of the file. Of few, none can be spared.
         batch: Rows that one run takes, where the graph says so: at least that many.
     """
-    spared = HELD_OUT_ROWS if have >= MANY_ROWS else 0
-    return min(wanted, max(have - spared, batch))
+    return min(wanted, max(have - _spared(have), batch))
 
 
 def fixed_batch(workload: Workload) -> int:
@@ -98,17 +98,25 @@ def read_samples(path: Path, rows: int, batch: int = 1) -> dict[str, Array]:
     return {name: a[: judged_rows(len(a), rows, batch)] for name, a in arrays.items()}
 
 
-def held_out_samples(path: Path, batch: int = 1) -> dict[str, Array]:
-    """The last rows of each array of a samples file, which no build is judged on if there are many.
+def held_out_samples(path: Path, batch: int = 1) -> tuple[dict[str, Array], bool]:
+    """The last rows of each array of a samples file, at least ``batch``, of which one run is made.
 
-    At least ``batch``, of which one run is made.
+    And whether no build is judged on them. Where there are too few to spare any, builds are.
 
     Parses a stranger's file: call it in a limited child process only.
 
     Raises:
         ValueError: as of :func:`read_samples`.
     """
-    return {name: array[-max(HELD_OUT_ROWS, batch) :] for name, array in _arrays(path).items()}
+    arrays = _arrays(path)
+    have = min(map(len, arrays.values()), default=0)
+    rows = max(_spared(have) or HELD_OUT_ROWS, batch)
+    held_out = {name: array[-rows:] for name, array in arrays.items()}
+    return held_out, judged_rows(have, have, batch) <= have - rows
+
+
+def _spared(have: int) -> int:
+    return min(HELD_OUT_ROWS, have // 4) if have >= FEWEST_ROWS else 0
 
 
 def _arrays(path: Path) -> dict[str, Array]:

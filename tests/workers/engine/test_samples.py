@@ -11,8 +11,6 @@ from workers.engine.samples import (
     CHUNK_ROWS,
     EXTRA_MACS,
     FEWEST_ROWS,
-    HELD_OUT_ROWS,
-    MANY_ROWS,
     MOST_ROWS,
     RANDOM_CASES,
     held_out_samples,
@@ -228,18 +226,32 @@ def test_reading_samples_takes_the_first_rows_only(tmp_path: Path) -> None:
     assert {name: len(array) for name, array in found.items()} == {"inputs/x": 4, "labels": 4}
 
 
-def test_of_many_rows_the_last_judge_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("rows", "spared"), [(16, 4), (100, 25), (256, 64), (1000, 64)])
+def test_the_last_rows_judge_nothing(rows: int, spared: int, tmp_path: Path) -> None:
     path = tmp_path / "samples.npz"
-    np.savez(path, rows=np.arange(MANY_ROWS))
-    judged = read_samples(path, MOST_ROWS)["rows"]
-    fitted = held_out_samples(path)["rows"]
-    assert len(fitted) == HELD_OUT_ROWS
-    assert not set(judged) & set(fitted)
-    assert len(judged) + len(fitted) == MANY_ROWS
-    # One run takes what it takes, and of few rows none can be spared.
+    np.savez(path, rows=np.arange(rows))
+    judged = read_samples(path, rows)["rows"]
+    fitted, unjudged = held_out_samples(path)
+    assert unjudged
+    assert len(fitted["rows"]) == spared
+    assert sorted([*judged, *fitted["rows"]]) == list(range(rows))
+
+
+def test_of_few_rows_none_can_be_spared(tmp_path: Path) -> None:
+    path = tmp_path / "samples.npz"
+    np.savez(path, rows=np.arange(FEWEST_ROWS - 1))
+    fitted, unjudged = held_out_samples(path)
+    assert not unjudged
+    assert len(read_samples(path, MOST_ROWS)["rows"]) == len(fitted["rows"]) == FEWEST_ROWS - 1
+
+
+def test_one_run_takes_what_it_takes(tmp_path: Path) -> None:
+    path = tmp_path / "samples.npz"
+    np.savez(path, rows=np.arange(256))
     assert len(read_samples(path, MOST_ROWS, batch=250)["rows"]) == 250
-    np.savez(path, rows=np.arange(10))
-    assert len(read_samples(path, MOST_ROWS)["rows"]) == len(held_out_samples(path)["rows"]) == 10
+    fitted, unjudged = held_out_samples(path, batch=250)
+    assert not unjudged
+    assert len(fitted["rows"]) == 250
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 broken", b"not a zip", "npy", "pickle"])

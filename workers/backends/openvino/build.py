@@ -9,6 +9,7 @@ from typing import Any
 from hpcfair.errors import HpcfairError
 from hpcfair.runtimes.openvino import compile_model, read_model, reshaped, settings
 from hpcfair.runtimes.openvino_nan import keep_nan
+from workers.backends.openvino.bias import correct_biases
 from workers.backends.openvino.convert import has_nan, precisions, read_onnx, save
 from workers.engine.errors import InvalidCandidate
 from workers.engine.samples import open_sizes
@@ -29,8 +30,14 @@ def make(
         # Imported here: it takes seconds, and other builds do without.
         from workers.backends.openvino.quantize import quantize  # noqa: PLC0415
 
-        model, quantization = quantize(model, workload, options)
+        exact = model
+        model, quantization = quantize(model.clone(), workload, options)
         provenance |= quantization
+        model, correction = correct_biases(model, exact, workload, runtime_options)
+        provenance |= correction
+    elif precision != "float32":
+        model, correction = correct_biases(model, model, workload, runtime_options)
+        provenance |= correction
     if has_nan(model):
         model = keep_nan(model)
         provenance["weights"] = "NaN or infinity"

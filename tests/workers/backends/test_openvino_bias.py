@@ -1,0 +1,213 @@
+"""Biases behind a network's last layers make up for what a lower precision adds to all outputs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from hpcfair.runtimes.openvino import OpenVino
+from hpcfair.runtimes.quiet_openvino import ov
+from workers.backends.openvino.bias import correct_biases
+from workers.backends.openvino.convert import read_onnx, save
+from workers.engine.calibration import fitting_inputs
+from workers.engine.ports import Array
+from workers.engine.samples import random_inputs
+from workers.engine.types import Options, Workload
+from workers.testing import networks
+
+pytestmark = pytest.mark.slow
+
+PLAIN: Options = {"precision": "float32", "threads": "one"}
+#: Of float32's 23 bits; more than bfloat16 drops, so that little is left to chance.
+DROPPED = 19
+SEED = 7
+#: What stands at the end of a network, by name.
+Ends = Mapping[str, tuple[int, ...]]
+
+
+def network(nodes: list[onnx.NodeProto], ends: Ends, **weights: Array) -> onnx.ModelProto:
+    graph = helper.make_graph(
+        nodes,
+        "network",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 8, 6, 6])],
+        [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["N", *s]) for n, s in ends.items()],
+        [numpy_helper.from_array(array, name) for name, array in weights.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def drawn(*shape: int) -> Array:
+    rng = np.random.default_rng(sum(shape))
+    return rng.standard_normal(shape, np.float32) / np.sqrt(np.prod(shape[1:]), dtype=np.float32)
+
+
+def conv(source: str, out: str, bias: str = "") -> list[onnx.NodeProto]:
+    inputs = [source, f"{out}.w", *filter(None, [bias])]
+    return [helper.make_node("Conv", inputs, [out], out, pads=[1] * 4)]
+
+
+def relu(source: str, out: str) -> list[onnx.NodeProto]:
+    return [helper.make_node("Relu", [source], [out], out)]
+
+
+def classifier() -> onnx.ModelProto:
+    """Two convolutions, and scores of an output that is the last layer's own."""
+    nodes = [
+        *conv("x", "a"), *relu("a", "b"), *conv("b", "c"), *relu("c", "d"),
+        helper.make_node("Flatten", ["d"], ["e"], "e"),
+        helper.make_node("MatMul", ["e", "y.w"], ["y"], "y"),
+    ]  # fmt: skip
+    weights = {"a.w": drawn(8, 8, 3, 3), "c.w": drawn(8, 8, 3, 3), "y.w": drawn(10, 288).T}
+    return network(nodes, {"y": (10,)}, **weights)
+
+
+def detector() -> onnx.ModelProto:
+    """Two heads, one with a bias."""
+    nodes = [*conv("x", "a"), *relu("a", "b"), *conv("b", "y"), *conv("b", "z", bias="z.b")]
+    weights = {f"{name}.w": drawn(8, 8, 3, 3) for name in "ayz"}
+    return network(nodes, dict.fromkeys("yz", (8, 6, 6)), **weights, **{"z.b": drawn(8)})
+
+
+def residual() -> onnx.ModelProto:
+    """What goes around the last layer does not make the one before it a last one."""
+    nodes = [
+        *conv("x", "a"), *relu("a", "b"), *conv("b", "c"),
+        helper.make_node("Add", ["b", "c"], ["y"], "y"),
+    ]  # fmt: skip
+    weights = {name: drawn(8, 8, 3, 3) for name in ("a.w", "c.w")}
+    return network(nodes, {"y": (8, 6, 6)}, **weights)
+
+
+def rounded(model: Any) -> Any:
+    """A copy with weights of few bits, rounded down: a low precision that every processor has."""
+    low = model.clone()
+    for node in low.get_ordered_ops():
+        if node.get_type_name() not in {"Convolution", "MatMul"}:
+            continue
+        source = node.input_value(1).get_node()
+        if source.get_type_name() == "Constant":
+            bits = np.ascontiguousarray(source.data).view(np.uint32) >> DROPPED << DROPPED
+            node.input(1).replace_source_output(
+                ov.opset13.constant(bits.view(np.float32)).output(0)
+            )
+    return low
+
+
+def answers(model: Any, inputs: Mapping[str, Array], folder: Path) -> dict[str, Array]:
+    """Of the network as its users open it."""
+    save(model, folder / "model.xml")
+    runtime = OpenVino(folder / "model.xml", PLAIN)
+    try:
+        return runtime.run(inputs)
+    finally:
+        runtime.close()
+
+
+def gap(wanted: Mapping[str, Array], found: Mapping[str, Array]) -> float:
+    assert wanted.keys() == found.keys()
+    return max(
+        float(np.linalg.norm(found[name] - value) / np.linalg.norm(value))
+        for name, value in wanted.items()
+    )
+
+
+def test_all_outputs_come_nearer_on_other_inputs(tmp_path: Path) -> None:
+    for number, make in enumerate((classifier, detector, residual)):
+        folder = tmp_path / str(number)
+        workload = networks.write(make(), folder)
+        exact = read_onnx(workload)
+        low = rounded(exact)
+        corrected, facts = correct_biases(low, exact, workload, PLAIN)
+        before, after = facts["bias_correction"]["relative_l2"]
+        assert after < before
+        unseen = random_inputs(workload, SEED, {"N": 3})
+        wanted = answers(exact, unseen, folder)
+        least = 0.95 * gap(wanted, answers(low, unseen, folder))
+        assert gap(wanted, answers(corrected, unseen, folder)) < least, make.__name__
+
+
+def test_only_the_last_layers_are_changed(tmp_path: Path) -> None:
+    workload = networks.write(residual(), tmp_path / "model")
+    exact = read_onnx(workload)
+    corrected, _ = correct_biases(rounded(exact), exact, workload, PLAIN)
+    added = [
+        node.input_value(0).get_node().friendly_name
+        for node in corrected.get_ordered_ops()
+        if node.get_type_name() == "Add"
+        and node.input_value(1).get_node().get_type_name() == "Constant"
+    ]
+    assert added == ["c"]
+
+
+def scores() -> onnx.ModelProto:
+    """A last product of two activations, whose columns are no channels."""
+    nodes = [
+        *conv("x", "a"),
+        helper.make_node("Transpose", ["a"], ["b"], "b", perm=[0, 1, 3, 2]),
+        helper.make_node("MatMul", ["a", "b"], ["y"], "y"),
+    ]
+    return network(nodes, {"y": (8, 6, 6)}, **{"a.w": drawn(8, 8, 3, 3)})
+
+
+def without_layers() -> onnx.ModelProto:
+    return network(relu("x", "y"), {"y": (8, 6, 6)})
+
+
+def with_nan() -> onnx.ModelProto:
+    model = residual()
+    (weights,) = (each for each in model.graph.initializer if each.name == "c.w")
+    values = numpy_helper.to_array(weights).copy()
+    values[0] = np.nan
+    weights.CopyFrom(numpy_helper.from_array(values, "c.w"))
+    return model
+
+
+@pytest.mark.parametrize("make", [scores, without_layers, with_nan])
+def test_a_network_that_cannot_be_corrected_stays_as_it_is(
+    make: Callable[[], onnx.ModelProto], tmp_path: Path
+) -> None:
+    workload = networks.write(make(), tmp_path / "model")
+    exact = read_onnx(workload)
+    low = rounded(exact)
+    assert correct_biases(low, exact, workload, PLAIN) == (low, {})
+
+
+def test_a_network_that_is_exact_stays_as_it_is(tmp_path: Path) -> None:
+    workload = networks.write(residual(), tmp_path / "model")
+    exact = read_onnx(workload)
+    assert correct_biases(exact, exact, workload, PLAIN) == (exact, {})
+
+
+def sampled(workload: Workload, rows: int, folder: Path) -> Workload:
+    """With samples that tell their row."""
+    pictures = np.ones((rows, 8, 6, 6), np.float32)
+    pictures *= np.arange(rows, dtype=np.float32)[:, None, None, None]
+    np.savez(folder / "samples.npz", **{"inputs/x": pictures})
+    return replace(workload, samples_path=folder / "samples.npz")
+
+
+def rows_of(cases: tuple[dict[str, Array], ...]) -> list[int]:
+    return [int(picture.mean()) for case in cases for picture in case["x"]]
+
+
+def test_what_judges_builds_fits_none(tmp_path: Path) -> None:
+    workload = networks.write(residual(), tmp_path / "model")
+    alone = fitting_inputs(workload)
+    assert (len(alone.fit), len(alone.check), alone.source, alone.judged) == (
+        16,
+        4,
+        "random",
+        False,
+    )
+    few = fitting_inputs(sampled(workload, 15, tmp_path))
+    assert (len(few.fit), few.source, few.judged) == (16, "random", True)
+    assert rows_of(few.check) == [0, 1, 2, 3]
+    spared = fitting_inputs(sampled(workload, 32, tmp_path))
+    assert (spared.source, spared.judged) == ("samples", False)
+    assert rows_of(spared.fit) == [24, 25, 26, 27, 28, 29]
+    assert rows_of(spared.check) == [30, 31]
