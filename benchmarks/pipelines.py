@@ -27,7 +27,7 @@ from workers.fleet.probe import this_machine
 #: Written out: what stands for TVM's own list elsewhere depends on the network.
 _BASELINES = {"default": option_of(DEFAULT), "full": option_of(FULL)}
 _BASELINE = "TVM's own pipeline for CPUs, and its full list of passes, each tuned as long"
-_EFFORT = Effort(pairs=3, seconds=4.0, sessions=3)
+_EFFORT = Effort(pairs=3, seconds=4.0, sessions=12)
 
 
 def main() -> None:
