@@ -35,8 +35,10 @@ _SEARCHING: dict[str, str] = {
 }
 #: Of a search's parameters and result; its seed stands alone.
 _SEARCH = ("strategy", "backends", "budget_s", "trials", "improved", "ended")
+#: What builds are fitted to inputs by; each tells where these came from.
+_FITTINGS = ("calibration", "bias_correction")
 #: Of how a build was made, what its options do not say.
-_MAKING = ("calibration", "converter", "compile_s")
+_MAKING = (*_FITTINGS, "converter", "compile_s")
 _SAMPLES = "samples.npz"
 
 
@@ -159,8 +161,8 @@ def _make(done: Done, row: Build) -> Activity:
 
 def _ingredients(done: Done, row: Build) -> tuple[str, ...]:
     """Files of the version that were used beside the network: samples, or another form of it."""
-    calibration = mapping(row.provenance.get("calibration"))
-    paths = [_SAMPLES] if calibration.get("source") == "samples" else []
+    fittings = [mapping(row.provenance.get(name)) for name in _FITTINGS]
+    paths = [_SAMPLES] if any(each.get("source") == "samples" for each in fittings) else []
     found = [done.urls[path] for path in paths if path in done.urls]
     digest = row.provenance.get("source_sha256")
     found += [url for url in [done.digests.get(str(digest))] if url]

@@ -227,17 +227,18 @@ def test_what_authors_say_they_did_is_told_without_times(
     assert found.activities[0].ended is None
 
 
-def test_calibration_is_told_with_the_samples_it_used(floor: Floor) -> None:
+@pytest.mark.parametrize("fitting", ["calibration", "bias_correction"])
+def test_what_was_fitted_is_told_with_the_samples_it_used(fitting: str, floor: Floor) -> None:
     blob = shopfloor.make_blob(b"samples")
     floor.revision.files.create(
         path="samples.npz", blob=blob, oid=blob.git_oid, is_lfs=False, changed_in=floor.revision
     )
     row = Build.objects.get(tolerance="int8")
-    row.provenance |= {"calibration": {"source": "samples", "runs": 16}, "compile_s": 0.8}
+    row.provenance |= {fitting: {"source": "samples", "runs": 16}, "compile_s": 0.8}
     row.save()
     (made,) = of_kind(described(floor), "quantise")
     assert made.used[1].endswith("/samples.npz")
-    assert json.loads(str(made.parameters["calibration"])) == {"source": "samples", "runs": 16}
+    assert json.loads(str(made.parameters[fitting])) == {"source": "samples", "runs": 16}
 
 
 def test_of_a_long_past_the_newest_is_told_and_how_much_more_there_was(

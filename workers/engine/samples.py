@@ -25,7 +25,8 @@ CHECK_MACS, FEWEST_ROWS, MOST_ROWS = 200_000_000_000, 16, 512
 #: Rows at the end of a samples file, a quarter up to this many, kept from checks: builds are fitted
 #: to them. A file of fewer rows than :data:`FEWEST_ROWS` can spare none.
 HELD_OUT_ROWS = 64
-#: Multiply-accumulates of one run from which on a network is checked on its own tensors alone.
+#: Multiply-accumulates of one run from which on a network is checked on its own tensors alone, and
+#: not run for anything that it can do without.
 EXTRA_MACS = 50_000_000_000
 #: Float inputs that NaN and infinity are planted in: each costs two runs.
 PLANTED_INPUTS = 2

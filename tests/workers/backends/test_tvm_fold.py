@@ -139,14 +139,21 @@ def test_a_network_with_normalisation_is_folded_as_tvm_folds_it(tmp_path: Path) 
     )
 
 
-@pytest.mark.parametrize("made", [networks.residual_cnn, networks.transformer])
+@pytest.mark.parametrize(
+    ("made", "tvms", "ours"),
+    [
+        (networks.residual_cnn, passes.laid_out(passes.DEFAULT), passes.CHANNELS_LAST),
+        (networks.transformer, passes.DEFAULT, passes.FOLDED),
+        (networks.transformer, passes.FULL, passes.FOLDED_INTO),
+    ],
+)
 def test_the_program_is_the_one_that_tvms_own_folding_makes(
-    made: Callable[[], onnx.ModelProto], tmp_path: Path
+    made: Callable[[], onnx.ModelProto],
+    tvms: tuple[str, ...],
+    ours: tuple[str, ...],
+    tmp_path: Path,
 ) -> None:
     workload = networks.write(made(), tmp_path / "model")
-    lists = [passes.laid_out(passes.DEFAULT), passes.CHANNELS_LAST]
-    if "Conv" not in workload.operators:
-        lists = [passes.DEFAULT, passes.FOLDED]
     target = {"kind": "llvm"}
     prints = [
         artefact.rehearse(
@@ -155,7 +162,7 @@ def test_the_program_is_the_one_that_tvms_own_folding_makes(
             {"shapes": "fixed", "passes": passes.option_of(names)},
             timed=False,
         )[1]
-        for names in (*lists, ("LegalizeOps",))
+        for names in (tvms, ours, ("LegalizeOps",))
     ]
     assert prints[0] == prints[1]
     assert prints[0] != prints[2]

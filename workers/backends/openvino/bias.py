@@ -20,6 +20,7 @@ from workers.engine.calibration import fitting_inputs
 from workers.engine.deviation import Comparison
 from workers.engine.errors import WrongOutput
 from workers.engine.ports import Array
+from workers.engine.samples import EXTRA_MACS
 from workers.engine.types import Options, Workload
 
 _CONVOLUTIONS = frozenset({"Convolution", "GroupConvolution", "ConvolutionBackpropData"})
@@ -32,7 +33,7 @@ class _Seen:
     """What one run gave.
 
     Attributes:
-        outputs: Of the network, by name.
+        outputs: Of the network, by name, where they are compared.
         means: For each layer, of each channel, float64.
         counts: For each layer, of how many values a mean is one.
     """
@@ -47,32 +48,32 @@ def correct_biases(
 ) -> tuple[Any, dict[str, Any]]:
     """The network with its last biases corrected and the provenance of that.
 
-    It stays as it is where there is nothing to correct, no input to measure on, or where the
-    correction does not bring it nearer on inputs that it was not measured on.
+    It stays as it is where there is nothing to correct, no input to measure on or no time for it,
+    or where the correction does not bring it nearer on inputs that it was not measured on.
 
     Args:
         model: The network that computes in less than float32 with the runtime's ``options``.
         exact: The network that it shall agree with, computed in float32; layers are named alike.
     """
     names = _last_layers(exact)
+    if not names or (workload.macs or 0) > EXTRA_MACS:
+        return model, {}
     try:
         fitting = fitting_inputs(workload)
-    except ValueError:
+        wanted = _observe(exact, names, _EXACT, fitting.fit, fitting.check)
+        found = _observe(model, names, options, fitting.fit, fitting.check)
+    # Nothing can be made up for one of its types, or it refuses what was made up.
+    except (ValueError, RuntimeError):
         return model, {}
-    if not names:
-        return model, {}
-    inputs = [*fitting.fit, *fitting.check]
-    wanted = _observe(exact, names, _EXACT, inputs)
-    found = _observe(model, names, options, inputs)
     cut = len(fitting.fit)
     shifts = _shifts(wanted[:cut], found[:cut])
     if not all(np.isfinite(shift).all() for shift in shifts):
         return model, {}
-    left = _observe(_shifted(model, names, shifts), names, options, fitting.check)
+    left = _observe(_shifted(model, names, shifts), names, options, (), fitting.check)
     before, after = _deviation(wanted[cut:], found[cut:]), _deviation(wanted[cut:], left)
     if not after < before:
         return model, {}
-    used = cut if fitting.judged else len(inputs)
+    used = cut if fitting.judged else len(wanted)
     shifts = _shifts(wanted[:used], found[:used])
     facts = {"source": fitting.source, "runs": used, "relative_l2": [before, after]}
     return _shifted(model, names, shifts), {"bias_correction": facts}
@@ -130,8 +131,13 @@ def _is_weights(port: Any) -> bool:
 
 
 def _observe(
-    model: Any, names: Sequence[str], options: Options, inputs: Sequence[dict[str, Array]]
+    model: Any,
+    names: Sequence[str],
+    options: Options,
+    fit: Sequence[dict[str, Array]],
+    check: Sequence[dict[str, Array]],
 ) -> list[_Seen]:
+    """What runs on ``fit`` and then on ``check`` give; of the former no outputs are kept."""
     copy = model.clone()
     outputs = [port.any_name for port in copy.outputs]
     nodes = {node.friendly_name: node for node in copy.get_ordered_ops()}
@@ -140,14 +146,15 @@ def _observe(
     watched = ov.Model(results, copy.get_sinks(), copy.get_parameters())
     request = compile_model(watched, settings(options)).create_infer_request()
     seen = []
-    for each in inputs:
+    for number, each in enumerate((*fit, *check)):
         request.infer(each)
         values = [request.get_output_tensor(at).data.copy() for at in range(len(results))]
         layers = values[len(outputs) :]
         pairs = zip(names, layers, strict=True)
         means = [_channel_means(nodes[name], value) for name, value in pairs]
         counts = [layer.size // mean.size for layer, mean in zip(layers, means, strict=True)]
-        seen.append(_Seen(dict(zip(outputs, values, strict=False)), means, counts))
+        kept = outputs if number >= len(fit) else ()
+        seen.append(_Seen(dict(zip(kept, values, strict=False)), means, counts))
     return seen
 
 

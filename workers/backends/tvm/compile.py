@@ -106,7 +106,7 @@ def compile_network(
             # the way that the pipeline folds constants.
             fold = "FoldWeights" if "FoldWeights" in pipeline.names else "FoldConstant"
             clean = ("CanonicalizeBindings", "DeadCodeElimination")
-            for name in ("SplitLayoutRewritePreproc", fold, *clean):
+            for name in ("SplitLayoutRewritePreproc", "FillPadding", fold, *clean):
                 _run(compiled, name, passes.make(name))
         compiled.precisions = _precisions(compiled.module)
         for name in pipeline.tail:

@@ -24,13 +24,13 @@ def menu_of(workload: Workload, target: TargetSpec) -> Menu:
         if has_convolutions:
             default, full = map(passes.laid_out, (default, full))
             own = passes.option_of(default)
-    promising = passes.CHANNELS_LAST if has_convolutions else passes.FOLDED
+    promising = [passes.CHANNELS_LAST] if has_convolutions else [passes.FOLDED, passes.FOLDED_INTO]
     return Menu(
         options=options,
         default=default,
         own=own,
         full=full,
-        promising=(passes.option_of(promising),),
+        promising=tuple(map(passes.option_of, promising)),
         needed=frozenset({"LegalizeOps"}),
         legal=passes.is_legal,
         leave_out=_leave_out,

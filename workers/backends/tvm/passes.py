@@ -104,6 +104,9 @@ _LAID_OUT = ("FoldBatchnormToConv2D", "DecomposeOpsForInference", "ConvertLayout
 CHANNELS_LAST = (*_LAID_OUT[:2], "FoldWeights", _LAID_OUT[2], "FoldWeights", *DEFAULT)
 #: TVM's own, with constants folded at once.
 FOLDED = ("FoldWeights", *DEFAULT)
+#: The same with single numbers put into loops, as :data:`FULL` has them: TVM's pass does it before
+#: operators become loops, and has little else to do behind ours.
+FOLDED_INTO = ("FoldWeights", "FoldConstant", *DEFAULT)
 #: Layouts of pictures and of weights that ``ConvertLayout`` makes.
 _LAYOUTS = {"relax.nn.conv2d": ["NHWC", "HWIO"]}
 
@@ -182,7 +185,10 @@ def is_legal(names: Sequence[str]) -> bool:
 
 
 def make(name: str) -> Any:
-    """The ``tvm.transform.Pass`` of a name of :data:`PASSES`, :data:`HEAD` or :data:`TAIL`."""
+    """The ``tvm.transform.Pass`` of a name of :data:`PASSES`, :data:`HEAD` or :data:`TAIL`.
+
+    Or of what applying schedules takes.
+    """
     # The heavy library, and only where passes really run.
     from tvm import relax, transform  # noqa: PLC0415
 
@@ -193,6 +199,10 @@ def make(name: str) -> Any:
         return transform.module_pass(
             lambda module, _: fold_weights(module, lower), opt_level=0, name=name
         )
+    if name == "FillPadding":
+        from workers.backends.tvm.padding import fill_padding  # noqa: PLC0415
+
+        return transform.module_pass(lambda module, _: fill_padding(module), opt_level=0, name=name)
     if name == "ConvertLayout":
         # Tuples with constants and arithmetic on constants alone crash it.
         clean = ("CanonicalizeBindings", "FoldConstant", "DeadCodeElimination")
