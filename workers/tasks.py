@@ -8,12 +8,14 @@ from registry import dispatch
 from registry.services.assessment import assess_due as queue_due
 from registry.services.gc import gc
 from registry.services.reaper import job_reap
-from registry.states import JobKind
+from registry.states import HUB_JOBS, JobKind
 from workers import schedule
 from workers.app import app
 from workers.fleet.probe import this_machine
 from workers.jobs import run, webhook
 from workers.jobs.doi import tell
+
+_OF_TARGETS = [kind for kind in JobKind if kind not in HUB_JOBS]
 
 
 @app.task(name="workers.tasks.inspect", ignore_result=True)
@@ -25,7 +27,7 @@ def inspect(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the be
 @app.task(name="workers.tasks.tune", ignore_result=True)
 def tune(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell, picks the job
     """Do all jobs that wait for this machine's target: searches first."""
-    run.drain([JobKind.TUNE, JobKind.REPRODUCE, JobKind.PASSES], here=this_machine())
+    run.drain(_OF_TARGETS, here=this_machine())
 
 
 @app.task(name="workers.tasks.doi", ignore_result=True)

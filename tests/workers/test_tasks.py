@@ -1,0 +1,25 @@
+"""Whoever hears a job's bell claims jobs of its kind."""
+
+import pytest
+
+from registry.dispatch import TASKS
+from registry.states import JobKind
+from workers import tasks
+from workers.jobs import run
+
+
+@pytest.mark.parametrize("kind", list(JobKind))
+def test_the_task_that_a_kind_rings_claims_it(
+    kind: JobKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claimed: list[JobKind] = []
+
+    def claim(kinds: list[JobKind], **_: object) -> int:
+        claimed.extend(kinds)
+        return 0
+
+    monkeypatch.setattr(run, "drain", claim)
+    monkeypatch.setattr(run, "one", claim)
+    monkeypatch.setattr(tasks, "tell", lambda: None)
+    tasks.app.tasks[TASKS[kind]]()
+    assert kind in claimed
