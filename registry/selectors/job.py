@@ -89,13 +89,12 @@ def queue_positions(jobs: Iterable[Job]) -> dict[int, int]:
     waiting = [job.pk for job in jobs if job.state == JobState.QUEUED]
     if not waiting:
         return {}
-    # Only inspections have no target, so that two empty targets need not compare equal.
+    # A target's workers do all its kinds; each of the hub's own is done by a task of its own.
     rivals = Job.objects.filter(
-        Q(target=OuterRef("target")) | Q(target=None),
+        Q(target=OuterRef("target")) | Q(target=None, kind=OuterRef("kind")),
         Q(priority__lt=OuterRef("priority"))
         | Q(priority=OuterRef("priority"), id__lt=OuterRef("id")),
         state=JobState.QUEUED,
-        kind=OuterRef("kind"),
     )
     ahead = Subquery(rivals.annotate(n=Func("id", function="COUNT")).values("n"))
     rows = Job.objects.filter(pk__in=waiting, state=JobState.QUEUED).annotate(ahead=ahead)

@@ -65,6 +65,8 @@ def job_submit(
 ) -> Job:
     """Ask for work. Where the same work is already open, that job is the answer.
 
+    One that the hub planned for later, and nobody has begun, becomes that of whoever cannot wait.
+
     Args:
         parameters: Of a tune job: see :func:`registry.validation.search.check_search`.
         priority: Lower runs first.
@@ -79,7 +81,7 @@ def job_submit(
     for tries_left in reversed(range(_SUBMIT_TRIES)):
         existing = Job.objects.filter(**identity, state__in=_OPEN).first()
         if existing:
-            return existing
+            return _taken_over(existing, actor, parameters or {}, priority)
         try:
             with transaction.atomic():
                 job = Job.objects.create(
@@ -97,6 +99,18 @@ def job_submit(
             if not tries_left:
                 raise
     raise AssertionError("the loop above returns or raises")
+
+
+def _taken_over(job: Job, actor: Actor, parameters: dict[str, Any], priority: int) -> Job:
+    ours = Job.objects.filter(
+        pk=job.pk, state=JobState.QUEUED, requested_by=None, priority__gt=priority
+    )
+    columns = {"parameters": parameters, "priority": priority, "requested_by": person(actor)}
+    with transaction.atomic():
+        if ours.update(**columns):
+            job.refresh_from_db()
+            _audit(actor, "job.submit", job)
+    return job
 
 
 def job_cancel(*, actor: Actor, job: Job) -> Job:

@@ -6,6 +6,7 @@ from django.contrib.auth.models import AnonymousUser
 from registry.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
 from registry.selectors.job import events_of, job_get, jobs_of, queue_position, trials_of
 from registry.services.job import job_cancel, job_heartbeat, job_release, job_submit, job_succeed
+from registry.services.plan import BACKGROUND_PRIORITY
 from registry.services.target import target_enable
 from registry.services.trial import trial_add
 from registry.states import JobKind, JobState
@@ -163,6 +164,26 @@ def test_jobs_are_seen_by_those_who_may_read_the_model() -> None:
             job_get(AnonymousUser(), uuid)
 
 
+def test_work_planned_for_later_is_done_at_once_for_who_asks_for_it(floor: Floor) -> None:
+    planned = floor.tune(priority=300)
+    assert floor.tune(priority=400).priority == 300
+    later = {"kind": JobKind.TUNE, "revision": floor.revision, "target": floor.target}
+    asked = job_submit(actor=floor.alice, **later, parameters={"budget_s": 60})
+    assert asked == planned
+    assert (asked.priority, asked.requested_by) == (100, floor.alice)
+    assert asked.parameters == {"budget_s": 60}
+    # Hers now: no other wish changes what she asked for.
+    assert floor.tune(priority=1).parameters == {"budget_s": 60}
+
+
+def test_work_that_was_begun_stays_what_it_is(floor: Floor) -> None:
+    planned = floor.tune(priority=300)
+    floor.claim()
+    later = {"kind": JobKind.TUNE, "revision": floor.revision, "target": floor.target}
+    asked = job_submit(actor=floor.alice, **later, parameters={"budget_s": 60})
+    assert (asked, asked.priority, asked.parameters) == (planned, 300, {})
+
+
 def test_jobs_are_filtered_by_what_they_are_about() -> None:
     first = shopfloor.floor().tune()
     second = shopfloor.floor("bob/other").tune()
@@ -181,6 +202,18 @@ def test_a_job_tells_its_place_in_the_queue(floor: Floor) -> None:
     floor.claim()
     urgent.refresh_from_db()
     assert [queue_position(job) for job in (urgent, first)] == [None, 1]
+
+
+def test_all_that_a_target_does_stands_in_one_queue(floor: Floor) -> None:
+    study = job_submit(
+        actor=None,
+        kind=JobKind.PASSES,
+        revision=floor.revision,
+        target=floor.target,
+        priority=BACKGROUND_PRIORITY,
+    )
+    search = floor.tune()
+    assert [queue_position(job) for job in (search, study)] == [1, 2]
 
 
 def test_a_job_keeps_its_trials_and_its_log(floor: Floor) -> None:
