@@ -108,24 +108,6 @@ def plan_pass_study(*, job_uuid: str) -> Job | None:
     )
 
 
-def plan_with_passes(*, job_uuid: str, fence: int) -> Job:
-    """Queue a search of the network that a job studied, now that there are lists to try.
-
-    Raises:
-        Conflict: ``lease_lost``.
-    """
-    with transaction.atomic():
-        job = held_job(job_uuid=job_uuid, fence=fence)
-        target = target_of(job)
-    return job_submit(
-        actor=None,
-        kind=JobKind.TUNE,
-        revision=job.revision,
-        target=target,
-        priority=BACKGROUND_PRIORITY,
-    )
-
-
 def _check(trial: dict[str, Any]) -> None:
     fields = dict.fromkeys(_REQUIRED - trial.keys(), "is missing")
     fields |= dict.fromkeys(trial.keys() - _REQUIRED - _OPTIONAL, "is not known")

@@ -3,18 +3,23 @@
 from collections.abc import Collection
 from typing import Any
 
+from django.db import transaction
+
 from registry.errors import Invalid, NotFound
 from registry.selectors.access import Actor
 from registry.selectors.graph import graph_of
 from registry.selectors.plan import unsearched_heads
 from registry.selectors.target import target_get, targets_served
 from registry.services.job import job_submit
+from registry.services.lease import held_job, target_of
 from registry.states import JobKind
 from registry.tables import Job, Revision, Target
 
 #: Searches planned for a target that joins; they run after those that people ask for.
 _CATCH_UP_PRIORITY = 200
-#: Schedules and passes: behind every search that people, or a target that joins, wait for.
+#: Searches with what background work found: before more of that, which may take the whole night.
+_FINDINGS_PRIORITY = 280
+#: Schedules and passes: behind every search.
 BACKGROUND_PRIORITY = 300
 
 
@@ -76,3 +81,22 @@ def plan_catch_up(*, target: Target) -> list[Job]:
         )
         for revision in unsearched_heads(target)
     ]
+
+
+def plan_with_findings(*, job_uuid: str, fence: int) -> Job:
+    """Queue a search of the network that a job worked on in the background: it found schedules or
+    lists of passes to try.
+
+    Raises:
+        Conflict: ``lease_lost``.
+    """
+    with transaction.atomic():
+        job = held_job(job_uuid=job_uuid, fence=fence)
+        target = target_of(job)
+    return job_submit(
+        actor=None,
+        kind=JobKind.TUNE,
+        revision=job.revision,
+        target=target,
+        priority=_FINDINGS_PRIORITY,
+    )

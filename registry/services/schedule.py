@@ -163,18 +163,6 @@ def plan_schedules(*, job_uuid: str) -> Job | None:
     )
 
 
-def plan_with_schedules(*, job_uuid: str) -> Job:
-    """Queue a search of configurations, now that there are better schedules for the network."""
-    job = Job.objects.select_related("target", "revision__mlmodel__namespace").get(uuid=job_uuid)
-    return job_submit(
-        actor=None,
-        kind=JobKind.TUNE,
-        revision=job.revision,
-        target=target_of(job),
-        priority=BACKGROUND_PRIORITY,
-    )
-
-
 def _task(job: Job, key: str, toolchain: str) -> ScheduleTask:
     rows = ScheduleTask.objects.filter(key=key, toolchain=toolchain, target=target_of(job))
     task = rows.first()

@@ -59,9 +59,9 @@ class Floor:
             actor=None, kind=JobKind.TUNE, revision=self.revision, target=self.target, **options
         )
 
-    def claim(self) -> JobTicket:
-        """The best tune job of this target, claimed by this device."""
-        ticket = job_claim(device_name=self.device.name, kinds=[JobKind.TUNE], target=SLUG)
+    def claim(self, kind: JobKind = JobKind.TUNE) -> JobTicket:
+        """The best job of a kind for this target, claimed by this device."""
+        ticket = job_claim(device_name=self.device.name, kinds=[kind], target=SLUG)
         assert ticket is not None
         return ticket
 

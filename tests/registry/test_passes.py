@@ -20,7 +20,6 @@ from registry.services.passes import (
     ENOUGH_NETWORKS,
     pass_trial_add,
     plan_pass_study,
-    plan_with_passes,
     portfolio_store,
 )
 from registry.states import JobKind
@@ -139,8 +138,6 @@ def test_who_lost_the_job_writes_nothing(ticket: JobTicket) -> None:
     for write in (add, store):
         with pytest.raises(Conflict):
             write(ticket)
-    with pytest.raises(Conflict):
-        plan_with_passes(job_uuid=ticket.job_uuid, fence=ticket.fence)
 
 
 def test_a_portfolio_is_replaced_and_serves_its_toolchain_only(ticket: JobTicket) -> None:
@@ -178,10 +175,6 @@ def test_a_search_that_people_wait_for_comes_first(ticket: JobTicket) -> None:
     search.save()
     assert search_waits(ticket.job_uuid)
     Job.objects.filter(kind=JobKind.TUNE).update(priority=400)
-    assert not search_waits(ticket.job_uuid)
-    Job.objects.filter(kind=JobKind.TUNE).delete()
-    again = plan_with_passes(job_uuid=ticket.job_uuid, fence=ticket.fence)
-    assert again.kind == JobKind.TUNE
     assert not search_waits(ticket.job_uuid)
 
 

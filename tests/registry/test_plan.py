@@ -2,8 +2,15 @@
 
 import pytest
 
-from registry.errors import Forbidden, Invalid, NotFound
-from registry.services.plan import plan, plan_catch_up
+from registry.errors import Conflict, Forbidden, Invalid, NotFound
+from registry.selectors.job import search_waits
+from registry.services.job import job_submit
+from registry.services.plan import (
+    BACKGROUND_PRIORITY,
+    plan,
+    plan_catch_up,
+    plan_with_findings,
+)
 from registry.services.target import target_enable
 from registry.states import DeviceHealth, JobKind
 from registry.tables import Device, Graph, Job, User
@@ -70,6 +77,38 @@ def test_a_target_that_joins_catches_up_with_what_was_there() -> None:
     assert {job.revision for job in jobs} == {first.revision, second.revision}
     assert {job.kind for job in jobs} == {JobKind.TUNE}
     assert all(job.priority > first.tune().priority for job in jobs)
+
+
+@pytest.mark.parametrize("kind", [JobKind.SCHEDULE, JobKind.PASSES])
+def test_what_was_found_in_the_background_is_tried_before_more_is_looked_for(
+    kind: JobKind,
+) -> None:
+    floor, other = shopfloor.floor(), shopfloor.floor("bob/other")
+    found, more = (
+        job_submit(
+            actor=None,
+            kind=kind,
+            revision=each.revision,
+            target=each.target,
+            priority=BACKGROUND_PRIORITY,
+        )
+        for each in (floor, other)
+    )
+    ticket = floor.claim(kind)
+    assert ticket.job_uuid == str(found.uuid)
+    search = plan_with_findings(job_uuid=ticket.job_uuid, fence=ticket.fence)
+    assert (search.kind, search.revision) == (JobKind.TUNE, floor.revision)
+    assert search_waits(str(more.uuid))
+    assert other.tune().priority < search.priority
+
+
+def test_who_lost_the_job_plans_nothing() -> None:
+    floor = shopfloor.floor()
+    floor.tune()
+    ticket = floor.claim()
+    Job.objects.update(fence=99)
+    with pytest.raises(Conflict):
+        plan_with_findings(job_uuid=ticket.job_uuid, fence=ticket.fence)
 
 
 def test_what_was_searched_there_once_is_not_searched_again() -> None:

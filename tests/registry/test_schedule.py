@@ -19,7 +19,6 @@ from registry.services.job import job_submit, job_succeed
 from registry.services.schedule import (
     BACKGROUND_PRIORITY,
     plan_schedules,
-    plan_with_schedules,
     schedule_confirm,
     schedule_task_add,
     schedule_trial_add,
@@ -244,12 +243,6 @@ def test_schedules_of_a_network_are_searched_once_behind_everything_else(
     assert job.target is not None
     assert is_scheduled(job.target, "a" * 64)
     assert plan_schedules(job_uuid=ticket.job_uuid) is None
-
-
-def test_better_schedules_are_followed_by_a_search_that_uses_them(ticket: JobTicket) -> None:
-    job_succeed(job_uuid=ticket.job_uuid, fence=ticket.fence, result={"summary": "done"})
-    job = plan_with_schedules(job_uuid=ticket.job_uuid)
-    assert (job.kind, job.priority) == (JobKind.TUNE, BACKGROUND_PRIORITY)
 
 
 def test_a_search_of_schedules_takes_a_budget_of_its_own_size(settings: Any) -> None:

@@ -19,9 +19,9 @@ from registry.services.job import job_note
 from registry.services.passes import (
     pass_trial_add,
     plan_pass_study,
-    plan_with_passes,
     portfolio_store,
 )
+from registry.services.plan import plan_with_findings
 from registry.tickets import GraphFacts, JobTicket
 from workers.backends.registry import available
 from workers.engine.clock import SystemClock
@@ -50,7 +50,8 @@ _LONGEST_TOOLCHAIN = 64
 
 
 def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:
-    """Study the network with each compiler whose passes can be chosen; returns a summary.
+    """Study the network with each compiler whose passes can be chosen; plans a search that uses
+    what makes its code faster.
 
     Raises:
         JobFailed: the network is unknown, or no such compiler is here.
@@ -65,7 +66,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     able = {name: each for name, each in backends.items() if isinstance(each, PassBackend)}
     if not able:
         raise JobFailed("invalid", "no_backend", "No compiler here lets its passes be chosen.")
-    said = []
+    said, found = [], False
     with workspace("passes") as folder:
         lease.progress("fetch", 0, None, "copying the model")
         files = folder / "model"
@@ -78,7 +79,11 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
             scratch = folder / name
             scratch.mkdir()
             study_of = _Study(ticket, lease, here, graph, backend, settings.PASSES_S / len(able))
-            said.append(f"{name}: {study_of.run(workload, backends, scratch)}")
+            summary, faster = study_of.run(workload, backends, scratch)
+            said.append(f"{name}: {summary}")
+            found = found or faster
+    if found:
+        plan_with_findings(job_uuid=ticket.job_uuid, fence=ticket.fence)
     return {"summary": "; ".join(said)}
 
 
@@ -125,8 +130,14 @@ class _Study:
         }
         self._graph_hash = graph.graph_hash
 
-    def run(self, workload: Workload, backends: dict[str, Backend], scratch: Path) -> str:
-        """Study the network, make the class's portfolio anew; returns a summary."""
+    def run(
+        self, workload: Workload, backends: dict[str, Backend], scratch: Path
+    ) -> tuple[str, bool]:
+        """Study the network, make the class's portfolio anew.
+
+        Returns:
+            A summary, and whether the portfolio now has a list that makes code faster.
+        """
         name, target = self._backend.name, self._here.spec
         limits = Limits(wall_s=_BUILD_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES)
         search = Ticket(workload, target, (name,), limits=limits)
@@ -153,15 +164,15 @@ class _Study:
                 )
         except CandidateFailed as error:
             self._note(f"{name} cannot take this network: {error}")
-            return "cannot take this network"
+            return "cannot take this network", False
         self._note(f"{name}: {found.ended}; dropped {', '.join(found.dropped) or 'nothing'}")
-        self._store(had=served.get(name, ()))
+        faster = self._store(had=served.get(name, ()))
         gains = [
             f"{objective} {min(t.finding.score(objective) for t in found.winners):.2f}"
             for objective in OBJECTIVES
             if any(trial.finding.score(objective) < 1 for trial in found.winners)
         ]
-        return ", ".join(gains) or "its own passes are best"
+        return ", ".join(gains) or "its own passes are best", faster
 
     def _keep(self, trial: PassTrial) -> None:
         row = {**self._of, "graph_hash": self._graph_hash, **_row(trial)}
@@ -169,8 +180,8 @@ class _Study:
         self._lease.progress("passes", trial.number, None, f"{trial.role} {trial.about}".strip())
         give_way(self._ticket)
 
-    def _store(self, had: Sequence[str]) -> None:
-        """Make the portfolio; where it now holds a list that makes code faster, search again."""
+    def _store(self, had: Sequence[str]) -> bool:
+        """Make the portfolio; returns whether it has another list than before for faster code."""
         networks = {
             objective: networks_of(class_trials(target=self._here.spec.slug, **self._of), objective)
             for objective in OBJECTIVES
@@ -181,9 +192,7 @@ class _Study:
             for passes in greedy(networks[objective], _KEPT)
         ]
         self._guarded(portfolio_store, **self._of, networks=len(networks["latency"]), lists=lists)
-        new = {each["passes"] for each in lists if each["objective"] == "latency"} - set(had)
-        if new:
-            self._guarded(plan_with_passes)
+        return bool({each["passes"] for each in lists if each["objective"] == "latency"} - set(had))
 
     def _note(self, message: str) -> None:
         self._guarded(job_note, message=message)
