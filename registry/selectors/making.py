@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from django.conf import settings
 
 from registry.fair.addresses import build_url, job_url, record_url
-from registry.fair.parts import Activity, ActivityKind, Benchmark, Environment, Software
+from registry.fair.parts import Activity, ActivityKind, Benchmark, Environment
 from registry.selectors.built import Built, benchmark_of
 from registry.selectors.done import Done
 from registry.selectors.measured import environment_of, protocol_of
@@ -103,7 +103,7 @@ def _rows(done: Done) -> list[Build]:
 
 
 def _search(done: Done, job: Job, builds: list[Build]) -> Activity:
-    tools: dict[Software, None] = {}
+    tools = dict.fromkeys(tools_of(mapping(job.result.get("tools"))))
     seed = job.parameters.get("seed")
     environment, strategy = _at_device(job), None
     for row in builds:

@@ -155,11 +155,12 @@ def test_a_search_that_left_no_build_is_told(floor: Floor, kind: JobKind) -> Non
         ended_at=timezone.now(),
         requested_by=floor.alice,
         parameters={"seed": 7},
-        result={"trials": 3, "ended": "nothing better"},
+        result={"trials": 3, "ended": "nothing better", "tools": {"apache-tvm": "0.27"}},
     )
     (found,) = [one for one in of_kind(described(floor), "tune") if one not in before]
     assert found.url == f"{HUB}/jobs/{job.uuid}"
     assert (found.seed, found.parameters["ended"], found.generated) == (7, "nothing better", ())
+    assert [(tool.name, tool.version) for tool in found.tools] == [("apache-tvm", "0.27")]
     assert found.environment is not None
     assert found.environment.facts == {"device": "floor-1"}
     assert found.agent is not None

@@ -84,7 +84,8 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
             found = found or faster
     if found:
         plan_with_findings(job_uuid=ticket.job_uuid, fence=ticket.fence)
-    return {"summary": "; ".join(said)}
+    tools = {name: version for each in toolchains.values() for name, version in each.items()}
+    return {"summary": "; ".join(said), "tools": tools}
 
 
 def plan_after_search(ticket: JobTicket) -> None:

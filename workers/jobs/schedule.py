@@ -47,7 +47,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     backends, missing = available(here.spec, [_BACKEND], formats_of(graph))
     if not backends:
         raise JobFailed("invalid", "no_backend", missing[_BACKEND])
-    toolchain = schedule_toolchain(backends[_BACKEND].probe(here.spec))
+    tools = backends[_BACKEND].probe(here.spec)
     with workspace("schedule") as folder:
         lease.progress("fetch", 0, None, "copying the model")
         workload = workload_of(ticket, graph, folder / "model")
@@ -57,8 +57,9 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         except CandidateFailed as failure:
             if failure.outcome != "invalid":
                 raise
-            return {"summary": f"no schedules: {failure}", "trials": 0, "improved": 0}
-        store = RegistryScheduleStore(ticket, here.spec.slug, toolchain)
+            summary = f"no schedules: {failure}"
+            return {"summary": summary, "trials": 0, "improved": 0, "tools": tools}
+        store = RegistryScheduleStore(ticket, here.spec.slug, schedule_toolchain(tools))
         store.add_tasks(tasks)
         result = _search(tasks, store, ticket, lease, here, folder)
     job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=result.ended)
@@ -70,6 +71,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         "ended": result.ended,
         "trials": result.charged,
         "improved": len(result.improved),
+        "tools": tools,
     }
 
 

@@ -71,6 +71,7 @@ def test_a_study_gives_way_to_a_search_and_ends_in_a_portfolio(
     job.refresh_from_db()
     assert job.state == JobState.SUCCEEDED, job.failure_detail
     assert job.result["summary"].startswith("onnxruntime: ")
+    assert "onnxruntime" in job.result["tools"]
     assert [trial.number for trial in trials] == list(range(len(trials)))
     assert (trials[0], trials[0].role) == (first, "noise")
     for trial in trials.filter(outcome="measured"):

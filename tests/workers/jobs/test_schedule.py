@@ -56,6 +56,7 @@ def test_schedules_are_found_kept_and_handed_to_the_next_search(
     job = search(revision)
     assert job.state == JobState.SUCCEEDED, job.failure_detail
     assert job.result["improved"] > 0
+    assert job.result["tools"]["apache-tvm"] == job_toolchain(job)
     assert 0 < ScheduleTrial.objects.filter(job=job).count() <= 4
     # A search of configurations is planned that may use them.
     assert Job.objects.filter(kind=JobKind.TUNE, state=JobState.QUEUED).count() == 1
@@ -81,4 +82,5 @@ def test_a_network_the_compiler_cannot_take_has_no_schedules_and_says_why(alice:
     job = search(publish(alice, "odd", model))
     assert job.state == JobState.SUCCEEDED, job.failure_detail
     assert "Bernoulli" in job.result["summary"]
+    assert "apache-tvm" in job.result["tools"]
     assert not ScheduleTrial.objects.exists()
