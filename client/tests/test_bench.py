@@ -3,6 +3,9 @@
 import json
 import os
 import sys
+import threading
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -17,6 +20,7 @@ from hpcfair.bench.process import Side
 from hpcfair.bench.ratio import Block, Interval, ratio_interval, statistics, verdict
 from hpcfair.bench.reproduction import Reproduction, reproduce
 from hpcfair.bench.rounds import Plan, measure
+from hpcfair.bench.side import time_runs
 from hpcfair.client import Client
 from hpcfair.errors import BadInput, RuntimeFailed
 from hpcfair.progress import working
@@ -101,13 +105,36 @@ def test_rounds_are_abba_in_fresh_processes_with_sides_swapped_in_every_other() 
             lambda: FakeSide("A", 100, log),
             lambda: FakeSide("B", 50, log),
             meter,
-            sleep=lambda _: None,
         )
 
     opened, closed = ["open A", "open B", "A1", "B1"], ["close B", "close A"]
     first, second = ["A2", "B4", "B4", "A2"], ["B4", "A2", "A2", "B4"]
     assert log == [*opened, *first, *closed, *opened, *second, *closed]
     assert found == [Block(n, (100,) * 4, (50,) * 8) for n in range(2)]
+
+
+class Eager:
+    """A runtime whose thread looks for more work for a while after a run."""
+
+    def __init__(self) -> None:
+        self.thread = threading.Thread()
+
+    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+        end = time.monotonic() + 0.3
+
+        def look() -> None:
+            while time.monotonic() < end:
+                pass
+
+        self.thread = threading.Thread(target=look)
+        self.thread.start()
+        return {}
+
+
+def test_a_side_is_at_rest_before_the_other_is_timed() -> None:
+    runtime: Any = Eager()
+    assert len(time_runs(runtime, {}, runs=1, warmup=0)) == 1
+    assert not runtime.thread.is_alive()
 
 
 def test_a_record_without_a_baseline_cannot_be_repeated() -> None:

@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from workers.engine.ports import Array, Backend, Session
 from workers.engine.profile import profile_to_dict
+from workers.engine.quiet import wait_until_quiet
 from workers.engine.samples import read_samples
 from workers.engine.types import BuildResult, Form, Options, TargetSpec, TensorSpec, Workload
 
@@ -132,6 +133,11 @@ def time(*, runs: int, warmup: int) -> dict[str, Any]:
         "involuntary_switches": switches,
         "peak_rss_bytes": peak_rss_bytes(),
     }
+
+
+def rest() -> None:
+    """Wait until this process does nothing."""
+    wait_until_quiet()
 
 
 def peak_rss_bytes() -> int:

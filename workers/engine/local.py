@@ -248,6 +248,10 @@ class LocalSession:
             raise nonsense("times that cannot be")
         return timing
 
+    def rest(self) -> None:
+        """See :meth:`workers.engine.ports.RunningSession.rest`."""
+        self._child.call(f"{_WORK}:rest")
+
     def close(self) -> None:
         """See :meth:`workers.engine.ports.RunningSession.close`."""
         self.closed = True

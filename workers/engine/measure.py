@@ -5,7 +5,8 @@ so a steady drift of the machine cancels within it. Sides alternate, they never 
 comparison under each other's load would measure the load.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import ceil, isfinite
 
 import numpy as np
@@ -20,9 +21,6 @@ from workers.engine.types import Timing
 
 #: Long enough that a timer tick or an interrupt does not decide a block.
 BLOCK_S = 0.03
-#: Worker threads of ONNX Runtime spin for about 40 ms after a run (measured, version 1.31): the
-#: other side would share its cores with them.
-SETTLE_S = 0.05
 #: Samples of one side in a round at most, so that a record of fifty rounds stays below 10,000.
 MOST_RUNS = 100
 #: Untimed share of a block: caches and branch predictors have forgotten this side meanwhile.
@@ -56,7 +54,7 @@ def measure_into(
     started = clock.monotonic()
     load = load or _look(clock)
     rounds.watch(clock)
-    pair = _Pair(baseline, candidate, clock, process, rounds.energy)
+    pair = _Pair(baseline, candidate, process, rounds.energy)
     first = len(rounds.blocks)
     before, at = load(), clock.monotonic()
     rounds.loads.append(before)
@@ -91,7 +89,7 @@ def hopeless_at_a_glance(
     rounds.loads.append(_look(clock)())
     usual = _time(baseline, "baseline", _GLANCE_RUNS, 1)
     limit_ns = GLANCE_FACTOR * rule.hopeless_above * float(np.median(usual.samples_ns))
-    clock.sleep(SETTLE_S)
+    _rest(baseline, "baseline")
     seen = _time(candidate, "candidate", 1, 0)
     if min(seen.samples_ns) > limit_ns:
         seen = _time(candidate, "candidate", _GLANCE_RUNS - 1, 0)
@@ -108,18 +106,17 @@ class _Pair:
         self,
         baseline: RunningSession,
         candidate: RunningSession,
-        clock: Clock,
         process: int,
         energy: EnergyMeter | None = None,
     ) -> None:
-        self._clock = clock
         self._energy = energy
         self._sides: dict[Side, RunningSession] = {"baseline": baseline, "candidate": candidate}
         self._order: tuple[Side, Side] = ("baseline", "candidate")
         if process % 2:
             self._order = ("candidate", "baseline")
+        # It may have been checked just now.
+        self._last: Side = "candidate"
         self._runs = {side: self._calibrate(side) for side in self._sides}
-        self._last: Side | None = None
 
     def round(self) -> list[tuple[Side, Timing]]:
         """Timings of one ABBA round; the two inner blocks are neighbours and come as one."""
@@ -131,10 +128,8 @@ class _Pair:
         ]
 
     def _block(self, side: Side, blocks: int) -> Timing:
-        if side != self._last:
-            self._clock.sleep(SETTLE_S)
-            self._last = side
         runs, warmup = self._runs[side] * blocks, max(1, ceil(self._runs[side] * WARM_SHARE))
+        self._turn_to(side)
         if self._energy is None or side == "baseline":
             return self._time(side, runs, warmup)
         self._energy.start()
@@ -144,13 +139,19 @@ class _Pair:
 
     def _calibrate(self, side: Side) -> int:
         """Runs that fill ``BLOCK_S``; the first runs of a session allocate and are not counted."""
-        self._clock.sleep(SETTLE_S)
+        self._turn_to(side)
         timing = self._time(side, _CALIBRATION_RUNS, WARMUP_RUNS - _CALIBRATION_RUNS)
         typical_s = float(np.median(timing.samples_ns)) / 1e9
         return max(1, min(MOST_RUNS // 2, ceil(BLOCK_S / max(typical_s, 1e-9))))
 
     def _time(self, side: Side, runs: int, warmup: int) -> Timing:
         return _time(self._sides[side], side, runs, warmup)
+
+    def _turn_to(self, side: Side) -> None:
+        """Have the other side leave the cores to this one."""
+        if side != self._last:
+            _rest(self._sides[self._last], self._last)
+            self._last = side
 
 
 def _look(clock: Clock) -> Callable[[], Load]:
@@ -159,8 +160,19 @@ def _look(clock: Clock) -> Callable[[], Load]:
 
 
 def _time(session: RunningSession, side: Side, runs: int, warmup: int) -> Timing:
-    try:
+    with _blaming(side):
         return session.time(runs, warmup)
+
+
+def _rest(session: RunningSession, side: Side) -> None:
+    with _blaming(side):
+        session.rest()
+
+
+@contextmanager
+def _blaming(side: Side) -> Iterator[None]:
+    try:
+        yield
     except CandidateFailed as error:
         if side == "baseline":
             raise BaselineFailed(error.outcome, str(error)) from error

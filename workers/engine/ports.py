@@ -203,8 +203,7 @@ class Device(Protocol):
 class RunningSession(Protocol):
     """A session in a child process. Each call raises ``CandidateFailed`` with a failure class.
 
-    Between calls the child does nothing: it holds its memory, and no thread of its own spins for
-    longer than the runtime makes it.
+    Between calls the child only holds its memory, once the runtime's threads have come to rest.
     """
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -213,6 +212,10 @@ class RunningSession(Protocol):
 
     def time(self, runs: int, warmup: int) -> Timing:
         """Time ``runs`` consecutive runs on the timing input, after ``warmup`` untimed ones."""
+        ...
+
+    def rest(self) -> None:
+        """Wait until its threads compute no more: they would disturb whoever is timed next."""
         ...
 
     def close(self) -> None:

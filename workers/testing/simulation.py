@@ -24,6 +24,8 @@ from workers.engine.ports import Array, EnergyCounter
 from workers.engine.profile import Profile
 from workers.engine.types import BuildResult, Options, Outcome, TargetSpec, Timing, Workload
 
+#: How long a session's threads go on after a run.
+_REST_S = 0.05
 #: What a fault looks like from outside the child process.
 _ENDS: dict[str, tuple[Outcome, str]] = {
     "memory": ("crash", "out of memory"),
@@ -199,6 +201,10 @@ class SimulatedSession:
             clock.sleep(elapsed_s)
             samples.append(max(1, round(elapsed_s * 1e9)))
         return Timing(tuple(samples[warmup:]), involuntary_switches=0, peak_rss_bytes=2**20)
+
+    def rest(self) -> None:
+        self._die_if_told()
+        self._device.clock.sleep(_REST_S)
 
     def close(self) -> None:
         self.closed = True

@@ -1,7 +1,6 @@
 """Interleaved rounds: baseline, candidate, candidate, baseline, in fresh processes."""
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -11,14 +10,12 @@ from hpcfair.bench.ratio import Block
 from hpcfair.errors import BadInput
 from hpcfair.progress import Meter
 
-#: Worker threads spin for a while after a run, and would take the other side's cores.
-SETTLE_S = 0.05
 #: Untimed share of a block: caches have forgotten this side meanwhile.
 _WARM_SHARE = 0.25
 
 
 class Timed(Protocol):
-    """What can be timed: :class:`hpcfair.bench.process.Side`."""
+    """What can be timed: :class:`hpcfair.bench.process.Side`. Once it answers, it is at rest."""
 
     def time(self, runs: int, warmup: int) -> list[int]: ...
 
@@ -69,8 +66,6 @@ def measure(
     baseline: Open,
     candidate: Open,
     meter: Meter,
-    *,
-    sleep: Callable[[float], None] = time.sleep,
 ) -> list[Block]:
     """Run both sides by the plan.
 
@@ -80,7 +75,7 @@ def measure(
     blocks: list[Block] = []
     for process, rounds in enumerate(plan.rounds):
         with baseline() as one, candidate() as other:
-            pair = _Pair(plan, one, other, process, sleep)
+            pair = _Pair(plan, one, other, process)
             for _ in range(rounds):
                 blocks.append(pair.round())
                 done, total = len(blocks), sum(plan.rounds)
@@ -97,13 +92,10 @@ class _Pair:
         baseline: Timed,
         candidate: Timed,
         process: int,
-        sleep: Callable[[float], None],
     ) -> None:
         self._sides = {"baseline": baseline, "candidate": candidate}
         self._runs = {"baseline": plan.baseline_runs, "candidate": plan.candidate_runs}
         self._process = process
-        self._sleep = sleep
-        self._last = ""
         for side in self._sides.values():
             side.time(1, plan.warmup_runs)
 
@@ -114,9 +106,6 @@ class _Pair:
             order = ["candidate", "baseline", "baseline", "candidate"]
         samples: dict[str, list[int]] = {"baseline": [], "candidate": []}
         for side in order:
-            if side != self._last:
-                self._sleep(SETTLE_S)
-                self._last = side
             runs = self._runs[side]
             warmup = max(1, math.ceil(runs * _WARM_SHARE))
             samples[side] += self._sides[side].time(runs, warmup)

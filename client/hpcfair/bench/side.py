@@ -19,12 +19,16 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from hpcfair.bench.quiet import wait_until_quiet
 from hpcfair.runtimes import registry
 from hpcfair.runtimes.base import Array, Runtime
 
 
 def time_runs(runtime: Runtime, inputs: dict[str, Array], runs: int, warmup: int) -> list[int]:
-    """Nanoseconds of ``runs`` consecutive runs, after ``warmup`` untimed ones."""
+    """Nanoseconds of ``runs`` consecutive runs, after ``warmup`` untimed ones.
+
+    Returns when the runtime's threads have come to rest: the other side is timed next.
+    """
     for _ in range(warmup):
         runtime.run(inputs)
     samples = []
@@ -34,6 +38,7 @@ def time_runs(runtime: Runtime, inputs: dict[str, Array], runs: int, warmup: int
         runtime.run(inputs)
         samples.append(time.perf_counter_ns() - start)
     gc.enable()
+    wait_until_quiet()
     return samples
 
 

@@ -12,7 +12,6 @@ from workers.engine.errors import BaselineFailed, CandidateFailed
 from workers.engine.measure import (
     BLOCK_S,
     MOST_RUNS,
-    SETTLE_S,
     measure_into,
 )
 from workers.engine.ratios import FEWEST_ROUNDS
@@ -111,7 +110,7 @@ def test_a_slow_network_runs_once_a_block_and_a_quick_one_not_for_ever(
     assert {len(block.candidate_ns) for block in quick.blocks} == {MOST_RUNS}
 
 
-def test_sides_alternate_with_a_pause_and_untimed_runs_between_them(
+def test_sides_alternate_when_the_other_has_come_to_rest_and_after_untimed_runs(
     start: Opener, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     baseline, candidate = start(DEFAULT), start(FAST)
@@ -126,19 +125,13 @@ def test_sides_alternate_with_a_pause_and_untimed_runs_between_them(
             return real(runs, warmup)
 
         monkeypatch.setattr(session, "time", time)
+        monkeypatch.setattr(session, "rest", lambda: log.append(name.lower()))
 
     spy("A", baseline)
     spy("B", candidate)
-    real_sleep = clock.sleep
-
-    def sleep(seconds: float) -> None:
-        if seconds == SETTLE_S:
-            log.append("-")
-        real_sleep(seconds)
-
-    monkeypatch.setattr(VirtualClock, "sleep", lambda _self, seconds: sleep(seconds))
     measure(baseline, candidate, clock, Rule(0.03, 100.0, rounds=2))
-    assert "".join(log) == "-A-B" + "-A-B-A" + "A-B-A"
+    # Before all the candidate rests, which was checked; then two first looks, then two rounds.
+    assert "".join(log) == "bAaB" + "bAaBbA" + "AaBbA"
 
 
 def test_processes_with_odd_numbers_swap_the_sides(start: Opener, clock: VirtualClock) -> None:

@@ -30,6 +30,9 @@ class Answers:
     def time(self, runs: int, warmup: int) -> Timing:
         raise NotImplementedError
 
+    def rest(self) -> None:
+        raise NotImplementedError
+
     def close(self) -> None:
         raise NotImplementedError
 
