@@ -57,6 +57,13 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tuned]:
         yield Tuned(tasks, store, compiler, tune_schedules(tasks, compiler, store, BUDGET))
 
 
+def running_child(tuned: Tuned) -> int:
+    child = tuned.compiler._running._child
+    assert child is not None
+    assert child._process is not None
+    return child._process.pid
+
+
 def test_a_network_falls_apart_into_workloads_with_what_identifies_them(tuned: Tuned) -> None:
     assert tuned.heaviest.anchor == "matmul"
     assert len({task.key for task in tuned.tasks}) == len(tuned.tasks)
@@ -108,13 +115,36 @@ def test_a_child_killed_from_outside_is_nobodys_fault_and_replaced(tuned: Tuned)
     task = next(task for task in tuned.tasks if task.key == good.task)
     (before,) = tuned.compiler.measure(task, [good])
     assert before.outcome in RAN
-    child = tuned.compiler._run
-    assert child is not None
-    assert child._process is not None
-    os.kill(child._process.pid, signal.SIGKILL)
+    os.kill(running_child(tuned), signal.SIGKILL)
     spoilt, again = tuned.compiler.measure(task, [good, good])
     assert spoilt.outcome == "infrastructure"
     assert again.outcome in RAN
+
+
+def test_what_a_dead_child_had_built_is_built_again(tuned: Tuned) -> None:
+    task = tuned.heaviest
+    outcomes = tuned.compiler.measure(task, tuned.compiler.propose(task, 3))
+    assert next(outcomes).outcome in RAN
+    process = running_child(tuned)
+    os.kill(process, signal.SIGKILL)
+    spoilt, again = outcomes
+    assert spoilt.outcome == "infrastructure"
+    assert again.outcome in RAN
+    assert running_child(tuned) != process
+
+
+def test_what_was_foreseen_is_proposed(tuned: Tuned) -> None:
+    one, other = tuned.tasks[:2]
+    tuned.compiler.foresee(other, 4)
+    tuned.compiler.foresee(one, 4)
+    foreseen = tuned.compiler._foreseen[other.key].result()
+    proposed = tuned.compiler.propose(other, 3)
+    assert [candidate.decisions for candidate in proposed] == [
+        candidate["decisions"] for candidate in foreseen[:3]
+    ]
+    assert {candidate.task for candidate in proposed} == {other.key}
+    assert {candidate.task for candidate in tuned.compiler.propose(one, 4)} == {one.key}
+    assert not {one.key, other.key} & tuned.compiler._foreseen.keys()
 
 
 def test_what_metaschedule_writes_for_a_failure_is_no_time() -> None:

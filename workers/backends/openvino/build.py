@@ -25,18 +25,15 @@ def make(
         InvalidCandidate: OpenVINO cannot, or nothing would compute in the precision asked for.
     """
     model, provenance = _read(workload, options)
-    precision = str(options["precision"])
+    exact, precision = model, str(options["precision"])
     if precision == "int8":
         # Imported here: it takes seconds, and other builds do without.
         from workers.backends.openvino.quantize import quantize  # noqa: PLC0415
 
-        exact = model
         model, quantization = quantize(model.clone(), workload, options)
         provenance |= quantization
+    if precision != "float32":
         model, correction = correct_biases(model, exact, workload, runtime_options)
-        provenance |= correction
-    elif precision != "float32":
-        model, correction = correct_biases(model, model, workload, runtime_options)
         provenance |= correction
     if has_nan(model):
         model = keep_nan(model)

@@ -27,6 +27,11 @@ class ScheduleCompiler(Protocol):
         """
         ...
 
+    def foresee(self, task: ScheduleTask, most: int) -> None:
+        """Hear that :meth:`propose` will be asked for this workload some time: it may think ahead
+        while it builds what :meth:`measure` is asked for, though never while it times anything."""
+        ...
+
     def propose(self, task: ScheduleTask, most: int) -> Sequence[ScheduleCandidate]:
         """Schedules worth trying next; empty when there are none left."""
         ...

@@ -96,6 +96,7 @@ class _Search:
             if not fresh:
                 book.exhausted = True
                 continue
+            self._foresee([other for other in self.books if other is not book], share)
             self._try(book, fresh)
         return ended
 
@@ -150,6 +151,13 @@ class _Search:
         fastest = finalists[min(ran)[1]]
         trace = self._compiler.trace(book.task, fastest)
         return Winner(fastest, times[min(ran)[1]], trace)
+
+    def _foresee(self, books: Sequence[Book], share: float) -> None:
+        """Have the compiler think of what is likely to come next, by what is known now."""
+        following = pick(books)
+        if following is not None:
+            self._tell_known(following)
+            self._compiler.foresee(following.task, self._left(self._budget.batch, share))
 
     def _tell_known(self, book: Book) -> None:
         """Tell the compiler, once, what is known of a workload and of those like it."""

@@ -40,6 +40,7 @@ class Simulated:
         broken: Decisions whose code crashes.
         measured: Task and decision of each measurement, in order.
         knew: Decisions known of a task when each candidate was predicted.
+        foreseen: Tasks it was to think ahead of, and how much had been measured by then.
     """
 
     def __init__(self, clock: Clockwork | None = None, *, shuffle: int = 37) -> None:
@@ -49,6 +50,7 @@ class Simulated:
         self.measured: list[tuple[str, int]] = []
         self.learned: dict[str, dict[int, float]] = {}
         self.knew: list[tuple[int, frozenset[int]]] = []
+        self.foreseen: list[tuple[str, int]] = []
         self._shuffle = shuffle
         self._asked: dict[str, int] = {}
 
@@ -61,6 +63,9 @@ class Simulated:
         for trial in trials:
             if trial.result.median_s is not None:
                 known[trial.candidate.decisions] = trial.result.median_s
+
+    def foresee(self, of: ScheduleTask, most: int) -> None:  # noqa: ARG002
+        self.foreseen.append((of.name, len(self.measured)))
 
     def propose(self, of: ScheduleTask, most: int) -> list[ScheduleCandidate]:
         start = self._asked.get(of.key, 0)

@@ -33,6 +33,16 @@ def test_trials_go_where_the_network_gains_most() -> None:
     assert spent["heavy"] > 5 * spent["light"]
 
 
+def test_while_one_workload_is_measured_the_compiler_may_think_of_another() -> None:
+    store, compiler = MemoryScheduleStore([LIGHT, HEAVY]), Simulated()
+    tune_schedules([LIGHT, HEAVY], compiler, store, BUDGET)
+    assert compiler.foreseen
+    assert all(compiler.measured[at][0] != name for name, at in compiler.foreseen)
+    alone = Simulated()
+    tune_schedules([HEAVY], alone, MemoryScheduleStore([HEAVY]), BUDGET)
+    assert not alone.foreseen
+
+
 def test_a_workload_called_often_is_not_left_out_for_one_that_is_only_large() -> None:
     often, large = task("often", calls=50, flops=1e7), task("large", calls=1, flops=1e8)
     compiler = Simulated()

@@ -27,6 +27,8 @@ _HOPELESS = 5.0
 
 _TARGET: list[Any] = []
 _CONTEXTS: dict[str, Any] = {}
+#: What was built and not timed yet, by workload and schedule.
+_BUILT: dict[tuple[str, str], "_Built"] = {}
 
 
 def start(*, target: dict[str, Any], threads: int) -> None:
@@ -44,10 +46,15 @@ def add(*, key: str, source: npt.NDArray[np.uint8]) -> None:
     _CONTEXTS[key] = context
 
 
+def build(*, key: str, digest: str, sketch: list[Any], decisions: list[Any]) -> None:
+    """Build a schedule, for :func:`measure`."""
+    _BUILT[key, digest] = _Built(_CONTEXTS[key], sketch, decisions)
+
+
 def measure(
-    *, key: str, sketch: list[Any], decisions: list[Any], best_s: float | None
+    *, key: str, digest: str, sketch: list[Any], decisions: list[Any], best_s: float | None
 ) -> dict[str, Any]:
-    """Build a schedule and time it.
+    """Time a schedule that was built; builds it if this process has not, and forgets it.
 
     Args:
         best_s: Best known of the workload.
@@ -55,7 +62,9 @@ def measure(
     Returns:
         ``seconds`` of a call, raw, and whether it was ``pruned``: timed only once, as hopeless.
     """
-    built = _Built(_CONTEXTS[key], sketch, decisions)
+    if (key, digest) not in _BUILT:
+        build(key=key, digest=digest, sketch=sketch, decisions=decisions)
+    built = _BUILT.pop((key, digest))
     # The first run pays for pages and threads; only then it counts.
     built.time(repeats=1, least_ms=0)
     first = built.time(repeats=1, least_ms=0)[0]
@@ -79,7 +88,8 @@ def race(*, key: str, candidates: list[Mapping[str, Any]], rounds: int) -> list[
 
 
 class _Built:
-    """A schedule as machine code with arguments to run on."""
+    """A schedule as machine code. Arguments to run on are made when it is first timed: for large
+    workloads those of a whole batch would fill the memory."""
 
     def __init__(self, context: Any, sketch: list[Any], decisions: list[Any]) -> None:
         schedule = scheduled(context, sketch, decisions)
@@ -89,12 +99,14 @@ class _Built:
             self._module = tvm.build(module, target=_TARGET[0])
         except Exception as error:
             raise InvalidCandidate(f"code generation failed: {reason_of(error)}") from error
-        shapes = ms.arg_info.ArgInfo.from_entry_func(schedule.mod, remove_preproc=True)
-        chance = np.random.default_rng(0)
-        self._arguments = [_filled(info, chance) for info in shapes]
+        self._shapes = ms.arg_info.ArgInfo.from_entry_func(schedule.mod, remove_preproc=True)
+        self._arguments: list[Any] = []
 
     def time(self, *, repeats: int, least_ms: int) -> list[float]:
         """Seconds of one call, ``repeats`` times, each the mean over at least ``least_ms``."""
+        if not self._arguments:
+            chance = np.random.default_rng(0)
+            self._arguments = [_filled(info, chance) for info in self._shapes]
         evaluator = self._module.time_evaluator(
             "main", tvm.cpu(), number=1, repeat=repeats, min_repeat_ms=least_ms
         )
