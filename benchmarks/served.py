@@ -30,7 +30,7 @@ QUICK = ("digits", "squeezenet", "mobilenetv2")
 #: What multiplies in bfloat16 or float16: some processors, all GPUs.
 BF16 = frozenset({"amx_bf16", "avx512_bf16", "bf16", "cuda"})
 #: Raised when results of an earlier run cannot be read any more.
-_RESULTS = 3
+_RESULTS = 4
 _BASELINE = "onnxruntime.InferenceSession(path), nothing set, in the same interleaved run"
 _GPU_BASELINE = "ONNX Runtime's CUDA provider, nothing set, in the same interleaved run"
 _PACKAGES = (
