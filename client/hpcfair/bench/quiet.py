@@ -1,7 +1,7 @@
 """Waits until this process does nothing.
 
 A runtime's threads look for more work for a while after a run (those of ONNX Runtime 1.31 for
-40 ms, those of TVM 0.27 for up to 190 ms), and would take the other side's cores.
+40 ms, those of TVM 0.27, by itself, for up to 190 ms), and would take the other side's cores.
 """
 
 import time

@@ -1,6 +1,7 @@
 """Builds for TVM: shapes, schedules, a confined build, and what the runtime refuses."""
 
 import json
+import os
 import shutil
 from contextlib import closing
 from dataclasses import replace
@@ -152,6 +153,17 @@ def test_an_output_is_the_callers_own(dense: tuple[Workload, BuildResult]) -> No
     runtime.run({"x": inputs["x"] + 1})
     np.testing.assert_array_equal(first, before)
     first[:] = 0
+
+
+def test_threads_soon_rest_unless_somebody_wants_otherwise(
+    dense: tuple[Workload, BuildResult], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TVM_THREAD_POOL_SPIN_COUNT", raising=False)
+    runtime_of(dense[1]).close()
+    assert 0 < int(os.environ["TVM_THREAD_POOL_SPIN_COUNT"]) < 100_000
+    monkeypatch.setenv("TVM_THREAD_POOL_SPIN_COUNT", "300000")
+    runtime_of(dense[1]).close()
+    assert os.environ["TVM_THREAD_POOL_SPIN_COUNT"] == "300000"
 
 
 def test_the_passes_that_ran_are_timed(dense: tuple[Workload, BuildResult]) -> None:

@@ -64,19 +64,17 @@ class Running:
         Args:
             best_s: Best known of the workload.
         """
+        if building.failure is not None:
+            return _outcome_of(building.failure, building.duration_s)
         started = perf_counter() - building.duration_s
         try:
-            if building.failure is not None:
-                raise building.failure
             found = self._ready(task).call(
                 f"{ROOM}.run:measure", **_named(task, candidate), best_s=best_s
             )
             seconds = seconds_of(found["seconds"])
         except CandidateFailed as failure:
-            if failure is not building.failure:
-                self._failed(failure)
-            detail = str(failure)[:_LONGEST_DETAIL]
-            return ScheduleOutcome(failure.outcome, (), perf_counter() - started, detail)
+            self._failed(failure)
+            return _outcome_of(failure, perf_counter() - started)
         outcome: Literal["pruned", "measured"] = "pruned" if found["pruned"] else "measured"
         return ScheduleOutcome(outcome, seconds, perf_counter() - started)
 
@@ -115,6 +113,10 @@ class Running:
         """What the child raised leaves it whole; anything else may have shaken it."""
         if failure.cause != "exception":
             self.close()
+
+
+def _outcome_of(failure: CandidateFailed, duration_s: float) -> ScheduleOutcome:
+    return ScheduleOutcome(failure.outcome, (), duration_s, str(failure)[:_LONGEST_DETAIL])
 
 
 def _named(task: ScheduleTask, candidate: ScheduleCandidate) -> dict[str, Any]:
