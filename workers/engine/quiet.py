@@ -1,8 +1,8 @@
 """Waits until this process does nothing.
 
 A runtime's threads look for more work for a while after a run, and whoever runs next shares cores
-with them: those of ONNX Runtime 1.31 for 40 ms, those of TVM 0.27, by itself, for 150 to 190 ms. On two cores
-ONNX Runtime took three times as long beside the latter (measured).
+with them: those of ONNX Runtime 1.31 for 40 ms, those of TVM 0.27, left to itself, for 150 to
+190 ms. On two cores ONNX Runtime took three times as long beside the latter (measured).
 """
 
 import time
