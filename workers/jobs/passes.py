@@ -66,7 +66,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     able = {name: each for name, each in backends.items() if isinstance(each, PassBackend)}
     if not able:
         raise JobFailed("invalid", "no_backend", "No compiler here lets its passes be chosen.")
-    said, found = [], False
+    said = []
     with workspace("passes") as folder:
         lease.progress("fetch", 0, None, "copying the model")
         files = folder / "model"
@@ -79,11 +79,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
             scratch = folder / name
             scratch.mkdir()
             study_of = _Study(ticket, lease, here, graph, backend, settings.PASSES_S / len(able))
-            summary, faster = study_of.run(workload, backends, scratch)
-            said.append(f"{name}: {summary}")
-            found = found or faster
-    if found:
-        plan_with_findings(job_uuid=ticket.job_uuid, fence=ticket.fence)
+            said.append(f"{name}: {study_of.run(workload, backends, scratch)}")
     tools = {name: version for each in toolchains.values() for name, version in each.items()}
     return {"summary": "; ".join(said), "tools": tools}
 
@@ -131,14 +127,8 @@ class _Study:
         }
         self._graph_hash = graph.graph_hash
 
-    def run(
-        self, workload: Workload, backends: dict[str, Backend], scratch: Path
-    ) -> tuple[str, bool]:
-        """Study the network, make the class's portfolio anew.
-
-        Returns:
-            A summary, and whether the portfolio now has a list that makes code faster.
-        """
+    def run(self, workload: Workload, backends: dict[str, Backend], scratch: Path) -> str:
+        """Study the network, make the class's portfolio anew; returns a summary."""
         name, target = self._backend.name, self._here.spec
         limits = Limits(wall_s=_BUILD_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES)
         search = Ticket(workload, target, (name,), limits=limits)
@@ -165,15 +155,15 @@ class _Study:
                 )
         except CandidateFailed as error:
             self._note(f"{name} cannot take this network: {error}")
-            return "cannot take this network", False
+            return "cannot take this network"
         self._note(f"{name}: {found.ended}; dropped {', '.join(found.dropped) or 'nothing'}")
-        faster = self._store(had=served.get(name, ()))
+        self._store(had=served.get(name, ()))
         gains = [
             f"{objective} {min(t.finding.score(objective) for t in found.winners):.2f}"
             for objective in OBJECTIVES
             if any(trial.finding.score(objective) < 1 for trial in found.winners)
         ]
-        return ", ".join(gains) or "its own passes are best", faster
+        return ", ".join(gains) or "its own passes are best"
 
     def _keep(self, trial: PassTrial) -> None:
         row = {**self._of, "graph_hash": self._graph_hash, **_row(trial)}
@@ -181,8 +171,11 @@ class _Study:
         self._lease.progress("passes", trial.number, None, f"{trial.role} {trial.about}".strip())
         give_way(self._ticket)
 
-    def _store(self, had: Sequence[str]) -> bool:
-        """Make the portfolio; returns whether it has another list than before for faster code."""
+    def _store(self, had: Sequence[str]) -> None:
+        """Make the portfolio; where it now holds a list that makes code faster, search again.
+
+        At once: when this job has given way and goes on, the list is no longer new.
+        """
         networks = {
             objective: networks_of(class_trials(target=self._here.spec.slug, **self._of), objective)
             for objective in OBJECTIVES
@@ -193,7 +186,9 @@ class _Study:
             for passes in greedy(networks[objective], _KEPT)
         ]
         self._guarded(portfolio_store, **self._of, networks=len(networks["latency"]), lists=lists)
-        return bool({each["passes"] for each in lists if each["objective"] == "latency"} - set(had))
+        new = {each["passes"] for each in lists if each["objective"] == "latency"} - set(had)
+        if new:
+            self._guarded(plan_with_findings)
 
     def _note(self, message: str) -> None:
         self._guarded(job_note, message=message)
