@@ -1,6 +1,9 @@
 """Studies of passes through the real engine, and searches that try what they found."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from registry.tables import Graph, Job, PassPortfolio, PassTrial, User
 from tests.factories import make_mlmodel, readme
 from workers.backends.registry import available
 from workers.backends.tvm.backend import TvmBackend
+from workers.engine.errors import LeaseLost
 from workers.engine.passes.bench import Effort
 from workers.engine.passes.menu import Menu
 from workers.engine.passes.study import Budget
@@ -21,6 +25,7 @@ from workers.fleet.probe import ThisMachine
 from workers.jobs import passes, run
 from workers.jobs.device import register
 from workers.jobs.schedule import schedule_toolchain
+from workers.jobs.workspace import workspace
 from workers.testing import networks
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -133,6 +138,23 @@ def test_a_study_is_of_the_code_that_the_hub_knows_schedules_for(
     known = schedules_best(here.spec.slug, toolchain, Graph.objects.get().graph_hash)
     assert handed == [known]
     assert known
+
+
+def test_what_a_study_found_is_searched_with_even_if_it_ends_in_the_middle(
+    alice: User, here: ThisMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def cut_off(name: str) -> Iterator[Path]:
+        with workspace(name) as folder:
+            yield folder
+        raise LeaseLost("somebody else has it now")
+
+    monkeypatch.setattr(passes, "workspace", cut_off)
+    monkeypatch.setattr(passes, "greedy", lambda *_: ["ConvBNFusion"])
+    study = studied(alice)
+    run.drain([JobKind.PASSES], here=here)
+    search = Job.objects.get(kind=JobKind.TUNE, state=JobState.QUEUED)
+    assert search.priority < study.priority
 
 
 def test_a_search_plans_a_study_where_that_is_wished(
