@@ -38,7 +38,7 @@ _BASELINE = (
 )
 #: One process tells little: over several, ratios stray by more than a list is allowed to lose.
 _SCREEN = Effort(pairs=3, seconds=2.0, sessions=4, half_width=0.02)
-_CONFIRM = Effort(pairs=4, seconds=2.0, sessions=8)
+_CONFIRM = Effort(pairs=4, seconds=2.0, sessions=8, most_sessions=32)
 _QUICK = Effort(pairs=2, seconds=0.3)
 _RESAMPLES = 2000
 

@@ -15,6 +15,7 @@ from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.backends.onnxruntime.space import space_of
 from workers.engine.clock import SystemClock
 from workers.engine.errors import CandidateFailed
+from workers.engine.passes import bench as passes_bench
 from workers.engine.passes.bench import Bench, Effort
 from workers.engine.passes.device import LocalCompiler
 from workers.engine.passes.menu import PassBackend
@@ -105,6 +106,18 @@ def test_lists_are_told_apart_by_what_they_make_of_a_network(cnn: Workload, tmp_
         assert bench.judge("Abracadabra", QUICK).outcome == "invalid"
         with pytest.raises(CandidateFailed, match="Abracadabra"):
             bench.judge(ENOUGH, QUICK, against="Abracadabra")
+
+
+@pytest.mark.parametrize(("open_until", "ran"), [(0, 2), (1, 4), (9, 5)])
+def test_more_processes_run_as_long_as_it_is_open_whether_code_runs_as_fast(
+    open_until: int, ran: int, cnn: Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = iter(range(100))
+    monkeypatch.setattr(passes_bench, "is_open", lambda _: next(looks) < open_until)
+    effort = replace(QUICK, seconds=0.1, sessions=2, most_sessions=5)
+    with bench_of(cnn, tmp_path) as bench:
+        found = bench.judge("none", effort)
+    assert {block["process"] for block in found.raw["latency"]["blocks"]} == set(range(ran))
 
 
 def test_a_build_is_opened_with_its_list(cnn: Workload, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from workers.engine.measure import measure_into
 from workers.engine.numerics import Checked, require
 from workers.engine.passes.device import CompilingDevice
 from workers.engine.passes.menu import DEFAULT, Menu
-from workers.engine.passes.objective import Finding
+from workers.engine.passes.objective import Finding, is_open
 from workers.engine.ports import RunningSession
 from workers.engine.ratios import half_width, ratio_interval
 from workers.engine.rig import Rig
@@ -31,6 +31,8 @@ class Effort:
         processes: That build side by side at most; one more as long as the ratio is not settled.
         seconds: Of running, in each process.
         sessions: Fresh pairs of processes that run.
+        most_sessions: Of them at most: twice as many each time that it is still open whether the
+            code runs as fast. None is added where this is no more than ``sessions``.
         half_width: Of the latency's ratio aimed at.
     """
 
@@ -38,6 +40,7 @@ class Effort:
     processes: int = 1
     seconds: float = 4.0
     sessions: int = 1
+    most_sessions: int = 1
     half_width: float = 0.01
 
 
@@ -134,16 +137,28 @@ class Bench:
     def _latency(self, build: BuildResult, against: str, effort: Effort) -> Measurement:
         rule = Rule(effort.half_width, effort.seconds)
         rounds = Rounds()
-        for process in range(effort.sessions):
-            if process:
-                self._close()
-            with closing(self._session(build, "candidate")) as session:
-                if not process:
-                    self._check(session, build, against)
-                measure_into(
-                    rounds, self._opened(against), session, rule, self._rig.clock, process=process
-                )
+        done, wanted = 0, effort.sessions
+        while done < wanted:
+            for process in range(done, wanted):
+                self._run_beside(rounds, build, against, rule, process)
+            done = wanted
+            # Looking seldom: an interval that may be looked at at any time excludes too much.
+            if is_open(rounds.measurement(rule).ratio):
+                wanted = max(done, min(2 * done, effort.most_sessions))
         return rounds.measurement(rule)
+
+    def _run_beside(
+        self, rounds: Rounds, build: BuildResult, against: str, rule: Rule, process: int
+    ) -> None:
+        """Add the rounds of one more pair of processes; the first checks the outputs, too."""
+        if process:
+            self._close()
+        with closing(self._session(build, "candidate")) as session:
+            if not process:
+                self._check(session, build, against)
+            measure_into(
+                rounds, self._opened(against), session, rule, self._rig.clock, process=process
+            )
 
     def _check(self, session: RunningSession, build: BuildResult, against: str) -> None:
         """Refuse outputs beyond the limits, or farther off than the other list's: whether that

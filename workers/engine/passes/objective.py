@@ -14,6 +14,11 @@ LOSS = 1.02
 COMPILE_MARGIN = 0.02
 
 
+def is_open(latency: Interval) -> bool:
+    """Whether code with this ratio of latencies may run as fast and may lose more than counts."""
+    return latency.low <= LOSS < latency.high
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A list of passes beside another, usually the compiler's own.

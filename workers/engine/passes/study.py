@@ -33,7 +33,7 @@ MOST_FACTORS = 8
 #: Latencies closer than this are the same to anybody, as elsewhere in the engine.
 _LATENCY_MARGIN = 0.01
 _ROUGH = Effort(pairs=4, seconds=2.0, half_width=0.02)
-_FINAL = Effort(pairs=6, processes=3, seconds=4.0, sessions=3)
+_FINAL = Effort(pairs=6, processes=3, seconds=4.0, sessions=3, most_sessions=12)
 #: Of each objective, how many are measured again.
 _FINALISTS = 2
 _ROLES = {"drop": "ablation", "insert": "extra", "swap": "order"}
