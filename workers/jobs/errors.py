@@ -32,4 +32,7 @@ class JobFailed(Exception):
         """An engine's failure as a job's."""
         if isinstance(error, JobFailed):
             return error
-        return cls(error.outcome, _CODES.get(error.outcome, "internal_error"), str(error))
+        detail = str(error)
+        if isinstance(error, ReferenceFailed):
+            detail = f"Nothing can be measured against the network as published: {detail}"
+        return cls(error.outcome, _CODES.get(error.outcome, "internal_error"), detail)
