@@ -11,7 +11,7 @@ from registry.selectors.blob import blob_open
 from registry.states import JobKind, JobState
 from registry.tables import Job, TestTensor, User
 from tests.factories import make_mlmodel, readme, tiny_onnx
-from workers.jobs import run
+from workers.jobs import run, testtensor
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
@@ -93,3 +93,34 @@ def test_a_network_that_does_not_run_is_known_without_tests(alice: User) -> None
     assert job.result["tests"] == 0
     assert "No test tensors: " in log(job)
     assert "Reshape" in log(job)
+
+
+def test_a_network_that_never_ends_keeps_nobody_waiting_for_its_tests(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(testtensor, "_RUN_WALL_S", 3.0)
+    job = inspect(alice, {"model.onnx": endless()})
+    assert job.result["tests"] == 0
+    assert "No test tensors: no answer within 3 s" in log(job)
+
+
+def endless() -> bytes:
+    """``float32[4] -> float32[4]`` by a loop of 2**62 turns."""
+    info = helper.make_tensor_value_info
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["on"], ["again"]), helper.make_node("Sin", ["v"], ["w"])],
+        "turn",
+        [info("turn", TensorProto.INT64, []), info("on", TensorProto.BOOL, []),
+         info("v", TensorProto.FLOAT, [4])],
+        [info("again", TensorProto.BOOL, []), info("w", TensorProto.FLOAT, [4])],
+    )  # fmt: skip
+    graph = helper.make_graph(
+        [helper.make_node("Loop", ["turns", "yes", "x"], ["y"], body=body)],
+        "endless",
+        [info("x", TensorProto.FLOAT, [4])],
+        [info("y", TensorProto.FLOAT, [4])],
+        [numpy_helper.from_array(np.int64(2**62), "turns"),
+         numpy_helper.from_array(np.array(1, bool), "yes")],
+    )  # fmt: skip
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    return bytes(made.SerializeToString())
