@@ -185,7 +185,7 @@ def table(rows: list[Row]) -> None:
     shown.add_column("model", no_wrap=True)
     shown.add_column("class", no_wrap=True)
     shown.add_column("best build")
-    for heading in ("default", "build", "ratio [95 %]", "faster", "deviation", "accuracy"):
+    for heading in ("default", "build", "ratio [95 %]", "faster", "relative L2", "accuracy"):
         shown.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
         for at, build in enumerate(row.builds):
@@ -209,7 +209,7 @@ def cells(build: hpcfair.Build, baseline: hpcfair.Build) -> tuple[str, ...]:
         f"{build.p50_ns / 1e6:.3f} ms",
         "1 (is the default)" if build.is_baseline else f"{build.ratio:.3f} [{low:.3f}, {high:.3f}]",
         "" if build.is_baseline else f"{1 / build.ratio:.2f}x",
-        f"{build.deviation.get('max_relative', 0):.1e}" if build.deviation else "",
+        f"{build.deviation.get('relative_l2', 0):.1e}" if build.deviation else "",
         accuracy,
     )
 

@@ -107,7 +107,7 @@ def test_rounds_are_abba_in_fresh_processes_with_sides_swapped_in_every_other() 
             meter,
         )
 
-    opened, closed = ["open A", "open B", "A1", "B1"], ["close B", "close A"]
+    opened, closed = ["open A", "open B", "A3", "B3"], ["close B", "close A"]
     first, second = ["A2", "B4", "B4", "A2"], ["B4", "A2", "A2", "B4"]
     assert log == [*opened, *first, *closed, *opened, *second, *closed]
     assert found == [Block(n, (100,) * 4, (50,) * 8) for n in range(2)]

@@ -113,12 +113,13 @@ def time(*, runs: int, warmup: int) -> dict[str, Any]:
         process's ``peak_rss_bytes`` so far.
     """
     session, inputs = _OPEN[0].session, _OPEN[0].inputs
-    for _ in range(warmup):
-        session.run(inputs)
     samples_ns = [0] * runs
-    # A collection in the middle of a run would be charged to the candidate, as in timeit.
+    # A collection in the middle of a run would be charged to the candidate, as in timeit. It takes
+    # long enough for caches to forget and threads to fall asleep, so the warm-up comes after it.
     gc.collect()
     gc.disable()
+    for _ in range(warmup):
+        session.run(inputs)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
     for number in range(runs):
         started = perf_counter_ns()

@@ -23,9 +23,10 @@ from workers.engine.types import Timing
 BLOCK_S = 0.03
 #: Samples of one side in a round at most, so that a record of fifty rounds stays below 10,000.
 MOST_RUNS = 100
-#: Untimed share of a block: caches and branch predictors have forgotten this side meanwhile.
-WARM_SHARE = 0.25
-#: Runs of a new session before the first block; the last of them tell how many fill a block.
+#: Untimed runs before a block: caches and branch predictors have forgotten this side meanwhile,
+#: and its threads sleep. A time, no share of the runs: fifty of a tiny network take a millisecond.
+WARM_S = 0.0075
+#: Runs of a new session before the first block; the last of them tell how long one takes.
 WARMUP_RUNS, _CALIBRATION_RUNS = 5, 3
 #: A candidate this many times slower than it should be shows it in its first runs. The very first
 #: may pay for what others do not, so the best of a few counts.
@@ -100,7 +101,7 @@ def hopeless_at_a_glance(
 
 
 class _Pair:
-    """Two sessions, warmed up, each with the number of runs that fill a block."""
+    """Two sessions, warmed up, and what a run of each takes."""
 
     def __init__(
         self,
@@ -116,7 +117,7 @@ class _Pair:
             self._order = ("candidate", "baseline")
         # It may have been checked just now.
         self._last: Side = "candidate"
-        self._runs = {side: self._calibrate(side) for side in self._sides}
+        self._typical_s = {side: self._calibrate(side) for side in self._sides}
 
     def round(self) -> list[tuple[Side, Timing]]:
         """Timings of one ABBA round; the two inner blocks are neighbours and come as one."""
@@ -128,7 +129,9 @@ class _Pair:
         ]
 
     def _block(self, side: Side, blocks: int) -> Timing:
-        runs, warmup = self._runs[side] * blocks, max(1, ceil(self._runs[side] * WARM_SHARE))
+        typical_s = self._typical_s[side]
+        runs = blocks * min(MOST_RUNS // 2, ceil(BLOCK_S / typical_s))
+        warmup = ceil(WARM_S / typical_s)
         self._turn_to(side)
         if self._energy is None or side == "baseline":
             return self._time(side, runs, warmup)
@@ -137,12 +140,11 @@ class _Pair:
         self._energy.stop(runs + warmup)
         return timing
 
-    def _calibrate(self, side: Side) -> int:
-        """Runs that fill ``BLOCK_S``; the first runs of a session allocate and are not counted."""
+    def _calibrate(self, side: Side) -> float:
+        """Seconds of a run; the first runs of a session allocate and are not counted."""
         self._turn_to(side)
         timing = self._time(side, _CALIBRATION_RUNS, WARMUP_RUNS - _CALIBRATION_RUNS)
-        typical_s = float(np.median(timing.samples_ns)) / 1e9
-        return max(1, min(MOST_RUNS // 2, ceil(BLOCK_S / max(typical_s, 1e-9))))
+        return float(np.median(timing.samples_ns)) / 1e9
 
     def _time(self, side: Side, runs: int, warmup: int) -> Timing:
         return _time(self._sides[side], side, runs, warmup)

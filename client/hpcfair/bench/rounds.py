@@ -10,8 +10,8 @@ from hpcfair.bench.ratio import Block
 from hpcfair.errors import BadInput
 from hpcfair.progress import Meter
 
-#: Untimed share of a block: caches have forgotten this side meanwhile.
-_WARM_SHARE = 0.25
+#: Untimed runs before a block, as the hub has them: caches have forgotten this side meanwhile.
+_WARM_S = 0.0075
 
 
 class Timed(Protocol):
@@ -96,8 +96,10 @@ class _Pair:
         self._sides = {"baseline": baseline, "candidate": candidate}
         self._runs = {"baseline": plan.baseline_runs, "candidate": plan.candidate_runs}
         self._process = process
-        for side in self._sides.values():
-            side.time(1, plan.warmup_runs)
+        self._warmup = {
+            name: math.ceil(_WARM_S * 1e9 / min(side.time(3, plan.warmup_runs)))
+            for name, side in self._sides.items()
+        }
 
     def round(self) -> Block:
         """One ABBA round; processes with odd numbers swap the sides."""
@@ -106,7 +108,5 @@ class _Pair:
             order = ["candidate", "baseline", "baseline", "candidate"]
         samples: dict[str, list[int]] = {"baseline": [], "candidate": []}
         for side in order:
-            runs = self._runs[side]
-            warmup = max(1, math.ceil(runs * _WARM_SHARE))
-            samples[side] += self._sides[side].time(runs, warmup)
+            samples[side] += self._sides[side].time(self._runs[side], self._warmup[side])
         return Block(self._process, tuple(samples["baseline"]), tuple(samples["candidate"]))

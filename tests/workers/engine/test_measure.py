@@ -12,6 +12,7 @@ from workers.engine.errors import BaselineFailed, CandidateFailed
 from workers.engine.measure import (
     BLOCK_S,
     MOST_RUNS,
+    WARM_S,
     measure_into,
 )
 from workers.engine.ratios import FEWEST_ROUNDS
@@ -108,6 +109,22 @@ def test_a_slow_network_runs_once_a_block_and_a_quick_one_not_for_ever(
     monkeypatch.setattr("workers.testing.simulation.latency_s", lambda _options: 1e-6)
     quick = measure(start(DEFAULT), start(DEFAULT), clock)
     assert {len(block.candidate_ns) for block in quick.blocks} == {MOST_RUNS}
+
+
+def test_a_tiny_network_is_warm_before_its_few_timed_runs(
+    start: Opener, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.testing.simulation.latency_s", lambda _options: 1e-5)
+    candidate = start(FAST)
+    real, warm = candidate.time, []
+
+    def time(runs: int, warmup: int) -> Timing:
+        warm.append(warmup)
+        return real(runs, warmup)
+
+    monkeypatch.setattr(candidate, "time", time)
+    measure(start(DEFAULT), candidate, clock)
+    assert min(warm[1:]) * 1e-5 >= 0.9 * WARM_S
 
 
 def test_sides_alternate_when_the_other_has_come_to_rest_and_after_untimed_runs(
