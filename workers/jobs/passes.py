@@ -156,7 +156,8 @@ class _Study:
         except CandidateFailed as error:
             self._note(f"{name} cannot take this network: {error}")
             return "cannot take this network"
-        self._note(f"{name}: {found.ended}; dropped {', '.join(found.dropped) or 'nothing'}")
+        idle, of = len(found.dropped), len(menu.default)
+        self._note(f"{name}: {found.ended}; {idle} of its {of} passes leave this code as it is")
         self._store(had=served.get(name, ()))
         gains = [
             f"{objective} {min(t.finding.score(objective) for t in found.winners):.2f}"

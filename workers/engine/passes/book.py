@@ -59,8 +59,8 @@ class Book:
     def ended(self) -> str:
         """Why the study is over, for people."""
         if self.spent:
-            return f"all {self._seconds:g} s used after {len(self.trials)} lists"
-        return f"nothing left to try after {len(self.trials)} lists"
+            return f"all {self._seconds:g} s used, lists tried: {len(self.trials)}"
+        return f"nothing left to try, lists tried: {len(self.trials)}"
 
     def _made(self, role: str, value: str, effort: Effort, about: str) -> PassTrial:
         number = self.trials[-1].number + 1 if self.trials else 0
