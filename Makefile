@@ -75,8 +75,13 @@ test-sqlite: $(VENV)/.dev
 # each noun whose statements only they reach, and those where threads and processes meet.
 files = $(patsubst %,tests/$(1)/test_%.py,$(2))
 but = $(filter-out $(call files,$(1),$(2)),$(wildcard tests/$(1)/test_*.py))
-ON_POSTGRES := $(call but,registry,catalogue_brute_force catalogue_pages migrations tree_property) \
-	$(call files,registry/search,index_concurrency outbox) $(call files,registry/storage,upload_killed) \
+ON_POSTGRES := $(call but,registry,migrations) \
+	$(foreach area,discussion people results webhook work,$(wildcard tests/registry/$(area)/test_*.py)) \
+	$(call but,registry/repository,tree_property) \
+	$(call but,registry/storage,filesystem git s3 tree) \
+	$(call files,registry/search,catalogue catalogue_sight index_concurrency outbox summary) \
+	$(call files,registry/fair,activity assessment derivation description doi expectation \
+		fair_report harvest identifier lineage past withdrawal) \
 	$(call files,hub,files gate_routes reindex storage_commands) $(call files,hub/git,clone) \
 	$(call files,hub/api,access account assessment fuzz identifier job pagination record target) \
 	$(call files,hub/hf,account commit gate hostile_causes lfs like listing oauth preupload refs \

@@ -30,9 +30,9 @@ from hub.ranges import ranged
 from hub.sharing import shared
 from registry.fair.files import media_type
 from registry.fair.signposting import header, typed
-from registry.selectors.address import place_of
-from registry.selectors.blob import blob_open, blob_path, blob_url
-from registry.services.mlmodel import mlmodel_downloaded
+from registry.selectors.fair.description.address import place_of
+from registry.selectors.storage.blob import blob_open, blob_path, blob_url
+from registry.services.repository.mlmodel import mlmodel_downloaded
 from registry.states import Gate, Visibility
 from registry.tables import Blob, BuildFile, File, MLModel, Revision
 

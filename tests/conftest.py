@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.db.models.signals import post_migrate
 
-from registry.services.account import organisation_create
+from registry.services.people.account import organisation_create
 from registry.tables import MLModel, Namespace, User
 from tests.factories import make_mlmodel, make_user, readme, tiny_onnx
 

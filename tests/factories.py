@@ -14,12 +14,12 @@ import yaml
 from django.db import connection
 from onnx import TensorProto, helper
 
-from registry.selectors.account import user_find
-from registry.selectors.mlmodel import repository_get
-from registry.services.account import token_issue, user_create
-from registry.services.blob import blob_store
-from registry.services.mlmodel import mlmodel_create
-from registry.services.revision import Add, Delete, commit
+from registry.selectors.people.account import user_find
+from registry.selectors.repository.mlmodel import repository_get
+from registry.services.people.account import token_issue, user_create
+from registry.services.repository.mlmodel import mlmodel_create
+from registry.services.repository.revision import Add, Delete, commit
+from registry.services.storage.blob import blob_store
 from registry.states import RepositoryKind, Scope
 from registry.tables import Blob, MLModel, Namespace, Revision, User
 

@@ -5,9 +5,9 @@ from typing import Any
 from django.conf import settings
 
 from registry import dispatch
-from registry.services.assessment import assess_due as queue_due
-from registry.services.gc import gc
-from registry.services.reaper import job_reap
+from registry.services.fair.assessment import assess_due as queue_due
+from registry.services.storage.gc import gc
+from registry.services.work.reaper import job_reap
 from registry.states import HUB_JOBS, JobKind
 from workers import schedule
 from workers.app import app

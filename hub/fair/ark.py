@@ -17,11 +17,11 @@ from registry.errors import NotFound
 from registry.fair import erc
 from registry.fair.addresses import Place
 from registry.selectors.access import Actor
-from registry.selectors.address import place_of
-from registry.selectors.description import describe
-from registry.selectors.identifier import Found, identifier_get, pid_url, withdrawn_get
-from registry.selectors.mlmodel import repository_get, repository_moved
-from registry.selectors.revision import revision_get
+from registry.selectors.fair.description.address import place_of
+from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.identifier import Found, identifier_get, pid_url, withdrawn_get
+from registry.selectors.repository.mlmodel import repository_get, repository_moved
+from registry.selectors.repository.revision import revision_get
 from registry.states import IdentifierKind, RepositoryKind
 from registry.tables import MLModel
 

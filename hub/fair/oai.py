@@ -22,7 +22,7 @@ from registry.errors import NotFound
 from registry.fair.oai.payloads import PAYLOADS
 from registry.fair.oai.provider import Page, Provider, Record, Repository, refusal
 from registry.fair.oai.request import OaiError, parse
-from registry.selectors.harvest import (
+from registry.selectors.fair.harvest import (
     Behind,
     Part,
     Wanted,
@@ -31,7 +31,7 @@ from registry.selectors.harvest import (
     harvest_get,
     harvest_part,
 )
-from registry.selectors.hub import this_hub
+from registry.selectors.search.hub import this_hub
 from registry.states import RepositoryKind
 
 #: Records in one answer, with their metadata and without.

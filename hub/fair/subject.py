@@ -13,11 +13,11 @@ from hub.fair.tombstone import tombstone
 from hub.files import caching
 from hub.refusals import refusing
 from registry.errors import NotFound
-from registry.selectors.address import place_of
-from registry.selectors.description import describe
-from registry.selectors.identifier import Found, withdrawn_get
-from registry.selectors.mlmodel import repository_get, repository_moved
-from registry.selectors.revision import revision_get
+from registry.selectors.fair.description.address import place_of
+from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.identifier import Found, withdrawn_get
+from registry.selectors.repository.mlmodel import repository_get, repository_moved
+from registry.selectors.repository.revision import revision_get
 from registry.states import RepositoryKind
 from registry.tables import MLModel, Revision
 

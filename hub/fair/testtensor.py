@@ -15,10 +15,10 @@ from hub.refusals import refusing
 from registry.errors import NotFound
 from registry.fair.addresses import Place
 from registry.selectors.access import require_fetch
-from registry.selectors.identifier import withdrawn_get
-from registry.selectors.mlmodel import repository_get, repository_moved
-from registry.selectors.revision import revision_get
-from registry.selectors.testtensor import tensor_get
+from registry.selectors.fair.identifier import withdrawn_get
+from registry.selectors.repository.mlmodel import repository_get, repository_moved
+from registry.selectors.repository.revision import revision_get
+from registry.selectors.results.testtensor import tensor_get
 from registry.states import RepositoryKind
 
 

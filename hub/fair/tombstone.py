@@ -12,8 +12,8 @@ from registry.fair.formats import formats_of
 from registry.fair.iris import iri
 from registry.fair.linked import jsonld
 from registry.fair.signposting import metadata_url
-from registry.selectors.address import place_of
-from registry.selectors.identifier import Found, pid_url, withdrawn_get
+from registry.selectors.fair.description.address import place_of
+from registry.selectors.fair.identifier import Found, pid_url, withdrawn_get
 from registry.states import RepositoryKind
 from registry.tables import MLModel
 

@@ -16,7 +16,7 @@ from dulwich.protocol import (
 from hub.git.pack import Piece, pack
 from hub.git.plan import Plan
 from hub.git.request import Fetch, ListReferences
-from registry.selectors.git import Commit, References
+from registry.selectors.repository.git import Commit, References
 
 _AGENT = b"agent=hpcfair"
 _FLUSH, _DELIMITER = b"0000", b"0001"

@@ -20,7 +20,7 @@ from dulwich.pack import pack_header_chunks, pack_object_chunks
 
 from hub.git.plan import Plan
 from registry.errors import RegistryError
-from registry.selectors.git import Commit, Content, StoredFile, objects_of
+from registry.selectors.repository.git import Commit, Content, StoredFile, objects_of
 
 logger = logging.getLogger(__name__)
 

@@ -1,14 +1,14 @@
 """Which commits a client lacks, and where its history will end.
 
-Pure: a history is a forest of :class:`registry.selectors.git.Commit`, so every walk follows single
-parents.
+Pure: a history is a forest of :class:`registry.selectors.repository.git.Commit`, so every walk
+follows single parents.
 """
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hub.git.request import INFINITE_DEPTH, Deepen, Fetch
-from registry.selectors.git import Commit, References
+from registry.selectors.repository.git import Commit, References
 
 _SHORT = ("", "refs/", "refs/tags/", "refs/heads/")
 

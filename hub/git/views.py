@@ -31,8 +31,8 @@ from hub.git.request import BadRequest, ListReferences, read_command, read_fetch
 from hub.statuses import status_of
 from registry.errors import NotFound, RegistryError, Unauthenticated
 from registry.selectors.access import require_fetch
-from registry.selectors.git import commits_of, references
-from registry.selectors.mlmodel import repository_get, repository_moved
+from registry.selectors.repository.git import commits_of, references
+from registry.selectors.repository.mlmodel import repository_get, repository_moved
 from registry.states import RepositoryKind
 from registry.tables import MLModel
 

@@ -10,15 +10,15 @@ from hub.hf.shapes import moment
 from hub.hf.views import json_answer
 from registry.errors import NotFound
 from registry.selectors.access import may
-from registry.selectors.account import (
+from registry.selectors.people.account import (
     members_of,
     namespace_get,
     namespaces_of,
     organisations_of,
     user_get,
 )
-from registry.selectors.like import likes_of
-from registry.selectors.mlmodel import counts_of, repositories_of
+from registry.selectors.repository.like import likes_of
+from registry.selectors.repository.mlmodel import counts_of, repositories_of
 from registry.states import NamespaceKind, RepositoryKind, Role, Scope
 from registry.tables import MLModel, Namespace, User
 

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 
 from hub.hf.errors import BadRequest
 from hub.hf.views import absolute
-from registry.selectors.revision import revision_along
+from registry.selectors.repository.revision import revision_along
 from registry.tables import MLModel, Revision
 
 

@@ -14,11 +14,11 @@ from hub.hf.errors import BadRequest
 from hub.hf.ndjson import Line, lines_of
 from hub.hf.preupload import size_in
 from hub.hf.views import absolute, flag_in, json_answer, text_in, web_path
-from registry.services.blob import blobs_store
-from registry.services.line import require_line
-from registry.services.proposal import propose
-from registry.services.revision import Add, Copy, Delete, Operation, commit
-from registry.services.talk import require_voice
+from registry.services.discussion.proposal import propose
+from registry.services.discussion.talk import require_voice
+from registry.services.repository.line import require_line
+from registry.services.repository.revision import Add, Copy, Delete, Operation, commit
+from registry.services.storage.blob import blobs_store
 from registry.storage import Readable
 from registry.tables import Discussion, MLModel, Revision
 from registry.validation.texts import message_of

@@ -15,16 +15,16 @@ from hub.hf.errors import BadRequest
 from hub.hf.shapes import moment
 from hub.hf.views import absolute, flag_in, json_answer, json_body, text_in, web_path
 from registry.selectors.access import may_fetch
-from registry.selectors.change import conflicts_of, diff_of
-from registry.selectors.discussion import discussion_get, discussions_of, events_of
-from registry.services.comment import comment_add, comment_edit, comment_hide
-from registry.services.discussion import (
+from registry.selectors.discussion.change import conflicts_of, diff_of
+from registry.selectors.discussion.discussion import discussion_get, discussions_of, events_of
+from registry.services.discussion.comment import comment_add, comment_edit, comment_hide
+from registry.services.discussion.discussion import (
     discussion_change,
     discussion_open,
     discussion_rename,
     pull_request_open,
 )
-from registry.services.merge import pull_request_merge
+from registry.services.discussion.merge import pull_request_merge
 from registry.states import EventKind
 from registry.tables import Discussion, DiscussionEvent, MLModel, User
 

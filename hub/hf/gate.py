@@ -14,9 +14,9 @@ from hub.hf.paging import page_answer
 from hub.hf.shapes import moment
 from hub.hf.views import json_answer, json_body, text_in
 from registry.errors import Conflict
-from registry.selectors.account import user_get
-from registry.selectors.gate import request_get, requests_of
-from registry.services.gate import access_grant, access_handle, access_request
+from registry.selectors.people.account import user_get
+from registry.selectors.repository.gate import request_get, requests_of
+from registry.services.repository.gate import access_grant, access_handle, access_request
 from registry.states import RequestState
 from registry.tables import AccessRequest, MLModel
 

@@ -8,7 +8,7 @@ from django.utils.html import escape
 from hub.hf.address import next_page, whole_number
 from hub.hf.shapes import commit
 from hub.hf.views import json_answer
-from registry.selectors.revision import history, revision_get
+from registry.selectors.repository.revision import history, revision_get
 from registry.tables import MLModel, Revision
 
 _PAGE = 50

@@ -9,8 +9,8 @@ from hub.hf.errors import BadRequest
 from hub.hf.properties import EXPANDABLE, PROPERTIES
 from hub.hf.shapes import sibling
 from hub.hf.views import flag_in, json_answer
-from registry.selectors.details import Details
-from registry.selectors.revision import revision_get
+from registry.selectors.repository.details import Details
+from registry.selectors.repository.revision import revision_get
 from registry.states import RepositoryKind
 from registry.tables import MLModel
 

@@ -9,8 +9,8 @@ from hub.hf.errors import BadRequest
 from hub.hf.paging import page_answer
 from hub.hf.shapes import moment
 from hub.hf.views import flag_in, json_answer, json_body
-from registry.selectors.lfsfile import lfsfiles_of
-from registry.services.lfsfile import lfsfiles_erase, lfsfiles_remove
+from registry.selectors.storage.lfsfile import lfsfiles_of
+from registry.services.storage.lfsfile import lfsfiles_erase, lfsfiles_remove
 from registry.tables import File, MLModel
 
 #: Clients send as many at once.

@@ -13,7 +13,7 @@ from hub.hf.views import absolute
 from registry.errors import NotFound, Unauthenticated
 from registry.ids import parse_uuid
 from registry.selectors.access import readable_repositories
-from registry.selectors.account import user_of_token_uuid
+from registry.selectors.people.account import user_of_token_uuid
 from registry.storage import PartUpload
 from registry.tables import MLModel, User
 

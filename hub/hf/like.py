@@ -9,9 +9,9 @@ from hub.hf.account import person_brief
 from hub.hf.paging import page_answer
 from hub.hf.shapes import moment
 from hub.hf.views import json_answer
-from registry.selectors.account import user_get
-from registry.selectors.like import likers_of, likes_of
-from registry.services.like import like_add, like_remove
+from registry.selectors.people.account import user_get
+from registry.selectors.repository.like import likers_of, likes_of
+from registry.services.repository.like import like_add, like_remove
 from registry.tables import Like, MLModel
 
 

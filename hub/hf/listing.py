@@ -9,7 +9,7 @@ from hub.hf.address import next_page, whole_number
 from hub.hf.errors import BadRequest
 from hub.hf.info import expand_of, told
 from hub.hf.views import KINDS, flag_in, json_answer
-from registry.selectors.listing import Listing, details_of, labels_in_use, listing_page
+from registry.selectors.search.listing import Listing, details_of, labels_in_use, listing_page
 from registry.states import RepositoryKind
 
 _PAGE = 1000

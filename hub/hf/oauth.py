@@ -6,7 +6,7 @@ Refusals are OAuth's JSON, not the Hub's: clients look at ``error`` and nothing 
 from django.http import HttpRequest, HttpResponse
 
 from hub.hf.views import absolute, json_answer
-from registry.services.devicegrant import (
+from registry.services.people.devicegrant import (
     INTERVAL,
     LIFETIME,
     device_grant_begin,

@@ -7,10 +7,10 @@ from django.http import HttpRequest, HttpResponse
 from hub.credentials import signed_in
 from hub.hf.errors import BadRequest
 from hub.hf.views import flag_in, json_answer, json_body, text_in
-from registry.selectors.revision import branch_get, revision_get
-from registry.selectors.upload import Offer, Plan, upload_plans
-from registry.services.line import require_line
-from registry.services.talk import require_voice
+from registry.selectors.repository.revision import branch_get, revision_get
+from registry.selectors.storage.upload import Offer, Plan, upload_plans
+from registry.services.discussion.talk import require_voice
+from registry.services.repository.line import require_line
 from registry.tables import MLModel
 
 #: What clients ask about at once.

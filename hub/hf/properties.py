@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hub.hf.shapes import card_data, gated_of, moment
-from registry.selectors.details import Details
-from registry.selectors.tree import bytes_below
+from registry.selectors.repository.details import Details
+from registry.selectors.repository.tree import bytes_below
 from registry.states import RepositoryKind, Visibility
 from registry.validation.labels import loader_of
 

@@ -10,9 +10,14 @@ from hub.hf.errors import BadRequest, refuse
 from hub.hf.views import absolute, flag_in, json_answer, json_body, text_in, web_path
 from registry.errors import Conflict, Forbidden, NotFound
 from registry.selectors.access import require, require_fetch
-from registry.selectors.mlmodel import repository_get
-from registry.services.fork import fork
-from registry.services.mlmodel import mlmodel_create, mlmodel_delete, mlmodel_move, mlmodel_update
+from registry.selectors.repository.mlmodel import repository_get
+from registry.services.repository.fork import fork
+from registry.services.repository.mlmodel import (
+    mlmodel_create,
+    mlmodel_delete,
+    mlmodel_move,
+    mlmodel_update,
+)
 from registry.states import Gate, RepositoryKind, Role, Visibility
 from registry.tables import MLModel, User
 

@@ -18,9 +18,9 @@ from hub.hf.errors import answer, refuse
 from hub.hf.views import KINDS, repository_view
 from registry.errors import NotFound
 from registry.selectors.access import require_fetch_file
-from registry.selectors.identifier import Found, pid_url, withdrawn_get
-from registry.selectors.mlmodel import repository_get
-from registry.selectors.revision import file_get, main_path, revision_along
+from registry.selectors.fair.identifier import Found, pid_url, withdrawn_get
+from registry.selectors.repository.mlmodel import repository_get
+from registry.selectors.repository.revision import file_get, main_path, revision_along
 from registry.states import RepositoryKind
 from registry.tables import File, MLModel
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from registry.selectors.tree import TreeEntry
+from registry.selectors.repository.tree import TreeEntry
 from registry.states import Gate
 from registry.storage.git import lfs_pointer
 from registry.tables import File, MLModel, Revision

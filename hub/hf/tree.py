@@ -10,8 +10,14 @@ from hub.hf.address import next_page, revision_and_path, whole_number
 from hub.hf.errors import BadRequest
 from hub.hf.shapes import last_commit, tree_entry
 from hub.hf.views import flag_in, json_answer, json_body
-from registry.selectors.revision import revision_get
-from registry.selectors.tree import TreeEntry, bytes_below, changes_of, entries_at, tree_page
+from registry.selectors.repository.revision import revision_get
+from registry.selectors.repository.tree import (
+    TreeEntry,
+    bytes_below,
+    changes_of,
+    entries_at,
+    tree_page,
+)
 from registry.tables import MLModel, Revision
 
 #: Entries in one answer, as the Hugging Face Hub has them; fewer where each costs more.

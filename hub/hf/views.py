@@ -23,7 +23,7 @@ from django.views.decorators.csrf import csrf_exempt
 from hub.credentials import actor_of
 from hub.hf.errors import BadRequest, answer, name_request, refuse
 from registry.errors import NotFound
-from registry.selectors.mlmodel import repository_get, repository_moved
+from registry.selectors.repository.mlmodel import repository_get, repository_moved
 from registry.states import RepositoryKind
 from registry.tables import MLModel
 

@@ -12,8 +12,8 @@ from hub.credentials import signed_in
 from hub.hf.errors import BadRequest
 from hub.hf.shapes import moment
 from hub.hf.views import json_answer, json_body, text_in
-from registry.selectors.webhook import deliveries_of, webhook_get, webhooks_of
-from registry.services.webhook import (
+from registry.selectors.webhook.webhook import deliveries_of, webhook_get, webhooks_of
+from registry.services.webhook.webhook import (
     DOMAINS,
     delivery_replay,
     webhook_create,

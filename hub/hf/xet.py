@@ -28,10 +28,10 @@ from hub.hf.views import absolute, flag_in, json_answer
 from registry.errors import Forbidden, NotFound, RegistryError, Unauthenticated
 from registry.ids import parse_uuid
 from registry.selectors.access import readable_repositories, require
-from registry.selectors.account import user_of_token_uuid
-from registry.services.quota import quota_check
-from registry.services.shard import shard_recall, shard_register
-from registry.services.xorb import require_contributor, xorb_store
+from registry.selectors.people.account import user_of_token_uuid
+from registry.services.storage.quota import quota_check
+from registry.services.storage.shard import shard_recall, shard_register
+from registry.services.storage.xorb import require_contributor, xorb_store
 from registry.states import Role
 from registry.tables import MLModel, User
 from registry.xet import shard as shards

@@ -15,12 +15,12 @@ from hub.pages.asker import signed_in
 from hub.pages.errors import page
 from registry.errors import RegistryError
 from registry.selectors.access import may
-from registry.selectors.account import members_of, namespace_get, tokens_of, user_find
-from registry.selectors.catalogue import catalogue_search
-from registry.selectors.dataset import datasets_matching
-from registry.selectors.gate import requests_by
-from registry.selectors.quota import usage
-from registry.services.account import token_issue, token_revoke, user_create
+from registry.selectors.people.account import members_of, namespace_get, tokens_of, user_find
+from registry.selectors.repository.dataset import datasets_matching
+from registry.selectors.repository.gate import requests_by
+from registry.selectors.search.catalogue import catalogue_search
+from registry.selectors.storage.quota import usage
+from registry.services.people.account import token_issue, token_revoke, user_create
 from registry.states import NamespaceKind, Role, Scope
 
 #: Data sets on a namespace's page; their own list has all.

@@ -30,9 +30,9 @@ from registry.fair.score.gaps import Gap, gaps
 from registry.fair.score.metric import Principle
 from registry.fair.score.score import Part, Score
 from registry.selectors.access import require
-from registry.selectors.answers import Known, answers_known, draft_of, kind_of
-from registry.selectors.dataset import datasets_matching
-from registry.services.answers import answers_write
+from registry.selectors.repository.answers import Known, answers_known, draft_of, kind_of
+from registry.selectors.repository.dataset import datasets_matching
+from registry.services.repository.answers import answers_write
 from registry.states import Role
 from registry.tables import MLModel
 

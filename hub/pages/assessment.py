@@ -13,19 +13,19 @@ from hub.pages.addresses import address
 from hub.pages.errors import act, page
 from hub.pages.frame import frame, repository_page
 from registry.fair.score import score
-from registry.selectors.address import place_of
-from registry.selectors.assessment import (
+from registry.selectors.fair.assessment import (
     history_of,
     hub_report,
     is_assessable,
     latest,
     part_of,
 )
-from registry.selectors.description import describe
-from registry.selectors.expectation import expected_of
-from registry.selectors.job import open_jobs
-from registry.selectors.revision import revision_get
-from registry.services.assessment import assess_request
+from registry.selectors.fair.description.address import place_of
+from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.expectation import expected_of
+from registry.selectors.repository.revision import revision_get
+from registry.selectors.work.job import open_jobs
+from registry.services.fair.assessment import assess_request
 from registry.states import JobKind, Visibility
 from registry.tables import Assessment, MLModel
 

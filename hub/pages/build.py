@@ -7,9 +7,9 @@ from django.shortcuts import render
 
 from hub.pages.errors import page
 from registry.errors import NotFound
-from registry.selectors.build import build_get
-from registry.selectors.profile import hottest, profile_of, summary
-from registry.selectors.reproduction import history
+from registry.selectors.results.build import build_get
+from registry.selectors.results.profile import hottest, profile_of, summary
+from registry.selectors.results.reproduction import history
 
 _HOTTEST = 20
 #: Times it was run again, of those there are.

@@ -7,9 +7,9 @@ from django.shortcuts import render
 
 from hub.pages.frame import frame, repository_page
 from hub.pages.paging import newest_first
-from registry.selectors.difference import Change, Difference, difference, lines_of
-from registry.selectors.revision import history as history_of
-from registry.selectors.revision import revision_get
+from registry.selectors.repository.difference import Change, Difference, difference, lines_of
+from registry.selectors.repository.revision import history as history_of
+from registry.selectors.repository.revision import revision_get
 from registry.tables import MLModel, Revision
 
 # Bytes of the texts compared for one page.

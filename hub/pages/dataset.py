@@ -5,7 +5,7 @@ from django.shortcuts import render
 
 from hub.pages.errors import page
 from hub.pages.paging import newest_first
-from registry.selectors.dataset import datasets_matching
+from registry.selectors.repository.dataset import datasets_matching
 
 
 @page

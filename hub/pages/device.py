@@ -8,8 +8,8 @@ from django.views.decorators.http import require_http_methods
 from hub.pages.asker import signed_in
 from hub.pages.errors import page
 from registry.errors import NotFound
-from registry.selectors.account import device_grant_get
-from registry.services.devicegrant import device_grant_answer
+from registry.selectors.people.account import device_grant_get
+from registry.services.people.devicegrant import device_grant_answer
 
 
 @page

@@ -13,11 +13,11 @@ from hub.pages.commit import changed
 from hub.pages.frame import frame, repository_page
 from hub.pages.paging import newest_first
 from registry.errors import Invalid, RegistryError
-from registry.selectors.change import base_of, conflicts_of
-from registry.selectors.discussion import discussion_get, discussions_of, events_of
-from registry.selectors.revision import branch_get, refs_of
-from registry.services.discussion import discussion_open, pull_request_open
-from registry.services.talk import require_voice
+from registry.selectors.discussion.change import base_of, conflicts_of
+from registry.selectors.discussion.discussion import discussion_get, discussions_of, events_of
+from registry.selectors.repository.revision import branch_get, refs_of
+from registry.services.discussion.discussion import discussion_open, pull_request_open
+from registry.services.discussion.talk import require_voice
 from registry.states import DiscussionState, EventKind, RefKind
 from registry.tables import Discussion, DiscussionEvent, MLModel, Revision
 

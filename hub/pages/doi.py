@@ -9,10 +9,10 @@ from hub.pages.addresses import address
 from hub.pages.errors import act
 from hub.pages.frame import repository_page
 from registry.selectors.access import Actor, require
-from registry.selectors.identifier import identifiers_of, pid_url
-from registry.selectors.job import jobs_of
-from registry.selectors.revision import revision_get
-from registry.services.doi import doi_request, is_configured
+from registry.selectors.fair.identifier import identifiers_of, pid_url
+from registry.selectors.repository.revision import revision_get
+from registry.selectors.work.job import jobs_of
+from registry.services.fair.doi import doi_request, is_configured
 from registry.states import JobKind, Role
 from registry.tables import MLModel
 

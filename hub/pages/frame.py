@@ -12,12 +12,12 @@ from hub.fair.tombstone import tombstone_at
 from hub.pages.errors import page
 from registry.errors import Forbidden, NotFound, Unauthenticated
 from registry.selectors.access import may, may_fetch
-from registry.selectors.discussion import discussions_of
-from registry.selectors.gate import request_of
-from registry.selectors.graph import graph_of
-from registry.selectors.like import is_liked
-from registry.selectors.mlmodel import repository_get, repository_moved
-from registry.selectors.revision import refs_of, revision_get
+from registry.selectors.discussion.discussion import discussions_of
+from registry.selectors.repository.gate import request_of
+from registry.selectors.repository.like import is_liked
+from registry.selectors.repository.mlmodel import repository_get, repository_moved
+from registry.selectors.repository.revision import refs_of, revision_get
+from registry.selectors.results.graph import graph_of
 from registry.states import Gate, RepositoryKind, Role
 from registry.tables import MLModel, Revision
 

@@ -10,9 +10,9 @@ from hub.pages.asker import signed_in
 from hub.pages.errors import act
 from hub.pages.frame import repository_page
 from registry.errors import Invalid
-from registry.selectors.account import user_get
-from registry.selectors.gate import request_get
-from registry.services.gate import access_grant, access_handle, access_request
+from registry.selectors.people.account import user_get
+from registry.selectors.repository.gate import request_get
+from registry.services.repository.gate import access_grant, access_handle, access_request
 from registry.states import Gate, RequestState
 from registry.tables import MLModel
 

@@ -7,8 +7,8 @@ from django.shortcuts import render
 
 from hub.pages.errors import page
 from registry.errors import Invalid
-from registry.selectors import hub as hub_selector
-from registry.selectors.catalogue import catalogue_search
+from registry.selectors.search import hub as hub_selector
+from registry.selectors.search.catalogue import catalogue_search
 
 #: Facet name, as in the address, to its heading.
 FACETS = {

@@ -10,9 +10,9 @@ from django.views.decorators.http import require_POST
 from hub.pages import charts
 from hub.pages.errors import page
 from hub.pages.paging import newest_first
-from registry.selectors.job import events_of, job_get, jobs_of, queue_position, trials_of
-from registry.selectors.reproduction import of_job
-from registry.services.job import job_cancel
+from registry.selectors.results.reproduction import of_job
+from registry.selectors.work.job import events_of, job_get, jobs_of, queue_position, trials_of
+from registry.services.work.job import job_cancel
 from registry.states import JOB_ENDED, JobKind, JobState
 from registry.tables import Trial
 

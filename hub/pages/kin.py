@@ -11,7 +11,7 @@ from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.parts import Activity, Build, DatasetRole, DatasetUse
 from registry.selectors.access import Actor
-from registry.selectors.usage import models_with
+from registry.selectors.repository.usage import models_with
 from registry.states import RepositoryKind, Visibility
 from registry.tables import MLModel
 

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_POST
 from hub.pages.addresses import address
 from hub.pages.asker import signed_in
 from hub.pages.frame import repository_page
-from registry.services.like import like_add, like_remove
+from registry.services.repository.like import like_add, like_remove
 from registry.tables import MLModel
 
 

@@ -18,18 +18,18 @@ from hub.pages.frame import frame, repository_page
 from hub.pages.paging import newest_first
 from hub.pages.testtensor import shown_sets
 from registry.errors import RegistryError
-from registry.selectors import job as job_selector
 from registry.selectors.access import readable_records, require
-from registry.selectors.account import namespaces_of
-from registry.selectors.build import best_per_target, builds_of
-from registry.selectors.description import describe
-from registry.selectors.findings import findings_of
-from registry.selectors.reproduction import latest_of
-from registry.selectors.revision import readme_of, revision_get, text_of
-from registry.services.blob import blob_store
-from registry.services.mlmodel import mlmodel_create
-from registry.services.plan import plan
-from registry.services.revision import Add, commit
+from registry.selectors.fair.description.description import describe
+from registry.selectors.people.account import namespaces_of
+from registry.selectors.repository.findings import findings_of
+from registry.selectors.repository.revision import readme_of, revision_get, text_of
+from registry.selectors.results.build import best_per_target, builds_of
+from registry.selectors.results.reproduction import latest_of
+from registry.selectors.work import job as job_selector
+from registry.services.repository.mlmodel import mlmodel_create
+from registry.services.repository.revision import Add, commit
+from registry.services.storage.blob import blob_store
+from registry.services.work.plan import plan
 from registry.states import JobKind, RepositoryKind, Role, ToleranceClass
 from registry.tables import Build, MLModel, Revision
 

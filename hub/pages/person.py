@@ -12,8 +12,8 @@ from hub.pages.asker import signed_in
 from hub.pages.errors import page
 from registry.errors import Invalid
 from registry.selectors.access import require
-from registry.selectors.account import namespace_get, namespaces_of
-from registry.services.person import organisation_update, person_update
+from registry.selectors.people.account import namespace_get, namespaces_of
+from registry.services.people.person import organisation_update, person_update
 from registry.states import NamespaceKind, Role
 from registry.tables import Namespace, User
 

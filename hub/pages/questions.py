@@ -9,7 +9,7 @@ from django import forms
 from registry.errors import Invalid
 from registry.fair.card.answers import QUESTIONS, Answers, Creator
 from registry.fair.card.place import MAX_TEXT
-from registry.selectors.answers import Known, kind_of
+from registry.selectors.repository.answers import Known, kind_of
 from registry.validation.findings import Fault
 from registry.validation.license import license_of
 from registry.validation.orcid import orcid_url

@@ -9,7 +9,7 @@ from hub.pages import charts
 from hub.pages.errors import page
 from hub.pages.paging import newest_first
 from registry.selectors.access import readable_records
-from registry.selectors.record import record_get
+from registry.selectors.results.record import record_get
 
 _SAMPLES_SHOWN = 5000
 

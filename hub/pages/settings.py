@@ -14,11 +14,11 @@ from hub.pages.errors import act
 from hub.pages.frame import frame, repository_page
 from registry.errors import Conflict, Invalid
 from registry.selectors.access import require
-from registry.selectors.account import namespaces_of
-from registry.selectors.gate import requests_of
-from registry.selectors.quota import usage
-from registry.selectors.revision import refs_of
-from registry.services.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
+from registry.selectors.people.account import namespaces_of
+from registry.selectors.repository.gate import requests_of
+from registry.selectors.repository.revision import refs_of
+from registry.selectors.storage.quota import usage
+from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
 from registry.states import Gate, RefKind, RequestState, Role, Visibility
 from registry.tables import MLModel, User
 

@@ -13,10 +13,10 @@ from hub.pages.discussion import AREA, shown
 from hub.pages.errors import act
 from hub.pages.frame import frame, repository_page
 from registry.errors import Conflict, Invalid
-from registry.selectors.discussion import comment_get, discussion_get
-from registry.services.comment import comment_add, comment_edit, comment_hide
-from registry.services.discussion import discussion_change, discussion_rename
-from registry.services.merge import pull_request_merge
+from registry.selectors.discussion.discussion import comment_get, discussion_get
+from registry.services.discussion.comment import comment_add, comment_edit, comment_hide
+from registry.services.discussion.discussion import discussion_change, discussion_rename
+from registry.services.discussion.merge import pull_request_merge
 from registry.tables import DiscussionEvent, MLModel
 
 

@@ -4,9 +4,9 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
 from hub.pages.errors import page
-from registry.selectors import device as device_selector
-from registry.selectors import hub as hub_selector
-from registry.selectors import target as target_selector
+from registry.selectors.search import hub as hub_selector
+from registry.selectors.work import device as device_selector
+from registry.selectors.work import target as target_selector
 
 
 @page

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from registry.fair.addresses import Place
-from registry.selectors.testtensor import test_path, test_sets
+from registry.selectors.results.testtensor import test_path, test_sets
 from registry.tables import MLModel, Revision, TestTensor
 
 #: More are left to the API.

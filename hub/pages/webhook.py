@@ -13,9 +13,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from hub.pages.asker import signed_in
 from hub.pages.errors import act, page
 from registry.errors import RegistryError
-from registry.selectors.account import namespace_get
-from registry.selectors.webhook import deliveries_of, webhook_get, webhooks_of
-from registry.services.webhook import (
+from registry.selectors.people.account import namespace_get
+from registry.selectors.webhook.webhook import deliveries_of, webhook_get, webhooks_of
+from registry.services.webhook.webhook import (
     DOMAINS,
     delivery_replay,
     webhook_create,

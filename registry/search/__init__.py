@@ -1,7 +1,7 @@
 """Finding MLModels: the query language, tensor signatures, and the index that answers.
 
 The index is a cache: everything in it comes from the tables, and any of it may be deleted at any
-time. ``registry/selectors/catalogue.py`` is the door; the rooms behind it::
+time. ``registry/selectors/search/catalogue.py`` is the door; the rooms behind it::
 
     a question                               the tables
       parser.py     text -> Query              outbox.py       which rows changed

@@ -3,30 +3,35 @@
 Reads belong to ``registry.selectors``, writes to ``registry.services``; nothing else writes.
 """
 
-from registry.tables.account import DeviceGrant, Membership, Namespace, Token, User
-from registry.tables.assessment import Assessment
 from registry.tables.audit import AuditEntry
-from registry.tables.blob import Blob
-from registry.tables.build import Build, BuildFile
-from registry.tables.derivation import Derivation
-from registry.tables.device import Device
-from registry.tables.discussion import Discussion, DiscussionEvent
-from registry.tables.graph import Graph
-from registry.tables.identifier import Identifier
-from registry.tables.job import Job, JobEvent
-from registry.tables.mlmodel import AccessRequest, FormerName, Label, Like, MLModel, Tag
-from registry.tables.outbox import OutboxEntry
-from registry.tables.passes import PassPortfolio, PassTrial
-from registry.tables.profile import CallSite, Kernel, KernelCode, Profile
-from registry.tables.record import Record
-from registry.tables.reproduction import Reproduction, TestTensor
-from registry.tables.revision import File, Ref, Revision
-from registry.tables.schedule import ScheduleSketch, ScheduleTask, ScheduleTrial, ScheduleUse
-from registry.tables.target import Target
-from registry.tables.trial import Trial
-from registry.tables.upload import Upload
-from registry.tables.webhook import Webhook, WebhookDelivery, WebhookWatch
-from registry.tables.xorb import XetFile, Xorb, XorbChunk, XorbRun, XorbUpload
+from registry.tables.discussion.discussion import Discussion, DiscussionEvent
+from registry.tables.fair.assessment import Assessment
+from registry.tables.fair.derivation import Derivation
+from registry.tables.fair.identifier import Identifier
+from registry.tables.people.account import DeviceGrant, Membership, Namespace, Token, User
+from registry.tables.repository.mlmodel import AccessRequest, FormerName, Label, Like, MLModel, Tag
+from registry.tables.repository.revision import File, Ref, Revision
+from registry.tables.results.build import Build, BuildFile
+from registry.tables.results.graph import Graph
+from registry.tables.results.passes import PassPortfolio, PassTrial
+from registry.tables.results.profile import CallSite, Kernel, KernelCode, Profile
+from registry.tables.results.record import Record
+from registry.tables.results.reproduction import Reproduction, TestTensor
+from registry.tables.results.schedule import (
+    ScheduleSketch,
+    ScheduleTask,
+    ScheduleTrial,
+    ScheduleUse,
+)
+from registry.tables.results.trial import Trial
+from registry.tables.search.outbox import OutboxEntry
+from registry.tables.storage.blob import Blob
+from registry.tables.storage.upload import Upload
+from registry.tables.storage.xorb import XetFile, Xorb, XorbChunk, XorbRun, XorbUpload
+from registry.tables.webhook.webhook import Webhook, WebhookDelivery, WebhookWatch
+from registry.tables.work.device import Device
+from registry.tables.work.job import Job, JobEvent
+from registry.tables.work.target import Target
 
 __all__ = [
     "AccessRequest",

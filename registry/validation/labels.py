@@ -85,7 +85,7 @@ def labels_of(
         card: The card's values.
         paths: Of all files.
         config: What the configuration files say, as in
-            :func:`registry.selectors.contents.config_of`.
+            :func:`registry.selectors.repository.contents.config_of`.
     """
     names = list(paths)
     if kind == RepositoryKind.DATASET:

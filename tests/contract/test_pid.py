@@ -9,10 +9,10 @@ import pytest
 
 from hpcfair.client import Client
 from hpcfair.errors import BadInput, NotFound, Withdrawn
-from registry.selectors.identifier import identifier_of, pid_url
-from registry.selectors.mlmodel import mlmodel_get
-from registry.selectors.revision import revision_get
-from registry.services.mlmodel import mlmodel_delete, mlmodel_update
+from registry.selectors.fair.identifier import identifier_of, pid_url
+from registry.selectors.repository.mlmodel import mlmodel_get
+from registry.selectors.repository.revision import revision_get
+from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_update
 from registry.states import IdentifierKind
 from registry.tables import User
 from tests.datacite import DataCite, datacite

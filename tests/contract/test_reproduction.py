@@ -12,7 +12,7 @@ import pytest
 import examples
 from hpcfair.client import Client
 from hpcfair.errors import BadInput
-from registry.selectors.blob import blob_path
+from registry.selectors.storage.blob import blob_path
 from registry.tables import TestTensor
 from tests.factories import tiny_onnx
 

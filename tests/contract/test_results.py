@@ -7,7 +7,7 @@ import pytest
 from hpcfair.client import Client
 from hpcfair.errors import BadInput, Invalid, JobFailed, NotFound
 from hpcfair.record import publish_record
-from registry.services.job import job_submit
+from registry.services.work.job import job_submit
 from registry.states import JobKind
 from registry.tables import MLModel, User
 from tests.hub.api.scene import Scene, tuned

@@ -15,10 +15,10 @@ from huggingface_hub import HfApi, close_session, hf_hub_download
 
 from hub.files import serve_blob
 from registry.fair.score.served import sha256_in
-from registry.selectors.blob import blob_open, blob_path, blob_path_of
-from registry.services.fsck import fsck
-from registry.services.gc import gc
-from registry.services.parts import part_store, part_url, parts_begin, parts_join
+from registry.selectors.storage.blob import blob_open, blob_path, blob_path_of
+from registry.services.storage.fsck import fsck
+from registry.services.storage.gc import gc
+from registry.services.storage.parts import part_store, part_url, parts_begin, parts_join
 from registry.storage import blob_store
 from registry.storage.s3_bucket import S3Address
 from registry.tables import Blob, User

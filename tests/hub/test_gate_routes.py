@@ -9,10 +9,10 @@ import pytest
 from django.http.response import HttpResponseBase
 from django.test import Client
 
-from registry.selectors.revision import revision_get
-from registry.services.discussion import pull_request_open
-from registry.services.gate import access_grant, access_handle, access_request
-from registry.services.mlmodel import mlmodel_update
+from registry.selectors.repository.revision import revision_get
+from registry.services.discussion.discussion import pull_request_open
+from registry.services.repository.gate import access_grant, access_handle, access_request
+from registry.services.repository.mlmodel import mlmodel_update
 from registry.states import RequestState
 from registry.tables import Build, BuildFile, Graph, MLModel, TestTensor, User
 from tests.factories import commit_files, make_mlmodel, make_token, member, readme, store

@@ -20,7 +20,7 @@ import httpx
 import pytest
 from huggingface_hub import HfApi, close_session
 
-from registry.selectors.revision import file_get, revision_get
+from registry.selectors.repository.revision import file_get, revision_get
 from registry.tables import Namespace, User
 from tests.factories import make_mlmodel
 

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from registry.search import generations, index
-from registry.selectors.catalogue import catalogue_search
+from registry.selectors.search.catalogue import catalogue_search
 from registry.tables import MLModel
 
 pytestmark = pytest.mark.django_db

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from registry.services.build import builds_publish
-from registry.services.job import job_succeed
-from registry.services.record import record_add
+from registry.services.results.build import builds_publish
+from registry.services.results.record import record_add
+from registry.services.work.job import job_succeed
 from registry.tables import Record
 from tests.registry import shopfloor
 from tests.registry.shopfloor import Floor

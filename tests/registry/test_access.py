@@ -12,14 +12,14 @@ from registry import schemas
 from registry.errors import Forbidden, NotFound, Unauthenticated
 from registry.selectors import access
 from registry.selectors.access import Actor, may, require, require_scope
-from registry.selectors.account import user_of_token
-from registry.selectors.blob import blob_get, blob_missing
-from registry.selectors.mlmodel import mlmodel_get
-from registry.services.account import member_set, organisation_create
-from registry.services.build import builds_publish
-from registry.services.profile import profile_store
-from registry.services.record import record_add
-from registry.services.trial import trial_add
+from registry.selectors.people.account import user_of_token
+from registry.selectors.repository.mlmodel import mlmodel_get
+from registry.selectors.storage.blob import blob_get, blob_missing
+from registry.services.people.account import member_set, organisation_create
+from registry.services.results.build import builds_publish
+from registry.services.results.profile import profile_store
+from registry.services.results.record import record_add
+from registry.services.results.trial import trial_add
 from registry.states import Role, Scope
 from registry.tables import (
     Assessment,

@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 
 from registry.errors import RegistryError
-from registry.selectors.account import user_of_token
-from registry.selectors.revision import revision_get
-from registry.services.account import (
+from registry.selectors.people.account import user_of_token
+from registry.selectors.repository.revision import revision_get
+from registry.services.people.account import (
     member_remove,
     member_set,
     organisation_create,
     token_issue,
     token_revoke,
 )
-from registry.services.mlmodel import mlmodel_create, mlmodel_delete, mlmodel_update
-from registry.services.revision import Add, commit, ref_create, ref_delete
+from registry.services.repository.mlmodel import mlmodel_create, mlmodel_delete, mlmodel_update
+from registry.services.repository.revision import Add, commit, ref_create, ref_delete
 from registry.states import RefKind, Role, Scope
 from registry.tables import AuditEntry, User
 from tests.factories import make_token, store

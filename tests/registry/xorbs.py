@@ -4,9 +4,9 @@ import hashlib
 import io
 from collections.abc import Sequence
 
-from registry.selectors.blob import blob_open, blobs_usable
-from registry.services.shard import shard_register
-from registry.services.xorb import xorb_store
+from registry.selectors.storage.blob import blob_open, blobs_usable
+from registry.services.storage.shard import shard_register
+from registry.services.storage.xorb import xorb_store
 from registry.tables import MLModel, User
 from registry.xet.hashes import spelled
 from tests.registry.xet.packer import LZ4, file_entry, packed, root, shard

@@ -8,10 +8,10 @@ from django.conf import settings
 
 from registry.fair.score.harvest import Harvest
 from registry.fair.score.score import assess
-from registry.selectors.address import place_of
-from registry.selectors.assessment import assessable_of
-from registry.selectors.blob import blob_get, blob_url
-from registry.services.assessment import assess_after, assess_again, assessment_store
+from registry.selectors.fair.assessment import assessable_of
+from registry.selectors.fair.description.address import place_of
+from registry.selectors.storage.blob import blob_get, blob_url
+from registry.services.fair.assessment import assess_after, assess_again, assessment_store
 from registry.tickets import JobTicket
 from workers.assessment.harvest import harvest
 from workers.assessment.visitor import Visitor, origin_of

@@ -1,8 +1,8 @@
 """Background work gives way to searches that people wait for."""
 
 from registry.errors import Conflict
-from registry.selectors.job import search_waits
-from registry.services.job import job_yield
+from registry.selectors.work.job import search_waits
+from registry.services.work.job import job_yield
 from registry.tickets import JobTicket
 from workers.engine.errors import LeaseLost
 

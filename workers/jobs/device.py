@@ -1,10 +1,10 @@
 """This machine's entry in the hub's fleet."""
 
-from registry.selectors.device import device_get
-from registry.services.device import device_register, device_seen
-from registry.services.plan import plan_catch_up
-from registry.services.reproduction import plan_again
-from registry.services.target import target_register
+from registry.selectors.work.device import device_get
+from registry.services.results.reproduction import plan_again
+from registry.services.work.device import device_register, device_seen
+from registry.services.work.plan import plan_catch_up
+from registry.services.work.target import target_register
 from workers.fleet.probe import ThisMachine, this_machine
 from workers.jobs.reproduce import tools_here
 

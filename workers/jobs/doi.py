@@ -5,7 +5,7 @@ import time
 from typing import Any
 
 from registry.fair.datacite.registration import drafted
-from registry.services.doi import doi_begin, doi_claim, doi_keep, doi_put_off, doi_told
+from registry.services.fair.doi import doi_begin, doi_claim, doi_keep, doi_put_off, doi_told
 from registry.tickets import JobTicket
 from workers.fleet.probe import ThisMachine
 from workers.jobs.datacite import DataCite, NotAnswered, Refused

@@ -9,11 +9,11 @@ from typing import Any
 from django.conf import settings
 
 from registry.errors import Invalid
-from registry.selectors.mlmodel import mlmodel_get
-from registry.selectors.revision import revision_get
-from registry.services.graph import graph_store
-from registry.services.job import job_note
-from registry.services.plan import plan
+from registry.selectors.repository.mlmodel import mlmodel_get
+from registry.selectors.repository.revision import revision_get
+from registry.services.results.graph import graph_store
+from registry.services.work.job import job_note
+from registry.services.work.plan import plan
 from registry.tickets import GraphFacts, JobTicket
 from workers.engine.child import call
 from workers.engine.types import Limits

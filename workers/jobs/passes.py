@@ -10,18 +10,18 @@ from typing import Any
 from django.conf import settings
 
 from registry.errors import Conflict
-from registry.selectors.passes import (
+from registry.selectors.results.passes import (
     class_trials,
     pass_trials_of_job,
     portfolio_of,
 )
-from registry.services.job import job_note
-from registry.services.passes import (
+from registry.services.results.passes import (
     pass_trial_add,
     plan_pass_study,
     portfolio_store,
 )
-from registry.services.plan import plan_with_findings
+from registry.services.work.job import job_note
+from registry.services.work.plan import plan_with_findings
 from registry.tickets import GraphFacts, JobTicket
 from workers.backends.registry import available
 from workers.engine.clock import SystemClock

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from registry.errors import Conflict, RegistryError
-from registry.services.blob import blob_adopt
-from registry.services.job import job_note
-from registry.services.profile import profile_store
+from registry.services.results.profile import profile_store
+from registry.services.storage.blob import blob_adopt
+from registry.services.work.job import job_note
 from registry.tickets import JobTicket
 from workers.engine.errors import CandidateFailed, LeaseLost
 from workers.engine.judge import Headline

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from registry.errors import Conflict
-from registry.services.blob import blob_adopt
-from registry.services.build import builds_publish
-from registry.services.record import record_add
+from registry.services.results.build import builds_publish
+from registry.services.results.record import record_add
+from registry.services.storage.blob import blob_adopt
 from registry.tickets import JobTicket
 from workers.engine.artifacts import artifact_files
 from workers.engine.errors import LeaseLost

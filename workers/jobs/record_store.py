@@ -5,8 +5,8 @@ from dataclasses import asdict
 from typing import Any
 
 from registry.errors import Conflict
-from registry.selectors.trial import experience, history, trials_of_job
-from registry.services.trial import trial_add
+from registry.selectors.results.trial import experience, history, trials_of_job
+from registry.services.results.trial import trial_add
 from registry.tickets import JobTicket
 from workers.engine.errors import LeaseLost
 from workers.engine.types import (

@@ -18,10 +18,10 @@ from typing import Any, Literal, cast
 from django.conf import settings
 
 from registry.errors import Conflict
-from registry.selectors.reproduction import builds_of_job, outcomes_of_job
-from registry.selectors.testtensor import tests_of_job
-from registry.services import reproduction
-from registry.services.job import job_note
+from registry.selectors.results.reproduction import builds_of_job, outcomes_of_job
+from registry.selectors.results.testtensor import tests_of_job
+from registry.services.results import reproduction
+from registry.services.work.job import job_note
 from registry.tickets import BuildTicket, JobTicket
 from workers.backends.registry import available
 from workers.engine.errors import CandidateFailed, LeaseLost, RigFailed, WrongOutput

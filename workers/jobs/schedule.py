@@ -6,10 +6,10 @@ from typing import Any
 
 from django.conf import settings
 
-from registry.selectors.schedule import schedules_best
-from registry.services.job import job_note
-from registry.services.plan import plan_with_findings
-from registry.services.schedule import plan_schedules
+from registry.selectors.results.schedule import schedules_best
+from registry.services.results.schedule import plan_schedules
+from registry.services.work.job import job_note
+from registry.services.work.plan import plan_with_findings
 from registry.tickets import JobTicket
 from workers.backends.registry import available
 from workers.backends.tvm.targets import target_of

@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from registry.errors import Conflict
-from registry.selectors.schedule import (
+from registry.selectors.results.schedule import (
     schedule_trials,
     schedule_trials_of_job,
     schedules_similar,
 )
-from registry.services.schedule import schedule_confirm, schedule_task_add, schedule_trial_add
+from registry.services.results.schedule import (
+    schedule_confirm,
+    schedule_task_add,
+    schedule_trial_add,
+)
 from registry.tickets import JobTicket
 from workers.engine.errors import LeaseLost
 from workers.engine.schedules.types import (

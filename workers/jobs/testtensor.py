@@ -16,10 +16,10 @@ import numpy as np
 from django.conf import settings
 
 from registry.errors import Conflict, RegistryError
-from registry.selectors.testtensor import place_of, tests_of_job
-from registry.services.blob import blob_adopt
-from registry.services.job import job_note
-from registry.services.testtensor import tests_store
+from registry.selectors.results.testtensor import place_of, tests_of_job
+from registry.services.results.testtensor import tests_store
+from registry.services.storage.blob import blob_adopt
+from registry.services.work.job import job_note
 from registry.tickets import FileTicket, GraphFacts, JobTicket, TensorTicket
 from workers.backends.registry import available, reference_for
 from workers.engine.child import call
@@ -152,7 +152,7 @@ def _found(tensor: Any, digests: Mapping[_Place, str]) -> dict[str, Any]:
 
 
 def _row(place: _Place, name: str, sha256: str, *, is_made: bool) -> dict[str, Any]:
-    """As :func:`registry.services.testtensor.tests_store` takes it."""
+    """As :func:`registry.services.results.testtensor.tests_store` takes it."""
     row = dict(
         zip(("number", "side", "index", "name", "sha256"), (*place, name, sha256), strict=True)
     )

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.conf import settings
 
-from registry.selectors.build import has_headlines
-from registry.services.job import job_note
+from registry.selectors.results.build import has_headlines
+from registry.services.work.job import job_note
 from registry.tickets import GraphFacts, JobTicket
 from workers.backends.registry import available, reference_for
 from workers.engine.local import LocalDevice

@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from django.conf import settings
 
-from registry.services.delivery import delivery_claim, delivery_end, delivery_sweep
+from registry.services.webhook.delivery import delivery_claim, delivery_end, delivery_sweep
 from registry.tickets import DeliveryTicket
 from workers.jobs.post import NotSent, post
 

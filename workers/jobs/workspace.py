@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from django.conf import settings
 
-from registry.selectors.blob import blob_path_of
+from registry.selectors.storage.blob import blob_path_of
 from registry.tickets import FileTicket
 from workers.engine.handover import remove
 

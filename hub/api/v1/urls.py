@@ -2,28 +2,21 @@
 
 from django.urls import path, re_path
 
-from hub.api.v1 import (
-    account,
-    assessment,
-    blob,
+from hub.api.v1.fair import assessment, doi, identifier
+from hub.api.v1.people import account
+from hub.api.v1.repository import file, findings, mlmodel, revision
+from hub.api.v1.results import (
     build,
-    device,
-    doi,
-    file,
-    findings,
     graph,
-    identifier,
-    job,
-    mlmodel,
     profile,
     record,
     reproduction,
     resolve,
-    revision,
-    target,
     testtensor,
     trial,
 )
+from hub.api.v1.storage import blob
+from hub.api.v1.work import device, job, target
 from registry.ids import SHA256_PATTERN
 
 MODEL = "models/<str:namespace>/<str:name>"

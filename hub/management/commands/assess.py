@@ -7,10 +7,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from registry.errors import RegistryError
-from registry.selectors.assessment import assessable, newest_looks, part_of
-from registry.selectors.mlmodel import repository_get
-from registry.selectors.revision import revision_get
-from registry.services.assessment import assess_request
+from registry.selectors.fair.assessment import assessable, newest_looks, part_of
+from registry.selectors.repository.mlmodel import repository_get
+from registry.selectors.repository.revision import revision_get
+from registry.services.fair.assessment import assess_request
 from registry.states import RepositoryKind
 from registry.tables import Revision
 

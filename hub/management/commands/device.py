@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from registry.selectors.device import devices
+from registry.selectors.work.device import devices
 
 
 class Command(BaseCommand):

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from hub.management.console import ProgressLine
 from registry.errors import RegistryError
-from registry.services.fsck import Fault, fsck
+from registry.services.storage.fsck import Fault, fsck
 
 
 class Command(BaseCommand):

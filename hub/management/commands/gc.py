@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from hub.management.console import ProgressLine, span, spelled
 from registry.errors import RegistryError
-from registry.services.gc import Freed, gc, recount
+from registry.services.storage.gc import Freed, gc, recount
 
 
 class Command(BaseCommand):

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from registry.errors import RegistryError
-from registry.selectors.passes import portfolios
-from registry.selectors.target import target_get
+from registry.selectors.results.passes import portfolios
+from registry.selectors.work.target import target_get
 from registry.states import ArchitectureClass
 from registry.tables import PassPortfolio
 

@@ -7,9 +7,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from hub.management.console import size, spelled
 from registry.errors import RegistryError
-from registry.selectors.account import namespace_get
-from registry.selectors.quota import Usage, usage, usages
-from registry.services.quota import UNLIMITED, quota_set
+from registry.selectors.people.account import namespace_get
+from registry.selectors.storage.quota import Usage, usage, usages
+from registry.services.storage.quota import UNLIMITED, quota_set
 from registry.tables import Namespace
 
 

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from registry.errors import RegistryError
 from registry.search import index
-from registry.services.card import label_unlabelled
+from registry.services.repository.card import label_unlabelled
 
 
 class Command(BaseCommand):

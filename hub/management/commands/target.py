@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from registry.errors import RegistryError
-from registry.selectors.target import target_get, targets
-from registry.services.target import target_enable
+from registry.selectors.work.target import target_get, targets
+from registry.services.work.target import target_enable
 
 
 class Command(BaseCommand):

@@ -10,8 +10,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from registry.errors import RegistryError
-from registry.selectors.account import user_find
-from registry.services.account import token_issue, user_create
+from registry.selectors.people.account import user_find
+from registry.services.people.account import token_issue, user_create
 from registry.states import Scope
 
 

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from registry.selectors.mlmodel import mlmodel_get
-from registry.selectors.revision import revision_get
-from registry.services.assessment import assessment_add
-from registry.services.build import builds_publish
-from registry.services.job import job_claim, job_note, job_submit
-from registry.services.profile import profile_store
-from registry.services.record import record_add
-from registry.services.trial import trial_add
+from registry.selectors.repository.mlmodel import mlmodel_get
+from registry.selectors.repository.revision import revision_get
+from registry.services.fair.assessment import assessment_add
+from registry.services.results.build import builds_publish
+from registry.services.results.profile import profile_store
+from registry.services.results.record import record_add
+from registry.services.results.trial import trial_add
+from registry.services.work.job import job_claim, job_note, job_submit
 from registry.states import JobKind
 from registry.tables import Build, Graph, Job, MLModel, Record, Revision, Target, Trial
 from tests.factories import store

@@ -1,9 +1,9 @@
 """FAIR scores over the API: the last look, its history, a look asked for, the report."""
 
-from hub.api.v1.assessment import DOCUMENT_EXAMPLE
+from hub.api.v1.fair.assessment import DOCUMENT_EXAMPLE
 from registry.schemas import fair_problems
-from registry.services.assessment import assessment_add
-from registry.services.mlmodel import mlmodel_update
+from registry.services.fair.assessment import assessment_add
+from registry.services.repository.mlmodel import mlmodel_update
 from registry.states import JobKind
 from registry.tables import Job
 from tests.factories import commit_files

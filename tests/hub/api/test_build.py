@@ -2,7 +2,7 @@
 
 from pytest_django import DjangoAssertNumQueries
 
-from registry.services.build import builds_publish
+from registry.services.results.build import builds_publish
 from registry.tables import MLModel
 from tests.hub.api.client import Api
 from tests.hub.api.scene import Scene

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry.selectors.revision import revision_get
+from registry.selectors.repository.revision import revision_get
 from registry.tables import MLModel, User
 from tests.factories import commit_files, readme
 from tests.hub.api.client import Api

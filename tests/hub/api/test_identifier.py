@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from registry.selectors.revision import revision_get
+from registry.selectors.repository.revision import revision_get
 from registry.states import IdentifierKind
 from registry.tables import MLModel, User
 from tests.factories import commit_files

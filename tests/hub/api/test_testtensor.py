@@ -2,8 +2,8 @@
 
 from pytest_django import DjangoAssertNumQueries
 
-from registry.services.job import job_claim, job_submit
-from registry.services.reproduction import reproduction_add
+from registry.services.results.reproduction import reproduction_add
+from registry.services.work.job import job_claim, job_submit
 from registry.states import JobKind, TensorSide
 from registry.tables import TestTensor
 from tests.factories import store

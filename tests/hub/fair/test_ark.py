@@ -6,8 +6,8 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from registry.selectors.revision import revision_get
-from registry.services.mlmodel import mlmodel_move
+from registry.selectors.repository.revision import revision_get
+from registry.services.repository.mlmodel import mlmodel_move
 from registry.states import IdentifierKind, RepositoryKind
 from registry.tables import MLModel, User
 from tests.factories import commit_files, make_mlmodel, make_token

@@ -10,8 +10,8 @@ from rdflib.compare import isomorphic
 
 from hub.fair import catalog
 from registry.fair.score.served import links_in
-from registry.selectors.revision import revision_get
-from registry.services.mlmodel import mlmodel_delete, mlmodel_update
+from registry.selectors.repository.revision import revision_get
+from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_update
 from registry.states import Gate
 from registry.tables import MLModel, User
 from tests.factories import make_mlmodel

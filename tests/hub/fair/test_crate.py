@@ -13,9 +13,9 @@ from django.test import Client
 
 from registry.fair.crate.rocrate import DESCRIPTOR
 from registry.fair.score.served import links_in
-from registry.selectors.revision import revision_get
-from registry.services.gate import access_grant
-from registry.services.mlmodel import mlmodel_update
+from registry.selectors.repository.revision import revision_get
+from registry.services.repository.gate import access_grant
+from registry.services.repository.mlmodel import mlmodel_update
 from registry.states import Gate, Scope
 from registry.storage import blob_store
 from registry.tables import File, MLModel, User

@@ -10,8 +10,8 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from registry.fair.crate.measurements import SAMPLES, TABLES, TRIALS
-from registry.selectors import measurement
-from registry.services.trial import trial_add
+from registry.selectors.results import measurement
+from registry.services.results.trial import trial_add
 from registry.states import Visibility
 from registry.tables import MLModel, Trial
 from tests.registry import shopfloor

@@ -10,8 +10,8 @@ from django.test import Client
 from registry.fair.formats import formats_of
 from registry.fair.score.served import links_in, linkset_in
 from registry.fair.signposting import LINKSET_TEXT_TYPE, LINKSET_TYPE
-from registry.selectors.revision import revision_get
-from registry.services.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
+from registry.selectors.repository.revision import revision_get
+from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
 from registry.states import Gate, RepositoryKind, Scope
 from registry.tables import MLModel, User
 from tests.factories import commit_files, make_mlmodel, make_token

@@ -12,8 +12,8 @@ from hub.fair.negotiation import preferred
 from registry.fair.formats import FORMATS, formats_of
 from registry.fair.score.served import links_in, page_in
 from registry.fair.signposting import LINKSET_TEXT_TYPE, LINKSET_TYPE, negotiated
-from registry.selectors.revision import revision_get
-from registry.services.revision import ref_create
+from registry.selectors.repository.revision import revision_get
+from registry.services.repository.revision import ref_create
 from registry.states import RefKind
 from registry.tables import MLModel, User
 from tests.factories import make_mlmodel, readme

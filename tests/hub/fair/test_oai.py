@@ -11,9 +11,9 @@ from django.test import Client
 from pytest_django.live_server_helper import LiveServer
 
 from hub.fair import oai
-from registry.selectors.identifier import pid_url
-from registry.selectors.revision import revision_get
-from registry.services.mlmodel import mlmodel_delete, mlmodel_update
+from registry.selectors.fair.identifier import pid_url
+from registry.selectors.repository.revision import revision_get
+from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_update
 from registry.states import IdentifierKind, RepositoryKind, Visibility
 from registry.tables import MLModel, User
 from tests.factories import commit_files, make_mlmodel

@@ -8,8 +8,8 @@ import pytest
 from pytest_django.live_server_helper import LiveServer
 
 from registry.fair.formats import formats_of
-from registry.selectors.identifier import identifier_of, pid_url
-from registry.selectors.revision import revision_get
+from registry.selectors.fair.identifier import identifier_of, pid_url
+from registry.selectors.repository.revision import revision_get
 from registry.tables import User
 from tests.hub.fair.records import FILES, make_record
 from tests.validators.environments import run

@@ -16,10 +16,10 @@ from django.conf import settings
 from django.test import Client
 
 from registry.fair.formats import formats_of
-from registry.selectors.directory import directory_oids
-from registry.selectors.identifier import identifier_of, identifiers_of, pid_url
-from registry.selectors.revision import revision_get
-from registry.services.mlmodel import mlmodel_delete
+from registry.selectors.fair.description.directory import directory_oids
+from registry.selectors.fair.identifier import identifier_of, identifiers_of, pid_url
+from registry.selectors.repository.revision import revision_get
+from registry.services.repository.mlmodel import mlmodel_delete
 from registry.states import RepositoryKind
 from registry.tables import Identifier, MLModel, Revision, User
 from tests.factories import commit_files, make_mlmodel, readme

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils.dateparse import parse_datetime
 
 from hub.fair import sitemap
-from registry.services.mlmodel import mlmodel_delete
+from registry.services.repository.mlmodel import mlmodel_delete
 from registry.tables import MLModel, User
 from tests.factories import make_mlmodel
 from tests.hub.fair.records import make_data_record

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from registry.selectors.revision import revision_get
-from registry.services.identifier import identifiers_retire
-from registry.services.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
+from registry.selectors.repository.revision import revision_get
+from registry.services.fair.identifier import identifiers_retire
+from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
 from registry.states import RepositoryKind, TensorSide
 from registry.tables import MLModel, Revision, TestTensor, User
 from tests.factories import make_mlmodel, make_token, store

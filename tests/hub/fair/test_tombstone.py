@@ -8,10 +8,10 @@ from django.conf import settings
 from django.test import Client
 
 from registry.fair.formats import formats_of
-from registry.selectors.identifier import restore
-from registry.selectors.revision import revision_get
-from registry.services.mlmodel import mlmodel_delete
-from registry.services.prune import revisions_prune
+from registry.selectors.fair.identifier import restore
+from registry.selectors.repository.revision import revision_get
+from registry.services.repository.mlmodel import mlmodel_delete
+from registry.services.storage.prune import revisions_prune
 from registry.states import IdentifierKind, RepositoryKind
 from registry.tables import Identifier, Job, MLModel, Revision, User
 from tests.factories import make_mlmodel, readme

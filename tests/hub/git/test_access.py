@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from registry.selectors.revision import revision_get
-from registry.services.gate import access_grant
-from registry.services.mlmodel import mlmodel_update
+from registry.selectors.repository.revision import revision_get
+from registry.services.repository.gate import access_grant
+from registry.services.repository.mlmodel import mlmodel_update
 from registry.states import Scope
 from registry.tables import MLModel, Namespace, User
 from tests.factories import make_mlmodel, make_token

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from registry.selectors.blob import blob_path
-from registry.selectors.description import describe
-from registry.selectors.revision import history, revision_get
-from registry.services.mlmodel import mlmodel_create, mlmodel_move
-from registry.services.revision import ref_create, squash
+from registry.selectors.fair.description.description import describe
+from registry.selectors.repository.revision import history, revision_get
+from registry.selectors.storage.blob import blob_path
+from registry.services.repository.mlmodel import mlmodel_create, mlmodel_move
+from registry.services.repository.revision import ref_create, squash
 from registry.states import RefKind, RepositoryKind
 from registry.storage.git import lfs_pointer
 from registry.tables import File, MLModel, User

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hub.git.plan import Plan, Refused, plan
 from hub.git.request import INFINITE_DEPTH, Deepen, Fetch
-from registry.selectors.git import Commit, References
+from registry.selectors.repository.git import Commit, References
 
 Forest = dict[int, Commit]
 

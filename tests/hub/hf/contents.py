@@ -1,7 +1,7 @@
 """What a repository holds, as the database and the store have it."""
 
-from registry.selectors.blob import blob_open
-from registry.selectors.revision import files_of, revision_get
+from registry.selectors.repository.revision import files_of, revision_get
+from registry.selectors.storage.blob import blob_open
 from registry.tables import File, MLModel
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from huggingface_hub.errors import HfHubHTTPError
 
-from registry.services.account import member_set
-from registry.services.like import like_add
-from registry.services.mlmodel import mlmodel_create
+from registry.services.people.account import member_set
+from registry.services.repository.like import like_add
+from registry.services.repository.mlmodel import mlmodel_create
 from registry.states import RepositoryKind, Role, Scope
 from registry.tables import MLModel, Namespace, User
 from tests.factories import make_mlmodel, make_token

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from huggingface_hub import ModelCard
 
-from registry.selectors.revision import readme_of, revision_get
+from registry.selectors.repository.revision import readme_of, revision_get
 from registry.tables import User
 from tests.factories import make_mlmodel, readme
 from tests.hub.hf.conftest import ApiOf

@@ -11,7 +11,7 @@ from huggingface_hub import (
     CommitScheduler,
 )
 
-from registry.selectors.revision import files_of, history, revision_get
+from registry.selectors.repository.revision import files_of, history, revision_get
 from registry.states import RefKind
 from registry.storage.git import blob_oid, lfs_pointer
 from registry.tables import Discussion, MLModel, Revision, User

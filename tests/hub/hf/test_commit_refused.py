@@ -16,7 +16,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from registry.selectors.revision import revision_get
+from registry.selectors.repository.revision import revision_get
 from registry.states import Scope
 from registry.storage.git import lfs_pointer
 from registry.tables import Discussion, File, MLModel, Ref, Revision, User

@@ -13,8 +13,8 @@ from huggingface_hub.errors import BadRequestError, HfHubHTTPError, RepositoryNo
 from huggingface_hub.utils import get_session
 
 from hub.hf import discussion as views
-from registry.services.discussion import discussion_open
-from registry.services.mlmodel import mlmodel_create
+from registry.services.discussion.discussion import discussion_open
+from registry.services.repository.mlmodel import mlmodel_create
 from registry.states import RepositoryKind, Scope
 from registry.tables import MLModel, User
 from tests.hub.hf.conftest import ApiOf

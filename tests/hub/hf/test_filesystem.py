@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from huggingface_hub import HfFileSystem
 
-from registry.selectors.revision import revision_get
+from registry.selectors.repository.revision import revision_get
 from registry.states import RepositoryKind, Scope
 from registry.tables import MLModel, Namespace, User
 from tests.factories import commit_files, make_mlmodel, make_token

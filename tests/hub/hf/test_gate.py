@@ -6,7 +6,7 @@ import pytest
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
 
-from registry.services.mlmodel import mlmodel_update
+from registry.services.repository.mlmodel import mlmodel_update
 from registry.states import Scope
 from registry.tables import MLModel, Namespace, User
 from tests.factories import make_token

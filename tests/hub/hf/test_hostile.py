@@ -20,12 +20,12 @@ from hub.git import urls as git
 from hub.hf import urls as hf
 from hub.hf.lfslink import Link
 from hub.pages import urls as pages
-from registry.services.comment import comment_add
-from registry.services.discussion import discussion_open, pull_request_open
-from registry.services.gate import access_request
-from registry.services.mlmodel import mlmodel_move, mlmodel_update
-from registry.services.revision import ref_create
-from registry.services.webhook import webhook_create
+from registry.services.discussion.comment import comment_add
+from registry.services.discussion.discussion import discussion_open, pull_request_open
+from registry.services.repository.gate import access_request
+from registry.services.repository.mlmodel import mlmodel_move, mlmodel_update
+from registry.services.repository.revision import ref_create
+from registry.services.webhook.webhook import webhook_create
 from registry.states import Gate, RefKind, Scope
 from registry.tables import MLModel, Token, User
 from tests.factories import make_mlmodel, make_token

@@ -13,7 +13,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from registry.services.mlmodel import mlmodel_update
+from registry.services.repository.mlmodel import mlmodel_update
 from registry.states import Gate, RepositoryKind
 from registry.storage.git import blob_oid, lfs_pointer
 from registry.tables import MLModel, Namespace, User

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from huggingface_hub import get_session
 
-from registry.services.mlmodel import mlmodel_update
+from registry.services.repository.mlmodel import mlmodel_update
 from registry.tables import Blob, MLModel, User
 from tests.factories import make_mlmodel, make_token, store
 from tests.hub.hf.conftest import ApiOf

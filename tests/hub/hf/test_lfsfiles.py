@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from huggingface_hub.errors import HfHubHTTPError
 
-from registry.selectors.revision import files_of, revision_get
+from registry.selectors.repository.revision import files_of, revision_get
 from registry.tables import MLModel, User
 from tests.factories import commit_files, make_mlmodel
 from tests.hub.hf.conftest import ApiOf

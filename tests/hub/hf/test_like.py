@@ -3,8 +3,8 @@
 import pytest
 from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
 
-from registry.services.like import like_add
-from registry.services.mlmodel import mlmodel_create
+from registry.services.repository.like import like_add
+from registry.services.repository.mlmodel import mlmodel_create
 from registry.states import RepositoryKind, Scope
 from registry.tables import Like, MLModel, User
 from tests.factories import make_user

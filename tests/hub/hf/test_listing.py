@@ -6,7 +6,7 @@ import httpx
 import pytest
 from huggingface_hub.errors import BadRequestError
 
-from registry.services.mlmodel import mlmodel_update
+from registry.services.repository.mlmodel import mlmodel_update
 from registry.states import Gate, RepositoryKind
 from registry.tables import MLModel, Namespace, User
 from tests.factories import commit_files, make_mlmodel, readme

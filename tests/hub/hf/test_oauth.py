@@ -11,7 +11,7 @@ from huggingface_hub.errors import DeviceCodeError
 from huggingface_hub.utils import _oauth_device as flow
 
 from hub.hf import oauth
-from registry.services import devicegrant
+from registry.services.people import devicegrant
 from registry.states import Scope
 from registry.tables import DeviceGrant, Token, User
 from tests.factories import make_token

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from huggingface_hub import CommitOperationAdd, get_session
 
-from registry.selectors.revision import revision_get
+from registry.selectors.repository.revision import revision_get
 from registry.storage.git import blob_oid
 from registry.tables import MLModel, User
 from tests.factories import commit_files, make_mlmodel, make_token

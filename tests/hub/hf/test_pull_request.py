@@ -8,7 +8,7 @@ from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 from huggingface_hub.community import DiscussionCommit, DiscussionStatusChange
 from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
-from registry.services.mlmodel import mlmodel_create
+from registry.services.repository.mlmodel import mlmodel_create
 from registry.states import RepositoryKind, Scope
 from registry.tables import Job, MLModel, User
 from tests.factories import make_mlmodel

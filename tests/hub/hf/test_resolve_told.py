@@ -6,8 +6,8 @@ import hashlib
 import httpx
 import pytest
 
-from registry.selectors.revision import revision_get
-from registry.services.mlmodel import mlmodel_update
+from registry.selectors.repository.revision import revision_get
+from registry.services.repository.mlmodel import mlmodel_update
 from registry.states import Gate
 from registry.tables import Namespace, User
 from tests.factories import make_mlmodel

@@ -14,7 +14,7 @@ from huggingface_hub.errors import (
 )
 from huggingface_hub.file_download import _CACHED_NO_EXIST
 
-from registry.selectors.revision import revision_get
+from registry.selectors.repository.revision import revision_get
 from registry.states import RepositoryKind
 from registry.tables import MLModel, Namespace, User
 from tests.factories import commit_files, make_mlmodel

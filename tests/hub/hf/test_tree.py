@@ -9,8 +9,8 @@ import pytest
 from huggingface_hub import RepoFile, RepoFolder
 from huggingface_hub.errors import EntryNotFoundError, RemoteEntryNotFoundError
 
-from registry.selectors.revision import branch_get
-from registry.selectors.tree import entries_at, tree_page
+from registry.selectors.repository.revision import branch_get
+from registry.selectors.repository.tree import entries_at, tree_page
 from registry.tables import MLModel, Namespace, User
 from tests.factories import commit_files, make_mlmodel
 from tests.hub.hf.conftest import ApiOf

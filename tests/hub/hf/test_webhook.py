@@ -8,7 +8,7 @@ from huggingface_hub import WebhookWatchedItem
 from huggingface_hub.errors import BadRequestError, HfHubHTTPError
 from huggingface_hub.utils import get_session
 
-from registry.services.discussion import discussion_open
+from registry.services.discussion.discussion import discussion_open
 from registry.states import Scope
 from registry.tables import MLModel, User
 from tests.hub.hf.conftest import ApiOf

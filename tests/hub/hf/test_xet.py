@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from registry.selectors.blob import blobs_usable
+from registry.selectors.storage.blob import blobs_usable
 from registry.tables import User, XetFile, Xorb
 from tests.factories import make_mlmodel, readme
 from tests.hub.hf.conftest import ApiOf

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from django.db.models import Q
 
-from registry.services.revision import Add, commit
-from registry.services.xorb import xorb_store, xorb_sweep
+from registry.services.repository.revision import Add, commit
+from registry.services.storage.xorb import xorb_store, xorb_sweep
 from registry.tables import AuditEntry, Blob, MLModel, User, Xorb
 from registry.xet.hashes import parsed
 from tests.factories import make_mlmodel

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import httpx
 
-from registry.selectors.blob import blob_open, blobs_usable
+from registry.selectors.storage.blob import blob_open, blobs_usable
 from registry.tables import User, Xorb
 
 # As huggingface_hub's _commit_api.py does it. Prints a line per file.

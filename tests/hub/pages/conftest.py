@@ -13,14 +13,14 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 from pytest_django.live_server_helper import LiveServer
 from pytest_django.plugin import DjangoDbBlocker
 
-from registry.selectors.account import user_find
-from registry.selectors.mlmodel import repository_get
-from registry.services.account import organisation_create
-from registry.services.build import builds_publish
-from registry.services.job import job_fail, job_submit, job_succeed
-from registry.services.profile import profile_store
-from registry.services.record import record_add
-from registry.services.trial import trial_add
+from registry.selectors.people.account import user_find
+from registry.selectors.repository.mlmodel import repository_get
+from registry.services.people.account import organisation_create
+from registry.services.results.build import builds_publish
+from registry.services.results.profile import profile_store
+from registry.services.results.record import record_add
+from registry.services.results.trial import trial_add
+from registry.services.work.job import job_fail, job_submit, job_succeed
 from registry.states import FailureClass, JobKind, RepositoryKind
 from registry.tables import Graph, Job, MLModel, Namespace, Record, User
 from tests.factories import PASSWORD, make_mlmodel, make_user, readme, tiny_onnx

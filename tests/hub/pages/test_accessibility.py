@@ -6,13 +6,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from registry.selectors.revision import revision_get
-from registry.services.assessment import assessment_add
-from registry.services.comment import comment_add
-from registry.services.discussion import discussion_open, pull_request_open
-from registry.services.gate import access_request
-from registry.services.mlmodel import mlmodel_create, mlmodel_delete, mlmodel_update
-from registry.services.webhook import webhook_create
+from registry.selectors.repository.revision import revision_get
+from registry.services.discussion.comment import comment_add
+from registry.services.discussion.discussion import discussion_open, pull_request_open
+from registry.services.fair.assessment import assessment_add
+from registry.services.repository.gate import access_request
+from registry.services.repository.mlmodel import mlmodel_create, mlmodel_delete, mlmodel_update
+from registry.services.webhook.webhook import webhook_create
 from registry.states import Gate, RepositoryKind
 from registry.tables import Build, Namespace, User
 from tests.factories import commit_files, make_mlmodel, readme

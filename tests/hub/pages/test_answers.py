@@ -8,7 +8,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from hub.pages.questions import LICENSES
-from registry.selectors.revision import readme_of, revision_get, text_of
+from registry.selectors.repository.revision import readme_of, revision_get, text_of
 from registry.tables import MLModel, Namespace, User
 from registry.validation.license import license_of
 from tests.factories import commit_files, make_mlmodel, member, readme, tiny_onnx

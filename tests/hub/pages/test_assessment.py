@@ -10,9 +10,9 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.test import Client
 
-from registry.selectors.revision import revision_get
-from registry.services.assessment import assessment_add
-from registry.services.mlmodel import mlmodel_update
+from registry.selectors.repository.revision import revision_get
+from registry.services.fair.assessment import assessment_add
+from registry.services.repository.mlmodel import mlmodel_update
 from registry.states import JobKind, RepositoryKind
 from registry.tables import Job, MLModel, User
 from tests.factories import commit_files, make_mlmodel, readme

@@ -7,9 +7,9 @@ import pytest
 from django.test import Client
 
 from registry.fair.formats import formats_of
-from registry.selectors.directory import directory_oids
-from registry.selectors.identifier import ark_of, identifier_of, pid_url
-from registry.selectors.revision import revision_get
+from registry.selectors.fair.description.directory import directory_oids
+from registry.selectors.fair.identifier import ark_of, identifier_of, pid_url
+from registry.selectors.repository.revision import revision_get
 from registry.tables import MLModel, User
 from tests.factories import make_mlmodel
 from tests.hub.fair.records import DATA, make_data_record, make_record

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from registry.services.mlmodel import mlmodel_create
+from registry.services.repository.mlmodel import mlmodel_create
 from registry.states import RepositoryKind, Visibility
 from registry.tables import MLModel, Namespace, User
 from tests.factories import commit_files, member, readme

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from registry.selectors.revision import revision_get
+from registry.selectors.repository.revision import revision_get
 from registry.tables import MLModel, User
 from tests.factories import make_mlmodel, readme
 from tests.hub.pages.conftest import needs_chromium, sign_in

@@ -3,8 +3,12 @@
 import pytest
 from django.test import Client
 
-from registry.services.comment import comment_add
-from registry.services.discussion import discussion_change, discussion_open, pull_request_open
+from registry.services.discussion.comment import comment_add
+from registry.services.discussion.discussion import (
+    discussion_change,
+    discussion_open,
+    pull_request_open,
+)
 from registry.states import DiscussionState, RefKind
 from registry.tables import Discussion, DiscussionEvent, MLModel, User
 from tests.factories import commit_files

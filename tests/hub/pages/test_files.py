@@ -3,9 +3,9 @@
 import pytest
 from django.test import Client
 
-from registry.services.discussion import pull_request_open
-from registry.services.mlmodel import mlmodel_move
-from registry.services.revision import ref_create
+from registry.services.discussion.discussion import pull_request_open
+from registry.services.repository.mlmodel import mlmodel_move
+from registry.services.repository.revision import ref_create
 from registry.states import RefKind
 from registry.tables import MLModel, Revision, User
 from tests.factories import commit_files
@@ -80,7 +80,7 @@ def test_a_binary_file_is_not_shown_as_text(client: Client, nested: Revision) ->
 def test_a_folder_of_many_files_comes_in_parts(
     client: Client, galaxy: MLModel, charlie: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("registry.selectors.folder.PAGE", 2)
+    monkeypatch.setattr("registry.selectors.repository.folder.PAGE", 2)
     commit_files(galaxy, {f"many/{n}.txt": "x\n" for n in range(5)}, actor=charlie)
     assert "0.txt" in text(client, f"{ROOT}/tree/main/many")
     last = text(client, f"{ROOT}/tree/main/many?page=3")

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from hub.pages import kin
-from registry.services.mlmodel import mlmodel_update
+from registry.services.repository.mlmodel import mlmodel_update
 from registry.states import RepositoryKind
 from registry.tables import Build, Job, MLModel, User
 from tests.factories import make_mlmodel, readme

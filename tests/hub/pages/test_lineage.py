@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from hub.pages.layers import BOX_HEIGHT, BOX_WIDTH, arrange
 from hub.pages.lineage import _WORDS
-from registry.selectors.revision import revision_get
-from registry.services.mlmodel import mlmodel_delete
+from registry.selectors.repository.revision import revision_get
+from registry.services.repository.mlmodel import mlmodel_delete
 from registry.states import Relation, RepositoryKind
 from registry.tables import Derivation, MLModel, User
 from tests.factories import make_mlmodel

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from registry.services.account import member_set
+from registry.services.people.account import member_set
 from registry.states import Role
 from registry.tables import Namespace, User
 from tests.hub.pages.test_reading import text

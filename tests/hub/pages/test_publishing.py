@@ -4,7 +4,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from registry.selectors.revision import file_get, revision_get
+from registry.selectors.repository.revision import file_get, revision_get
 from registry.tables import MLModel, Token, User
 from tests.factories import PASSWORD, make_mlmodel, readme, tiny_onnx
 

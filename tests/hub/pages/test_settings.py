@@ -3,8 +3,8 @@
 import pytest
 from django.test import Client
 
-from registry.services.gate import access_request
-from registry.services.mlmodel import mlmodel_update
+from registry.services.repository.gate import access_request
+from registry.services.repository.mlmodel import mlmodel_update
 from registry.states import Gate
 from registry.tables import AccessRequest, MLModel, User
 from tests.hub.pages.test_reading import status, text

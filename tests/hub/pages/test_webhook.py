@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from registry.services.webhook import webhook_create
+from registry.services.webhook.webhook import webhook_create
 from registry.states import DeliveryState
 from registry.tables import MLModel, User, Webhook
 from tests.hub.pages.test_reading import status, text

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from registry.services.fsck import fsck
+from registry.services.storage.fsck import fsck
 from registry.tables import Revision
 
 # One line in, "<uploaders> <seed>", is so many uploaders forked, whose numbers are one line out;

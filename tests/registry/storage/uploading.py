@@ -6,10 +6,10 @@ import random
 from datetime import timedelta
 
 from registry.errors import RegistryError
-from registry.services.blob import blob_store, blobs_store
-from registry.services.gc import gc
-from registry.services.parts import part_store, parts_begin, parts_join
-from registry.services.revision import Add, Delete, commit
+from registry.services.repository.revision import Add, Delete, commit
+from registry.services.storage.blob import blob_store, blobs_store
+from registry.services.storage.gc import gc
+from registry.services.storage.parts import part_store, parts_begin, parts_join
 from registry.storage.digest import sha256_of
 from registry.tables import MLModel
 

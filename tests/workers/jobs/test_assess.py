@@ -8,15 +8,15 @@ import pytest
 from django.core.cache import cache
 from pytest_django.live_server_helper import LiveServer
 
-from registry.selectors.assessment import latest
-from registry.selectors.blob import blob_path
-from registry.selectors.revision import files_of, revision_get
-from registry.services.assessment import assess_request
-from registry.services.build import builds_publish
-from registry.services.job import job_claim, job_submit, job_succeed
-from registry.services.mlmodel import mlmodel_update
-from registry.services.record import record_add
-from registry.services.reproduction import reproduction_add
+from registry.selectors.fair.assessment import latest
+from registry.selectors.repository.revision import files_of, revision_get
+from registry.selectors.storage.blob import blob_path
+from registry.services.fair.assessment import assess_request
+from registry.services.repository.mlmodel import mlmodel_update
+from registry.services.results.build import builds_publish
+from registry.services.results.record import record_add
+from registry.services.results.reproduction import reproduction_add
+from registry.services.work.job import job_claim, job_submit, job_succeed
 from registry.states import JobKind, JobState, RepositoryKind
 from registry.tables import Assessment, Build, Job, JobEvent, MLModel, Revision, Target, User
 from tests.factories import commit_files, make_mlmodel, readme, store, tiny_onnx

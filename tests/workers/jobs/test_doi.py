@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from registry.selectors.revision import revision_get
-from registry.services.doi import doi_request
-from registry.services.mlmodel import mlmodel_delete, mlmodel_update
+from registry.selectors.repository.revision import revision_get
+from registry.services.fair.doi import doi_request
+from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_update
 from registry.states import JobState
 from registry.tables import Identifier, Job, MLModel, User
 from tests.datacite import PREFIX, TAKEN, DataCite, datacite

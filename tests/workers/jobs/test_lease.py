@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from registry.selectors.job import job_get
-from registry.services.job import job_cancel
+from registry.selectors.work.job import job_get
+from registry.services.work.job import job_cancel
 from registry.tables import Job
 from tests.registry import shopfloor
 from workers.engine.errors import Cancelled, LeaseLost

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from registry.services.build import builds_publish
-from registry.services.record import record_add
+from registry.services.results.build import builds_publish
+from registry.services.results.record import record_add
 from registry.tables import Build, Job, Profile
 from registry.tickets import JobTicket
 from tests.registry import shopfloor

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from registry import schemas
-from registry.selectors.revision import revision_get
-from registry.services.build import builds_publish
-from registry.services.job import job_claim, job_submit, job_succeed
-from registry.services.record import record_add
-from registry.services.reproduction import plan_after_search
+from registry.selectors.repository.revision import revision_get
+from registry.services.results.build import builds_publish
+from registry.services.results.record import record_add
+from registry.services.results.reproduction import plan_after_search
+from registry.services.work.job import job_claim, job_submit, job_succeed
 from registry.states import JobKind, JobState
 from registry.tables import Job, Reproduction, Target, TestTensor, User
 from tests.factories import make_mlmodel, readme, store, tiny_onnx

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from registry.selectors.schedule import schedules_best
-from registry.services.job import job_submit
+from registry.selectors.results.schedule import schedules_best
+from registry.services.work.job import job_submit
 from registry.states import JobKind, JobState
 from registry.tables import Graph, Job, MLModel, Revision, ScheduleTrial, Target, User
 from tests.factories import make_mlmodel, readme, tiny_onnx

@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from registry.selectors.blob import blob_open
+from registry.selectors.storage.blob import blob_open
 from registry.states import JobKind, JobState
 from registry.tables import Job, TestTensor, User
 from tests.factories import make_mlmodel, readme, tiny_onnx

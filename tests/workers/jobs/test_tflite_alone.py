@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from registry.selectors.graph import graph_facts, graph_of
-from registry.selectors.resolution import resolve
+from registry.selectors.results.graph import graph_facts, graph_of
+from registry.selectors.results.resolution import resolve
 from registry.states import JobKind, JobState, ToleranceClass
 from registry.tables import Build, Job, MLModel, Trial, User
 from tests.factories import make_mlmodel, readme

@@ -8,9 +8,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from registry.selectors.build import best_build
-from registry.services.job import job_cancel, job_submit
-from registry.services.target import target_enable
+from registry.selectors.results.build import best_build
+from registry.services.work.job import job_cancel, job_submit
+from registry.services.work.target import target_enable
 from registry.states import JobKind, JobState, TrialOutcome, Verdict
 from registry.tables import (
     Build,

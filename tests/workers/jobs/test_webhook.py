@@ -16,9 +16,11 @@ from django.utils import timezone
 from huggingface_hub import WebhookPayload
 
 from registry.errors import Invalid, NotFound
-from registry.selectors.webhook import deliveries_of
-from registry.services.account import member_remove, member_set
-from registry.services.delivery import (
+from registry.selectors.webhook.webhook import deliveries_of
+from registry.services.discussion.discussion import discussion_open
+from registry.services.people.account import member_remove, member_set
+from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_update
+from registry.services.webhook.delivery import (
     CLAIM_S,
     MAX_ATTEMPTS,
     delivery_claim,
@@ -26,9 +28,7 @@ from registry.services.delivery import (
     delivery_sweep,
     wait_s,
 )
-from registry.services.discussion import discussion_open
-from registry.services.mlmodel import mlmodel_delete, mlmodel_update
-from registry.services.webhook import delivery_replay, webhook_create, webhook_switch
+from registry.services.webhook.webhook import delivery_replay, webhook_create, webhook_switch
 from registry.states import DeliveryState, Role
 from registry.tables import MLModel, Namespace, User, Webhook, WebhookDelivery
 from tests.receiver import Receiver, receiving

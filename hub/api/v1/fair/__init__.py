@@ -1,0 +1,1 @@
+"""Endpoints for FAIR records: identifiers, lineage, assessments and harvesting."""

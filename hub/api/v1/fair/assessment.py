@@ -1,0 +1,262 @@
+"""How FAIR records were found from outside, and looks asked for."""
+
+from typing import Any
+
+from drf_spectacular.utils import (
+    OpenApiExample,
+    OpenApiResponse,
+    extend_schema,
+    extend_schema_field,
+)
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from hub.api.auth import signed_in
+from hub.api.schema import example, page_of
+from hub.api.v1.results.graph import RevisionQuery
+from hub.api.v1.work.job import JobSerializer, jobs_data
+from hub.api.views import ApiView, PageQuery, Strict, body_of, paged, query_of
+from registry import schemas
+from registry.selectors.fair.assessment import (
+    Report,
+    assessment_get,
+    history_of,
+    hub_report,
+    part_of,
+)
+from registry.selectors.repository.mlmodel import mlmodel_get
+from registry.selectors.repository.revision import revision_get
+from registry.services.fair.assessment import assess_request
+from registry.tables import Assessment
+
+_PART = {"points": 2, "of": 2, "percent": 100}
+DOCUMENT_EXAMPLE = {
+    "schema": "hpcfair.fair/1",
+    "tool": "hpcfair 1 (FAIRsFAIR 0.8)",
+    "subject": "https://hub.example.org/ark:/99999/h2x7k4q9m",
+    "kind": "model",
+    "points": 7,
+    "of": 8,
+    "percent": 87,
+    "principles": {
+        "F": {"title": "Findable", **_PART},
+        "A": {"title": "Accessible", **_PART},
+        "I": {"title": "Interoperable", **_PART},
+        "R": {"title": "Reusable", "points": 1, "of": 2, "percent": 50},
+    },
+    "sources": {"fairsfair": {"points": 6, "of": 7, "percent": 85}, "hub": _PART},
+    "metrics": [
+        {
+            "id": "FsF-R1.1-01M",
+            "source": "fairsfair",
+            "principle": "R",
+            "title": "A licence",
+            "points": 0,
+            "of": 1,
+            "evidence": [],
+            "missing": [
+                {
+                    "what": "The metadata have no licence, so nobody may use it.",
+                    "how": "Write an SPDX id such as apache-2.0 under 'license'.",
+                    "field": "license",
+                }
+            ],
+        }
+    ],
+}
+SUMMARY_EXAMPLE = {
+    "uuid": "5a3e0d0e-6c39-4a4a-9d8e-0f4f8a3f7c11",
+    "model": "lab/galaxy-cnn",
+    "revision": "3f786850e387550fdab836ed7e6dc881de23001b",
+    "tool": "hpcfair 1 (FAIRsFAIR 0.8)",
+    "points": 7.0,
+    "of": 8.0,
+    "percent": 87,
+    "created_at": "2026-01-02T03:04:05Z",
+}
+
+
+@example(SUMMARY_EXAMPLE)
+class AssessmentSummarySerializer(serializers.Serializer[Any]):
+    uuid = serializers.UUIDField()
+    model = serializers.CharField(source="revision.mlmodel.full_name")
+    revision = serializers.CharField(source="revision.oid")
+    tool = serializers.CharField(help_text="Points of different tools are not comparable.")
+    points = serializers.FloatField()
+    of = serializers.FloatField(source="most", help_text="The most there were.")
+    percent = serializers.SerializerMethodField(help_text="Rounded down: 100 means all.")
+    created_at = serializers.DateTimeField()
+
+    def get_percent(self, assessment: Assessment) -> int:
+        return part_of(assessment).percent
+
+
+@extend_schema_field(
+    {
+        "type": "object",
+        "description": "Of schema hpcfair.fair/1; see /api/v1/schemas/hpcfair.fair-1.json.",
+    }
+)
+class FairDocumentField(serializers.JSONField):
+    """Metric by metric."""
+
+
+@example({**SUMMARY_EXAMPLE, "document": DOCUMENT_EXAMPLE})
+class AssessmentSerializer(AssessmentSummarySerializer):
+    document = FairDocumentField()
+
+
+class AssessmentQuery(PageQuery):
+    revision = serializers.CharField(
+        default=None, required=False, help_text="Branch, tag or commit id; all without one."
+    )
+
+
+@example({"revision": None})
+class AssessSerializer(Strict):
+    revision = serializers.CharField(
+        default=None, allow_null=True, help_text="Null for the newest; else one with a tag."
+    )
+
+
+@example({"title": "Findable", **_PART})
+class PrincipleSerializer(serializers.Serializer[Any]):
+    title = serializers.CharField()
+    points = serializers.FloatField()
+    of = serializers.FloatField()
+    percent = serializers.IntegerField()
+
+
+_GAP = {
+    "id": "HUB-R-05",
+    "title": "Purpose and limitations",
+    "principle": "R",
+    "records": 3,
+    "points": 2.5,
+}
+
+
+@example(_GAP)
+class GapSerializer(serializers.Serializer[Any]):
+    id = serializers.CharField()
+    title = serializers.CharField()
+    principle = serializers.CharField()
+    records = serializers.IntegerField(help_text="How many of those read lose points for it.")
+    points = serializers.FloatField(help_text="Lost by all of them together.")
+
+
+@example(
+    {
+        "records": 1,
+        "mean": 87.0,
+        "percents": {"87": 1},
+        "read": 1,
+        "principles": {"F": {"title": "Findable", **_PART}},
+        "gaps": [_GAP],
+        "best": [SUMMARY_EXAMPLE],
+        "least": [SUMMARY_EXAMPLE],
+    }
+)
+class ReportSerializer(serializers.Serializer[Any]):
+    records = serializers.IntegerField(help_text="Models and data sets that were looked at.")
+    mean = serializers.FloatField(allow_null=True, help_text="Of the percentages.")
+    percents = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Percentage to how many records have it."
+    )
+    read = serializers.IntegerField(help_text="Of so many the following are made.")
+    principles = serializers.DictField(child=PrincipleSerializer())
+    gaps = GapSerializer(many=True, help_text="What loses most points, worst first.")
+    best = AssessmentSummarySerializer(many=True)
+    least = AssessmentSummarySerializer(many=True)
+
+
+class AssessmentView(ApiView):
+    @extend_schema(
+        operation_id="model_assessment", parameters=[RevisionQuery], responses=AssessmentSerializer
+    )
+    def get(self, request: Request, namespace: str, name: str) -> Response:
+        """Tell how FAIR a version was found from outside, and what is missing."""
+        query = query_of(request, RevisionQuery)
+        mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
+        revision = revision_get(mlmodel, query["revision"])
+        return Response(AssessmentSerializer(assessment_get(revision)).data)
+
+    @extend_schema(
+        operation_id="model_assess", request=AssessSerializer, responses={202: JobSerializer}
+    )
+    def post(self, request: Request, namespace: str, name: str) -> Response:
+        """Ask for a look at a version of something public, at most one a minute.
+
+        Where one is already waiting, that one is the answer.
+        """
+        actor, asked = signed_in(request), body_of(request, AssessSerializer)
+        mlmodel = mlmodel_get(actor, f"{namespace}/{name}")
+        job = assess_request(actor=actor, revision=revision_get(mlmodel, asked["revision"]))
+        return Response(jobs_data([job])[0], status=202)
+
+
+class AssessmentsView(ApiView):
+    @extend_schema(
+        operation_id="model_assessments",
+        parameters=[AssessmentQuery],
+        responses=page_of(AssessmentSummarySerializer),
+    )
+    def get(self, request: Request, namespace: str, name: str) -> Response:
+        """List looks at a model, newest first."""
+        query = query_of(request, AssessmentQuery)
+        mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
+        rows = history_of(mlmodel).defer("document")
+        rows = rows.select_related("revision__mlmodel__namespace")
+        if query["revision"]:
+            rows = rows.filter(revision=revision_get(mlmodel, query["revision"]))
+        return paged(
+            rows,
+            AssessmentSummarySerializer,
+            query,
+            name=f"assessment.{mlmodel.pk}",
+            order=("-created_at", "-id"),
+        )
+
+
+class ReportView(ApiView):
+    @extend_schema(operation_id="fair_report", responses=ReportSerializer)
+    def get(self, request: Request) -> Response:
+        """Tell how FAIR all is that you can see: of each thing its newest version."""
+        return Response(ReportSerializer(_report(hub_report(request.user))).data)
+
+
+class FairSchemaView(ApiView):
+    @extend_schema(
+        operation_id="assessment_schema",
+        responses={
+            200: OpenApiResponse(
+                {"type": "object"},
+                examples=[OpenApiExample("Schema", {"title": "hpcfair.fair/1"})],
+            )
+        },
+    )
+    def get(self, request: Request) -> Response:  # noqa: ARG002
+        """Fetch the JSON Schema of assessments."""
+        return Response(schemas.fair_schema())
+
+
+def _report(found: Report) -> dict[str, Any]:
+    return {
+        "records": found.records,
+        "mean": found.mean,
+        "percents": {str(at): count for at, count in enumerate(found.percents) if count},
+        "read": found.read,
+        "principles": {
+            letter: {
+                "title": title,
+                "points": part.points,
+                "of": part.of,
+                "percent": part.percent,
+            }
+            for letter, (title, part) in found.principles.items()
+        },
+        "gaps": found.gaps,
+        "best": found.best,
+        "least": found.least,
+    }

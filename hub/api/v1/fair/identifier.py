@@ -1,0 +1,119 @@
+"""Persistent identifiers: what they name, and what names a model and its versions."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from hub.api.schema import example, page_of
+from hub.api.views import ApiView, PageQuery, paged, query_of
+from registry.selectors.fair.identifier import (
+    ark_of,
+    identifier_get,
+    identifiers_at,
+    identifiers_of,
+    pid_url,
+)
+from registry.selectors.repository.mlmodel import mlmodel_get
+from registry.states import IdentifierKind, RepositoryKind
+from registry.tables import Identifier, Revision
+
+NAMES_EXAMPLE = {
+    "model": "https://hub.example.org/ark:/99999/h2b5n8w3tkx",
+    "version": "https://hub.example.org/ark:/99999/h2x7k4q9mpr",
+    "doi": None,
+}
+IDENTIFIER_EXAMPLE = {
+    "ark": "ark:/99999/h2x7k4q9mpr",
+    "url": "https://hub.example.org/ark:/99999/h2x7k4q9mpr",
+    "kind": "version",
+    "repository_kind": "model",
+    "name": "lab/galaxy-cnn",
+    "revision": "3f786850e387550fdab836ed7e6dc881de23001b",
+    "doi": None,
+    "minted_at": "2026-01-02T03:04:05Z",
+    "withdrawn_at": None,
+    "reason": "",
+}
+
+
+@example(NAMES_EXAMPLE)
+class NamesSerializer(serializers.Serializer[Any]):
+    """Addresses by which a model is cited; they never lead to anything else."""
+
+    model = serializers.CharField(allow_null=True, help_text="Of all versions together.")
+    version = serializers.CharField(allow_null=True, help_text="Of this version, for ever.")
+    doi = serializers.CharField(allow_null=True, help_text="Of this version, if it has one.")
+
+
+@example(IDENTIFIER_EXAMPLE)
+class IdentifierSerializer(serializers.Serializer[Any]):
+    ark = serializers.SerializerMethodField()
+    url = serializers.SerializerMethodField(help_text="To cite it by.")
+    kind = serializers.ChoiceField(
+        IdentifierKind.choices, help_text="`concept`: all versions together."
+    )
+    repository_kind = serializers.ChoiceField(RepositoryKind.choices)
+    name = serializers.SerializerMethodField(help_text="What it is, or was last, called.")
+    revision = serializers.SerializerMethodField(help_text="The commit id of a version.")
+    doi = serializers.SerializerMethodField()
+    minted_at = serializers.DateTimeField()
+    withdrawn_at = serializers.DateTimeField(
+        allow_null=True, help_text="Since when there is only a record left."
+    )
+    reason = serializers.CharField(allow_blank=True, help_text="Why it was withdrawn.")
+
+    def get_ark(self, row: Identifier) -> str:
+        return ark_of(row.name)
+
+    def get_url(self, row: Identifier) -> str:
+        return pid_url(row.name)
+
+    def get_name(self, row: Identifier) -> str:
+        return row.mlmodel.full_name if row.mlmodel else row.full_name
+
+    def get_revision(self, row: Identifier) -> str | None:
+        return row.oid or None
+
+    def get_doi(self, row: Identifier) -> str | None:
+        return row.doi or None
+
+
+def names_data(revision: Revision) -> dict[str, str | None]:
+    """What a :class:`NamesSerializer` shows of a version."""
+    concept, version = identifiers_at(revision)
+    return {
+        "model": pid_url(concept.name) if concept else None,
+        "version": pid_url(version.name) if version else None,
+        "doi": (version.doi or None) if version else None,
+    }
+
+
+class IdentifierView(ApiView):
+    @extend_schema(operation_id="identifier_get", responses=IdentifierSerializer)
+    def get(self, request: Request, identifier: str) -> Response:
+        """Tell what a persistent identifier names.
+
+        Of what was withdrawn, the record that is left is served at `url`.
+        """
+        found = identifier_get(request.user, identifier)
+        return Response(IdentifierSerializer(found.identifier).data)
+
+
+class ModelIdentifiersView(ApiView):
+    @extend_schema(
+        operation_id="model_identifiers",
+        parameters=[PageQuery],
+        responses=page_of(IdentifierSerializer),
+    )
+    def get(self, request: Request, namespace: str, name: str) -> Response:
+        """List what names a model: all versions together, then each, the newest first."""
+        query = query_of(request, PageQuery)
+        mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
+        rows = identifiers_of(mlmodel).select_related("mlmodel__namespace")
+        order = ("kind", "-id")
+        return paged(
+            rows, IdentifierSerializer, query, name=f"identifier.{mlmodel.uuid}", order=order
+        )

@@ -1,0 +1,1 @@
+"""Endpoints for people, organisations, their memberships, tokens and sign-ins."""

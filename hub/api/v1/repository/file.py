@@ -1,0 +1,101 @@
+"""Files of revisions and builds: what they are called, and their bytes."""
+
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from hub.api.schema import example
+from hub.api.v1.results.graph import RevisionQuery
+from hub.api.views import ApiView, plain_request, query_of
+from hub.files import count_download, file_response
+from registry.selectors.access import require_fetch
+from registry.selectors.repository.mlmodel import mlmodel_get
+from registry.selectors.repository.revision import file_get, main_path, revision_get
+from registry.selectors.results.build import build_file_get, build_get
+from registry.tables import BuildFile, File
+
+FILE_EXAMPLE = {
+    "path": "model.onnx",
+    "size_bytes": 4_821_320,
+    "sha256": "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+    "oid": "b6fc4c620b67d95f953a5c1c1230aaab5db5a1b0",
+    "url": "/api/v1/models/lab/galaxy-cnn/files/model.onnx"
+    "?revision=3f786850e387550fdab836ed7e6dc881de23001b",
+}
+
+BYTES = OpenApiResponse(OpenApiTypes.BINARY, description="The bytes; their SHA-256 is the ETag.")
+CONDITIONS = [
+    OpenApiParameter("Range", str, OpenApiParameter.HEADER, description="One range of bytes."),
+    OpenApiParameter("If-Range", str, OpenApiParameter.HEADER, description="An ETag."),
+    OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, description="An ETag."),
+]
+ANSWERS = {
+    (200, "application/octet-stream"): BYTES,
+    (206, "application/octet-stream"): OpenApiResponse(
+        OpenApiTypes.BINARY, description="The bytes of the range."
+    ),
+    304: OpenApiResponse(description="You have these bytes."),
+    416: OpenApiResponse(description="No byte of the range exists."),
+}
+
+
+@example(FILE_EXAMPLE)
+class FileSerializer(serializers.Serializer[Any]):
+    """Of a revision (context ``revision_of``: its model's name and its id) or a build."""
+
+    path = serializers.CharField()
+    size_bytes = serializers.IntegerField(source="blob.size_bytes")
+    sha256 = serializers.CharField(source="blob_id")
+    oid = serializers.SerializerMethodField(
+        help_text="What git calls it: the bytes, or the pointer of a large file."
+    )
+    url = serializers.SerializerMethodField(help_text="Address of the bytes on this hub.")
+
+    def get_oid(self, row: File | BuildFile) -> str:
+        return row.oid if isinstance(row, File) else row.blob.git_oid
+
+    def get_url(self, row: File | BuildFile) -> str:
+        if isinstance(row, BuildFile):
+            return f"/api/v1/builds/{self.context['build']}/files/{quote(row.path)}"
+        full_name, oid = self.context["revision_of"]
+        return f"/api/v1/models/{full_name}/files/{quote(row.path)}?revision={oid}"
+
+
+class FileView(ApiView):
+    @extend_schema(
+        operation_id="model_file", parameters=[RevisionQuery, *CONDITIONS], responses=ANSWERS
+    )
+    def get(self, request: Request, namespace: str, name: str, path: str) -> HttpResponseBase:
+        """Fetch a file of a revision; HEAD asks only for its size and digest."""
+        query = query_of(request, RevisionQuery)
+        mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
+        revision = revision_get(mlmodel, query["revision"])
+        # The row already in hand, so that nothing asks for it again.
+        revision.mlmodel = mlmodel
+        require_fetch(request.user, mlmodel)
+        row = file_get(revision, path)
+        plain = plain_request(request)
+        response = file_response(plain, row, fixed=query["revision"] == revision.oid)
+        if row.path == main_path(revision):
+            count_download(plain, response, mlmodel)
+        return response
+
+
+class BuildFileView(ApiView):
+    @extend_schema(operation_id="build_file", parameters=CONDITIONS, responses=ANSWERS)
+    def get(self, request: Request, uuid: UUID, path: str) -> HttpResponseBase:
+        """Fetch a file of a build; HEAD asks only for its size and digest."""
+        build = build_get(request.user, str(uuid))
+        require_fetch(request.user, build.graph.revision.mlmodel)
+        row = build_file_get(build, path)
+        plain = plain_request(request)
+        response = file_response(plain, row, fixed=True)
+        if row.path == build.entry_point:
+            count_download(plain, response, build.graph.revision.mlmodel)
+        return response

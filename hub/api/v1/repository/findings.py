@@ -1,0 +1,64 @@
+"""What is to be mended in a model's card."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from hub.api.schema import example
+from hub.api.v1.results.graph import RevisionQuery
+from hub.api.views import ApiView, query_of
+from registry.selectors.repository.findings import findings_of
+from registry.selectors.repository.mlmodel import mlmodel_get
+from registry.selectors.repository.revision import revision_get
+
+FINDING_EXAMPLE = {
+    "line": 7,
+    "field": "authors[0].orcid",
+    "code": "orcid_invalid",
+    "message": "The last digit of the ORCID iD 0000-0002-1825-0098 does not fit the others.",
+    "fix": "If the others are right, the iD is 0000-0002-1825-0097.",
+    "severity": "error",
+}
+SEVERITIES = [
+    ("error", "The value is left out of the record."),
+    ("warning", "The value is taken."),
+]
+
+
+@example(FINDING_EXAMPLE)
+class FindingSerializer(serializers.Serializer[Any]):
+    line = serializers.IntegerField(help_text="Of README.md, from 1.")
+    field = serializers.CharField(
+        help_text="Where it stands in the card, such as `authors[0].orcid`; `README.md` for what "
+        "stands in no value."
+    )
+    code = serializers.CharField(help_text="A stable word for programs.")
+    message = serializers.CharField(help_text="What is wrong.")
+    fix = serializers.CharField(help_text="What to do about it.")
+    severity = serializers.ChoiceField(SEVERITIES)
+
+
+@example({"revision": "3f786850e387550fdab836ed7e6dc881de23001b", "items": [FINDING_EXAMPLE]})
+class FindingsSerializer(serializers.Serializer[Any]):
+    revision = serializers.CharField(help_text="The commit id that was looked at.")
+    items = FindingSerializer(many=True)
+
+
+class FindingsView(ApiView):
+    @extend_schema(
+        operation_id="model_findings", parameters=[RevisionQuery], responses=FindingsSerializer
+    )
+    def get(self, request: Request, namespace: str, name: str) -> Response:
+        """List what is to be mended in a revision's README.md, by line.
+
+        No finding keeps a model from being loaded: a faulty value is left out of the record, and
+        all else is taken. What a card says is compared with what the files say, too.
+        """
+        query = query_of(request, RevisionQuery)
+        mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
+        revision = revision_get(mlmodel, query["revision"])
+        found = {"revision": revision.oid, "items": findings_of(revision)}
+        return Response(FindingsSerializer(found).data)

@@ -1,0 +1,242 @@
+"""Snapshots of a model's files, and the names given to them."""
+
+from dataclasses import MISSING, fields
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from hub.api.auth import signed_in
+from hub.api.schema import REF_KINDS, example, page_of
+from hub.api.v1.fair.identifier import NAMES_EXAMPLE, NamesSerializer, names_data
+from hub.api.v1.repository.file import FILE_EXAMPLE, FileSerializer
+from hub.api.v1.results.graph import RevisionQuery
+from hub.api.v1.work.job import JOB_EXAMPLE, JobSerializer, jobs_data
+from hub.api.views import ApiView, PageQuery, Strict, body_of, paged, query_of
+from registry.errors import Conflict
+from registry.ids import OID_PATTERN, SHA256_PATTERN
+from registry.selectors.access import Actor
+from registry.selectors.repository.mlmodel import mlmodel_get
+from registry.selectors.repository.revision import files_of, history, refs_of, revision_get
+from registry.selectors.work.job import jobs_of
+from registry.services.repository.revision import (
+    Add,
+    Copy,
+    Delete,
+    Operation,
+    commit,
+    ref_create,
+    ref_delete,
+)
+from registry.states import RefKind
+from registry.tables import MLModel, Revision
+
+REVISION_EXAMPLE = {
+    "oid": "3f786850e387550fdab836ed7e6dc881de23001b",
+    "parent": "89e6c98d92887913cadf06b2adb97f26cde4849b",
+    "message": "Train for 20 more epochs",
+    "author": "alice",
+    "created_at": "2026-01-02T03:04:05Z",
+}
+OPERATIONS: dict[str, type[Operation]] = {"add": Add, "copy": Copy, "delete": Delete}
+
+
+@example(REVISION_EXAMPLE)
+class RevisionLineSerializer(serializers.Serializer[Any]):
+    oid = serializers.CharField(help_text="The id git gives the same commit.")
+    parent = serializers.CharField(  # type: ignore[assignment]
+        source="parent.oid", default=None, allow_null=True
+    )
+    message = serializers.CharField()
+    author = serializers.CharField(
+        source="author.username",
+        default=None,
+        allow_null=True,
+        help_text="Null for the hub itself, and for people who left.",
+    )
+    created_at = serializers.DateTimeField()
+
+
+@example(
+    {
+        **REVISION_EXAMPLE,
+        "files": [FILE_EXAMPLE],
+        "jobs": [JOB_EXAMPLE],
+        "identifiers": NAMES_EXAMPLE,
+    }
+)
+class RevisionSerializer(RevisionLineSerializer):
+    files = FileSerializer(many=True)
+    jobs = JobSerializer(many=True, help_text="Work on this revision, newest first.")
+    identifiers = NamesSerializer()
+
+
+@example({"kind": "branch", "name": "main", "revision": REVISION_EXAMPLE["oid"]})
+class RefSerializer(serializers.Serializer[Any]):
+    kind = serializers.ChoiceField(REF_KINDS)
+    name = serializers.CharField()
+    revision = serializers.CharField(source="revision.oid")
+
+
+@example({"revision": "v1.0"})
+class RefPutSerializer(Strict):
+    revision = serializers.CharField(help_text="A branch, a tag or a commit id.")
+
+
+class OperationSerializer(Strict):
+    """`add` puts uploaded bytes at a path, `copy` a file of a revision, `delete` removes."""
+
+    op = serializers.ChoiceField([(name, name) for name in OPERATIONS])
+    path = serializers.CharField(trim_whitespace=False)
+    sha256 = serializers.RegexField(f"^{SHA256_PATTERN}$", required=False)
+    source_path = serializers.CharField(required=False, trim_whitespace=False)
+    source_revision = serializers.CharField(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> Operation:
+        """The operation; every field it has is needed, and no other is taken."""
+        given = {name: value for name, value in attrs.items() if name != "op"}
+        kind = OPERATIONS[attrs["op"]]
+        needed = {field.name for field in fields(kind) if field.default is MISSING}
+        wrong = {
+            **{name: ["This field is required."] for name in needed - given.keys()},
+            **{name: ["No such field here."] for name in given.keys() - needed},
+        }
+        if wrong:
+            raise serializers.ValidationError(wrong)
+        return kind(**given)
+
+
+@example(
+    {
+        "branch": "main",
+        "message": "Train for 20 more epochs",
+        "parent": "89e6c98d92887913cadf06b2adb97f26cde4849b",
+        "operations": [
+            {"op": "add", "path": "model.onnx", "sha256": FILE_EXAMPLE["sha256"]},
+            {"op": "delete", "path": "old.onnx"},
+        ],
+    }
+)
+class CommitSerializer(Strict):
+    branch = serializers.CharField(default="main")
+    message = serializers.CharField()
+    parent = serializers.RegexField(  # type: ignore[assignment]
+        f"^(?:{OID_PATTERN}|[0-9a-f]{{7,39}})$",
+        default=None,
+        allow_null=True,
+        help_text="Refuse unless the branch still stands here.",
+    )
+    operations = OperationSerializer(many=True, allow_empty=False)
+
+
+def revision_data(actor: Actor, mlmodel: MLModel, revision: Revision) -> dict[str, Any]:
+    """A revision as JSON, with files and jobs."""
+    jobs = list(jobs_of(actor).filter(revision=revision)[:100])
+    context = {"revision_of": (mlmodel.full_name, revision.oid)}
+    files = FileSerializer(files_of(revision), many=True, context=context).data
+    line = RevisionLineSerializer(revision).data
+    names = names_data(revision)
+    return {**line, "files": files, "jobs": jobs_data(jobs), "identifiers": names}
+
+
+class CommitsView(ApiView):
+    @extend_schema(
+        operation_id="commit", request=CommitSerializer, responses={201: RevisionSerializer}
+    )
+    def post(self, request: Request, namespace: str, name: str) -> Response:
+        """Make the next revision of a branch.
+
+        All operations take effect, or none. Send the bytes first: `PUT /api/v1/blobs/{sha256}`.
+        The resulting README.md must name a license. An ONNX file is inspected at once; then the
+        model is tuned for every target that has a device online.
+        """
+        actor, asked = signed_in(request), body_of(request, CommitSerializer)
+        mlmodel = mlmodel_get(actor, f"{namespace}/{name}")
+        revision = commit(
+            actor=actor,
+            mlmodel=mlmodel,
+            branch=asked["branch"],
+            message=asked["message"],
+            operations=asked["operations"],
+            parent_oid=asked["parent"],
+        )
+        return Response(revision_data(actor, mlmodel, revision), status=201)
+
+
+class RevisionsQuery(PageQuery, RevisionQuery):
+    """History, from a revision backwards."""
+
+
+class RevisionsView(ApiView):
+    @extend_schema(
+        operation_id="revision_list",
+        parameters=[RevisionsQuery],
+        responses=page_of(RevisionLineSerializer),
+    )
+    def get(self, request: Request, namespace: str, name: str) -> Response:
+        """List a revision and all it grew from, newest first."""
+        query = query_of(request, RevisionsQuery)
+        mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
+        start = revision_get(mlmodel, query["revision"])
+        rows = history(mlmodel, start)
+        return paged(rows, RevisionLineSerializer, query, name=f"revision.{mlmodel.uuid}")
+
+
+class RevisionView(ApiView):
+    @extend_schema(operation_id="revision_get", responses=RevisionSerializer)
+    def get(self, request: Request, namespace: str, name: str, revision: str) -> Response:
+        """Tell about a revision: who made it when, its files, the work on it."""
+        mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
+        found = revision_get(mlmodel, revision)
+        return Response(revision_data(request.user, mlmodel, found))
+
+
+class RefsView(ApiView):
+    @extend_schema(
+        operation_id="ref_list", parameters=[PageQuery], responses=page_of(RefSerializer)
+    )
+    def get(self, request: Request, namespace: str, name: str) -> Response:
+        """List branches, then tags, by name."""
+        query = query_of(request, PageQuery)
+        mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
+        order = ("kind", "name")
+        return paged(
+            refs_of(mlmodel), RefSerializer, query, name=f"ref.{mlmodel.uuid}", order=order
+        )
+
+
+class RefView(ApiView):
+    @extend_schema(
+        operation_id="ref_put",
+        request=RefPutSerializer,
+        responses={200: RefSerializer, 201: RefSerializer},
+    )
+    def put(self, request: Request, namespace: str, name: str, kind: str, ref: str) -> Response:
+        """Give a revision a name.
+
+        Naming the same revision so again is not an error (200 instead of 201); a name that
+        stands for another revision is a conflict.
+        """
+        actor, asked = signed_in(request), body_of(request, RefPutSerializer)
+        mlmodel = mlmodel_get(actor, f"{namespace}/{name}")
+        revision = revision_get(mlmodel, asked["revision"])
+        try:
+            made = ref_create(
+                actor=actor, mlmodel=mlmodel, kind=RefKind(kind), name=ref, revision=revision
+            )
+        except Conflict:
+            same = refs_of(mlmodel).filter(kind=kind, name=ref, revision=revision).first()
+            if same is None:
+                raise
+            return Response(RefSerializer(same).data)
+        return Response(RefSerializer(made).data, status=201)
+
+    @extend_schema(operation_id="ref_delete", responses={204: None})
+    def delete(self, request: Request, namespace: str, name: str, kind: str, ref: str) -> Response:
+        """Take a name away; its revisions stay."""
+        actor = signed_in(request)
+        mlmodel = mlmodel_get(actor, f"{namespace}/{name}")
+        ref_delete(actor=actor, mlmodel=mlmodel, kind=RefKind(kind), name=ref)
+        return Response(status=204)

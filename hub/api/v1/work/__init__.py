@@ -1,0 +1,1 @@
+"""Endpoints for the job queue, and the targets and devices that jobs run on."""

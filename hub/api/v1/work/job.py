@@ -1,0 +1,193 @@
+"""Work: what waits, what runs, what came of it."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from hub.api.auth import signed_in
+from hub.api.pagination import keyset_page
+from hub.api.schema import example, page_of
+from hub.api.views import ApiView, PageQuery, Strict, body_of, paged, query_of
+from registry.selectors.repository.mlmodel import mlmodel_get
+from registry.selectors.repository.revision import revision_get
+from registry.selectors.work.job import events_of, job_get, jobs_of, queue_positions
+from registry.services.work.job import job_cancel
+from registry.services.work.plan import plan
+from registry.states import FailureClass, JobKind, JobState
+from registry.tables import Job
+
+
+@example({"class": "invalid", "code": "onnx_truncated", "detail": "The file ends early."})
+class FailureSerializer(serializers.Serializer[Any]):
+    """Why a job failed. `infrastructure` was retried; all other classes are about the work."""
+
+    code = serializers.CharField(source="failure_code")
+    detail = serializers.CharField(source="failure_detail", allow_blank=True)
+
+    def get_fields(self) -> dict[str, Any]:
+        # "class" is no name Python lets a field be assigned to.
+        kind = serializers.ChoiceField(FailureClass.choices, source="failure_class")
+        return {"class": kind, **super().get_fields()}
+
+
+JOB_EXAMPLE = {
+    "uuid": "0b8e5c1a-8f5e-4b77-9a3b-2f4d4c1f0e11",
+    "kind": "tune",
+    "model": "lab/galaxy-cnn",
+    "revision": "3f786850e387550fdab836ed7e6dc881de23001b",
+    "target": "x86-64-avx512",
+    "state": "leased",
+    "priority": 100,
+    "attempt": 1,
+    "device": "bench-1",
+    "parameters": {"budget_s": 120},
+    "progress": {"phase": "search", "done": 7, "total": 32, "message": "trial 7"},
+    "result": {},
+    "failure": None,
+    "cancel_requested": False,
+    "created_at": "2026-01-02T03:04:05Z",
+    "started_at": "2026-01-02T03:04:07Z",
+    "ended_at": None,
+    "queue_position": None,
+}
+
+
+@example(JOB_EXAMPLE)
+class JobSerializer(serializers.Serializer[Any]):
+    uuid = serializers.UUIDField()
+    kind = serializers.ChoiceField(JobKind.choices)
+    model = serializers.CharField(source="revision.mlmodel.full_name")
+    revision = serializers.CharField(source="revision.oid")
+    target = serializers.CharField(source="target.slug", default=None, allow_null=True)
+    state = serializers.ChoiceField(JobState.choices)
+    priority = serializers.IntegerField(help_text="Lower runs first.")
+    attempt = serializers.IntegerField()
+    device = serializers.CharField(source="device.name", default=None, allow_null=True)
+    parameters = serializers.DictField()
+    progress = serializers.DictField(help_text="`phase`, `done`, `total`, `message`; or empty.")
+    result = serializers.DictField()
+    failure = serializers.SerializerMethodField()
+    cancel_requested = serializers.BooleanField()
+    created_at = serializers.DateTimeField()
+    started_at = serializers.DateTimeField(allow_null=True)
+    ended_at = serializers.DateTimeField(allow_null=True)
+    queue_position = serializers.SerializerMethodField(
+        help_text="1 for the job the next free worker takes; null once it is taken."
+    )
+
+    @extend_schema_field(FailureSerializer(allow_null=True))
+    def get_failure(self, job: Job) -> dict[str, Any] | None:
+        return dict(FailureSerializer(job).data) if job.failure_class else None
+
+    def get_queue_position(self, job: Job) -> int | None:
+        positions: dict[int, int] = self.context["queue_positions"]
+        return positions.get(job.pk)
+
+
+@example({"items": [JOB_EXAMPLE]})
+class JobsSerializer(serializers.Serializer[Any]):
+    items = JobSerializer(many=True)
+
+
+@example({"id": 17, "at": "2026-01-02T03:04:07Z", "message": "Attempt 1 begins on bench-1."})
+class JobEventSerializer(serializers.Serializer[Any]):
+    id = serializers.IntegerField(help_text="Grows with time.")
+    at = serializers.DateTimeField()
+    message = serializers.CharField()
+
+
+class JobQuery(PageQuery):
+    state = serializers.ChoiceField(JobState.choices, default=None, required=False)
+    kind = serializers.ChoiceField(JobKind.choices, default=None, required=False)
+    model = serializers.CharField(default=None, required=False, help_text="`namespace/name`.")
+    target = serializers.CharField(default=None, required=False)
+
+
+@example({"targets": ["x86-64-avx512"], "budget_s": 120})
+class TuneSerializer(Strict):
+    targets = serializers.ListField(
+        child=serializers.CharField(max_length=64),
+        max_length=100,
+        default=None,
+        allow_null=True,
+        help_text="Null for every enabled target that has a device online.",
+    )
+    budget_s = serializers.FloatField(
+        default=None, allow_null=True, help_text="Seconds of search; null for the hub's own."
+    )
+    revision = serializers.CharField(default=None, allow_null=True)
+    strategy = serializers.CharField(max_length=32, default=None, allow_null=True)
+
+
+def jobs_data(jobs: list[Job]) -> list[dict[str, Any]]:
+    """Jobs as JSON, their places in the queue found in one query."""
+    context = {"queue_positions": queue_positions(jobs)}
+    return list(JobSerializer(jobs, many=True, context=context).data)
+
+
+class JobsView(ApiView):
+    @extend_schema(operation_id="job_list", parameters=[JobQuery], responses=page_of(JobSerializer))
+    def get(self, request: Request) -> Response:
+        """List jobs of the models you can see, newest first."""
+        query = query_of(request, JobQuery)
+        rows = jobs_of(
+            request.user,
+            state=query["state"],
+            kind=query["kind"],
+            mlmodel=query["model"],
+            target=query["target"],
+        )
+        page = keyset_page(rows, name="job", cursor=query["cursor"], limit=query["limit"])
+        return Response({"items": jobs_data(page.items), "next": page.next})
+
+
+class JobView(ApiView):
+    @extend_schema(operation_id="job_get", responses=JobSerializer)
+    def get(self, request: Request, uuid: UUID) -> Response:
+        """Tell about a job."""
+        return Response(jobs_data([job_get(request.user, str(uuid))])[0])
+
+
+class JobCancelView(ApiView):
+    @extend_schema(operation_id="job_cancel", request=None, responses=JobSerializer)
+    def post(self, request: Request, uuid: UUID) -> Response:
+        """Call a job off: at once while it waits, else as soon as its worker hears of it."""
+        actor = signed_in(request)
+        job = job_cancel(actor=actor, job=job_get(actor, str(uuid)))
+        return Response(jobs_data([job])[0])
+
+
+class JobEventsView(ApiView):
+    @extend_schema(
+        operation_id="job_events", parameters=[PageQuery], responses=page_of(JobEventSerializer)
+    )
+    def get(self, request: Request, uuid: UUID) -> Response:
+        """Read a job's log, oldest line first."""
+        query = query_of(request, PageQuery)
+        rows = events_of(job_get(request.user, str(uuid)))
+        return paged(rows, JobEventSerializer, query, name=f"event.{uuid}", order=("id",))
+
+
+class TuneView(ApiView):
+    @extend_schema(
+        operation_id="model_tune", request=TuneSerializer, responses={202: JobsSerializer}
+    )
+    def post(self, request: Request, namespace: str, name: str) -> Response:
+        """Queue a search for the fastest build, for each target.
+
+        Where a search for the same revision and target is already open, that one is the answer.
+        """
+        actor, asked = signed_in(request), body_of(request, TuneSerializer)
+        mlmodel = mlmodel_get(actor, f"{namespace}/{name}")
+        wishes = {name: asked[name] for name in ("budget_s", "strategy")}
+        jobs = plan(
+            actor=actor,
+            revision=revision_get(mlmodel, asked["revision"]),
+            targets=asked["targets"],
+            parameters={name: value for name, value in wishes.items() if value is not None},
+        )
+        return Response({"items": jobs_data(jobs)}, status=202)

@@ -1,0 +1,1 @@
+"""Reads of discussions and pull requests."""

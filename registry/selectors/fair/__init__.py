@@ -1,0 +1,1 @@
+"""Reads of FAIR records: identifiers, lineage, assessments and harvesting."""

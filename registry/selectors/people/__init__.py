@@ -1,0 +1,1 @@
+"""Reads of people, organisations, their memberships, tokens and sign-ins."""

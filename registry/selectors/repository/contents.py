@@ -1,0 +1,161 @@
+"""What the files of a revision say of themselves, read anew when asked for.
+
+Files come from strangers: only so many bytes of each are read, only known keys of known kinds are
+handed on, and what cannot be read is as if it were not there. What a blob says never changes, so
+that the answers are kept in memory.
+"""
+
+import json
+import struct
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from django.db.models import Q
+
+from registry.errors import NotFound
+from registry.selectors.storage.blob import blob_open
+from registry.tables import Blob, Revision
+from registry.validation.texts import unseen
+
+#: Files that :func:`config_of` reads.
+CONFIG_PATHS = ("config.json", "tokenizer_config.json", "model_index.json")
+_WEIGHTS_SUFFIX = ".safetensors"
+
+_MOST_CONFIG_BYTES = 1 << 20
+_USUAL_HEADER_BYTES = 1 << 16
+_MOST_HEADER_BYTES = 4 << 20
+_MOST_SHARDS = 256
+_MOST_TEXT = 200
+_MOST_TEMPLATE = 20_000
+_SPECIAL_TOKENS = tuple(
+    f"{name}_token" for name in ("bos", "eos", "unk", "pad", "sep", "cls", "mask")
+)
+#: Bits of one value of a safetensors type, see the format's description.
+_BITS = {
+    **dict.fromkeys(["F4"], 4),
+    **dict.fromkeys(["BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3", "F8_E8M0"], 8),
+    **dict.fromkeys(["I16", "U16", "F16", "BF16"], 16),
+    **dict.fromkeys(["I32", "U32", "F32"], 32),
+    **dict.fromkeys(["I64", "U64", "F64", "C64"], 64),
+}
+
+
+def telling_blobs(revision: Revision) -> dict[str, Blob]:
+    """Path to blob of the files the functions here read."""
+    telling = Q(path__in=CONFIG_PATHS) | Q(path__endswith=_WEIGHTS_SUFFIX)
+    files = revision.files.filter(telling).select_related("blob").order_by("path")
+    return {file.path: file.blob for file in files}
+
+
+def config_of(blobs: Mapping[str, Blob]) -> dict[str, Any]:
+    """What the configuration files among ``blobs`` (path to blob) say, in the protocol's shape."""
+    config: dict[str, Any] = {}
+    for path in CONFIG_PATHS:
+        blob = blobs.get(path)
+        if blob is not None and blob.size_bytes <= _MOST_CONFIG_BYTES:
+            config |= _config_in(blob.sha256, path)
+    return config
+
+
+def parameters_of(blobs: Mapping[str, Blob]) -> dict[str, int]:
+    """Type to number of parameters in the safetensors files at the top; empty where unknown."""
+    shards = [
+        blob for path, blob in blobs.items() if path.endswith(_WEIGHTS_SUFFIX) and "/" not in path
+    ]
+    whole = blobs.get("model.safetensors")
+    counted: dict[str, int] = {}
+    for blob in [whole] if whole else shards[: _MOST_SHARDS + 1]:
+        some = _parameters_in(blob.sha256, blob.size_bytes)
+        if not some or len(shards) > _MOST_SHARDS:
+            return {}
+        for dtype, number in some:
+            counted[dtype] = counted.get(dtype, 0) + number
+    return counted
+
+
+@lru_cache(maxsize=4096)
+def _config_in(sha256: str, path: str) -> dict[str, Any]:
+    content = _object_in(_start_of(sha256, _MOST_CONFIG_BYTES))
+    if path == "model_index.json":
+        name = content.get("_class_name")
+        return {"diffusers": {"_class_name": name}} if _is_text(name) else {}
+    if path == "tokenizer_config.json":
+        return {"tokenizer_config": tokens} if (tokens := _tokens(content)) else {}
+    config: dict[str, Any] = {}
+    architectures = content.get("architectures")
+    if isinstance(architectures, list) and architectures and all(map(_is_text, architectures)):
+        config["architectures"] = architectures[:10]
+    if _is_text(content.get("model_type")):
+        config["model_type"] = content["model_type"]
+    for key in ("auto_map", "quantization_config"):
+        if isinstance(content.get(key), dict) and len(json.dumps(content[key])) <= _MOST_TEMPLATE:
+            config[key] = content[key]
+    return config
+
+
+def _tokens(content: dict[str, Any]) -> dict[str, Any]:
+    tokens = {}
+    for key in _SPECIAL_TOKENS:
+        token = content.get(key)
+        # Older files describe a token, newer ones spell it.
+        token = token.get("content") if isinstance(token, dict) else token
+        if _is_text(token):
+            tokens[key] = token
+    template = content.get("chat_template")
+    if isinstance(template, str) and len(template) <= _MOST_TEMPLATE:
+        tokens["chat_template"] = template
+    return tokens
+
+
+@lru_cache(maxsize=8192)
+def _parameters_in(sha256: str, size_bytes: int) -> tuple[tuple[str, int], ...]:
+    """Pairs of type and number, counted by the bytes each tensor says it has.
+
+    ::
+
+        8 bytes   length of the header, little-endian
+        header    {"name": {"dtype": "F32", "shape": [...], "data_offsets": [begin, end]}, ...}
+        data
+
+    Source: https://github.com/huggingface/safetensors#format
+    """
+    start = _start_of(sha256, _USUAL_HEADER_BYTES)
+    length = struct.unpack("<Q", start[:8])[0] if len(start) >= 8 else 0
+    if not 0 < length <= min(_MOST_HEADER_BYTES, size_bytes - 8):
+        return ()
+    if length + 8 > len(start):
+        start = _start_of(sha256, length + 8)
+    counted: dict[str, int] = {}
+    header = _object_in(start[8 : length + 8])
+    header.pop("__metadata__", None)
+    for tensor in header.values():
+        match tensor:
+            case {"dtype": str(dtype), "data_offsets": [int(begin), int(end)]}:
+                if dtype not in _BITS or not 0 <= begin <= end <= size_bytes:
+                    return ()
+                counted[dtype] = counted.get(dtype, 0) + (end - begin) * 8 // _BITS[dtype]
+            case _:
+                return ()
+    return tuple(counted.items())
+
+
+def _object_in(data: bytes) -> dict[str, Any]:
+    try:
+        # Infinity and NaN, which Python writes and JSON does not know, become nothing.
+        content = json.loads(data, parse_constant=lambda _: None)
+    except (ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _start_of(sha256: str, length: int) -> bytes:
+    try:
+        with blob_open(Blob(sha256=sha256)) as stream:
+            return stream.read(length)
+    except NotFound:
+        return b""
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= _MOST_TEXT and not unseen(value)

@@ -1,0 +1,85 @@
+"""What lies between two revisions: the paths that differ, and the lines where those are short
+texts."""
+
+import difflib
+from dataclasses import dataclass
+
+from django.db.models import Exists, OuterRef
+
+from registry.selectors.storage.blob import blob_open
+from registry.tables import File, Revision
+from registry.validation.texts import unseen
+
+#: Longer files are told apart by their size only.
+MAX_TEXT_BYTES = 200_000
+# Comparing takes time with the square of the number of lines in the worst case.
+_MAX_LINES = 5_000
+_CONTEXT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One path that differs.
+
+    Attributes:
+        before: ``None`` where the path is new.
+        after: ``None`` where it was deleted.
+    """
+
+    path: str
+    before: File | None
+    after: File | None
+
+    @property
+    def verb(self) -> str:
+        """``added``, ``changed`` or ``deleted``."""
+        if self.before is None:
+            return "added"
+        return "changed" if self.after is not None else "deleted"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first of the paths that differ, in order, and how many there are in all."""
+
+    changes: list[Change]
+    total: int
+
+
+def difference(before: Revision | None, after: Revision, *, limit: int = 300) -> Difference:
+    """What differs between two revisions of one MLModel; ``None`` stands for no files at all."""
+    old = before.files.all() if before is not None else File.objects.none()
+    same = old.filter(path=OuterRef("path"), oid=OuterRef("oid"))
+    put = after.files.exclude(Exists(same)).select_related("blob").order_by("path")
+    gone = old.exclude(Exists(after.files.filter(path=OuterRef("path")))).order_by("path")
+    new = list(put[:limit])
+    replaced = old.filter(path__in=[file.path for file in new]).select_related("blob")
+    known = {file.path: file for file in replaced}
+    changes = [Change(file.path, known.get(file.path), file) for file in new]
+    changes += [Change(file.path, file, None) for file in gone.select_related("blob")[:limit]]
+    changes.sort(key=lambda change: change.path)
+    return Difference(changes[:limit], put.count() + gone.count())
+
+
+def lines_of(change: Change) -> list[str] | None:
+    """The change as a unified difference, without its head; ``None`` where it cannot be shown:
+    what is no text, or too long."""
+    old, new = _lines(change.before), _lines(change.after)
+    if old is None or new is None:
+        return None
+    found = difflib.unified_diff(old, new, lineterm="", n=_CONTEXT)
+    return [line for number, line in enumerate(found) if number > 1]
+
+
+def _lines(file: File | None) -> list[str] | None:
+    if file is None:
+        return []
+    if file.blob.size_bytes > MAX_TEXT_BYTES:
+        return None
+    with blob_open(file.blob) as stream:
+        try:
+            text = stream.read().decode()
+        except UnicodeDecodeError:
+            return None
+    lines = text.splitlines()
+    return None if len(lines) > _MAX_LINES or unseen(text, but="\t\n\f\r") else lines

@@ -1,0 +1,44 @@
+"""What is to be told about the card of a version."""
+
+from registry.fair.card.card import LICENSE_FILES
+from registry.fair.card.contradictions import Computed
+from registry.fair.card.findings import findings_in
+from registry.selectors.fair.derivation import ancestors
+from registry.selectors.repository.revision import text_of
+from registry.selectors.results.graph import graph_of, network_of
+from registry.selectors.storage.blob import blob_open
+from registry.tables import Revision
+from registry.validation.card import MAX_CARD_BYTES
+from registry.validation.findings import Finding
+
+#: Longer files are no licenses.
+_LICENSE_BYTES = 200_000
+
+
+def findings_of(revision: Revision) -> tuple[Finding, ...]:
+    """What is wrong in a version's README.md, by line; nothing where there is none.
+
+    Args:
+        revision: One the asker may read; its files are compared with what the card says.
+    """
+    file = revision.files.select_related("blob").filter(path="README.md").first()
+    if file is None:
+        return ()
+    with blob_open(file.blob) as stream:
+        # One more, so that a file that is too long is seen to be so.
+        data = stream.read(MAX_CARD_BYTES + 1)
+    graph = graph_of(revision)
+    computed = Computed(
+        network=network_of(graph) if graph else None,
+        paths=tuple(revision.files.values_list("path", flat=True)),
+        license_text=license_text(revision),
+    )
+    repository = revision.mlmodel.full_name
+    return findings_in(data, repository=repository, parents=ancestors, computed=computed)
+
+
+def license_text(revision: Revision) -> str:
+    """The text of a version's license, "" if no file holds it."""
+    there = set(revision.files.filter(path__in=LICENSE_FILES).values_list("path", flat=True))
+    path = next((path for path in LICENSE_FILES if path in there), None)
+    return (text_of(revision, path, most_bytes=_LICENSE_BYTES) or "") if path else ""

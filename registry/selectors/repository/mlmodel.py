@@ -1,0 +1,84 @@
+"""Reads of MLModels and data sets."""
+
+from django.db.models import Count, QuerySet, Sum
+from django.db.models.functions import Lower
+from django.db.models.lookups import Exact
+
+from registry.errors import NotFound
+from registry.ids import NAME_RE
+from registry.selectors.access import Actor, readable_repositories, require
+from registry.selectors.people.account import named
+from registry.states import RepositoryKind, Role
+from registry.tables import FormerName, MLModel, Namespace
+
+
+def mlmodel_get(actor: Actor, full_name: str) -> MLModel:
+    """The MLModel ``namespace/name``, in any case.
+
+    Raises:
+        NotFound: ``model_not_found``; one the actor may not read gets the very same answer.
+    """
+    return repository_get(actor, RepositoryKind.MODEL, full_name)
+
+
+def repository_get(actor: Actor, kind: RepositoryKind, full_name: str) -> MLModel:
+    """The MLModel or data set ``namespace/name``, in any case.
+
+    Raises:
+        NotFound: ``model_not_found`` or ``dataset_not_found``; one the actor may not read gets
+            the very same answer.
+    """
+    namespace, _, name = full_name.partition("/")
+    mlmodel = (
+        named(readable_repositories(actor).filter(kind=kind), name)
+        .filter(namespace__in=named(Namespace.objects.all(), namespace))
+        .select_related("namespace")
+        .first()
+    )
+    if mlmodel is None:
+        raise NotFound(
+            f"{kind.value}_not_found",
+            f"There is no {kind.value} {full_name[:200]!r}, or you may not read it.",
+            "Check the name; sign in if it is private.",
+        )
+    return mlmodel
+
+
+def repository_moved(actor: Actor, kind: RepositoryKind, full_name: str) -> MLModel | None:
+    """What was moved away from ``namespace/name`` and may be read; ``None`` if nothing was."""
+    namespace, _, name = full_name.partition("/")
+    return (
+        readable_repositories(actor)
+        .filter(pk__in=former_names(kind, namespace, name).values("mlmodel"))
+        .select_related("namespace")
+        .first()
+    )
+
+
+def former_names(kind: RepositoryKind, namespace: str, name: str) -> QuerySet[FormerName]:
+    """The row that says where ``namespace/name`` has gone, in any case; it is one at most."""
+    # Also keeps NUL, which PostgreSQL does not take, out of the query.
+    if not (NAME_RE.fullmatch(namespace) and NAME_RE.fullmatch(name)):
+        return FormerName.objects.none()
+    return FormerName.objects.filter(
+        Exact(Lower("namespace"), namespace.lower()),
+        Exact(Lower("name"), name.lower()),
+        kind=kind,
+    )
+
+
+def repositories_of(actor: Actor, namespace: Namespace) -> tuple[QuerySet[MLModel], int]:
+    """What lies in ``namespace``, for its members, and the bytes all of it takes.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+    """
+    require(actor, role=Role.READ, namespace=namespace)
+    rows = namespace.mlmodels.select_related("namespace").order_by("-pk")
+    return rows, rows.aggregate(total=Sum("used_bytes"))["total"] or 0
+
+
+def counts_of(actor: Actor, namespace: Namespace) -> dict[str, int]:
+    """Kind to how many of it ``actor`` may read in ``namespace``."""
+    rows = readable_repositories(actor).filter(namespace=namespace)
+    return dict(rows.values_list("kind").annotate(Count("pk")))

@@ -1,0 +1,55 @@
+"""Reads of benchmark records."""
+
+from django.db.models import QuerySet
+
+from registry import schemas
+from registry.errors import NotFound
+from registry.selectors.access import Actor, readable_records
+from registry.selectors.repository.mlmodel import mlmodel_get
+from registry.tables import Record
+
+_RELATED = ("revision__mlmodel__namespace", "target", "device", "job")
+
+
+def record_get(actor: Actor, record_id: str) -> Record:
+    """The record of that id.
+
+    Raises:
+        NotFound: ``record_not_found``, also for a record the actor may not know of.
+    """
+    rows = readable_records(actor).select_related(*_RELATED)
+    record = None if "\0" in record_id else rows.filter(pk=record_id).first()
+    if record is None:
+        raise NotFound("record_not_found", f"There is no record {record_id[:64]!r}.")
+    return record
+
+
+def records_of(
+    actor: Actor,
+    *,
+    mlmodel: str | None = None,
+    revision_oid: str | None = None,
+    target: str | None = None,
+) -> QuerySet[Record]:
+    """Records the actor may see, newest first.
+
+    Raises:
+        NotFound: ``model_not_found``: ``mlmodel`` (``namespace/name``) names none the actor sees.
+    """
+    rows = readable_records(actor).select_related(*_RELATED).order_by("-created_at", "-id")
+    if mlmodel:
+        rows = rows.filter(revision__mlmodel=mlmodel_get(actor, mlmodel))
+    if revision_oid:
+        rows = rows.filter(revision__oid=revision_oid)
+    if target:
+        rows = rows.filter(target__slug=target)
+    return rows
+
+
+def record_verify(record: Record) -> bool:
+    """Whether the stored document still is the one its id was computed from."""
+    try:
+        computed = schemas.record_id(record.document)
+    except ValueError:
+        return False
+    return bool(computed == record.pk == record.document.get("record_id"))

@@ -1,0 +1,141 @@
+"""Reads of builds run again on the test tensors."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+
+from registry.ids import parse_uuid
+from registry.schemas import sha256_of
+from registry.selectors.results.graph import graph_of
+from registry.states import ReproductionOutcome
+from registry.tables import Build, Job, Reproduction, Revision, Target
+from registry.tickets import BuildTicket, FileTicket
+
+#: What became of a build that was run again.
+_FAULTS: dict[str, str] = {
+    ReproductionOutcome.DIFFERS: "gave other outputs when it was run again",
+    ReproductionOutcome.FAILED: "did not run again",
+}
+
+
+def toolchain_of(tools: Mapping[str, str]) -> str:
+    """What identifies names and versions of programs together: the SHA-256 of their JSON."""
+    return sha256_of(dict(tools))
+
+
+def latest_of(builds: Iterable[Build]) -> dict[int, Reproduction]:
+    """For lists: primary key of a build to its newest reproduction; builds without one are not
+    there."""
+    rows = Reproduction.objects.filter(build__in=[build.pk for build in builds])
+    newest = rows.filter(pk=Subquery(_newest("build", "pk")))
+    return {row.build_id: row for row in newest.select_related("job__device")}
+
+
+def unreproduced_of(builds: Iterable[Build]) -> dict[int, str]:
+    """For lists: primary key of a build to what came of its newest run, of those that did not
+    give the tests' outputs again."""
+    rows = Reproduction.objects.filter(build__in=[build.pk for build in builds])
+    newest = rows.filter(pk=Subquery(_newest("build", "pk")))
+    faulty = newest.exclude(outcome=ReproductionOutcome.REPRODUCED)
+    return dict(faulty.values_list("build_id", "outcome"))
+
+
+def passed_over(best: Build | None, others: Iterable[Build], faults: Mapping[int, str]) -> str:
+    """What to say of builds that were found not reproduced; "" without any.
+
+    Args:
+        best: What is chosen all the same.
+    """
+    said = ""
+    if best is not None and best.pk in faults:
+        said = f" It {_FAULTS[faults[best.pk]]}, but there is nothing else."
+    told = [
+        f"{build.candidate['backend']} at {build.ratio:.3f}, which {_FAULTS[faults[build.pk]]}"
+        for build in others
+        if build.pk in faults
+    ]
+    return f"{said} Passed over: {'; '.join(told)}." if told else said
+
+
+def without_faulty(builds: QuerySet[Build]) -> QuerySet[Build]:
+    """Those of the builds that no newest run found wanting; those not run yet, too."""
+    rows = builds.annotate(outcome=Subquery(_newest("pk", "outcome")))
+    return rows.filter(Q(outcome=None) | Q(outcome=ReproductionOutcome.REPRODUCED))
+
+
+def history(build: Build) -> QuerySet[Reproduction]:
+    """All reproductions of a build, newest first, with job and device."""
+    rows = build.reproductions.select_related("job__device")
+    return rows.order_by("-created_at", "-pk")
+
+
+def reproduced(reproduction: Reproduction | None) -> bool | None:
+    """Whether a build gave the tests' outputs again; ``None`` if it was not asked yet."""
+    if reproduction is None:
+        return None
+    return reproduction.outcome == ReproductionOutcome.REPRODUCED
+
+
+def builds_of_job(job_uuid: str) -> tuple[BuildTicket, ...]:
+    """The builds a reproduction job is about: those of its network and target that are not
+    withdrawn, the baseline first, with which the others are compared."""
+    job = Job.objects.select_related("revision").get(uuid=parse_uuid(job_uuid))
+    rows = Build.objects.filter(
+        graph=graph_of(job.revision), target=job.target_id, withdrawn_at=None
+    )
+    rows = rows.prefetch_related("files__blob").order_by("-is_baseline", "pk")
+    return tuple(_ticket(build) for build in rows)
+
+
+def outcomes_of_job(job_uuid: str) -> dict[str, str]:
+    """UUID of a build to what came of it in that job; builds it has not run yet are not there."""
+    rows = Reproduction.objects.filter(job__uuid=parse_uuid(job_uuid))
+    return {str(uuid): outcome for uuid, outcome in rows.values_list("build__uuid", "outcome")}
+
+
+def of_job(job: Job) -> QuerySet[Reproduction]:
+    """What came of each build that a job ran, in its order, with the builds."""
+    return job.reproductions.select_related("build").order_by("pk")
+
+
+def unreproduced(target: Target, tools: Mapping[str, Mapping[str, str]]) -> QuerySet[Revision]:
+    """Revisions with builds on ``target`` that the tools there now have not run.
+
+    Args:
+        tools: Backend to names and versions of what runs its builds. Builds of other backends do
+            not count: nobody there can run them.
+    """
+    live = Build.objects.filter(target=target, withdrawn_at=None).annotate(
+        toolchain=Subquery(_newest("pk", "toolchain"))
+    )
+    known = Q(pk__in=[])
+    for backend, versions in tools.items():
+        known |= Q(record__backend=backend) & (
+            Q(toolchain=None) | ~Q(toolchain=toolchain_of(versions))
+        )
+    revisions = live.filter(known).values("graph__revision")
+    rows = Revision.objects.filter(pk__in=revisions, graphs__is_primary=True).distinct()
+    return rows.select_related("mlmodel__namespace").order_by("-pk")
+
+
+def _newest(build: str, column: str) -> QuerySet[Reproduction, Any]:
+    """``column`` of the newest reproduction of the build that the outer row's ``build`` names."""
+    rows = Reproduction.objects.filter(build=OuterRef(build))
+    newest = rows.order_by(F("created_at").desc(), F("pk").desc())
+    found: QuerySet[Reproduction, Any] = newest.values(column)[:1]
+    return found
+
+
+def _ticket(build: Build) -> BuildTicket:
+    files = sorted(build.files.all(), key=lambda file: file.path)
+    return BuildTicket(
+        uuid=str(build.uuid),
+        backend=build.candidate["backend"],
+        runtime=build.runtime,
+        runtime_options=build.runtime_options,
+        entry_point=build.entry_point,
+        tolerance=build.tolerance,
+        is_baseline=build.is_baseline,
+        files=tuple(FileTicket(file.path, file.blob_id, file.blob.size_bytes) for file in files),
+    )

@@ -1,0 +1,75 @@
+"""What a machine should load: a build, or the plain network where none suits it."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from registry.errors import NotFound
+from registry.selectors.repository.revision import files_of
+from registry.selectors.results.build import BuildChoice, best_build
+from registry.selectors.results.graph import graph_of
+from registry.selectors.work.job import latest_job
+from registry.states import JobKind
+from registry.tables import BuildFile, File, Graph, Revision
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """An answer to "what do I load?".
+
+    Attributes:
+        choice: The build, why this one, and what else there is.
+        files: Those of the build; without one, the published network.
+        entry_point: Which of the files the runtime opens.
+    """
+
+    revision: Revision
+    graph: Graph
+    choice: BuildChoice
+    files: list[File] | list[BuildFile]
+    entry_point: str
+
+
+def resolve(
+    revision: Revision,
+    *,
+    architecture: str,
+    features: Collection[str],
+    runtimes: dict[str, str],
+    tolerance: str,
+) -> Resolution:
+    """Choose for a machine; arguments as for :func:`~registry.selectors.results.build.best_build`.
+
+    Raises:
+        NotFound: ``graph_not_found``: bytes the hub has not inspected are not handed out to run.
+    """
+    graph = graph_of(revision)
+    if graph is None:
+        raise _not_inspected(revision)
+    choice = best_build(
+        revision,
+        architecture=architecture,
+        features=features,
+        runtimes=runtimes,
+        tolerance=tolerance,
+    )
+    if choice.build is not None:
+        files = list(choice.build.files.all())
+        return Resolution(revision, graph, choice, files, choice.build.entry_point)
+    paths = [graph.path, *graph.facts["external_data"]]
+    plain = list(files_of(revision).filter(path__in=paths))
+    return Resolution(revision, graph, choice, plain, graph.path)
+
+
+def _not_inspected(revision: Revision) -> NotFound:
+    job = latest_job(revision, JobKind.INSPECT)
+    if job is None:
+        hint = "Add an ONNX or TensorFlow Lite file; nothing else can be loaded yet."
+    elif job.failure_code:
+        hint = f"Its inspection failed ({job.failure_code}): {job.failure_detail}"
+    else:
+        hint = "Its inspection has not ended; ask again in a moment."
+    return NotFound(
+        "graph_not_found",
+        f"No network is known in revision {revision.oid[:10]} of {revision.mlmodel.full_name}.",
+        hint,
+    )

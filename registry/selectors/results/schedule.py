@@ -1,0 +1,141 @@
+"""Reads of operator workloads and of the schedules tried for them."""
+
+from collections.abc import Sequence
+from math import dist
+from typing import Any
+
+from django.db.models import Prefetch, QuerySet
+
+from registry.ids import parse_uuid
+from registry.selectors.storage.blob import blob_open
+from registry.states import JobKind, JobState, TrialOutcome
+from registry.tables import Graph, Job, ScheduleTask, ScheduleTrial, ScheduleUse, Target
+
+#: What the engine reads of a trial, besides its sketch.
+_COLUMNS = (
+    "number", "decisions", "proposed_by", "predicted", "outcome", "failure_detail", "seconds",
+    "duration_s", "digest", "confirmed", "confirmed_at", "trace",
+)  # fmt: skip
+#: Workloads and trials looked at when something similar is sought.
+_SIMILAR_DEPTH = 500
+_SIMILAR_TASKS = 4
+_SIMILAR_TRIALS = 96
+#: Schedules handed over for a network nobody has taken apart yet.
+_MOST_SCHEDULES = 1000
+
+
+def schedule_trials(target: str, toolchain: str, key: str) -> list[dict[str, Any]]:
+    """Trials of a workload by all jobs, oldest first, as ``schedule_trial_add`` took them."""
+    rows = ScheduleTrial.objects.filter(
+        task__key=key, task__target__slug=target, task__toolchain=toolchain
+    )
+    return _trials(rows.order_by("id"))
+
+
+def schedule_trials_of_job(job_uuid: str) -> list[dict[str, Any]]:
+    """Trials a job has already paid for, by number; each with the ``key`` of its workload."""
+    rows = ScheduleTrial.objects.filter(job__uuid=parse_uuid(job_uuid))
+    return _trials(rows.order_by("number"))
+
+
+def schedules_similar(target: str, toolchain: str, key: str) -> list[dict[str, Any]]:
+    """Other workloads with the same heaviest operator, the most similar first.
+
+    Similar means near in the features. Of each the fastest trials come, and the failures among
+    the rest: both teach.
+
+    Returns:
+        ``{"key", "name", "anchor", "arguments", "flops", "features", "source", "trials"}`` each,
+        ``source`` being bytes.
+    """
+    on_target = ScheduleTask.objects.filter(target__slug=target, toolchain=toolchain)
+    task = on_target.filter(key=key).first()
+    if task is None:
+        return []
+    others = on_target.filter(anchor=task.anchor, trials__median_s__gt=0).exclude(pk=task.pk)
+    newest = others.distinct().order_by("-id")[:_SIMILAR_DEPTH]
+    near = sorted(
+        (other for other in newest if len(other.features) == len(task.features)),
+        key=lambda other: (dist(other.features, task.features), other.key),
+    )
+    found = []
+    for other in near[:_SIMILAR_TASKS]:
+        trials = other.trials.exclude(outcome=TrialOutcome.INFRASTRUCTURE)
+        fastest = trials.exclude(median_s=None).order_by("median_s", "id")[: _SIMILAR_TRIALS // 2]
+        chosen = {row.pk for row in fastest}
+        rest = trials.exclude(pk__in=chosen).order_by("-id")[: _SIMILAR_TRIALS // 2]
+        chosen |= {row.pk for row in rest}
+        with blob_open(other.source) as source:
+            packed = source.read()
+        described = {
+            name: getattr(other, name)
+            for name in ("key", "name", "anchor", "arguments", "flops", "features")
+        }
+        rows = _trials(ScheduleTrial.objects.filter(pk__in=chosen).order_by("id"))
+        found.append({**described, "source": packed, "trials": rows})
+    return found
+
+
+def schedules_best(target: str, toolchain: str, graph_hash: str) -> list[dict[str, Any]]:
+    """The best schedule of each workload of a network, where one was confirmed.
+
+    Of a network that nobody has taken apart into workloads yet, nobody knows which it has: then
+    those of all workloads come, the most recently confirmed first, bounded in number.
+
+    Returns:
+        ``{"key", "trace", "seconds"}`` each, by key.
+    """
+    rows = ScheduleTrial.objects.filter(
+        task__target__slug=target, task__toolchain=toolchain, confirmed_at__isnull=False
+    )
+    of_network = ScheduleUse.objects.filter(
+        graph_hash=graph_hash, task__target__slug=target, task__toolchain=toolchain
+    )
+    if of_network.exists():
+        rows = rows.filter(task__in=of_network.values("task"))
+    best: dict[str, dict[str, Any]] = {}
+    columns = ("task__key", "trace", "confirmed_s")
+    newest = rows.order_by("-confirmed_at", "-id").values_list(*columns)
+    for key, trace, seconds in newest.iterator():
+        if len(best) == _MOST_SCHEDULES:
+            break
+        best.setdefault(key, {"key": key, "trace": trace, "seconds": seconds})
+    return [best[key] for key in sorted(best)]
+
+
+def schedule_tasks_of_graph(graph: Graph, target: Target | None = None) -> QuerySet[ScheduleTask]:
+    """Workloads of a network, with its number of calls to each as ``uses``, heaviest first."""
+    uses = ScheduleUse.objects.filter(graph_hash=graph.graph_hash)
+    rows = ScheduleTask.objects.filter(pk__in=uses.values("task")).select_related("target")
+    if target is not None:
+        rows = rows.filter(target=target)
+    return rows.prefetch_related(Prefetch("uses", queryset=uses)).order_by("-flops", "key")
+
+
+def schedule_trials_of_task(task: ScheduleTask) -> QuerySet[ScheduleTrial]:
+    """Everything tried for a workload, in order, with sketches: what analytics are made from."""
+    return task.trials.select_related("sketch", "job").order_by("id")
+
+
+def is_scheduled(target: Target, graph_hash: str) -> bool:
+    """Whether schedules of a network were searched on a target, or soon will be.
+
+    A search that failed counts: it would fail again. One that somebody cancelled does not.
+    """
+    graphs = Graph.objects.filter(graph_hash=graph_hash, is_primary=True)
+    jobs = Job.objects.filter(
+        kind=JobKind.SCHEDULE, target=target, revision__in=graphs.values("revision")
+    )
+    return jobs.exclude(state=JobState.CANCELLED).exists()
+
+
+def _trials(rows: QuerySet[ScheduleTrial]) -> list[dict[str, Any]]:
+    found: Sequence[dict[str, Any]] = rows.values(*_COLUMNS, "task__key", "sketch__instructions")
+    return [
+        {
+            **{name: row[name] for name in _COLUMNS},
+            "key": row["task__key"],
+            "sketch": row["sketch__instructions"],
+        }
+        for row in found
+    ]

@@ -1,0 +1,1 @@
+"""Reads of the catalogue: searching, listing and summarising models and data sets."""

@@ -1,0 +1,72 @@
+"""What lists show of MLModels, read for a whole page at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import F, prefetch_related_objects
+
+from registry.search import signature as signatures
+from registry.selectors.results.build import best_ratios
+from registry.states import RefKind
+from registry.tables import Graph, MLModel, Ref, Revision
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """An MLModel with what is known of one of its revisions.
+
+    Attributes:
+        graph: Facts of the revision's primary ONNX file; ``None`` before inspection.
+        builds: Target to the latency ratio of its best float32-exact build; 1 is the baseline.
+    """
+
+    mlmodel: MLModel
+    revision: Revision | None
+    graph: Graph | None
+    builds: dict[str, float]
+
+    @property
+    def signature(self) -> str | None:
+        """``float32[N,3,64,64] -> float32[N,10]``, once known."""
+        return str(signatures.of_facts(self.graph.signature)) if self.graph else None
+
+    @property
+    def tags(self) -> list[str]:
+        """The card's keywords."""
+        return [tag.value for tag in self.mlmodel.tags.all()]
+
+
+def summaries_of(mlmodels: Sequence[MLModel]) -> list[Summary]:
+    """Summaries of MLModels at the head of their default branch, in the given order.
+
+    Takes four queries, however many there are.
+    """
+    heads = Ref.objects.filter(
+        mlmodel__in=mlmodels, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
+    ).select_related("revision")
+    revisions = {ref.mlmodel_id: ref.revision for ref in heads}
+    return _summaries(mlmodels, revisions)
+
+
+def summary_of(mlmodel: MLModel, revision: Revision) -> Summary:
+    """The summary of an MLModel at one of its revisions."""
+    return _summaries([mlmodel], {mlmodel.pk: revision})[0]
+
+
+def _summaries(mlmodels: Sequence[MLModel], revisions: dict[int, Revision]) -> list[Summary]:
+    prefetch_related_objects(list(mlmodels), "tags")
+    found = revisions.values()
+    graphs = Graph.objects.filter(revision__in=found, is_primary=True).order_by("-path")
+    # As graph_of: were there two, the first by path counts.
+    graph_of = {graph.revision_id: graph for graph in graphs.defer("embedding")}
+    ratios = best_ratios(list(found))
+    return [
+        Summary(
+            mlmodel,
+            revision,
+            graph_of.get(revision.pk) if revision else None,
+            ratios.get(revision.pk, {}) if revision else {},
+        )
+        for mlmodel in mlmodels
+        for revision in [revisions.get(mlmodel.pk)]
+    ]

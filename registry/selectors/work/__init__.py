@@ -1,0 +1,1 @@
+"""Reads of the job queue, and the targets and devices that jobs run on."""

@@ -1,0 +1,138 @@
+"""Reads of work: for people through ``actor``, for workers as tickets."""
+
+from collections.abc import Iterable
+
+from django.conf import settings
+from django.db.models import Func, OuterRef, Q, QuerySet, Subquery
+from django.utils import timezone
+
+from registry.errors import NotFound
+from registry.ids import parse_uuid
+from registry.selectors.access import Actor, readable_jobs
+from registry.selectors.people.account import named
+from registry.selectors.results.graph import graph_facts, graph_of
+from registry.states import JobKind, JobState
+from registry.tables import Job, JobEvent, MLModel, Namespace, Revision, Trial
+from registry.tickets import FileTicket, JobTicket
+
+_RELATED = ("revision__mlmodel__namespace", "target", "device", "requested_by")
+
+
+def job_get(actor: Actor, uuid: str) -> Job:
+    """The job of that UUID, with model, target and device.
+
+    Raises:
+        NotFound: ``job_not_found``, also for a job the actor may not know of.
+    """
+    found = readable_jobs(actor).filter(uuid=parse_uuid(uuid)).select_related(*_RELATED).first()
+    if found is None:
+        raise NotFound(
+            "job_not_found",
+            f"There is no job {uuid[:64]!r}.",
+            "Check the id, or sign in if the model is private.",
+        )
+    return found
+
+
+def jobs_of(
+    actor: Actor,
+    *,
+    state: str | None = None,
+    kind: str | None = None,
+    mlmodel: str | None = None,
+    target: str | None = None,
+) -> QuerySet[Job]:
+    """Jobs the actor may see, newest first; ``mlmodel`` is ``namespace/name`` in any case."""
+    rows = readable_jobs(actor).select_related(*_RELATED).order_by("-id")
+    if state:
+        rows = rows.filter(state=state)
+    if kind:
+        rows = rows.filter(kind=kind)
+    if target:
+        rows = rows.filter(target__slug=target)
+    if mlmodel:
+        namespace, _, name = mlmodel.partition("/")
+        mlmodels = named(MLModel.objects.all(), name)
+        mlmodels = mlmodels.filter(namespace__in=named(Namespace.objects.all(), namespace))
+        rows = rows.filter(revision__mlmodel__in=mlmodels)
+    return rows
+
+
+def latest_job(revision: Revision, kind: JobKind) -> Job | None:
+    """The newest job of a kind on the revision."""
+    return Job.objects.filter(revision=revision, kind=kind).order_by("-id").first()
+
+
+def open_jobs(revision: Revision) -> QuerySet[Job]:
+    """The revision's jobs that have not ended, in the order they were asked for."""
+    rows = Job.objects.filter(revision=revision, state__in=[JobState.QUEUED, JobState.LEASED])
+    return rows.select_related(*_RELATED).order_by("id")
+
+
+def trials_of(job: Job) -> QuerySet[Trial]:
+    """The job's trials in the order they were run."""
+    return Trial.objects.filter(job=job).order_by("number")
+
+
+def events_of(job: Job) -> QuerySet[JobEvent]:
+    """The job's log, oldest line first."""
+    return JobEvent.objects.filter(job=job).order_by("id")
+
+
+def queue_position(job: Job) -> int | None:
+    """1 for the job the next free worker takes, and so on; ``None`` if it does not wait."""
+    return queue_positions([job]).get(job.pk)
+
+
+def queue_positions(jobs: Iterable[Job]) -> dict[int, int]:
+    """For lists: primary key to :func:`queue_position`, for those of ``jobs`` that wait."""
+    waiting = [job.pk for job in jobs if job.state == JobState.QUEUED]
+    if not waiting:
+        return {}
+    # A target's workers do all its kinds; each of the hub's own is done by a task of its own.
+    rivals = Job.objects.filter(
+        Q(target=OuterRef("target")) | Q(target=None, kind=OuterRef("kind")),
+        Q(priority__lt=OuterRef("priority"))
+        | Q(priority=OuterRef("priority"), id__lt=OuterRef("id")),
+        state=JobState.QUEUED,
+    )
+    ahead = Subquery(rivals.annotate(n=Func("id", function="COUNT")).values("n"))
+    rows = Job.objects.filter(pk__in=waiting, state=JobState.QUEUED).annotate(ahead=ahead)
+    return {pk: count + 1 for pk, count in rows.values_list("pk", "ahead")}
+
+
+def job_ticket(job: Job) -> JobTicket:
+    """What the worker that claimed ``job`` needs to do it."""
+    revision = job.revision
+    graph = graph_of(revision)
+    files = revision.files.select_related("blob").order_by("path")
+    return JobTicket(
+        job_uuid=str(job.uuid),
+        kind=job.kind,
+        attempt=job.attempt,
+        fence=job.fence,
+        lease_s=float(settings.JOB_LEASE_S),
+        mlmodel=revision.mlmodel.full_name,
+        revision_oid=revision.oid,
+        target=job.target.slug if job.target else "",
+        device=job.device.name if job.device else "",
+        parameters=job.parameters,
+        files=tuple(FileTicket(f.path, f.blob_id, f.blob.size_bytes) for f in files),
+        graph=graph_facts(graph) if graph else None,
+        card=revision.card,
+    )
+
+
+def search_waits(job_uuid: str) -> bool:
+    """Whether a search waits for the target of a job that would be claimed before it.
+
+    One that pauses after a failure would not.
+    """
+    job = Job.objects.filter(uuid=parse_uuid(job_uuid))
+    return Job.objects.filter(
+        Q(not_before=None) | Q(not_before__lte=timezone.now()),
+        kind=JobKind.TUNE,
+        state=JobState.QUEUED,
+        target__in=job.values("target"),
+        priority__lt=Subquery(job.values("priority")),
+    ).exists()

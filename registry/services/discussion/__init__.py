@@ -1,0 +1,1 @@
+"""Writes to discussions and pull requests."""

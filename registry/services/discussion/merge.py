@@ -1,0 +1,101 @@
+"""Merging pull requests."""
+
+from dataclasses import replace
+
+from django.db import transaction
+from django.db.models import Q
+
+from registry.errors import Conflict, NotFound
+from registry.selectors.access import Actor, require
+from registry.selectors.discussion.change import common_ancestor, three_way
+from registry.selectors.discussion.discussion import events_of
+from registry.selectors.repository.revision import branch_get
+from registry.services.discussion.discussion import require_unended, state_set
+from registry.services.discussion.talk import check_comment, require_voice, tell
+from registry.services.fair.derivation import Origins
+from registry.services.repository.card import card_of
+from registry.services.repository.line import append
+from registry.services.repository.snapshot import Entry, entries_of
+from registry.states import DiscussionState, EventKind, RefKind, Role
+from registry.tables import Discussion, Ref, Revision
+
+_MAX_MESSAGE = 10_000
+_MAX_NAMED = 50
+
+
+def pull_request_merge(*, actor: Actor, pull: Discussion, comment: str = "") -> Revision:
+    """Bring a pull request's changes to its target branch, as one revision by ``actor``.
+
+    The changes are those of the line since it parted from the branch, path by path: see
+    :func:`registry.selectors.discussion.change.three_way`.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`; the role
+            ``write`` is needed.
+        NotFound: ``discussion_not_found`` if it is no pull request; ``revision_not_found`` if its
+            target branch is gone.
+        Conflict: ``merge_conflict`` with the paths in its fields; ``discussion_closed`` if it was
+            merged or closed; ``nothing_to_commit`` if it changes nothing.
+        Invalid: ``invalid_request`` for the comment.
+    """
+    require_voice(actor, pull.mlmodel)
+    require(actor, role=Role.WRITE, namespace=pull.mlmodel.namespace)
+    if not pull.is_pull_request:
+        raise NotFound("discussion_not_found", f"Discussion {pull.num} is no pull request.")
+    comment = check_comment(comment, least=0)
+    mlmodel = pull.mlmodel
+    with transaction.atomic():
+        _hold(pull)
+        require_unended(pull)
+        target = branch_get(mlmodel, f"refs/heads/{pull.target_branch}")
+        line = branch_get(mlmodel, f"refs/pr/{pull.num}")
+        after = _merged(pull, target.revision, line.revision)
+        origins = Origins(merged=line.revision)
+        revision = append(
+            actor, mlmodel, target, _message(pull), after, card_of(after), origins=origins
+        )
+        was, pull.merged_as = pull.state, revision
+        if comment:
+            tell(actor, pull, EventKind.COMMENT, comment)
+        state_set(actor, pull, DiscussionState.MERGED, was=was)
+    return revision
+
+
+def _hold(pull: Discussion) -> None:
+    """Hold both lines until the transaction ends, in the order in which all hold several."""
+    lines = Q(kind=RefKind.BRANCH, name=pull.target_branch) | Q(
+        kind=RefKind.PULL, name=str(pull.num)
+    )
+    list(Ref.objects.select_for_update().filter(lines, mlmodel=pull.mlmodel).order_by("pk"))
+
+
+def _merged(pull: Discussion, ours: Revision, theirs: Revision) -> dict[str, Entry]:
+    base = common_ancestor(ours, theirs)
+    mine, yours = entries_of(ours), entries_of(theirs)
+    merged = three_way(_oids(entries_of(base) if base else {}), _oids(mine), _oids(yours))
+    if merged.conflicts:
+        raise Conflict(
+            "merge_conflict",
+            f"Pull request {pull.num} and {pull.target_branch!r} both changed "
+            f"{', '.join(merged.conflicts[:5])[:500]}.",
+            "Make those files alike on both sides, or open a new pull request.",
+            fields=dict.fromkeys(merged.conflicts[:_MAX_NAMED], "changed on both sides"),
+        )
+    kept = _oids(mine)
+    return {
+        path: mine[path] if kept.get(path) == oid else replace(yours[path], changed_in=None)
+        for path, oid in merged.entries.items()
+    }
+
+
+def _oids(entries: dict[str, Entry]) -> dict[str, tuple[str, bool]]:
+    return {path: (entry.oid, entry.is_lfs) for path, entry in entries.items()}
+
+
+def _message(pull: Discussion) -> str:
+    """The title and number, and what was said when it was opened."""
+    subject = f"{pull.title} (#{pull.num})"
+    first = events_of(pull).first()
+    if first is None or first.kind != EventKind.COMMENT or first.author_id != pull.author_id:
+        return subject
+    return f"{subject}\n\n{first.text}".strip()[:_MAX_MESSAGE]

@@ -1,0 +1,57 @@
+"""Changes proposed by one request: a pull request and the first commit to its line."""
+
+from collections.abc import Sequence
+
+from django.db import transaction
+
+from registry.selectors.access import Actor
+from registry.selectors.repository.revision import revision_get
+from registry.services.discussion.discussion import MAX_TITLE, pull_request_open
+from registry.services.repository.revision import Operation, commit
+from registry.states import RefKind
+from registry.tables import Discussion, MLModel, Revision
+from registry.validation.texts import message_of
+
+
+def propose(
+    *,
+    actor: Actor,
+    mlmodel: MLModel,
+    base: str,
+    title: str,
+    description: str,
+    operations: Sequence[Operation],
+    parent_oid: str | None = None,
+) -> tuple[Discussion, Revision]:
+    """Open a pull request and commit ``operations`` to it; both, or nothing.
+
+    Args:
+        base: The branch to change; or another revision to build on, to change the default branch.
+        parent_oid: The revision to build on; ``None`` for ``base`` as it is.
+
+    Raises:
+        RegistryError: see :func:`registry.services.discussion.discussion.pull_request_open` and
+            :func:`registry.services.repository.revision.commit`.
+    """
+    start = revision_get(mlmodel, parent_oid or base)
+    branches = mlmodel.refs.filter(kind=RefKind.BRANCH)
+    changed = branches.filter(name=base.removeprefix("refs/heads/")).first()
+    with transaction.atomic():
+        pull = pull_request_open(
+            actor=actor,
+            mlmodel=mlmodel,
+            title=title.partition("\n")[0][:MAX_TITLE],
+            description=description,
+            branch=f"refs/heads/{changed.name}" if changed else None,
+            start=start,
+        )
+        revision = commit(
+            actor=actor,
+            mlmodel=mlmodel,
+            branch=f"refs/pr/{pull.num}",
+            message=message_of(title, description),
+            operations=operations,
+            require_license=False,
+            again_ok=True,
+        )
+    return pull, revision

@@ -1,0 +1,1 @@
+"""Writes to FAIR records: identifiers, lineage, assessments and harvesting."""

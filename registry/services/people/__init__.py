@@ -1,0 +1,1 @@
+"""Writes to people, organisations, their memberships, tokens and sign-ins."""

@@ -1,0 +1,3 @@
+"""Writes to models and data sets as repositories: revisions, branches, tags, files, cards, likes,
+access requests.
+"""

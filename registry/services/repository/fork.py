@@ -1,0 +1,156 @@
+"""Copies of an MLModel under another name, made of rows alone: no byte is touched."""
+
+from django.db import IntegrityError, connection, transaction
+from django.utils import timezone
+
+from registry.selectors.access import Actor, person, require, require_fetch
+from registry.selectors.people.account import namespace_get
+from registry.selectors.repository.mlmodel import former_names
+from registry.selectors.repository.revision import revision_get
+from registry.selectors.storage.quota import bytes_of
+from registry.services.fair.assessment import assess_head
+from registry.services.fair.derivation import derivations_fork
+from registry.services.fair.identifier import identifiers_mint
+from registry.services.repository.mlmodel import check_visibility, mlmodel_changed, name_taken
+from registry.services.storage.quota import quota_hold
+from registry.services.webhook.notice import notify_repository
+from registry.services.work.job import job_submit
+from registry.states import JobKind, RefKind, RepositoryKind, Role, Visibility
+from registry.tables import Label, MLModel, Ref, Revision, Tag
+from registry.validation.names import check_name
+from registry.validation.networks import has_network
+
+#: What a copy says of itself as its source does.
+_REPEATED = (
+    "kind",
+    "default_branch",
+    "gate",
+    "title",
+    "description",
+    "license",
+    "task",
+    "library",
+)
+_AT_ONCE = 500
+
+
+def fork(
+    *,
+    actor: Actor,
+    source: MLModel,
+    namespace: str,
+    name: str,
+    visibility: Visibility | str | None = None,
+) -> MLModel:
+    """Make ``namespace/name`` with the revisions, branches and tags of ``source``.
+
+    Revisions keep their ids. What people said and did about the source (discussions and the lines
+    of pull requests, likes, requests for access) stays there; what was computed for it is found
+    again by its graph. A gate is taken along, so that copying does not open it.
+
+    Args:
+        source: One the actor may read.
+        visibility: By default that of the source.
+
+    Raises:
+        Unauthenticated, Forbidden: ``access_gated`` there, and see
+            :func:`registry.selectors.access.require` here; ``quota_exceeded``.
+        NotFound: ``namespace_not_found``.
+        Invalid: ``invalid_name`` or ``invalid_request``.
+        Conflict: ``model_exists`` or ``dataset_exists``.
+    """
+    require_fetch(actor, source)
+    owner = namespace_get(actor, namespace)
+    require(actor, role=Role.WRITE, namespace=owner)
+    kind = RepositoryKind(source.kind)
+    check_name(name, what=kind.value)
+    seen_by = check_visibility(visibility or source.visibility)
+    try:
+        with transaction.atomic():
+            # Held until the end: whoever deletes the source takes these first.
+            refs = list(source.refs.select_for_update().order_by("pk"))
+            used_bytes = bytes_of(source)
+            quota_hold(owner, used_bytes)
+            copy = MLModel.objects.create(
+                namespace=owner,
+                name=name,
+                visibility=seen_by,
+                created_by=person(actor),
+                updated_at=timezone.now(),
+                used_bytes=used_bytes,
+                **{column: getattr(source, column) for column in _REPEATED},
+            )
+            former_names(kind, owner.name, name).delete()
+            _copy_rows(source, copy, refs)
+            detail = {"source": source.full_name, "source_uuid": str(source.uuid)}
+            mlmodel_changed(actor, copy, "mlmodel.fork", detail)
+            notify_repository(copy, "create")
+            _inspect(actor, copy)
+            assess_head(copy)
+    except IntegrityError:
+        raise name_taken(kind, f"{owner.name}/{name}") from None
+    return copy
+
+
+def _copy_rows(source: MLModel, copy: MLModel, refs: list[Ref]) -> None:
+    twins = _copy_revisions(source, copy)
+    _copy_files(source, copy)
+    identifiers_mint(copy, list(twins.values()))
+    derivations_fork(source, twins)
+    Ref.objects.bulk_create(
+        [
+            Ref(mlmodel=copy, kind=ref.kind, name=ref.name, revision=twins[ref.revision_id])
+            for ref in refs
+            if ref.kind != RefKind.PULL
+        ]
+    )
+    values = source.tags.values_list("value", flat=True)
+    Tag.objects.bulk_create([Tag(mlmodel=copy, value=value) for value in values])
+    labels = source.labels.order_by("pk").values("kind", "value")
+    Label.objects.bulk_create([Label(mlmodel=copy, **label) for label in labels])
+
+
+def _copy_revisions(source: MLModel, copy: MLModel) -> dict[int, Revision]:
+    """Key of each revision of ``source`` to its copy."""
+    # Held, too: what no name leads to may be let go at any time.
+    originals = list(source.revisions.select_for_update(no_key=True).order_by("pk"))
+    same = ("oid", "tree_oid", "author_id", "author_line", "message", "created_at", "card")
+    made = Revision.objects.bulk_create(
+        [
+            Revision(mlmodel=copy, **{column: getattr(row, column) for column in same})
+            for row in originals
+        ],
+        batch_size=_AT_ONCE,
+    )
+    twins = {row.pk: twin for row, twin in zip(originals, made, strict=True)}
+    grown = [row for row in originals if row.parent_id is not None]
+    for row in grown:
+        twins[row.pk].parent = twins[row.parent_id or 0]
+    Revision.objects.bulk_update([twins[row.pk] for row in grown], ["parent"], batch_size=_AT_ONCE)
+    return twins
+
+
+def _copy_files(source: MLModel, copy: MLModel) -> None:
+    """Let the database write the files of all revisions: there may be millions."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO registry_file (revision_id, path, blob_id, oid, is_lfs, changed_in_id)
+            SELECT here.id, f.path, f.blob_id, f.oid, f.is_lfs, changed_here.id
+            FROM registry_file f
+            JOIN registry_revision there ON there.id = f.revision_id
+            JOIN registry_revision here ON here.oid = there.oid AND here.mlmodel_id = %s
+            JOIN registry_revision changed_there ON changed_there.id = f.changed_in_id
+            JOIN registry_revision changed_here
+                ON changed_here.oid = changed_there.oid AND changed_here.mlmodel_id = %s
+            WHERE there.mlmodel_id = %s
+            """,
+            (copy.pk, copy.pk, source.pk),
+        )
+
+
+def _inspect(actor: Actor, copy: MLModel) -> None:
+    head = revision_get(copy)
+    paths = head.files.values_list("path", flat=True)
+    if copy.kind == RepositoryKind.MODEL and has_network(paths):
+        job_submit(actor=actor, kind=JobKind.INSPECT, revision=head)

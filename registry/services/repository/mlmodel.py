@@ -1,0 +1,247 @@
+"""Making, changing and deleting MLModels."""
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+from django.utils import timezone
+
+from registry.errors import Conflict, Invalid
+from registry.selectors.access import Actor, person, require
+from registry.selectors.people.account import namespace_get
+from registry.selectors.repository.mlmodel import former_names
+from registry.selectors.repository.revision import branch_get
+from registry.services.audit import audit
+from registry.services.fair.assessment import assess_head
+from registry.services.fair.doi import dois_due
+from registry.services.fair.harvest import harvest_note
+from registry.services.fair.identifier import identifiers_withdraw
+from registry.services.repository.card import card_of, describe
+from registry.services.repository.revision import commit_first
+from registry.services.repository.snapshot import entries_of
+from registry.services.storage.blob import blob_store_bytes
+from registry.services.storage.quota import quota_hold
+from registry.services.webhook.notice import notify_config, notify_repository
+from registry.states import Gate, RepositoryKind, Role, Visibility
+from registry.tables import File, FormerName, Job, MLModel, OutboxEntry
+from registry.validation.attributes import DEFAULT
+from registry.validation.names import check_name
+from registry.validation.texts import check_lines
+
+_MAX_REASON = 2000
+
+
+def mlmodel_create(
+    *,
+    actor: Actor,
+    namespace: str,
+    name: str,
+    visibility: Visibility | str = Visibility.PUBLIC,
+    kind: RepositoryKind = RepositoryKind.MODEL,
+) -> MLModel:
+    """Make ``namespace/name`` with a first revision that holds only ``.gitattributes``.
+
+    A name that something was moved away from leads to the new one from now on.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+        NotFound: ``namespace_not_found``.
+        Invalid: ``invalid_name`` or ``invalid_request``.
+        Conflict: ``model_exists`` or ``dataset_exists``.
+    """
+    owner = namespace_get(actor, namespace)
+    require(actor, role=Role.WRITE, namespace=owner)
+    check_name(name, what=kind.value)
+    visibility = check_visibility(visibility)
+    # Before the transaction: it waits for the disk, and nobody should wait for it.
+    attributes = blob_store_bytes(actor=None, data=DEFAULT)
+    try:
+        with transaction.atomic():
+            mlmodel = MLModel.objects.create(
+                kind=kind,
+                namespace=owner,
+                name=name,
+                visibility=visibility,
+                created_by=person(actor),
+                updated_at=timezone.now(),
+            )
+            former_names(kind, owner.name, name).delete()
+            commit_first(actor=actor, mlmodel=mlmodel, attributes=attributes)
+            mlmodel_changed(actor, mlmodel, "mlmodel.create", {"visibility": visibility.value})
+            notify_repository(mlmodel, "create")
+    except IntegrityError:
+        raise name_taken(kind, f"{owner.name}/{name}") from None
+    return mlmodel
+
+
+def mlmodel_update(
+    *,
+    actor: Actor,
+    mlmodel: MLModel,
+    visibility: Visibility | str | None = None,
+    gate: Gate | str | None = None,
+    default_branch: str | None = None,
+) -> MLModel:
+    """Change who may read it or fetch its files, or which branch it is shown by.
+
+    Requests for access that were answered stay as they were, for when the gate comes back.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+        NotFound: ``revision_not_found`` for a branch that is not there.
+        Invalid: ``invalid_request``.
+    """
+    require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
+    detail: dict[str, str] = {}
+    with transaction.atomic():
+        if visibility is not None:
+            mlmodel.visibility = detail["visibility"] = check_visibility(visibility).value
+        if gate is not None:
+            mlmodel.gate = detail["gate"] = _check_gate(gate).value
+        if default_branch is not None:
+            head = branch_get(mlmodel, default_branch)
+            mlmodel.default_branch = detail["default_branch"] = head.name
+            entries = entries_of(head.revision)
+            describe(mlmodel, card_of(entries), entries)
+        mlmodel.updated_at = timezone.now()
+        harvest_note(mlmodel)
+        mlmodel.save(update_fields=["visibility", "gate", "default_branch", "updated_at"])
+        if visibility is not None or gate is not None:
+            dois_due(mlmodel)
+        assess_head(mlmodel)
+        mlmodel_changed(actor, mlmodel, "mlmodel.update", detail)
+        notify_config(mlmodel)
+    return mlmodel
+
+
+def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -> MLModel:
+    """Give it another name, another namespace, or both; the old name leads to the new one.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`; the role
+            ``write`` is needed here and there; ``quota_exceeded`` there.
+        NotFound: ``namespace_not_found``.
+        Invalid: ``invalid_name``.
+        Conflict: ``model_exists`` or ``dataset_exists``, also where it is called so already.
+    """
+    require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
+    owner = namespace_get(actor, namespace)
+    require(actor, role=Role.WRITE, namespace=owner)
+    kind = RepositoryKind(mlmodel.kind)
+    check_name(name, what=kind.value)
+    taken = name_taken(kind, f"{owner.name}/{name}")
+    try:
+        with transaction.atomic():
+            # Whoever moves it at the same time comes before or after.
+            row = MLModel.objects.select_for_update().get(pk=mlmodel.pk)
+            if (row.namespace, row.name) == (owner, name):
+                raise taken
+            if row.namespace != owner:
+                quota_hold(owner, row.used_bytes)
+            mlmodel_changed(actor, row, "mlmodel.move", {"to": f"{owner.name}/{name}"})
+            mlmodel.namespace, mlmodel.name, mlmodel.updated_at = owner, name, timezone.now()
+            mlmodel.save(update_fields=["namespace", "name", "updated_at"])
+            _leave_name(row, mlmodel)
+            assess_head(mlmodel)
+            dois_due(mlmodel)
+            notify_repository(row, "move", moved=mlmodel)
+            if row.namespace != owner:
+                mlmodel_changed(actor, mlmodel, "mlmodel.receive", {"from": row.full_name})
+    except IntegrityError:
+        raise taken from None
+    return mlmodel
+
+
+def mlmodel_delete(*, actor: Actor, mlmodel: MLModel, reason: str = "") -> None:
+    """Delete it with its revisions, jobs, builds and records; bytes are swept up later.
+
+    Of what is public a record stays, to which its identifiers lead.
+
+    Args:
+        reason: Why, for that record.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+        Invalid: ``invalid_request`` for the reason.
+    """
+    require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
+    reason = check_lines(reason, what="reason", field="reason", most=_MAX_REASON, least=0)
+    with transaction.atomic():
+        # What adds rows below a model holds one of these: it ends before, or finds nothing after.
+        list(mlmodel.refs.select_for_update().order_by("pk"))
+        list(Job.objects.select_for_update().filter(revision__mlmodel=mlmodel).order_by("pk"))
+        list(MLModel.objects.select_for_update().filter(pk=mlmodel.pk))
+        mlmodel_changed(actor, mlmodel, "mlmodel.delete", {"reason": reason} if reason else {})
+        notify_repository(mlmodel, "delete")
+        identifiers_withdraw(mlmodel, reason=reason)
+        # One statement. Left to the cascade, every file of every revision would be read into
+        # memory first, to see that nothing else holds on to the revision it names.
+        File.objects.filter(revision__mlmodel=mlmodel).delete()
+        mlmodel.delete()
+
+
+def mlmodel_downloaded(*, mlmodel: MLModel) -> None:
+    """Count a download. Not audited: nobody changed anything."""
+    MLModel.objects.filter(pk=mlmodel.pk).update(downloads=F("downloads") + 1)
+
+
+def mlmodel_changed(actor: Actor, mlmodel: MLModel, action: str, detail: dict[str, str]) -> None:
+    """Note a change for the audit and the search index, inside the transaction that makes it."""
+    OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
+    audit(
+        actor=actor,
+        action=action,
+        subject=mlmodel.full_name,
+        namespace=mlmodel.namespace.name,
+        detail=detail,
+    )
+
+
+def name_taken(kind: RepositoryKind, full_name: str) -> Conflict:
+    """What is raised where ``full_name`` is in use; clients of other hubs know the sentence."""
+    return Conflict(
+        f"{kind.value}_exists",
+        f"A {kind.value} repository called {full_name} already exists.",
+        "Commit to it, or choose another name; case does not count.",
+    )
+
+
+def _leave_name(before: MLModel, after: MLModel) -> None:
+    """Let the name of ``before`` lead to ``after``, and forget that its new one led anywhere.
+
+    The new name must be written already: only then nobody else can leave it any more.
+    """
+    kind = RepositoryKind(after.kind)
+    former_names(kind, after.namespace.name, after.name).delete()
+    # Where only the case changes, the old spelling finds it without help.
+    if before.full_name.lower() != after.full_name.lower():
+        FormerName.objects.create(
+            kind=kind, namespace=before.namespace.name, name=before.name, mlmodel=after
+        )
+
+
+def _check_gate(gate: Gate | str) -> Gate:
+    try:
+        return Gate(gate)
+    except ValueError:
+        raise Invalid(
+            "invalid_request",
+            f"{str(gate)[:50]!r} is no gate.",
+            f"Choose one of {', '.join(Gate.values)}.",
+            fields={"gate": "unknown"},
+        ) from None
+
+
+def check_visibility(visibility: Visibility | str) -> Visibility:
+    """``visibility`` as a member.
+
+    Raises:
+        Invalid: ``invalid_request``.
+    """
+    try:
+        return Visibility(visibility)
+    except ValueError:
+        raise Invalid(
+            "invalid_request",
+            f"{str(visibility)[:50]!r} is no visibility.",
+            f"Choose one of {', '.join(Visibility.values)}.",
+            fields={"visibility": "unknown"},
+        ) from None

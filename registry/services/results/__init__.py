@@ -1,0 +1,3 @@
+"""Writes to what inspection, tuning and measurement of a network produced: graphs, test tensors,
+trials, builds, benchmark records.
+"""

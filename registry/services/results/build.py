@@ -1,0 +1,144 @@
+"""Artefacts: published for a target by the job that made them, withdrawn by the next."""
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from registry import schemas
+from registry.errors import Invalid, NotFound
+from registry.selectors.results.graph import graph_of
+from registry.services.audit import audit
+from registry.services.work.lease import held_job, target_of
+from registry.states import ToleranceClass, Verdict
+from registry.tables import Blob, Build, BuildFile, Graph, Job, OutboxEntry, Record
+from registry.validation.document import check_json
+from registry.validation.paths import check_path, check_together
+
+_REQUIRED = frozenset(
+    {
+        "config_sha256", "candidate", "runtime", "entry_point", "tolerance", "is_baseline",
+        "record_id", "ratio", "verdict", "p50_ns", "files",
+    }
+)  # fmt: skip
+_OPTIONAL = frozenset(
+    {"runtime_options", "deviation", "accuracy", "accuracy_reference", "provenance"}
+)
+
+
+def builds_publish(*, job_uuid: str, fence: int, builds: list[dict[str, Any]]) -> list[Build]:
+    """Publish what a search found for the job's network and target, and withdraw what was there.
+
+    All of it becomes visible at once. Publishing the same again changes nothing.
+
+    Args:
+        builds: Columns of :class:`registry.tables.Build`, with ``record_id`` and ``files``
+            (path to blob's SHA-256). Exactly one is the baseline. Each record must be of this
+            revision, target and configuration, and of an artefact of just these files.
+
+    Raises:
+        Conflict: ``lease_lost``; nothing is written.
+        NotFound: ``graph_not_found``.
+        Invalid: ``invalid_request``, ``invalid_path``, ``blob_missing``, ``invalid_record``.
+    """
+    _check(builds)
+    with transaction.atomic():
+        job = held_job(job_uuid=job_uuid, fence=fence)
+        graph = graph_of(job.revision)
+        if graph is None:
+            raise NotFound("graph_not_found", f"Job {job_uuid} is about no known network.")
+        _check_records(builds, job)
+        _check_blobs(builds)
+        live = Build.objects.filter(graph=graph, target=target_of(job), withdrawn_at=None)
+        published = {(build.config_sha256, build.record_id): build for build in live}
+        if published.keys() == {(build["config_sha256"], build["record_id"]) for build in builds}:
+            return [published[build["config_sha256"], build["record_id"]] for build in builds]
+        live.update(withdrawn_at=timezone.now())
+        made = [_create(build, job, graph) for build in builds]
+        mlmodel = job.revision.mlmodel
+        OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
+        audit(
+            actor=None,
+            action="build.publish",
+            subject=f"{mlmodel.full_name}@{job.revision.oid}",
+            namespace=mlmodel.namespace.name,
+            detail={"job": str(job.uuid), "builds": [str(build.uuid) for build in made]},
+        )
+        return made
+
+
+def _create(columns: dict[str, Any], job: Job, graph: Graph) -> Build:
+    columns = dict(columns)
+    files: dict[str, str] = columns.pop("files")
+    build = Build.objects.create(graph=graph, target=target_of(job), job=job, **columns)
+    BuildFile.objects.bulk_create(
+        BuildFile(build=build, path=path, blob_id=sha256) for path, sha256 in sorted(files.items())
+    )
+    return build
+
+
+def _check(builds: list[dict[str, Any]]) -> None:
+    fields: dict[str, str] = {}
+    for number, build in enumerate(builds):
+        faults = dict.fromkeys(_REQUIRED - build.keys(), "is missing")
+        faults |= dict.fromkeys(build.keys() - _REQUIRED - _OPTIONAL, "is not known")
+        fields |= {f"{number}.{name}": fault for name, fault in (faults or _faults(build)).items()}
+    if not fields and sum(build["is_baseline"] for build in builds) != 1:
+        fields["is_baseline"] = "must be true of exactly one build"
+    configs = [build.get("config_sha256") for build in builds]
+    if len(set(configs)) != len(configs):
+        fields["config_sha256"] = "must differ between builds"
+    if fields:
+        raise Invalid("invalid_request", "These builds cannot be published.", fields=fields)
+    for build in builds:
+        check_json(build)
+        check_together(check_path(path) for path in build["files"])
+
+
+def _faults(build: dict[str, Any]) -> dict[str, str]:
+    faults = {}
+    if build["tolerance"] not in ToleranceClass.values:
+        faults["tolerance"] = f"must be one of {', '.join(ToleranceClass.values)}"
+    if build["verdict"] not in Verdict.values:
+        faults["verdict"] = f"must be one of {', '.join(Verdict.values)}"
+    if build["entry_point"] not in build["files"]:
+        faults["entry_point"] = "must be one of the files"
+    return faults
+
+
+def _check_records(builds: list[dict[str, Any]], job: Job) -> None:
+    records = Record.objects.in_bulk([build["record_id"] for build in builds])
+    fields = {}
+    for build in builds:
+        record = records.get(build["record_id"])
+        if record is None:
+            fields[build["record_id"]] = "is not there"
+            continue
+        identity = record.document["identity"]
+        if (record.revision_id, record.target_id) != (job.revision_id, job.target_id):
+            fields[build["record_id"]] = "is about another revision or target"
+        elif identity["config_sha256"] != build["config_sha256"]:
+            fields[build["record_id"]] = "is about another configuration"
+        elif identity["artifact_sha256"] != schemas.artifact_sha256(build["files"]):
+            fields[build["record_id"]] = "is about an artefact of other files"
+    if fields:
+        raise Invalid(
+            "invalid_record",
+            "A build needs a record of its own measurement.",
+            "Add the records first, of the very artefacts to publish.",
+            fields=fields,
+        )
+
+
+def _check_blobs(builds: list[dict[str, Any]]) -> None:
+    wanted = {sha256 for build in builds for sha256 in build["files"].values()}
+    # Held until the transaction ends, so that none is collected before its row refers to it.
+    rows = Blob.objects.select_for_update(no_key=True).filter(pk__in=wanted, condemned_at=None)
+    missing = wanted - set(rows.order_by("pk").values_list("pk", flat=True))
+    if missing:
+        raise Invalid(
+            "blob_missing",
+            f"{len(missing)} of the builds' files are not stored.",
+            "Store their bytes first.",
+            fields=dict.fromkeys(sorted(missing), "is not stored"),
+        )

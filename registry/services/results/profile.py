@@ -1,0 +1,153 @@
+"""Profiles of published builds: kept by the job that made the builds, once."""
+
+import hashlib
+from typing import Any
+
+from django.db import models, transaction
+
+from registry.errors import Invalid, NotFound
+from registry.ids import SHA256_RE
+from registry.services.storage.blob import blobs_hold
+from registry.services.work.lease import held_job
+from registry.tables import Build, CallSite, Kernel, KernelCode, Profile
+from registry.validation.document import check_json, printable
+
+_AT_ONCE = 500
+_LARGEST = 2**62
+_GRADES = frozenset({"exact", "inferred", "shared"})
+
+
+def profile_store(
+    *, job_uuid: str, fence: int, config_sha256: str, profile: dict[str, Any]
+) -> Profile:
+    """Keep the profile of the build of that configuration which the job has published.
+
+    Storing another changes nothing: the first stays. Texts longer than their columns are cut, and
+    end in a digest of the whole.
+
+    Args:
+        profile: ``method``, ``total_ns``, ``folded``, ``kernels`` (``symbol``, ``workload``,
+            ``schedule``, ``code``: kind to blob's SHA-256) and ``call_sites``, in order, as columns
+            of :class:`registry.tables.results.profile.CallSite` with ``kernel`` a symbol.
+
+    Raises:
+        Conflict: ``lease_lost``; nothing is written.
+        NotFound: ``build_not_found``.
+        Invalid: ``invalid_request``, ``blob_missing``.
+    """
+    check_json(profile)
+    _check(profile)
+    with transaction.atomic():
+        job = held_job(job_uuid=job_uuid, fence=fence)
+        builds = Build.objects.filter(job=job, config_sha256=config_sha256, withdrawn_at=None)
+        build = builds.first()
+        if build is None:
+            detail = f"Job {job_uuid} has published no build of this configuration."
+            raise NotFound("build_not_found", detail)
+        known = Profile.objects.filter(build=build).first()
+        if known is not None:
+            return known
+        blobs_hold({sha256 for kernel in profile["kernels"] for sha256 in kernel["code"].values()})
+        made = Profile.objects.create(
+            build=build,
+            method=_fitting(Profile, "method", profile["method"]),
+            total_ns=profile["total_ns"],
+            folded=profile["folded"],
+        )
+        _store_call_sites(made, profile["call_sites"], _store_kernels(made, profile["kernels"]))
+    return made
+
+
+def _store_kernels(profile: Profile, kernels: list[dict[str, Any]]) -> dict[str, Kernel]:
+    rows = [
+        Kernel(
+            profile=profile,
+            symbol=_fitting(Kernel, "symbol", kernel["symbol"]),
+            workload=kernel.get("workload") or "",
+            schedule=kernel.get("schedule"),
+        )
+        for kernel in kernels
+    ]
+    Kernel.objects.bulk_create(rows, batch_size=_AT_ONCE)
+    KernelCode.objects.bulk_create(
+        [
+            KernelCode(kernel=row, kind=kind, blob_id=sha256)
+            for row, kernel in zip(rows, kernels, strict=True)
+            for kind, sha256 in sorted(kernel["code"].items())
+        ],
+        batch_size=_AT_ONCE,
+    )
+    return {kernel["symbol"]: row for kernel, row in zip(kernels, rows, strict=True)}
+
+
+def _store_call_sites(
+    profile: Profile, sites: list[dict[str, Any]], kernels: dict[str, Kernel]
+) -> None:
+    texts = ("name", "operator", "precision", "layout", "implementation")
+    CallSite.objects.bulk_create(
+        [
+            CallSite(
+                profile=profile,
+                sequence=sequence,
+                kernel=kernels.get(site.get("kernel") or ""),
+                median_ns=site["median_ns"],
+                mad_ns=site["mad_ns"],
+                runs=site["runs"],
+                nodes=site["nodes"],
+                **{text: _fitting(CallSite, text, site.get(text) or "") for text in texts},
+            )
+            for sequence, site in enumerate(sites)
+        ],
+        batch_size=_AT_ONCE,
+    )
+
+
+def _check(profile: dict[str, Any]) -> None:
+    try:
+        faults = _faults(profile)
+    except (KeyError, TypeError, AttributeError) as error:
+        faults = {"profile": f"has not the form of one: {error!r}"}
+    if faults:
+        raise Invalid("invalid_request", "That is no profile of a build.", fields=faults)
+
+
+def _faults(profile: dict[str, Any]) -> dict[str, str]:
+    faults = {}
+    symbols = [kernel["symbol"] for kernel in profile["kernels"]]
+    if len(set(symbols)) != len(symbols):
+        faults["kernels"] = "must have symbols of their own"
+    sha256s = [sha256 for kernel in profile["kernels"] for sha256 in kernel["code"].values()]
+    workloads = [kernel["workload"] for kernel in profile["kernels"] if kernel.get("workload")]
+    if not all(SHA256_RE.fullmatch(sha256) for sha256 in (*sha256s, *workloads)):
+        faults["kernels.code"] = "code and workload must be SHA-256 digests"
+    kinds = {kind for kernel in profile["kernels"] for kind in kernel["code"]}
+    if any(len(kind) > _length(KernelCode, "kind") for kind in kinds):
+        faults["kernels.kind"] = "is too long"
+    figures = [profile["total_ns"]]
+    for site in profile["call_sites"]:
+        figures += [site["median_ns"], site["mad_ns"], site["runs"]]
+        figures += [node["index"] for node in site["nodes"]]
+        if not {node["grade"] for node in site["nodes"]} <= _GRADES:
+            faults["call_sites.nodes"] = f"grade must be one of {', '.join(sorted(_GRADES))}"
+        if site.get("kernel") and site["kernel"] not in symbols:
+            faults["call_sites.kernel"] = "must be the symbol of one of the kernels"
+    figures += profile["folded"]
+    if not all(type(figure) is int and 0 <= figure < _LARGEST for figure in figures):
+        faults["call_sites"] = "times, runs and nodes must be whole numbers, none below zero"
+    return faults
+
+
+def _fitting(table: type[models.Model], column: str, text: str) -> str:
+    """``text`` as the column can hold it."""
+    text, length = printable(text), _length(table, column)
+    if len(text) <= length:
+        return text
+    digest = hashlib.sha256(text.encode(errors="replace")).hexdigest()[: length // 2]
+    return f"{text[: length - len(digest) - 1]}~{digest}"
+
+
+def _length(table: type[models.Model], column: str) -> int:
+    field = table._meta.get_field(column)  # noqa: SLF001  documented, for all its underscore
+    length = getattr(field, "max_length", None)
+    assert isinstance(length, int)  # noqa: S101  all of these are CharFields
+    return length

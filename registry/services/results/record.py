@@ -1,0 +1,181 @@
+"""Benchmark records: checked, named by their content, kept for good."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from statistics import median
+from typing import Any
+
+from django.db import transaction
+
+from registry import schemas
+from registry.errors import Invalid, Unauthenticated
+from registry.selectors.access import Actor, readable_records, readable_revisions, require_scope
+from registry.selectors.work.target import target_get
+from registry.services.audit import audit
+from registry.services.work.lease import held_job, target_of
+from registry.states import RecordKind, Scope
+from registry.tables import File, Job, Record, Revision, Target
+
+
+def record_add(
+    *,
+    document: dict[str, Any],
+    job_uuid: str | None = None,
+    fence: int | None = None,
+    actor: Actor = None,
+) -> Record:
+    """Keep a record. Adding the same one again returns the first; none is ever changed.
+
+    Either a job adds it, by its fence, or a person adds a reproduction of a record they can read.
+
+    Args:
+        document: Of schema ``hpcfair.bench/1``; ``record_id`` may be left out.
+
+    Raises:
+        Conflict: ``lease_lost``; nothing is written.
+        Unauthenticated, Forbidden: a person who may not write; nobody at all.
+        NotFound: ``target_not_found``.
+        Invalid: ``invalid_record``: against the schema or against itself, its id is not its own,
+            or it is not about what it is added for. ``fields`` says where.
+    """
+    document = _checked(document)
+    with transaction.atomic():
+        if job_uuid is not None and fence is not None:
+            job = held_job(job_uuid=job_uuid, fence=fence)
+            revision, target = _of_job(document, job)
+        else:
+            job = None
+            revision, target = _of_person(document, actor)
+        record, is_new = _keep(document, job, revision, target)
+        if is_new:
+            _audit(actor, record)
+        return record
+
+
+def _audit(actor: Actor, record: Record) -> None:
+    mlmodel = record.revision.mlmodel
+    audit(
+        actor=actor,
+        action="record.add",
+        subject=record.pk,
+        namespace=mlmodel.namespace.name,
+        detail={"model": mlmodel.full_name, "kind": record.kind},
+    )
+
+
+def _keep(
+    document: dict[str, Any], job: Job | None, revision: Revision, target: Target
+) -> tuple[Record, bool]:
+    if not File.objects.filter(
+        revision=revision, blob=document["identity"]["model_sha256"]
+    ).exists():
+        raise _refusal({"$.identity.model_sha256": "is of no file of the revision"})
+    comparison = document.get("comparison", {})
+    columns = {
+        "document": document,
+        "kind": document["identity"]["kind"],
+        "revision": revision,
+        "target": target,
+        # A person's machine may bear the name of one of ours without being it.
+        "device": job.device if job else None,
+        "job": job,
+        "backend": document["config"]["backend"],
+        "tolerance": document["config"]["tolerance"],
+        "p50_ns": round(document["statistics"]["candidate"]["p50_ns"]),
+        "ratio": comparison.get("ratio"),
+        "ratio_low": comparison.get("ratio_low"),
+        "ratio_high": comparison.get("ratio_high"),
+        "verdict": comparison.get("verdict", ""),
+        "created_at": datetime.fromisoformat(document["provenance"]["created_at"]),
+    }
+    return Record.objects.get_or_create(id=document["record_id"], defaults=columns)
+
+
+def _checked(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with its ``record_id``, once it agrees with the schema and with itself."""
+    try:
+        own_id = schemas.record_id(document)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _refusal({"$": str(error)}) from error
+    named = {"record_id": own_id} | document
+    if problems := schemas.bench_problems(named) or _contradictions(named):
+        raise _refusal(problems)
+    if named["record_id"] != own_id:
+        raise _refusal({"$.record_id": f"is not the digest of the rest, which is {own_id}"})
+    return named
+
+
+def _contradictions(document: dict[str, Any]) -> dict[str, str]:
+    """Where a valid document disagrees with itself: JSON path to a sentence."""
+    problems: dict[str, str] = {}
+    config = document["config"]
+    digest = schemas.sha256_of({"backend": config["backend"], "options": config["options"]})
+    if document["identity"]["config_sha256"] != digest:
+        problems["$.identity.config_sha256"] = f"should be {digest}"
+    for side, statistics in document["statistics"].items():
+        blocks = [block.get(f"{side}_ns", []) for block in document["samples"]["blocks"]]
+        samples = [sample for block in blocks for sample in block]
+        problems |= _disagreements(f"$.statistics.{side}", statistics, samples)
+    try:
+        datetime.fromisoformat(document["provenance"]["created_at"])
+    except ValueError:
+        problems["$.provenance.created_at"] = "is no moment in time"
+    return problems
+
+
+def _disagreements(
+    path: str, statistics: dict[str, Any], samples: list[int]
+) -> Iterable[tuple[str, str]]:
+    if not samples:
+        yield path, "has no samples"
+        return
+    computed = {"n": len(samples), "min_ns": min(samples), "p50_ns": median(samples)}
+    for name, value in computed.items():
+        # One nanosecond for writers that round.
+        if abs(statistics[name] - value) > (1 if name == "p50_ns" else 0):
+            yield f"{path}.{name}", f"the samples say {value}"
+
+
+def _of_job(document: dict[str, Any], job: Job) -> tuple[Revision, Target]:
+    identity, provenance = document["identity"], document["provenance"]
+    target = target_of(job)
+    expected = {
+        "$.identity.mlmodel": (identity["mlmodel"], job.revision.mlmodel.full_name),
+        "$.identity.revision": (identity["revision"], job.revision.oid),
+        "$.target.slug": (document["target"]["slug"], target.slug),
+        "$.provenance.job": (provenance.get("job", str(job.uuid)), str(job.uuid)),
+    }
+    if wrong := {
+        path: f"should be {want}" for path, (have, want) in expected.items() if have != want
+    }:
+        raise _refusal(wrong)
+    return job.revision, target
+
+
+def _of_person(document: dict[str, Any], actor: Actor) -> tuple[Revision, Target]:
+    if require_scope(actor, Scope.WRITE) is None:
+        raise Unauthenticated("not_authenticated", "A record without a job needs a person.")
+    identity, reproduces = document["identity"], document["provenance"].get("reproduces")
+    if identity["kind"] != RecordKind.REPRODUCTION:
+        raise _refusal({"$.identity.kind": "only the hub's own jobs add other kinds"})
+    original = readable_records(actor).filter(pk=reproduces).first()
+    if original is None:
+        raise _refusal({"$.provenance.reproduces": "names no record of this hub"})
+    revision = (
+        readable_revisions(actor)
+        .select_related("mlmodel__namespace")
+        .filter(pk=original.revision_id, oid=identity["revision"])
+        .first()
+    )
+    if revision is None or revision.mlmodel.full_name != identity["mlmodel"]:
+        raise _refusal({"$.identity": "is not about the revision of the record it reproduces"})
+    return revision, target_get(document["target"]["slug"])
+
+
+def _refusal(fields: dict[str, str]) -> Invalid:
+    return Invalid(
+        "invalid_record",
+        "That is not a record this hub can keep.",
+        "Compare it with the schema hpcfair.bench/1.",
+        fields=fields,
+    )

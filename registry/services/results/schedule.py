@@ -1,0 +1,181 @@
+"""Operator workloads and the schedules tried for them: one memory for all models.
+
+Every write is made for a job, under its fence. A workload is the same row for all networks that
+use it, so it outlives each of them.
+"""
+
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from registry import schemas
+from registry.errors import Invalid, NotFound
+from registry.selectors.results.graph import graph_of
+from registry.selectors.results.schedule import is_scheduled
+from registry.services.storage.blob import blob_store_bytes, blobs_hold
+from registry.services.work.job import job_submit
+from registry.services.work.lease import held_job, target_of
+from registry.services.work.plan import BACKGROUND_PRIORITY
+from registry.states import JobKind, TrialOutcome
+from registry.tables import Job, ScheduleSketch, ScheduleTask, ScheduleTrial, ScheduleUse
+from registry.validation.document import check_json, printable
+
+_TASK = frozenset({"key", "toolchain", "name", "anchor", "arguments", "flops", "features"})
+_REQUIRED = frozenset(
+    {
+        "key", "toolchain", "number", "sketch", "decisions", "digest", "proposed_by", "outcome",
+        "seconds", "duration_s",
+    }
+)  # fmt: skip
+_OPTIONAL = frozenset({"predicted", "failure_detail"})
+
+
+def schedule_task_add(
+    *, job_uuid: str, fence: int, task: dict[str, Any], source: bytes, calls: int
+) -> ScheduleTask:
+    """Keep a workload of the job's network, and how often a run of that network calls it.
+
+    Args:
+        task: Columns of :class:`registry.tables.ScheduleTask`, without target and source.
+        source: The workload as the compiler reads it again.
+
+    Raises:
+        Conflict: ``lease_lost``.
+        Invalid: ``invalid_request``, naming the columns.
+        NotFound: ``graph_not_found``.
+    """
+    _check_columns(task, _TASK, frozenset())
+    blob = blob_store_bytes(actor=None, data=source)
+    with transaction.atomic():
+        job = held_job(job_uuid=job_uuid, fence=fence)
+        graph = graph_of(job.revision)
+        if graph is None:
+            raise NotFound("graph_not_found", f"Job {job_uuid} is about no known network.")
+        blobs_hold([blob.sha256])
+        identity = {name: task[name] for name in ("key", "toolchain")}
+        others = {name: value for name, value in task.items() if name not in identity}
+        row, _ = ScheduleTask.objects.get_or_create(
+            **identity, target=target_of(job), defaults={**others, "source": blob}
+        )
+        ScheduleUse.objects.update_or_create(
+            task=row, graph_hash=graph.graph_hash, defaults={"calls": calls}
+        )
+        return row
+
+
+def schedule_trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> ScheduleTrial:
+    """Keep a trial. Durable on return; adding the same one again returns the first.
+
+    Args:
+        trial: Columns of :class:`registry.tables.ScheduleTrial` without job and task, the
+            ``key`` and ``toolchain`` of its workload, and the ``sketch`` as JSON.
+
+    Raises:
+        Conflict: ``lease_lost``; nothing is written.
+        Invalid: ``invalid_request``, naming the columns; also for an unknown workload.
+    """
+    _check_columns(trial, _REQUIRED, _OPTIONAL)
+    if trial["outcome"] not in TrialOutcome.values:
+        fault = f"must be one of {', '.join(TrialOutcome.values)}"
+        raise Invalid("invalid_request", "That is no trial.", fields={"outcome": fault})
+    columns = {
+        name: value
+        for name, value in trial.items()
+        if name not in {"key", "toolchain", "sketch", "number"}
+    }
+    columns["failure_detail"] = printable(trial.get("failure_detail", ""))
+    columns["median_s"] = median(trial["seconds"]) if trial["seconds"] else None
+    with transaction.atomic():
+        job = held_job(job_uuid=job_uuid, fence=fence)
+        task = _task(job, trial["key"], trial["toolchain"])
+        digest = schemas.sha256_of(trial["sketch"])
+        sketch, _ = ScheduleSketch.objects.get_or_create(
+            digest=digest, defaults={"instructions": trial["sketch"]}
+        )
+        row, _ = ScheduleTrial.objects.get_or_create(
+            job=job, number=trial["number"], defaults={**columns, "task": task, "sketch": sketch}
+        )
+        if (row.task_id, row.digest) != (task.pk, trial["digest"]):
+            raise Invalid(
+                "invalid_request",
+                f"Trial {trial['number']} of job {job_uuid} is of another schedule.",
+                "Number trials on from those the job already has.",
+            )
+        return row
+
+
+def schedule_confirm(
+    *,
+    job_uuid: str,
+    fence: int,
+    key: str,
+    toolchain: str,
+    digest: str,
+    seconds: Sequence[float],
+    trace: Any,
+) -> ScheduleTrial:
+    """Call a schedule the best of its workload, timed again in turn with its rivals.
+
+    Args:
+        digest: Of the schedule; it was measured before, by this job or another.
+        seconds: Raw times of one call.
+        trace: The whole schedule, ready to be applied.
+
+    Raises:
+        Conflict: ``lease_lost``; nothing is written.
+        Invalid: ``invalid_request``: it was never measured, or there are no times.
+    """
+    check_json({"seconds": list(seconds), "trace": trace})
+    with transaction.atomic():
+        job = held_job(job_uuid=job_uuid, fence=fence)
+        task = _task(job, key, toolchain)
+        measured = task.trials.filter(digest=digest, outcome=TrialOutcome.MEASURED)
+        row = measured.order_by("id").last()
+        if row is None or not seconds:
+            raise Invalid("invalid_request", f"Schedule {digest[:10]} was not measured.")
+        row.confirmed = list(seconds)
+        row.confirmed_s = median(seconds)
+        row.confirmed_at = timezone.now()
+        row.trace = trace
+        row.save(update_fields=["confirmed", "confirmed_s", "confirmed_at", "trace"])
+        return row
+
+
+def plan_schedules(*, job_uuid: str) -> Job | None:
+    """Queue a search for schedules of the network that a job searched, once per network.
+
+    Returns:
+        The search; ``None`` where there was one already.
+    """
+    job = Job.objects.select_related("target", "revision__mlmodel__namespace").get(uuid=job_uuid)
+    graph = graph_of(job.revision)
+    if graph is None or job.target is None or is_scheduled(job.target, graph.graph_hash):
+        return None
+    return job_submit(
+        actor=None,
+        kind=JobKind.SCHEDULE,
+        revision=job.revision,
+        target=job.target,
+        priority=BACKGROUND_PRIORITY,
+    )
+
+
+def _task(job: Job, key: str, toolchain: str) -> ScheduleTask:
+    rows = ScheduleTask.objects.filter(key=key, toolchain=toolchain, target=target_of(job))
+    task = rows.first()
+    if task is None:
+        raise Invalid("invalid_request", f"No workload is known as {key[:64]!r}.")
+    return task
+
+
+def _check_columns(
+    columns: dict[str, Any], required: frozenset[str], optional: frozenset[str]
+) -> None:
+    fields = dict.fromkeys(required - columns.keys(), "is missing")
+    fields |= dict.fromkeys(columns.keys() - required - optional, "is not known")
+    if fields:
+        raise Invalid("invalid_request", "That is not known of schedules.", fields=fields)
+    check_json({name: value for name, value in columns.items() if name != "failure_detail"})

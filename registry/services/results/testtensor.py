@@ -1,0 +1,119 @@
+"""Test tensors of a network: kept once, by the job that read or made them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+
+from registry.errors import Invalid, NotFound
+from registry.ids import SHA256_RE
+from registry.selectors.results.graph import graph_of
+from registry.selectors.results.testtensor import tensor_ticket, tests_of
+from registry.services.audit import audit
+from registry.services.storage.blob import blobs_hold
+from registry.services.work.lease import held_job
+from registry.states import TensorSide
+from registry.tables import Graph, TestTensor
+from registry.tickets import TensorTicket
+from registry.validation.document import check_json
+
+#: No network has more inputs and outputs in all of its test sets.
+MOST_TENSORS = 20_000
+_AT_ONCE = 500
+_REQUIRED = frozenset({"number", "side", "index", "name", "sha256", "is_made"})
+_LARGEST = 999_999
+_LONGEST_NAME = 1024
+
+
+def tests_store(
+    *, job_uuid: str, fence: int, tensors: Sequence[dict[str, Any]]
+) -> tuple[TensorTicket, ...]:
+    """Keep the test tensors of the network a job is about; where it has some, these stay.
+
+    Whoever cited or ran a network's tests finds the same ones for ever.
+
+    Args:
+        tensors: ``number`` of the set, ``side``, ``index``, ``name``, ``sha256`` of a stored
+            ``TensorProto``, and whether the hub made it (``is_made``). Each set has inputs in
+            order, from 0, and outputs.
+
+    Returns:
+        What the network has now.
+
+    Raises:
+        Conflict: ``lease_lost``; nothing is written.
+        NotFound: ``graph_not_found``.
+        Invalid: ``invalid_request``, ``blob_missing``.
+    """
+    check_json({"tensors": list(tensors)})
+    _check(tensors)
+    with transaction.atomic():
+        job = held_job(job_uuid=job_uuid, fence=fence)
+        graph = graph_of(job.revision)
+        if graph is None:
+            raise NotFound("graph_not_found", f"Job {job_uuid} is about no known network.")
+        # Of an inspection and a reproduction at the same time, one comes first.
+        list(Graph.objects.select_for_update().filter(pk=graph.pk))
+        if not tests_of(graph).exists():
+            blobs_hold({tensor["sha256"] for tensor in tensors})
+            rows = [_row(graph.pk, tensor) for tensor in tensors]
+            TestTensor.objects.bulk_create(rows, batch_size=_AT_ONCE)
+            mlmodel = job.revision.mlmodel
+            audit(
+                actor=None,
+                action="test.store",
+                subject=f"{mlmodel.full_name}@{job.revision.oid}",
+                namespace=mlmodel.namespace.name,
+                detail={"job": str(job.uuid), "tensors": len(rows)},
+            )
+        return tuple(tensor_ticket(row) for row in tests_of(graph))
+
+
+def _row(graph: int, tensor: dict[str, Any]) -> TestTensor:
+    columns = dict(tensor)
+    return TestTensor(graph_id=graph, blob_id=columns.pop("sha256"), **columns)
+
+
+def _check(tensors: Sequence[dict[str, Any]]) -> None:
+    fields = {
+        str(place): fault for place, tensor in enumerate(tensors) if (fault := _fault(tensor))
+    }
+    if not fields:
+        fields = _incomplete(tensors)
+    if not tensors or len(tensors) > MOST_TENSORS:
+        fields["tensors"] = f"must be 1 to {MOST_TENSORS:,}"
+    if fields:
+        raise Invalid("invalid_request", "These are no test tensors.", fields=fields)
+
+
+def _fault(tensor: dict[str, Any]) -> str:
+    if tensor.keys() != _REQUIRED:
+        return f"must have {', '.join(sorted(_REQUIRED))}"
+    if tensor["side"] not in TensorSide.values:
+        return f"side must be one of {', '.join(TensorSide.values)}"
+    numbers = (tensor["number"], tensor["index"])
+    if not all(type(number) is int and 0 <= number <= _LARGEST for number in numbers):
+        return f"number and index must be whole numbers up to {_LARGEST:,}"
+    name = tensor["name"]
+    if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:
+        return f"name must be 1 to {_LONGEST_NAME} characters"
+    if not SHA256_RE.fullmatch(str(tensor["sha256"])):
+        return "sha256 must be a SHA-256 digest"
+    return "" if isinstance(tensor["is_made"], bool) else "is_made must be true or false"
+
+
+def _incomplete(tensors: Sequence[dict[str, Any]]) -> dict[str, str]:
+    """Set to what is wrong with it: tensors given twice, left out, or a side without any."""
+    sides: dict[tuple[int, str], list[int]] = {}
+    for tensor in tensors:
+        sides.setdefault((tensor["number"], tensor["side"]), []).append(tensor["index"])
+    faults = {
+        f"test_data_set_{number}": f"must have each {side} once, numbered from 0"
+        for (number, side), indices in sides.items()
+        if sorted(indices) != list(range(len(indices)))
+    }
+    for number in {number for number, _ in sides}:
+        # A network may well take no inputs, but one without outputs tells nothing.
+        if (number, TensorSide.OUTPUT.value) not in sides:
+            faults[f"test_data_set_{number}"] = "must have outputs"
+    return faults

@@ -1,0 +1,178 @@
+"""Garbage collection: bytes nobody needs, and whatever died on its way in.
+
+A blob that nothing refers to, and that nobody handed in or asked about for the grace, is first
+*condemned*: it counts as absent, so whoever wants it uploads it again, which frees it of its
+condemnation. Condemned for the grace, it goes: under the lock of its row it is looked at again,
+then its bytes are deleted, then the row. Every step is safe beside uploads and commits, beside
+itself, and against kill -9 at any point:
+
+- an upload puts its bytes in place again once it holds the row
+  (:mod:`registry.services.storage.blob`);
+- a commit holds the rows it is about to refer to
+  (:func:`registry.services.storage.blob.blobs_hold`);
+- a crash after the bytes went leaves a condemned row without bytes, which is as good as none.
+
+Bytes without a row are deleted under a row made for that moment, for which an upload of the same
+bytes has to wait.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import TypeVar
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from registry.selectors.storage.blob import AT_ONCE, blobs_unreferenced
+from registry.services.audit import audit
+from registry.services.storage.prune import news_prune, revisions_lost, revisions_prune
+from registry.services.storage.quota import usage_recount
+from registry.services.storage.xorb import xorb_sweep
+from registry.storage import BlobStore, StoredEntry, blob_store
+from registry.tables import Blob, MLModel
+
+T = TypeVar("T")
+
+#: Deleted in one transaction: few, since nobody else may write meanwhile on SQLite.
+_DELETED_AT_ONCE = 20
+#: An upload that nothing was heard of for less than this may still go on, whatever the grace.
+_LEAST_PATIENCE = timedelta(hours=1)
+
+
+@dataclass(slots=True)
+class Freed:
+    """What a collection let go, or would; sizes in bytes."""
+
+    revisions: int = 0
+    payloads: int = 0
+    condemned: int = 0
+    blobs: int = 0
+    blob_bytes: int = 0
+    strays: int = 0
+    stray_bytes: int = 0
+    leftovers: int = 0
+    leftover_bytes: int = 0
+    news: int = 0
+
+    def as_dict(self) -> dict[str, int]:
+        """For JSON."""
+        return asdict(self)
+
+
+def gc(
+    *, grace: timedelta, dry_run: bool = False, say: Callable[[str], None] = lambda _: None
+) -> Freed:
+    """Collect garbage.
+
+    Args:
+        grace: Spares what was made or used within it.
+        dry_run: Only count. What could go only after something else went is not counted.
+        say: Told what is being looked at.
+
+    Raises:
+        Unavailable: ``storage_unavailable``; what was done until then stays done.
+    """
+    now, freed, store = timezone.now(), Freed(), blob_store()
+    before = now - grace
+    say("revisions")
+    freed.revisions = (
+        revisions_lost(before=before).count() if dry_run else revisions_prune(before=before)
+    )
+    if not dry_run:
+        say("xorbs")
+        freed.payloads = xorb_sweep(grace=grace)
+    say("blobs")
+    freed.condemned = _condemn(before, now, dry_run=dry_run)
+    _delete_condemned(store, before, freed, dry_run=dry_run)
+    if freed.blobs and not dry_run:
+        # Chunks went with those blobs: clients must not count on them any longer.
+        xorb_sweep(grace=grace)
+    say("stored bytes")
+    _delete_strays(store, before, freed, dry_run=dry_run)
+    say("uploads left behind")
+    for leftover in store.leftovers():
+        if leftover.modified < min(before, now - _LEAST_PATIENCE):
+            freed.leftovers += 1
+            freed.leftover_bytes += leftover.size_bytes
+            if not dry_run:
+                store.discard(leftover)
+    freed.news = news_prune(dry_run=dry_run)
+    if not dry_run:
+        detail = {name: count for name, count in freed.as_dict().items() if count}
+        audit(actor=None, action="gc.run", subject="storage", detail=detail)
+    return freed
+
+
+def recount(*, say: Callable[[str], None] = lambda _: None) -> int:
+    """Count anew what every MLModel and data set uses; how many had it wrong."""
+    say("used bytes")
+    return sum(usage_recount(mlmodel) != 0 for mlmodel in MLModel.objects.order_by("pk").iterator())
+
+
+def _condemn(before: datetime, now: datetime, *, dry_run: bool) -> int:
+    rows = blobs_unreferenced().filter(condemned_at=None, used_at__lt=before)
+    if dry_run:
+        return rows.count()
+    count = 0
+    for some in _batches(rows.order_by("pk").values_list("pk", flat=True).iterator(), AT_ONCE):
+        with transaction.atomic():
+            # Held first, looked at after: what a commit refers to by then is not condemned.
+            list(Blob.objects.select_for_update().filter(pk__in=some).order_by("pk"))
+            count += rows.filter(pk__in=some).update(condemned_at=now)
+    return count
+
+
+def _delete_condemned(store: BlobStore, before: datetime, freed: Freed, *, dry_run: bool) -> None:
+    condemned = Blob.objects.filter(condemned_at__lte=before)
+    if dry_run:
+        for blob in blobs_unreferenced().filter(pk__in=condemned).iterator():
+            freed.blobs += 1
+            freed.blob_bytes += blob.size_bytes
+        return
+    keys = list(condemned.order_by("pk").values_list("pk", flat=True))
+    for some in _batches(keys, _DELETED_AT_ONCE):
+        with transaction.atomic():
+            held = condemned.select_for_update().filter(pk__in=some).order_by("pk")
+            sizes = {blob.pk: blob.size_bytes for blob in held}
+            doomed = set(blobs_unreferenced().filter(pk__in=sizes).values_list("pk", flat=True))
+            for sha256 in doomed:
+                store.delete(sha256)
+            Blob.objects.filter(pk__in=doomed).delete()
+            # Somebody referred to it all the same: it is needed.
+            Blob.objects.filter(pk__in=set(sizes) - doomed).update(condemned_at=None)
+        freed.blobs += len(doomed)
+        freed.blob_bytes += sum(sizes[sha256] for sha256 in doomed)
+
+
+def _delete_strays(store: BlobStore, before: datetime, freed: Freed, *, dry_run: bool) -> None:
+    old = (entry for entry in store.entries() if entry.modified < before)
+    for some in _batches(old, AT_ONCE):
+        digests = [entry.sha256 for entry in some]
+        known = set(Blob.objects.filter(pk__in=digests).values_list("pk", flat=True))
+        for entry in some:
+            if entry.sha256 not in known and (dry_run or _delete_stray(store, entry)):
+                freed.strays += 1
+                freed.stray_bytes += entry.size_bytes
+
+
+def _delete_stray(store: BlobStore, entry: StoredEntry) -> bool:
+    try:
+        with transaction.atomic():
+            # Nobody ever sees this row; it makes an upload of these bytes wait for us.
+            row = Blob.objects.create(
+                sha256=entry.sha256, size_bytes=entry.size_bytes, git_oid="0" * 40
+            )
+            store.delete(entry.sha256)
+            row.delete()
+    except IntegrityError:
+        # Uploaded since we looked.
+        return False
+    return True
+
+
+def _batches(rows: Iterable[T], length: int) -> Iterator[list[T]]:
+    left = iter(rows)
+    while some := list(islice(left, length)):
+        yield some

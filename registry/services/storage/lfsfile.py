@@ -1,0 +1,195 @@
+"""Taking large files out of a repository, with or without its past.
+
+Revisions do not change: a revision's id stands for its files, and benchmark records cite it. Who
+wants bytes gone for good therefore gets other revisions in place of those that held them, as
+``git filter-repo`` makes them, and the old ids are known no longer; unless a record, a build, a
+worker or a DOI relies on one of these, in which case nothing happens. No identifier ever leads to
+other files than those it was minted for: the old revisions' lead to the records that are left of
+them, and the new ones get their own. Who only wants files out of the way gets a new revision on
+each branch, and the past stays.
+
+While the past is rewritten, each revision keeps its row, so that what hangs on it stays there. The
+names of revisions get new rows: a commit that was worked out from a branch's old head looks for
+the row it read, finds none, and knows that it is stale.
+"""
+
+from collections.abc import Collection, Iterable
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+
+from registry.errors import Conflict, Invalid
+from registry.ids import SHA256_RE
+from registry.selectors.access import Actor, require
+from registry.services.audit import audit
+from registry.services.fair.identifier import identifiers_mint, identifiers_retire
+from registry.services.repository.card import README, card_of, describe
+from registry.services.repository.revision import commit
+from registry.services.repository.snapshot import Delete, entries_of
+from registry.services.storage.quota import usage_recount
+from registry.services.webhook.notice import notify_ref
+from registry.services.work.job import job_submit
+from registry.states import JobKind, JobState, RefKind, RepositoryKind, Role
+from registry.storage.git import commit_oid, tree_oid
+from registry.tables import (
+    Build,
+    File,
+    Graph,
+    Job,
+    MLModel,
+    OutboxEntry,
+    Record,
+    Ref,
+    Revision,
+)
+from registry.validation.networks import has_network
+
+_AT_ONCE = 500
+#: What the record says that stays of a version that was rewritten.
+_ERASED = "Large files were erased from its history."
+
+
+def lfsfiles_remove(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) -> None:
+    """Delete large files from the newest revision of every branch; the past keeps them.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+        Invalid: ``invalid_request`` for what is no digest.
+    """
+    require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
+    _check(sha256s)
+    for head in mlmodel.refs.filter(kind=RefKind.BRANCH).order_by("pk"):
+        held = head.revision.files.filter(is_lfs=True, blob__in=sha256s).order_by("path")
+        paths = list(held.values_list("path", flat=True))
+        if paths:
+            commit(
+                actor=actor,
+                mlmodel=mlmodel,
+                branch=head.name,
+                message=f"Delete {len(paths)} large files",
+                operations=[Delete(path) for path in paths],
+                require_license=False,
+            )
+
+
+def lfsfiles_erase(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) -> None:
+    """Rewrite all revisions of ``mlmodel`` as if the large files had never been committed.
+
+    Their bytes go with the next garbage collection, unless other repositories hold them.
+
+    Raises:
+        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+        Invalid: ``invalid_request`` for what is no digest.
+        Conflict: ``record_exists`` where a record, a build or a worker relies on a revision that
+            would change, ``doi_exists`` where that has a DOI, ``stale_parent`` where somebody
+            committed meanwhile.
+    """
+    require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
+    _check(sha256s)
+    doomed = File.objects.filter(revision__mlmodel=mlmodel, is_lfs=True, blob__in=sha256s)
+    before = _ids(mlmodel)
+    changed = _rewritten(mlmodel, doomed)
+    if not changed:
+        return
+    with transaction.atomic():
+        refs = list(mlmodel.refs.select_for_update().select_related("revision").order_by("pk"))
+        if _ids(mlmodel) != before:
+            raise Conflict(
+                "stale_parent", f"{mlmodel.full_name} has changed meanwhile.", "Try again."
+            )
+        _check_unused(changed)
+        identifiers_retire(mlmodel, changed, reason=_ERASED)
+        erased = doomed.count()
+        doomed.delete()
+        Revision.objects.bulk_update(changed, ["oid", "tree_oid", "card"], batch_size=_AT_ONCE)
+        identifiers_mint(mlmodel, changed)
+        there = File.objects.filter(revision=OuterRef("revision"), path=OuterRef("path"))
+        Graph.objects.filter(~Exists(there), revision__in=[row.pk for row in changed]).delete()
+        _rename(actor, mlmodel, refs, {row.pk: row for row in changed})
+        usage_recount(mlmodel)
+        OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
+        audit(
+            actor=actor,
+            action="lfsfile.erase",
+            subject=mlmodel.full_name,
+            namespace=mlmodel.namespace.name,
+            detail={"digests": sorted(sha256s), "files": erased, "revisions": len(changed)},
+        )
+
+
+def _rewritten(mlmodel: MLModel, doomed: "Iterable[File]") -> list[Revision]:
+    """Those revisions that held any of ``doomed``, and what grew from them, with their new ids.
+
+    Not stored yet. A revision that only brought such a file stays, as one that changes nothing.
+    """
+    paths: dict[int, set[str]] = {}
+    for file in doomed:
+        paths.setdefault(file.revision_id, set()).add(file.path)
+    changed: dict[int, Revision] = {}
+    # A parent is older than its children, and has the lower key.
+    for row in mlmodel.revisions.select_related("parent").order_by("pk"):
+        gone = paths.get(row.pk, set())
+        parent = changed.get(row.parent_id or 0, row.parent)
+        if not gone and parent is row.parent:
+            continue
+        if gone:
+            files = row.files.exclude(path__in=gone).values_list("path", "oid")
+            row.tree_oid = tree_oid(dict(files.iterator()))
+        if README in gone:
+            row.card = {}
+        row.oid = commit_oid(
+            tree=row.tree_oid,
+            parent=parent.oid if parent else None,
+            author_line=row.author_line,
+            message=row.message,
+        )
+        changed[row.pk] = row
+    return list(changed.values())
+
+
+def _rename(actor: Actor, mlmodel: MLModel, refs: list[Ref], changed: dict[int, Revision]) -> None:
+    """Give every name a new row, and tell of those that now stand for another id."""
+    Ref.objects.filter(pk__in=[ref.pk for ref in refs]).delete()
+    Ref.objects.bulk_create(
+        [
+            Ref(mlmodel=mlmodel, kind=ref.kind, name=ref.name, revision_id=ref.revision_id)
+            for ref in refs
+        ]
+    )
+    for ref in refs:
+        new = changed.get(ref.revision_id)
+        if new is None:
+            continue
+        notify_ref(ref, old=ref.revision.oid, new=new.oid)
+        if ref.kind != RefKind.BRANCH:
+            continue
+        entries = entries_of(new)
+        if ref.name == mlmodel.default_branch:
+            describe(mlmodel, card_of(entries), entries)
+        if mlmodel.kind == RepositoryKind.MODEL and has_network(entries):
+            job_submit(actor=actor, kind=JobKind.INSPECT, revision=new)
+
+
+def _check_unused(changed: list[Revision]) -> None:
+    for start in range(0, len(changed), _AT_ONCE):
+        keys = [row.pk for row in changed[start : start + _AT_ONCE]]
+        if (
+            Record.objects.filter(revision__in=keys).exists()
+            or Build.objects.filter(graph__revision__in=keys).exists()
+            or Job.objects.filter(revision__in=keys, state=JobState.LEASED).exists()
+        ):
+            raise Conflict(
+                "record_exists",
+                "Benchmark records, builds or a running job rely on revisions with these files.",
+                "Delete the files without rewriting history, or delete the whole repository.",
+            )
+
+
+def _ids(mlmodel: MLModel) -> list[tuple[int, str]]:
+    return list(mlmodel.revisions.order_by("pk").values_list("pk", "oid"))
+
+
+def _check(sha256s: Collection[str]) -> None:
+    for sha256 in sha256s:
+        if not SHA256_RE.fullmatch(sha256):
+            raise Invalid("invalid_request", f"{sha256[:100]!r} is no SHA-256.")

@@ -1,0 +1,105 @@
+"""Keeping count of what repositories use, and keeping namespaces within their quotas."""
+
+from collections.abc import Iterable
+
+from django.db import transaction
+from django.db.models import F
+
+from registry.errors import Forbidden
+from registry.selectors.access import Actor, require_scope
+from registry.selectors.storage.quota import bytes_added, bytes_of, quota_of, usage
+from registry.services.audit import audit
+from registry.states import Scope
+from registry.tables import Blob, MLModel, Namespace
+
+#: In ``Namespace.quota_bytes``: as much as there is, whatever the hub's default.
+UNLIMITED = -1
+
+
+def quota_check(namespace: Namespace, added_bytes: int) -> None:
+    """Refuse what ``namespace`` has no room for.
+
+    To be asked early, where sizes are announced, so that nobody uploads in vain; the commit
+    itself asks again (:func:`usage_grow`).
+
+    Raises:
+        Forbidden: ``quota_exceeded``.
+    """
+    if added_bytes <= 0 or quota_of(namespace) is None:
+        return
+    now = usage(namespace)
+    if now.free_bytes is not None and added_bytes > now.free_bytes:
+        raise Forbidden(
+            "quota_exceeded",
+            f"{namespace.name} uses {now.used_bytes} of its {now.quota_bytes} bytes; "
+            f"{added_bytes} more do not fit.",
+            "Delete what is no longer needed (old revisions count too), or ask the hub's "
+            "operator for more room.",
+        )
+
+
+def quota_hold(namespace: Namespace, added_bytes: int) -> None:
+    """:func:`quota_check`, and nobody else's bytes come first until the transaction ends.
+
+    Raises:
+        Forbidden: ``quota_exceeded``.
+    """
+    if quota_of(namespace) is not None:
+        Namespace.objects.select_for_update().get(pk=namespace.pk)
+        quota_check(namespace, added_bytes)
+
+
+def usage_grow(mlmodel: MLModel, blobs: Iterable[Blob]) -> None:
+    """Count blobs that a revision of ``mlmodel`` is about to refer to.
+
+    To be called inside the transaction that writes the revision, before its files are written.
+
+    Raises:
+        Forbidden: ``quota_exceeded``.
+    """
+    # Held until the transaction ends: of two commits with the same bytes, only one adds them.
+    MLModel.objects.select_for_update().get(pk=mlmodel.pk)
+    added = bytes_added(mlmodel, {blob.sha256: blob.size_bytes for blob in blobs})
+    if added == 0:
+        return
+    # Two commits to different MLModels must not both take the last bytes.
+    quota_hold(mlmodel.namespace, added)
+    MLModel.objects.filter(pk=mlmodel.pk).update(used_bytes=F("used_bytes") + added)
+    mlmodel.refresh_from_db(fields=["used_bytes"])
+
+
+def usage_recount(mlmodel: MLModel) -> int:
+    """Count anew what ``mlmodel`` uses, after revisions went; by how many bytes that differs."""
+    with transaction.atomic():
+        held = MLModel.objects.select_for_update().filter(pk=mlmodel.pk).first()
+        if held is None:
+            return 0
+        counted = bytes_of(held)
+        if counted != held.used_bytes:
+            MLModel.objects.filter(pk=held.pk).update(used_bytes=counted)
+    return counted - held.used_bytes
+
+
+def quota_set(*, actor: Actor, namespace: Namespace, quota_bytes: int | None) -> Namespace:
+    """Let ``namespace`` use so much. What it uses already stays, whatever the quota.
+
+    Args:
+        quota_bytes: ``None`` for the hub's default, :data:`UNLIMITED` for as much as there is.
+
+    Raises:
+        Unauthenticated, Forbidden: for all but the hub's staff.
+    """
+    user = require_scope(actor, Scope.ADMIN)
+    if user is not None and not user.is_staff:
+        raise Forbidden("permission_denied", "Only the hub's operators may change quotas.")
+    with transaction.atomic():
+        namespace.quota_bytes = quota_bytes
+        namespace.save(update_fields=["quota_bytes"])
+        audit(
+            actor=actor,
+            action="quota.set",
+            subject=namespace.name,
+            namespace=namespace.name,
+            detail={"quota_bytes": quota_bytes},
+        )
+    return namespace

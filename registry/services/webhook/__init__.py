@@ -1,0 +1,1 @@
+"""Writes to webhooks and the deliveries that wait for them."""

@@ -1,0 +1,170 @@
+"""Telling webhooks: what changed, written down in the transaction that changes it.
+
+Payloads are those of the Hugging Face Hub's webhooks, version 3
+(https://huggingface.co/docs/hub/webhooks), which ``huggingface_hub.WebhookPayload`` reads.
+:mod:`registry.services.webhook.delivery` sends them.
+"""
+
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Q
+from django.utils import timezone
+
+from registry.dispatch import ring_deliveries
+from registry.states import Gate, RefKind, RepositoryKind, Visibility
+from registry.tables import (
+    Discussion,
+    DiscussionEvent,
+    MLModel,
+    Namespace,
+    Ref,
+    User,
+    Webhook,
+    WebhookDelivery,
+    WebhookWatch,
+)
+
+_REF_PREFIXES = {
+    RefKind.BRANCH: "refs/heads/",
+    RefKind.TAG: "refs/tags/",
+    RefKind.PULL: "refs/pr/",
+}
+
+
+def notify_repository(mlmodel: MLModel, action: str, *, moved: MLModel | None = None) -> None:
+    """It was made or is being deleted (``create``, ``delete``), or moved.
+
+    Args:
+        moved: For ``move`` the row under its new name; ``mlmodel`` has the old one.
+    """
+    if moved is None:
+        _notify(mlmodel, "repo", action)
+        return
+    named = {"name": moved.full_name, "owner": {"id": moved.namespace.uuid.hex}}
+    _notify(mlmodel, "repo", action, also=moved.namespace, movedTo=named)
+
+
+def notify_config(mlmodel: MLModel) -> None:
+    """Its settings changed."""
+    config = {
+        "private": mlmodel.visibility == Visibility.PRIVATE,
+        "gated": False if mlmodel.gate == Gate.OPEN else mlmodel.gate,
+    }
+    _notify(mlmodel, "repo.config", "update", updatedConfig=config)
+
+
+def notify_ref(ref: Ref, *, old: str | None, new: str | None) -> None:
+    """A branch, a tag or a pull request's line points elsewhere.
+
+    Args:
+        old: The revision's id before; ``None`` where ``ref`` is new.
+        new: The one after; ``None`` where it was deleted.
+    """
+    name = f"{_REF_PREFIXES[RefKind(ref.kind)]}{ref.name}"
+    change = {"ref": name, "oldSha": old, "newSha": new}
+    _notify(ref.mlmodel, "repo.content", "update", updatedRefs=[change])
+
+
+def notify_discussion(discussion: Discussion, action: str) -> None:
+    """It was opened (``create``), or its title or state changed (``update``)."""
+    _notify(discussion.mlmodel, "discussion", action, discussion=_discussion(discussion))
+
+
+def notify_comment(discussion: Discussion, comment: DiscussionEvent, action: str) -> None:
+    """Somebody said something (``create``), or edited or hid it (``update``)."""
+    _notify(
+        discussion.mlmodel,
+        "discussion.comment",
+        action,
+        discussion=_discussion(discussion),
+        comment=_comment(discussion, comment),
+    )
+
+
+def _notify(
+    mlmodel: MLModel, scope: str, action: str, *, also: Namespace | None = None, **more: Any
+) -> None:
+    namespaces = [mlmodel.namespace] + ([also] if also is not None else [])
+    watches = WebhookWatch.objects.filter(Q(mlmodel=mlmodel) | Q(namespace__in=namespaces))
+    listening = Webhook.objects.filter(
+        pk__in=watches.values("webhook"), is_enabled=True, user__is_active=True
+    )
+    is_private = mlmodel.visibility == Visibility.PRIVATE
+    if is_private:
+        listening = listening.filter(user__memberships__namespace=mlmodel.namespace)
+    domain = scope.partition(".")[0]
+    webhooks = [hook for hook in listening if domain in hook.domains]
+    if not webhooks:
+        return
+    event = {"event": {"action": action, "scope": scope}, "repo": _repository(mlmodel), **more}
+    WebhookDelivery.objects.bulk_create(
+        WebhookDelivery(
+            webhook=hook,
+            mlmodel=mlmodel,
+            namespace=mlmodel.namespace,
+            is_private=is_private,
+            payload={**event, "webhook": {"id": hook.uuid.hex, "version": 3}},
+            not_before=timezone.now(),
+        )
+        for hook in webhooks
+    )
+    ring_deliveries()
+
+
+def _repository(mlmodel: MLModel) -> dict[str, Any]:
+    heads = mlmodel.refs.filter(kind=RefKind.BRANCH, name=mlmodel.default_branch)
+    head = heads.values_list("revision__oid", flat=True).first()
+    return {
+        "type": mlmodel.kind,
+        "name": mlmodel.full_name,
+        "id": mlmodel.uuid.hex,
+        "private": mlmodel.visibility == Visibility.PRIVATE,
+        "url": _urls(mlmodel),
+        "owner": {"id": mlmodel.namespace.uuid.hex},
+        **({"headSha": head} if head else {}),
+    }
+
+
+def _urls(mlmodel: MLModel, below: str = "") -> dict[str, str]:
+    prefix = "datasets/" if mlmodel.kind == RepositoryKind.DATASET else ""
+    name = f"{mlmodel.full_name}{below}"
+    return {
+        "web": f"{settings.HUB_URL}/{prefix}{name}",
+        "api": f"{settings.HUB_URL}/api/{mlmodel.kind}s/{name}",
+    }
+
+
+def _discussion(discussion: Discussion) -> dict[str, Any]:
+    shape: dict[str, Any] = {
+        "id": discussion.uuid.hex,
+        "num": discussion.num,
+        "title": discussion.title,
+        "status": discussion.state,
+        "isPullRequest": discussion.is_pull_request,
+        "url": _urls(discussion.mlmodel, f"/discussions/{discussion.num}"),
+        "author": _author(discussion.author),
+    }
+    if discussion.is_pull_request:
+        shape["changes"] = {"base": f"refs/heads/{discussion.target_branch}"}
+        if discussion.merged_as is not None:
+            shape["changes"]["mergeCommitId"] = discussion.merged_as.oid
+    return shape
+
+
+def _comment(discussion: Discussion, comment: DiscussionEvent) -> dict[str, Any]:
+    page = _urls(discussion.mlmodel, f"/discussions/{discussion.num}")["web"]
+    shape: dict[str, Any] = {
+        "id": comment.uuid.hex,
+        "author": _author(comment.author),
+        "hidden": comment.hidden_at is not None,
+        "url": {"web": f"{page}#{comment.uuid.hex}"},
+    }
+    if comment.hidden_at is None:
+        shape["content"] = comment.text
+    return shape
+
+
+def _author(author: User | None) -> dict[str, str]:
+    # The hub itself, or somebody who is gone: clients want an id.
+    return {"id": author.uuid.hex if author else "0" * 32}

@@ -1,0 +1,149 @@
+"""Holding a job: the transitions of its row, and the fence that keeps everybody else out.
+
+Used by the services that write for a job; the verbs themselves are in
+:mod:`registry.services.work.job`.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from registry import dispatch
+from registry.errors import Conflict, Invalid
+from registry.ids import parse_uuid
+from registry.states import JOB_ENDED, JOB_TRANSITIONS, FailureClass, JobState
+from registry.tables import Job, JobEvent, Target
+from registry.validation.document import printable
+
+#: Uncharged retries are bounded too: no job is claimed more often than this times max_attempts.
+CLAIMS_PER_ATTEMPT = 3
+#: A job that waits longer than this is rung for again: its bell may have been lost.
+RING_AGAIN_AFTER_S = 60.0
+_LONGEST_PAUSE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an attempt failed."""
+
+    failure_class: FailureClass
+    code: str
+    detail: str
+
+
+def transition(rows: QuerySet[Job], source: JobState, to: JobState, **columns: Any) -> bool:
+    """Move the one job in ``rows`` from ``source`` to ``to``; whether this caller moved it.
+
+    Raises:
+        ValueError: the automaton has no such arrow.
+    """
+    if to not in JOB_TRANSITIONS[source]:
+        raise ValueError(f"a job does not go from {source} to {to}")
+    if to in JOB_ENDED:
+        columns |= {"ended_at": timezone.now(), "lease_until": None}
+    return rows.filter(state=source).update(state=to, **columns) == 1
+
+
+def held_job(*, job_uuid: str, fence: int) -> Job:
+    """The job, if the claim of that fence still holds it. Call inside a transaction.
+
+    The row stays locked until the transaction ends, so what is written for the job along with
+    this check is written before anybody else can hold it.
+
+    Raises:
+        Conflict: ``lease_lost``.
+    """
+    job = (
+        Job.objects.select_for_update(of=("self",))
+        .select_related("target", "device", "revision__mlmodel__namespace")
+        .filter(uuid=parse_uuid(job_uuid), state=JobState.LEASED, fence=fence)
+        .first()
+    )
+    if job is None:
+        raise lease_lost(job_uuid, fence)
+    return job
+
+
+def target_of(job: Job) -> Target:
+    """The target of a job that must have one.
+
+    Raises:
+        Invalid: ``invalid_target``.
+    """
+    if job.target is None:
+        raise Invalid("invalid_target", f"Job {job.uuid} is for no target, so it measures nothing.")
+    return job.target
+
+
+def lease_lost(job_uuid: str, fence: int) -> Conflict:
+    """The refusal of a write that names a fence which no longer holds."""
+    return Conflict(
+        "lease_lost",
+        f"Claim {fence} does not hold job {job_uuid} any more.",
+        "Stop working on it: it has ended, or somebody else does it now.",
+    )
+
+
+def note(job: Job, message: str) -> None:
+    """Add a line to the job's log."""
+    JobEvent.objects.create(job=job, message=printable(message))
+
+
+def end_attempt(
+    rows: QuerySet[Job], job: Job, failure: Failure, *, charged: bool, pause: bool = False
+) -> bool:
+    """A held job's attempt is over without a verdict on the work: cancel, queue again, or fail.
+
+    Args:
+        rows: The job, further filtered by what must still hold for the caller to decide this.
+        job: The same job, read and locked in the current transaction.
+        failure: What the job fails with where it may not be tried again.
+        charged: Whether this attempt counts.
+        pause: Whether to wait before the next attempt, twice as long each time: what broke the
+            rig needs time to mend.
+
+    Returns:
+        Whether this caller moved the job.
+    """
+    if job.cancel_requested:
+        moved = transition(rows, JobState.LEASED, JobState.CANCELLED)
+        message = "Cancelled."
+    elif (charged and job.attempt >= job.max_attempts) or (
+        job.fence - job.yields >= job.max_attempts * CLAIMS_PER_ATTEMPT
+    ):
+        moved = transition(
+            rows,
+            JobState.LEASED,
+            JobState.FAILED,
+            failure_class=failure.failure_class,
+            failure_code=failure.code,
+            failure_detail=failure.detail,
+        )
+        message = f"Failed: {failure.detail}"
+    else:
+        moved = _queue_again(rows, job, charged=charged, pause=pause)
+        message = f"Queued again: {failure.detail}"
+    if moved:
+        note(job, message)
+    return moved
+
+
+def _queue_again(rows: QuerySet[Job], job: Job, *, charged: bool, pause: bool) -> bool:
+    now = timezone.now()
+    columns: dict[str, Any] = {"not_before": None, "rung_at": now}
+    if not charged:
+        columns["attempt"] = F("attempt") - 1
+    if pause:
+        seconds = min(_LONGEST_PAUSE_S, 2.0 ** (job.fence - job.attempt + 1))
+        columns["not_before"] = now + timedelta(seconds=seconds)
+        # So dated that the reaper rings as soon as the pause is over.
+        columns["rung_at"] = columns["not_before"] - timedelta(seconds=RING_AGAIN_AFTER_S)
+    moved = transition(
+        rows, JobState.LEASED, JobState.QUEUED, device=None, lease_until=None, **columns
+    )
+    if moved and not pause:
+        dispatch.ring(job)
+    return moved

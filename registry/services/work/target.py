@@ -1,0 +1,63 @@
+"""Kinds of hardware: made known by the first device, switched on and off by operators."""
+
+from django.db import transaction
+
+from registry.errors import Forbidden, Invalid
+from registry.ids import SLUG_RE
+from registry.selectors.access import Actor, require_scope
+from registry.selectors.work.target import target_get
+from registry.services.audit import audit
+from registry.states import Scope
+from registry.tables import Target
+
+
+def target_register(
+    *, slug: str, title: str, architecture: str, features: list[str], rank: int
+) -> Target:
+    """Make a kind of hardware known, or bring what is known of it up to date.
+
+    Workers call this at every start. Whether the target is enabled stays as operators set it.
+
+    Raises:
+        Invalid: ``invalid_target``: the slug is not lower-case words joined by hyphens.
+    """
+    if not SLUG_RE.fullmatch(slug) or len(slug) > 64:
+        raise Invalid(
+            "invalid_target",
+            f"{slug[:100]!r} cannot name a target.",
+            "Use at most 64 lower-case letters and digits, in words joined by hyphens.",
+        )
+    facts = {
+        "title": title,
+        "architecture": architecture,
+        "features": sorted(set(features)),
+        "rank": rank,
+    }
+    with transaction.atomic():
+        target, is_new = Target.objects.update_or_create(slug=slug, defaults=facts)
+        if is_new:
+            audit(actor=None, action="target.register", subject=slug, detail=facts)
+    return target
+
+
+def target_enable(*, actor: Actor, slug: str, enabled: bool) -> Target:
+    """Switch work for a target on or off. What waits for it then waits on.
+
+    Raises:
+        Unauthenticated, Forbidden: the actor does not operate the hub.
+        NotFound: ``target_not_found``.
+    """
+    operator = require_scope(actor, Scope.ADMIN)
+    if operator is not None and not operator.is_staff:
+        raise Forbidden(
+            "permission_denied",
+            "Only operators of the hub switch targets on and off.",
+            "Ask one of them.",
+        )
+    target = target_get(slug)
+    with transaction.atomic():
+        if Target.objects.filter(pk=target.pk).exclude(enabled=enabled).update(enabled=enabled):
+            action = "target.enable" if enabled else "target.disable"
+            audit(actor=actor, action=action, subject=slug)
+    target.refresh_from_db(fields=["enabled"])
+    return target

@@ -1,0 +1,1 @@
+"""Tables of FAIR records: identifiers, lineage, assessments and harvesting."""

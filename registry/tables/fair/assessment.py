@@ -1,0 +1,25 @@
+"""How FAIR a record was found from outside, over time."""
+
+from django.db import models
+
+from registry.ids import uuid_column
+from registry.tables.repository.revision import Revision
+
+
+class Assessment(models.Model):
+    """One look from outside: a document of schema ``hpcfair.fair/1``.
+
+    The other columns repeat parts of the document so that lists and the hub-wide report need no
+    parsing; the document rules. The newest of a revision is its score, those before its history.
+    """
+
+    uuid = uuid_column()
+    revision = models.ForeignKey(Revision, models.CASCADE, related_name="assessments")
+    document = models.JSONField()
+    tool = models.CharField(max_length=64)
+    points = models.FloatField()
+    most = models.FloatField()
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["revision", "-created_at"], name="assessment_newest")]

@@ -1,0 +1,1 @@
+"""Tables of people, organisations, their memberships, tokens and sign-ins."""

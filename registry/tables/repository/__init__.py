@@ -1,0 +1,3 @@
+"""Tables of models and data sets as repositories: revisions, branches, tags, files, cards, likes,
+access requests.
+"""

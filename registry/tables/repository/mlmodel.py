@@ -1,0 +1,149 @@
+"""What is shared."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models.functions import Lower
+
+from registry.ids import uuid_column
+from registry.states import Gate, RepositoryKind, RequestState, Visibility
+from registry.tables.people.account import Namespace
+
+
+class MLModel(models.Model):
+    """``namespace/name``: a line of revisions with a card.
+
+    The columns from ``title`` to ``library`` repeat what the card of the default branch's newest
+    revision says, so that lists need no parsing; ``services/revision.py`` writes them.
+
+    A data set is a row of another ``kind`` (ADR 0010): the same line of revisions, about which
+    nothing can be inspected, tuned or built. Where a kind matters, "MLModel" means that of models.
+    """
+
+    uuid = uuid_column()
+    kind = models.CharField(
+        max_length=8, choices=RepositoryKind.choices, default=RepositoryKind.MODEL
+    )
+    namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="mlmodels")
+    name = models.CharField(max_length=96)
+    visibility = models.CharField(
+        max_length=8, choices=Visibility.choices, default=Visibility.PUBLIC
+    )
+    default_branch = models.CharField(max_length=200, default="main")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="mlmodels"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    # Time of the last commit or setting change; orders the catalogue.
+    updated_at = models.DateTimeField(db_index=True)
+    downloads = models.BigIntegerField(default=0)
+    likes = models.BigIntegerField(default=0)
+    gate = models.CharField(max_length=8, choices=Gate.choices, default=Gate.OPEN)
+    # Sum over the different blobs its revisions refer to; counts against the namespace's quota.
+    used_bytes = models.BigIntegerField(default=0)
+    # Part of the address of its Xet store: clients believe that what they sent to an address is
+    # still there, so whenever it may not be, the address changes.
+    xet_epoch = models.PositiveIntegerField(default=1)
+
+    title = models.CharField(max_length=300, blank=True)
+    description = models.TextField(blank=True)
+    license = models.CharField(max_length=200, blank=True, db_index=True)
+    task = models.CharField(max_length=100, blank=True, db_index=True)
+    library = models.CharField(max_length=100, blank=True, db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("kind", "namespace", Lower("name"), name="mlmodel_name_unique")
+        ]
+        indexes = [
+            models.Index(fields=["-updated_at", "-id"], name="mlmodel_newest"),
+            models.Index(fields=["kind", "-updated_at", "-id"], name="mlmodel_kind_newest"),
+            models.Index(fields=["kind", "-likes", "-id"], name="mlmodel_kind_liked"),
+            models.Index(fields=["kind", "-downloads", "-id"], name="mlmodel_kind_fetched"),
+        ]
+
+    def __str__(self) -> str:
+        return self.full_name
+
+    @property
+    def full_name(self) -> str:
+        """``namespace/name``, in the case it was created with."""
+        return f"{self.namespace.name}/{self.name}"
+
+
+class Tag(models.Model):
+    """A keyword of the card."""
+
+    mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="tags")
+    value = models.CharField(max_length=200, db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["mlmodel", "value"], name="tag_unique")]
+
+
+class Label(models.Model):
+    """What lists are filtered by: see :mod:`registry.validation.labels`.
+
+    Like the columns that repeat the card, these repeat what the default branch's newest revision
+    says, in the order of their keys.
+    """
+
+    mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="labels")
+    kind = models.CharField(max_length=32)
+    value = models.CharField(max_length=200)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["mlmodel", "value"], name="label_unique")]
+        indexes = [models.Index(fields=["value", "mlmodel"], name="label_by_value")]
+
+
+class FormerName(models.Model):
+    """Where an MLModel lived before it was moved; leads there until the name is taken anew."""
+
+    kind = models.CharField(max_length=8, choices=RepositoryKind.choices)
+    namespace = models.CharField(max_length=96)
+    name = models.CharField(max_length=96)
+    mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="former_names")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                "kind", Lower("namespace"), Lower("name"), name="former_name_unique"
+            )
+        ]
+
+
+class Like(models.Model):
+    """A person likes an MLModel."""
+
+    mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="liked_by")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="likes")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["mlmodel", "user"], name="like_unique")]
+
+
+class AccessRequest(models.Model):
+    """A person asks for the files behind an MLModel's gate."""
+
+    uuid = uuid_column()
+    mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="access_requests")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="access_requests"
+    )
+    state = models.CharField(
+        max_length=8, choices=RequestState.choices, default=RequestState.PENDING
+    )
+    # What the asker wrote, and why an owner said no.
+    message = models.TextField(blank=True)
+    rejection_reason = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    handled_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    handled_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["mlmodel", "user"], name="access_request_unique")
+        ]

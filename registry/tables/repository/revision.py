@@ -1,0 +1,70 @@
+"""Snapshots of an MLModel's files, and the names given to them."""
+
+from django.conf import settings
+from django.db import models
+
+from registry.ids import oid_column, uuid_column
+from registry.states import RefKind
+from registry.tables.repository.mlmodel import MLModel
+from registry.tables.storage.blob import Blob
+
+
+class Revision(models.Model):
+    """An immutable snapshot, named by the id git gives the same commit.
+
+    ``card`` is the parsed front matter of its README.md, unknown keys kept; ``author_line`` is
+    the ``Name <email> seconds zone`` of the commit object, kept so that the id can be recomputed.
+    """
+
+    uuid = uuid_column()
+    mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="revisions")
+    oid = oid_column()
+    tree_oid = oid_column()
+    parent = models.ForeignKey("self", models.RESTRICT, null=True, related_name="children")
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="revisions"
+    )
+    author_line = models.CharField(max_length=500)
+    message = models.TextField()
+    created_at = models.DateTimeField()
+    card = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["mlmodel", "oid"], name="revision_oid_unique")
+        ]
+        indexes = [models.Index(fields=["mlmodel", "-id"], name="revision_newest")]
+
+
+class File(models.Model):
+    """One path of one revision.
+
+    ``oid`` is the git blob id: of the bytes, or of the pointer text where ``is_lfs``.
+    """
+
+    revision = models.ForeignKey(Revision, models.CASCADE, related_name="files")
+    path = models.CharField(max_length=1024)
+    blob = models.ForeignKey(Blob, models.PROTECT, related_name="files")
+    oid = oid_column()
+    is_lfs = models.BooleanField()
+    # The revision that put this entry here: this one, or the ancestor that last changed the path.
+    changed_in = models.ForeignKey(Revision, models.RESTRICT, related_name="changes")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["revision", "path"], name="file_path_unique")
+        ]
+
+
+class Ref(models.Model):
+    """A branch or a pull request's line, which move, or a tag, which does not."""
+
+    mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="refs")
+    kind = models.CharField(max_length=8, choices=RefKind.choices)
+    name = models.CharField(max_length=200)
+    revision = models.ForeignKey(Revision, models.RESTRICT, related_name="refs")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["mlmodel", "kind", "name"], name="ref_unique")
+        ]

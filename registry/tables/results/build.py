@@ -1,0 +1,68 @@
+"""Artefacts published for a target."""
+
+from django.db import models
+from django.db.models import Q
+
+from registry.ids import sha256_column, uuid_column
+from registry.states import ToleranceClass, Verdict
+from registry.tables.results.graph import Graph
+from registry.tables.results.record import Record
+from registry.tables.storage.blob import Blob
+from registry.tables.work.job import Job
+from registry.tables.work.target import Target
+
+
+class Build(models.Model):
+    """A candidate's artefact that passed its checks.
+
+    ``runtime`` and ``runtime_options`` are what ``hpcfair.runtimes`` needs to load the files of
+    this build; ``provenance`` names inputs, tools and versions that made them. The baseline build
+    is the plain file under the runtime's defaults: the best one where nothing is faster.
+    """
+
+    uuid = uuid_column()
+    graph = models.ForeignKey(Graph, models.CASCADE, related_name="builds")
+    target = models.ForeignKey(Target, models.PROTECT, related_name="builds")
+    job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="builds")
+    config_sha256 = sha256_column()
+    candidate = models.JSONField()
+    runtime = models.CharField(max_length=32)
+    runtime_options = models.JSONField(default=dict)
+    # The file of this build the runtime opens.
+    entry_point = models.CharField(max_length=1024)
+    tolerance = models.CharField(max_length=8, choices=ToleranceClass.choices)
+    is_baseline = models.BooleanField(default=False)
+    # Newer searches withdraw older results; a withdrawn build stays readable.
+    withdrawn_at = models.DateTimeField(null=True)
+
+    record = models.ForeignKey(Record, models.RESTRICT, related_name="builds")
+    ratio = models.FloatField()
+    verdict = models.CharField(max_length=8, choices=Verdict.choices)
+    p50_ns = models.BigIntegerField()
+    deviation = models.JSONField(default=dict)
+    accuracy = models.FloatField(null=True)
+    accuracy_reference = models.FloatField(null=True)
+    provenance = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["graph", "target", "config_sha256"],
+                condition=Q(withdrawn_at__isnull=True),
+                name="build_config_unique",
+            )
+        ]
+
+
+class BuildFile(models.Model):
+    """One file of a build."""
+
+    build = models.ForeignKey(Build, models.CASCADE, related_name="files")
+    path = models.CharField(max_length=1024)
+    blob = models.ForeignKey(Blob, models.PROTECT, related_name="build_files")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["build", "path"], name="build_file_path_unique")
+        ]

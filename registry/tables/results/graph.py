@@ -1,0 +1,40 @@
+"""What the hub read out of a network."""
+
+from django.db import models
+
+from registry.ids import sha256_column, uuid_column
+from registry.states import ArchitectureClass
+from registry.tables.repository.revision import Revision
+
+
+class Graph(models.Model):
+    """Facts of one network file of one revision: computed, never typed.
+
+    ``graph_hash`` ignores names and weights: equal hashes mean the same computation, so that a
+    search result can be reused. ``signature`` is
+    ``{"inputs": [{"name", "dtype", "shape"}], "outputs": [...]}`` where a dimension is an integer
+    or a name; ``facts`` holds the rest of :class:`registry.tickets.GraphFacts`.
+    """
+
+    uuid = uuid_column()
+    revision = models.ForeignKey(Revision, models.CASCADE, related_name="graphs")
+    path = models.CharField(max_length=1024)
+    # The file the hub tunes and loads when a revision has several.
+    is_primary = models.BooleanField(default=False)
+    graph_hash = sha256_column(db_index=True)
+    architecture_class = models.CharField(
+        max_length=24, choices=ArchitectureClass.choices, db_index=True
+    )
+    parameters = models.BigIntegerField()
+    # Empty where a dynamic dimension leaves the count open.
+    macs = models.BigIntegerField(null=True)
+    signature = models.JSONField()
+    operators = models.JSONField()
+    embedding = models.JSONField()
+    facts = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["revision", "path"], name="graph_path_unique")
+        ]

@@ -1,0 +1,36 @@
+"""Immutable benchmark records."""
+
+from django.db import models
+
+from registry.ids import sha256_column
+from registry.states import RecordKind, ToleranceClass, Verdict
+from registry.tables.repository.revision import Revision
+from registry.tables.work.device import Device
+from registry.tables.work.job import Job
+from registry.tables.work.target import Target
+
+
+class Record(models.Model):
+    """A document of schema ``hpcfair.bench/1``, named by the SHA-256 of its canonical JSON.
+
+    The other columns repeat parts of the document so that it can be found; the document rules.
+    """
+
+    id = sha256_column(primary_key=True)
+    document = models.JSONField()
+    kind = models.CharField(max_length=16, choices=RecordKind.choices)
+    revision = models.ForeignKey(Revision, models.CASCADE, related_name="records")
+    target = models.ForeignKey(Target, models.PROTECT, related_name="records")
+    device = models.ForeignKey(Device, models.SET_NULL, null=True, related_name="records")
+    job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="records")
+    backend = models.CharField(max_length=32)
+    tolerance = models.CharField(max_length=8, choices=ToleranceClass.choices)
+    p50_ns = models.BigIntegerField()
+    ratio = models.FloatField(null=True)
+    ratio_low = models.FloatField(null=True)
+    ratio_high = models.FloatField(null=True)
+    verdict = models.CharField(max_length=8, choices=Verdict.choices, blank=True)
+    created_at = models.DateTimeField(db_index=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["revision", "target", "-created_at"], name="record_newest")]

@@ -1,0 +1,1 @@
+"""Tables of webhooks and the deliveries that wait for them."""

@@ -1,0 +1,157 @@
+"""The bell: heard where it should be, and never in the way."""
+
+import json
+import logging
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from django.db import transaction
+
+from hub import broker
+from registry.dispatch import DELIVER, ring_deliveries
+from registry.services.work.job import job_submit
+from registry.states import JobKind, JobState
+from registry.tables import Job
+from tests.registry import shopfloor
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def valkey(tmp_path: Path, settings: Any) -> Iterator[redis.Redis]:
+    """A real server for this test alone, which the hub rings."""
+    path = tmp_path / "valkey.sock"
+    settings.REDIS_URL = f"redis+socket://{path}"
+    with running(path), redis.Redis(unix_socket_path=str(path)) as client:
+        yield client
+
+
+@contextmanager
+def running(path: Path) -> Iterator[None]:
+    server = subprocess.Popen(broker.command(path))
+    try:
+        deadline = time.monotonic() + 20
+        while not broker.answers(path):
+            assert time.monotonic() < deadline, "the broker does not start"
+            time.sleep(0.02)
+        yield
+    finally:
+        server.terminate()
+        server.wait()
+
+
+@pytest.fixture
+def mute() -> Iterator[str]:
+    """The address of a broker that takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0), backlog=16) as listener:
+        stop = threading.Event()
+        held = []
+
+        def accept() -> None:
+            listener.settimeout(0.05)
+            while not stop.is_set():
+                try:
+                    held.append(listener.accept()[0])
+                except TimeoutError:
+                    continue
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        yield f"redis://127.0.0.1:{listener.getsockname()[1]}/0"
+        stop.set()
+        thread.join()
+        for connection in held:
+            connection.close()
+
+
+def heard(valkey: redis.Redis, queue: str) -> list[dict[str, Any]]:
+    return [json.loads(message) for message in valkey.lrange(queue, 0, -1)]
+
+
+def test_a_bell_names_its_task_and_job_on_the_queue_of_its_workers(valkey: redis.Redis) -> None:
+    floor = shopfloor.floor()
+    tune = floor.tune()
+    inspection = job_submit(actor=None, kind=JobKind.INSPECT, revision=floor.revision)
+    for queue, job, task in [
+        (f"target.{shopfloor.SLUG}", tune, "workers.tasks.tune"),
+        ("hub", inspection, "workers.tasks.inspect"),
+    ]:
+        (message,) = heard(valkey, queue)
+        assert message["headers"]["task"] == task
+        assert message["headers"]["expires"] is not None
+        assert message["content-type"] == "application/json"
+        assert str(job.uuid) in message["headers"]["kwargsrepr"]
+
+
+def test_a_bell_rings_for_webhooks_once_their_messages_are_committed(valkey: redis.Redis) -> None:
+    with transaction.atomic():
+        ring_deliveries()
+        assert heard(valkey, "hub") == []
+    (message,) = heard(valkey, "hub")
+    assert message["headers"]["task"] == DELIVER
+
+
+def test_no_bell_rings_for_work_that_was_never_committed(valkey: redis.Redis) -> None:
+    floor = shopfloor.floor()
+    with transaction.atomic():
+        floor.tune()
+        assert heard(valkey, f"target.{shopfloor.SLUG}") == []
+        transaction.set_rollback(True)
+    assert heard(valkey, f"target.{shopfloor.SLUG}") == []
+    assert not Job.objects.exists()
+
+
+def submit_patiently(caplog: pytest.LogCaptureFixture) -> float:
+    """Seconds it takes to submit a job whose bell cannot ring, after checking that it waits."""
+    floor = shopfloor.floor()
+    started_at = time.monotonic()
+    with caplog.at_level(logging.WARNING, logger="registry.dispatch"):
+        job = floor.tune()
+    seconds = time.monotonic() - started_at
+    job.refresh_from_db()
+    assert job.state == JobState.QUEUED
+    assert f"bell for job {job.uuid} not rung" in caplog.text
+    return seconds
+
+
+@pytest.mark.parametrize("url", ["redis://127.0.0.1:1/0", "redis+socket:///nowhere/valkey.sock"])
+def test_a_broker_that_is_away_neither_fails_nor_delays(
+    url: str, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.REDIS_URL = url
+    assert submit_patiently(caplog) < 3
+
+
+def test_a_broker_that_says_nothing_delays_little(
+    mute: str, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.REDIS_URL = mute
+    assert submit_patiently(caplog) < 8
+
+
+def test_a_broken_address_does_not_fail_either(
+    settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.REDIS_URL = "carrier-pigeon://loft"
+    assert submit_patiently(caplog) < 3
+
+
+def test_a_broker_that_comes_back_is_rung_again(
+    tmp_path: Path, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "valkey.sock"
+    settings.REDIS_URL = f"redis+socket://{path}"
+    with running(path):
+        shopfloor.floor("bob/before").tune()
+    submit_patiently(caplog)
+    with running(path), redis.Redis(unix_socket_path=str(path)) as client:
+        shopfloor.floor("bob/after").tune()
+        assert len(heard(client, f"target.{shopfloor.SLUG}")) == 1

@@ -1,0 +1,154 @@
+"""Many at once, for real: threads and processes at one database."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.utils import timezone
+
+from registry.errors import Conflict
+from registry.services.work.job import job_claim, job_submit, job_succeed
+from registry.services.work.reaper import job_reap
+from registry.states import JobKind, JobState
+from registry.tables import Job
+from tests.factories import database_url
+from tests.registry import shopfloor
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+
+ROOT = Path(__file__).parents[3]
+THREADS = 4
+
+# Waits for the starting signal on its input, claims until nothing is left, prints what it got.
+CLAIMER = """
+import json, sys
+import django
+django.setup()
+from registry.services.work.job import job_claim
+print("ready", flush=True)
+sys.stdin.readline()
+got = []
+while ticket := job_claim(device_name="floor-1", kinds=["tune"], target=sys.argv[1]):
+    got.append([ticket.job_uuid, ticket.fence])
+print(json.dumps(got), flush=True)
+"""
+
+
+def queue(count: int) -> list[Job]:
+    return [shopfloor.floor(f"alice/net{number}").tune() for number in range(count)]
+
+
+def at_once(work: Callable[[], Any]) -> list[Any]:
+    """What each of several threads got, all let go in the same moment."""
+    barrier = threading.Barrier(THREADS)
+    results: list[Any] = []
+
+    def run() -> None:
+        try:
+            barrier.wait()
+            results.append(work())
+        except Conflict as error:
+            results.append(error)
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=run) for _ in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(results) == THREADS
+    return results
+
+
+def claim_all() -> list[str]:
+    claim = {"device_name": "floor-1", "kinds": [JobKind.TUNE], "target": shopfloor.SLUG}
+    claimed = []
+    while ticket := job_claim(**claim):
+        claimed.append(ticket.job_uuid)
+    return claimed
+
+
+def test_processes_claim_each_job_exactly_once() -> None:
+    jobs = queue(24)
+    environment = os.environ | {
+        "DATABASE_URL": database_url(),
+        "DJANGO_SETTINGS_MODULE": "hub.settings.testing",
+    }
+    claimers = [
+        subprocess.Popen(
+            [sys.executable, "-c", CLAIMER, shopfloor.SLUG],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(3)
+    ]
+    for claimer in claimers:
+        assert claimer.stdout is not None
+        assert claimer.stdout.readline() == "ready\n"
+    for claimer in claimers:
+        assert claimer.stdin is not None
+        claimer.stdin.write("go\n")
+        claimer.stdin.flush()
+    outputs = [claimer.communicate(timeout=60)[0] for claimer in claimers]
+    claimed = [tuple(claim) for output in outputs for claim in json.loads(output)]
+    assert sorted(claimed) == sorted((str(job.uuid), 1) for job in jobs)
+    assert set(Job.objects.values_list("state", "attempt", "fence")) == {(JobState.LEASED, 1, 1)}
+
+
+def test_threads_claim_each_job_exactly_once() -> None:
+    jobs = queue(12)
+    claimed = [uuid for part in at_once(claim_all) for uuid in part]
+    assert sorted(claimed) == sorted(str(job.uuid) for job in jobs)
+
+
+def test_reapers_take_each_lease_once() -> None:
+    queue(6)
+    claim_all()
+    Job.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert sum(at_once(job_reap)) == 6
+    assert set(Job.objects.values_list("state", "attempt")) == {(JobState.QUEUED, 1)}
+
+
+def test_the_same_work_asked_for_at_once_is_one_job() -> None:
+    floor = shopfloor.floor()
+    ask = {"actor": None, "kind": JobKind.TUNE, "revision": floor.revision}
+    jobs = at_once(lambda: job_submit(**ask, target=floor.target))
+    assert len({job.pk for job in jobs}) == 1
+    assert Job.objects.count() == 1
+
+
+def test_a_success_and_the_reaper_do_not_both_win() -> None:
+    floor = shopfloor.floor()
+    for _ in range(5):
+        job = floor.tune()
+        ticket = floor.claim()
+        Job.objects.filter(pk=job.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+        calls = iter([job_reap, job_reap, job_reap])
+        lock = threading.Lock()
+
+        def finish_or_reap(ticket: Any = ticket, calls: Any = calls, lock: Any = lock) -> Any:
+            with lock:
+                reap = next(calls, None)
+            if reap:
+                return reap()
+            return job_succeed(job_uuid=ticket.job_uuid, fence=ticket.fence, result={})
+
+        outcomes = at_once(finish_or_reap)
+        refused = any(isinstance(outcome, Conflict) for outcome in outcomes)
+        reaped = sum(outcome for outcome in outcomes if isinstance(outcome, int))
+        job.refresh_from_db()
+        assert reaped == int(refused)
+        assert job.state == (JobState.QUEUED if refused else JobState.SUCCEEDED)
+        Job.objects.all().delete()

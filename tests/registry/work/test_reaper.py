@@ -1,0 +1,178 @@
+"""What nobody else will do: leases that ran out, bells nobody heard, devices fallen silent."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from registry import dispatch
+from registry.errors import Conflict
+from registry.selectors.work.job import events_of
+from registry.services.work import reaper
+from registry.services.work.device import device_seen
+from registry.services.work.job import job_cancel, job_claim, job_fail, job_heartbeat, job_submit
+from registry.services.work.reaper import job_reap
+from registry.states import DeviceHealth, FailureClass, JobKind, JobState
+from registry.tables import Device, Job
+from tests.registry import shopfloor
+from tests.registry.shopfloor import Floor
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def floor() -> Floor:
+    return shopfloor.floor()
+
+
+@pytest.fixture
+def bells(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
+    """Jobs rung for; that a bell reaches a broker is tried in ``test_dispatch``."""
+    rung: list[Job] = []
+    monkeypatch.setattr(dispatch, "ring", rung.append)
+    return rung
+
+
+def expire(**columns: Any) -> None:
+    Job.objects.filter(**columns).update(lease_until=timezone.now() - timedelta(seconds=1))
+
+
+def age_bells(seconds: float) -> None:
+    Job.objects.update(rung_at=timezone.now() - timedelta(seconds=seconds))
+
+
+def test_a_lease_that_ran_out_puts_the_job_back(floor: Floor, bells: list[Job]) -> None:
+    job = floor.tune()
+    ticket = floor.claim()
+    expire()
+    bells.clear()
+    assert job_reap() == 1
+    job.refresh_from_db()
+    assert (job.state, job.attempt, job.device) == (JobState.QUEUED, 1, None)
+    assert bells == [job]
+    with pytest.raises(Conflict):
+        job_heartbeat(job_uuid=ticket.job_uuid, fence=ticket.fence)
+    assert floor.claim().attempt == 2
+
+
+def test_a_lease_that_holds_is_left_alone(floor: Floor) -> None:
+    floor.tune()
+    ticket = floor.claim()
+    assert job_reap() == 0
+    assert not job_heartbeat(job_uuid=ticket.job_uuid, fence=ticket.fence).cancel
+
+
+def test_a_late_heartbeat_saves_a_lease_not_yet_reaped(floor: Floor) -> None:
+    floor.tune()
+    ticket = floor.claim()
+    expire()
+    job_heartbeat(job_uuid=ticket.job_uuid, fence=ticket.fence)
+    assert job_reap() == 0
+
+
+def test_a_heartbeat_between_look_and_grip_saves_the_lease(
+    floor: Floor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = floor.tune()
+    ticket = floor.claim()
+    expire()
+    grip = reaper._reap
+
+    def beaten(pk: int) -> bool:
+        job_heartbeat(job_uuid=ticket.job_uuid, fence=ticket.fence)
+        return grip(pk)
+
+    monkeypatch.setattr(reaper, "_reap", beaten)
+    assert job_reap() == 0
+    job.refresh_from_db()
+    assert job.state == JobState.LEASED
+
+
+def test_a_job_interrupted_too_often_fails(floor: Floor) -> None:
+    job = floor.tune()
+    for _ in range(job.max_attempts):
+        floor.claim()
+        expire()
+        assert job_reap() == 1
+    job.refresh_from_db()
+    assert (job.state, job.failure_code) == (JobState.FAILED, "job_interrupted")
+    assert job.failure_class == FailureClass.INFRASTRUCTURE
+    assert "attempt 3 went silent" in [event.message for event in events_of(job)][-1]
+
+
+def test_a_cancelled_job_whose_worker_went_silent_ends(floor: Floor) -> None:
+    job = floor.tune()
+    floor.claim()
+    job_cancel(actor=None, job=job)
+    expire()
+    assert job_reap() == 1
+    job.refresh_from_db()
+    assert job.state == JobState.CANCELLED
+
+
+def test_a_job_nobody_heard_of_is_rung_for_once_a_minute(floor: Floor, bells: list[Job]) -> None:
+    job = floor.tune()
+    bells.clear()
+    job_reap()
+    assert bells == []
+    age_bells(61)
+    job_reap()
+    job_reap()
+    assert bells == [job]
+
+
+def test_a_long_queue_gets_a_few_bells_for_each_kind_and_target(
+    floor: Floor, bells: list[Job]
+) -> None:
+    jobs = [shopfloor.floor(f"bob/{number}").tune(priority=number) for number in range(7)]
+    inspection = job_submit(actor=None, kind=JobKind.INSPECT, revision=floor.revision)
+    bells.clear()
+    age_bells(61)
+    job_reap()
+    assert inspection in bells
+    assert [job for job in bells if job != inspection] == jobs[:4]
+
+
+def test_nobody_is_rung_for_where_no_device_listens(floor: Floor, bells: list[Job]) -> None:
+    job = floor.tune()
+    bells.clear()
+    age_bells(61)
+    Device.objects.update(last_seen_at=timezone.now() - timedelta(days=1))
+    job_reap()
+    assert bells == []
+    device_seen(device=floor.device)
+    job_reap()
+    assert bells == [job]
+
+
+def test_after_a_pause_the_next_reaping_rings(floor: Floor, bells: list[Job]) -> None:
+    job = floor.tune()
+    ticket = floor.claim()
+    bells.clear()
+    job_fail(
+        job_uuid=ticket.job_uuid,
+        fence=ticket.fence,
+        failure_class=FailureClass.INFRASTRUCTURE,
+        code="internal_error",
+        detail="",
+    )
+    job_reap()
+    assert bells == []
+    job.refresh_from_db()
+    assert job.not_before is not None
+    Job.objects.update(
+        not_before=job.not_before - timedelta(seconds=3),
+        rung_at=job.rung_at - timedelta(seconds=3),
+    )
+    job_reap()
+    assert bells == [job]
+    assert job_claim(device_name="floor-1", kinds=[JobKind.TUNE], target=shopfloor.SLUG)
+
+
+def test_reaping_looks_after_devices(floor: Floor) -> None:
+    floor.device.last_seen_at = timezone.now() - timedelta(days=1)
+    floor.device.save()
+    job_reap()
+    floor.device.refresh_from_db()
+    assert floor.device.health == DeviceHealth.OFFLINE
