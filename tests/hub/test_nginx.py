@@ -5,7 +5,6 @@ import getpass
 import hashlib
 import io
 import os
-import random
 import re
 import shutil
 import socket
@@ -23,21 +22,13 @@ from huggingface_hub import HfApi, close_session
 from registry.selectors.repository.revision import file_get, revision_get
 from registry.tables import Namespace, User
 from tests.factories import make_mlmodel
+from tests.ports import reserved_ports
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 CONF = Path(__file__).parents[2] / "docker" / "nginx.conf"
 BYTES = bytes(range(256)) * 100
 DIGEST = f"sha-256=:{base64.b64encode(hashlib.sha256(BYTES).digest()).decode()}:"
-
-
-def _free_port() -> int:
-    # Kernels hand out higher ones to whoever asks for any: nobody takes this one meanwhile.
-    for port in random.sample(range(20_000, 32_000), 100):
-        with socket.socket() as taken:
-            if taken.connect_ex(("127.0.0.1", port)):
-                return port
-    raise AssertionError("no port is free")
 
 
 def _program() -> str:
@@ -47,9 +38,17 @@ def _program() -> str:
 
 
 @pytest.fixture
-def front(live_server: Any, settings: Any, data_dir: Path, tmp_path: Path) -> Iterator[str]:
+def port() -> Iterator[int]:
+    """The port that nginx listens on."""
+    with reserved_ports(1) as (port,):
+        yield port
+
+
+@pytest.fixture
+def front(
+    live_server: Any, settings: Any, data_dir: Path, tmp_path: Path, port: int
+) -> Iterator[str]:
     """The address of nginx, which sends what the hub tells it to."""
-    port = _free_port()
     settings.HUB_URL = f"http://127.0.0.1:{port}"
     settings.ACCEL_PREFIX = "/_blobs/"
     (data_dir / "blobs").mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 from botocore.exceptions import BotoCoreError, ClientError
 
 from registry.storage.s3_bucket import S3Address, make_client
+from tests.ports import reserved_ports
 
 _READY_WITHIN_S = 60.0
 _PARTS = ("master", "volume", "filer", "s3", "admin")
@@ -30,7 +30,7 @@ def running() -> Iterator[S3Address]:
     program = executable()
     assert program
     with tempfile.TemporaryDirectory(prefix="hpcfair-s3-") as folder, ExitStack() as stack:
-        ports = _free_ports(2 * len(_PARTS))
+        ports = stack.enter_context(reserved_ports(2 * len(_PARTS)))
         address, command = _command(program, Path(folder), ports)
         log = stack.enter_context((Path(folder) / "log").open("wb"))
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
@@ -81,11 +81,3 @@ def _wait(address: S3Address, process: "subprocess.Popen[bytes]") -> None:
             time.sleep(0.1)
         else:
             return
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [int(probe.getsockname()[1]) for probe in probes]

@@ -89,10 +89,11 @@ def test_a_name_is_resolved_once_and_what_was_checked_is_called(
 
 
 def test_nobody_there_is_said(receiver: Receiver) -> None:
-    with listener() as free:
-        port = free.getsockname()[1]
-    with pytest.raises(NotSent, match="did not answer"):
-        send(f"http://127.0.0.1:{port}/")
+    # Bound and not listening: the port refuses, and nobody else can open it meanwhile.
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        with pytest.raises(NotSent, match="did not answer"):
+            send(f"http://127.0.0.1:{closed.getsockname()[1]}/")
     with pytest.raises(NotSent, match="no host"):
         send("http://nobody.invalid/")
     with pytest.raises(NotSent, match="http://"):
