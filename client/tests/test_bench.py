@@ -3,8 +3,6 @@
 import json
 import os
 import sys
-import threading
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 
 from hpcfair import machine
+from hpcfair.bench import side
 from hpcfair.bench.inputs import timing_inputs
 from hpcfair.bench.outputs import deviation, within
 from hpcfair.bench.process import Side
@@ -113,28 +112,18 @@ def test_rounds_are_abba_in_fresh_processes_with_sides_swapped_in_every_other() 
     assert found == [Block(n, (100,) * 4, (50,) * 8) for n in range(2)]
 
 
-class Eager:
-    """A runtime whose thread looks for more work for a while after a run."""
+def test_a_side_is_at_rest_before_the_other_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
 
-    def __init__(self) -> None:
-        self.thread = threading.Thread()
+    class Recorded:
+        def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
+            log.append("run")
+            return {}
 
-    def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-        end = time.monotonic() + 0.3
-
-        def look() -> None:
-            while time.monotonic() < end:
-                pass
-
-        self.thread = threading.Thread(target=look)
-        self.thread.start()
-        return {}
-
-
-def test_a_side_is_at_rest_before_the_other_is_timed() -> None:
-    runtime: Any = Eager()
-    assert len(time_runs(runtime, {}, runs=1, warmup=0)) == 1
-    assert not runtime.thread.is_alive()
+    monkeypatch.setattr(side, "wait_until_quiet", lambda: log.append("wait"))
+    runtime: Any = Recorded()
+    assert len(time_runs(runtime, {}, runs=2, warmup=1)) == 2
+    assert log == ["run", "run", "run", "wait"]
 
 
 def test_a_record_without_a_baseline_cannot_be_repeated() -> None:

@@ -2,36 +2,73 @@
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import SimpleNamespace
 
-from workers.engine.quiet import wait_until_quiet
+import pytest
+
+from workers.engine import quiet
 
 
-@contextmanager
-def busy(seconds: float) -> Iterator[threading.Thread]:
-    """A thread that looks for work for so long."""
-    end = time.monotonic() + seconds
+class Clock:
+    """The module ``time`` of a process whose threads compute at first; time passes in sleep only.
 
-    def look() -> None:
-        while time.monotonic() < end:
+    Args:
+        busy_s: How long they compute.
+    """
+
+    def __init__(self, busy_s: float) -> None:
+        self.busy_s = busy_s
+        self.now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def process_time(self) -> float:
+        return min(self.now_s, self.busy_s)
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+
+@pytest.mark.parametrize(
+    ("busy_s", "waits_s"),
+    [(0.0, 0.01), (0.3, 0.31), (3600.0, 1.0)],
+    ids=["idle", "busy for a while", "busy for ever"],
+)
+def test_it_waits_as_long_as_threads_compute_but_not_for_ever(
+    monkeypatch: pytest.MonkeyPatch, busy_s: float, waits_s: float
+) -> None:
+    clock = Clock(busy_s)
+    monkeypatch.setattr(quiet, "time", clock)
+    quiet.wait_until_quiet()
+    assert clock.now_s == pytest.approx(waits_s, abs=0.011)
+
+
+def test_what_another_thread_computes_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, looks = threading.Event(), []
+
+    def compute() -> None:
+        while not stop.is_set():
             pass
 
-    thread = threading.Thread(target=look)
+    thread = threading.Thread(target=compute)
+
+    def sleep(seconds: float) -> None:
+        """Until the thread has computed for so long, however busy the machine is."""
+        looks.append(seconds)
+        if len(looks) == 4:
+            stop.set()
+            thread.join()
+        end = time.process_time() + seconds
+        while thread.is_alive() and time.process_time() < end:
+            stop.wait(0.001)
+
+    clocks = SimpleNamespace(monotonic=lambda: 0.0, process_time=time.process_time, sleep=sleep)
+    monkeypatch.setattr(quiet, "time", clocks)
     thread.start()
     try:
-        yield thread
+        quiet.wait_until_quiet()
+        assert len(looks) == 4
     finally:
+        stop.set()
         thread.join()
-
-
-def test_it_waits_as_long_as_a_thread_computes() -> None:
-    with busy(0.3) as thread:
-        wait_until_quiet()
-        assert not thread.is_alive()
-
-
-def test_it_does_not_wait_for_ever() -> None:
-    with busy(3.0) as thread:
-        wait_until_quiet()
-        assert thread.is_alive()
