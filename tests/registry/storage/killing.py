@@ -54,6 +54,7 @@ class Tally:
         acknowledged: Commits that uploaders were told of.
         unheard: Commits that are there although the uploader died before it was told.
         litter: What was left for garbage collection, by kind, at the last look.
+        littered: Number of looks that found litter: one just after a collection may find none.
         broken: What must not be: acknowledged commits that are not there, faults, strangers.
     """
 
@@ -61,6 +62,7 @@ class Tally:
     acknowledged: int = 0
     unheard: int = 0
     litter: Counter[str] = field(default_factory=Counter)
+    littered: int = 0
     broken: list[str] = field(default_factory=list)
 
 
@@ -128,11 +130,12 @@ def look(log: Path, tally: Tally) -> None:
         tally.broken.append(f"{tally.unheard} commits nobody was told of by {tally.kills} dead")
     found = list(fsck())
     tally.litter = Counter(fault.kind for fault in found if fault.is_litter)
+    tally.littered += bool(tally.litter)
     tally.broken += [str(fault) for fault in found if not fault.is_litter]
 
 
 def _wait_for_news(log: Path) -> None:
-    known, deadline = log.read_bytes().count(b"told"), time.monotonic() + 10
+    known, deadline = log.read_bytes().count(b"told"), time.monotonic() + 120
     while log.read_bytes().count(b"told") == known and time.monotonic() < deadline:
         time.sleep(0.005)
 
