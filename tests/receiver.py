@@ -47,7 +47,7 @@ def receiving(*, certificate: str = "") -> Iterator[Receiver]:
             with lock:
                 receiver.requests.append((self.path, dict(self.headers), body))
                 status = receiver.answers.pop(0) if receiver.answers else 200
-            receiver.slow.wait(20)
+            receiver.slow.wait(120)
             self.send_response(status)
             if 300 <= status < 400:
                 self.send_header("Location", receiver.url)

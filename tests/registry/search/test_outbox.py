@@ -105,12 +105,12 @@ def test_a_slow_transaction_is_overtaken_and_still_found() -> None:
         with transaction.atomic():
             OutboxEntry.objects.create(mlmodel_uuid=slow)
             taken.set()
-            overtaken.wait(10)
+            assert overtaken.wait(120)
         connection.close()
 
     writer = threading.Thread(target=write_slowly)
     writer.start()
-    assert taken.wait(10)
+    assert taken.wait(120)
     OutboxEntry.objects.create(mlmodel_uuid=fast)
     found, cursor = outbox.read(BEGIN, 10)
     new_index = outbox.tip()

@@ -100,7 +100,7 @@ def test_a_part_that_is_still_being_sent_cannot_change_what_was_joined(store: Fo
     class Late:
         def read(self, size: int, /) -> bytes:  # noqa: ARG002
             opened.set()
-            assert joined.wait(10)
+            assert joined.wait(120)
             return b"!" * 10
 
     refused: list[Exception] = []
@@ -113,7 +113,7 @@ def test_a_part_that_is_still_being_sent_cannot_change_what_was_joined(store: Fo
 
     sender = threading.Thread(target=send)
     sender.start()
-    assert opened.wait(10)
+    assert opened.wait(120)
     sha256 = hashlib.sha256(data).hexdigest()
     with store.parts_join(upload, etags, sha256=sha256) as arrived:
         store.keep(arrived)

@@ -145,10 +145,11 @@ def test_aliases_that_multiply_are_refused_in_no_time() -> None:
     laughs += [
         f"{n}: &{n} [{','.join(['*' + b] * 10)}]" for b, n in zip("abcdefg", "bcdefgh", strict=True)
     ]
-    started = time.monotonic()
+    # Of this thread alone: a busy machine is no fault of the parser.
+    started = time.thread_time()
     detail = refusal("\n".join(["---", *laughs, "---"]).encode())
     assert "aliases counted as often as used" in detail
-    assert time.monotonic() - started < 2
+    assert time.thread_time() - started < 2
 
 
 def test_an_alias_used_twice_is_fine() -> None:

@@ -62,10 +62,10 @@ def test_as_git_does_whatever_is_written(repository: Path, text: str) -> None:
 
 
 def test_a_pattern_made_to_take_long_does_not() -> None:
-    began = time.process_time()
+    began = time.thread_time()
     ignored = ignore_rule("*a" * 100 + "b\n" + "**/a/" * 100 + "b\n" + " " * 60_000 + "x")
     assert not any(ignored("/".join(["a" * 200] * 5)) for _ in range(10))
-    assert time.process_time() - began < 2
+    assert time.thread_time() - began < 2
 
 
 @pytest.mark.parametrize("text", ["a\n" * (MAX_LINES + 1), "#" * (MAX_IGNORE_BYTES + 1)])

@@ -101,7 +101,7 @@ def test_processes_claim_each_job_exactly_once() -> None:
         assert claimer.stdin is not None
         claimer.stdin.write("go\n")
         claimer.stdin.flush()
-    outputs = [claimer.communicate(timeout=60)[0] for claimer in claimers]
+    outputs = [claimer.communicate(timeout=300)[0] for claimer in claimers]
     claimed = [tuple(claim) for output in outputs for claim in json.loads(output)]
     assert sorted(claimed) == sorted((str(job.uuid), 1) for job in jobs)
     assert set(Job.objects.values_list("state", "attempt", "fence")) == {(JobState.LEASED, 1, 1)}
