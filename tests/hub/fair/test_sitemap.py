@@ -26,8 +26,8 @@ _SCHEMAS = "https://www.sitemaps.org/schemas/sitemap/0.9"
 _SCHEMA_PROGRAM = """
 import sys
 from lxml import etree
-for path, schema in zip(sys.argv[1::2], sys.argv[2::2]):
-    etree.XMLSchema(etree.parse(schema)).assertValid(etree.parse(path))
+path, schema = sys.argv[1:]
+etree.XMLSchema(etree.parse(schema)).assertValid(etree.parse(path))
 """
 
 
@@ -79,15 +79,14 @@ def test_the_parts_hold_everything_and_tell_which_of_them_changed(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("name", "query"), [("siteindex", ""), ("sitemap", "?part=0")])
 def test_the_schemas_of_the_protocol_accept_index_and_part(
-    client: Client, galaxy: MLModel, tmp_path: Path
+    client: Client, galaxy: MLModel, tmp_path: Path, name: str, query: str
 ) -> None:
-    given = []
-    for name, query in (("siteindex", ""), ("sitemap", "?part=0")):
-        path = tmp_path / f"{name}.xml"
-        path.write_bytes(get(client, query))
-        given += [str(path), str(schema_at(f"{_SCHEMAS}/{name}.xsd"))]
-    run("datacite", "python", "-c", _SCHEMA_PROGRAM, *given)
+    schema = schema_at(f"{_SCHEMAS}/{name}.xsd")
+    path = tmp_path / f"{name}.xml"
+    path.write_bytes(get(client, query))
+    run("datacite", "python", "-c", _SCHEMA_PROGRAM, str(path), str(schema))
 
 
 def test_an_empty_hub_lists_its_own_pages(client: Client) -> None:

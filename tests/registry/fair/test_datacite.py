@@ -30,6 +30,18 @@ for path in sorted(pathlib.Path(sys.argv[1]).glob("*.json")):
         sys.exit(f"{path.name}: {error.json_path}: {error.message}")
     path.with_suffix(".theirs.xml").write_text(schema45.tostring(document))
 """
+#: The newest schema for XML that a package has is that of 4.6, with the relation types of 4.7.
+_PACKAGED_XML_SCHEMA = """
+import pathlib, shutil, sys
+import validator
+copy = pathlib.Path(sys.argv[1])
+shutil.copytree(pathlib.Path(validator.__file__).parent / "schema", copy)
+identifiers = copy / "include" / "datacite-relatedIdentifierType-v4.xsd"
+text = identifiers.read_text()
+first = '<xs:enumeration value="ARK"/>'
+assert first in text
+identifiers.write_text(text.replace(first, f'{first}<xs:enumeration value="SWHID"/>'))
+"""
 _XML_PROGRAM = """
 import pathlib, sys
 from lxml import etree
@@ -85,13 +97,45 @@ def _said(data: bytes) -> list[tuple[str, str, tuple[tuple[str, str], ...]]]:
     )
 
 
-@pytest.mark.slow
-def test_the_schema_of_4_7_accepts_our_xml(tmp_path: Path) -> None:
-    schema = schema_at(datacite_xml.SCHEMA)
+@pytest.fixture
+def our_xml(tmp_path: Path) -> Path:
+    """A folder with the XML of all samples, among them text that XML cannot hold."""
     unwritable = replace(_ODD, title="\0\x0b\ufffe", description="\x1b[31m", version="\x7f\r")
+    folder = tmp_path / "xml"
+    folder.mkdir()
     for name, description in (ALL | {"unwritable": unwritable}).items():
-        (tmp_path / f"{name}.xml").write_bytes(datacite.render_xml(description))
-    run("datacite", "python", "-c", _XML_PROGRAM, str(tmp_path), str(schema))
+        (folder / f"{name}.xml").write_bytes(datacite.render_xml(description))
+    return folder
+
+
+@pytest.mark.slow
+def test_the_schema_of_4_7_accepts_our_xml(our_xml: Path) -> None:
+    schema = schema_at(datacite_xml.SCHEMA)
+    run("datacite", "python", "-c", _XML_PROGRAM, str(our_xml), str(schema))
+
+
+@pytest.fixture
+def packaged_schema(tmp_path: Path) -> Path:
+    folder = tmp_path / "schema"
+    run("datacite", "python", "-c", _PACKAGED_XML_SCHEMA, str(folder))
+    return folder / "metadata.xsd"
+
+
+@pytest.mark.slow
+def test_the_schema_of_a_package_accepts_our_xml(our_xml: Path, packaged_schema: Path) -> None:
+    run("datacite", "python", "-c", _XML_PROGRAM, str(our_xml), str(packaged_schema))
+
+
+@pytest.mark.slow
+def test_the_schema_of_a_package_refuses_unlisted_values(
+    tmp_path: Path, packaged_schema: Path
+) -> None:
+    folder = tmp_path / "wrong"
+    folder.mkdir()
+    wrong = datacite.render_xml(MOST).replace(b"IsVersionOf", b"IsOpinionOf")
+    (folder / "wrong.xml").write_bytes(wrong)
+    with pytest.raises(AssertionError, match="IsOpinionOf"):
+        run("datacite", "python", "-c", _XML_PROGRAM, str(folder), str(packaged_schema))
 
 
 @pytest.mark.parametrize("name", ALL)

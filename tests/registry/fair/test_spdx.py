@@ -85,6 +85,22 @@ def test_the_official_model_takes_every_document(tmp_path: Path) -> None:
     assert missing == {str(path): [] for path in paths.values()}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("key", ["software_primaryPurpose", "suppliedBy"])
+def test_the_official_model_refuses_unlisted_words_and_wrong_references(
+    tmp_path: Path, key: str
+) -> None:
+    document = spdx.document(LEAST)
+    [package] = [one for one in document["@graph"] if one["type"] == "ai_AIPackage"]
+    wrong = {"software_primaryPurpose": "amusement", "suppliedBy": document["@graph"][-1]["spdxId"]}
+    package[key] = wrong[key]
+    path = tmp_path / "wrong.spdx3.json"
+    path.write_text(json.dumps(document))
+
+    with pytest.raises(AssertionError, match=r"amusement|Got SpdxDocument"):
+        run("bom", "python", "-c", _VALIDATE, str(path))
+
+
 @pytest.mark.parametrize("description", EVERY.values(), ids=EVERY)
 def test_every_package_has_what_its_profile_demands(description: Description) -> None:
     packages = [one for one in _elements(description).values() if one["type"] in _DEMANDED]
