@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcfair.errors import BadInput, UnsafePath
@@ -16,6 +16,7 @@ PARTS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(PARTS)
 def test_a_joined_path_stays_inside_whatever_the_name(parts: list[str]) -> None:
     try:

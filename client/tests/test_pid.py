@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -255,6 +255,7 @@ def test_a_doi_is_asked_for_and_waited_for(
     assert sent(hub.asked[0]) == {"revision": "v1"}
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_no_text_breaks_the_reading(text: str) -> None:
     assert isinstance(pid.is_identifier(text), bool)

@@ -134,8 +134,10 @@ def test_the_page_shows_the_code_and_signs_nothing_in_by_itself(
 
 
 def test_hasty_and_malformed_questions_get_oauths_answers(
-    device: flow.DeviceCodeInfo, alice: User
+    device: flow.DeviceCodeInfo, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Two questions in a row are hasty, however slow the machine.
+    monkeypatch.setattr(devicegrant, "INTERVAL", timedelta(hours=1))
     grant = {"grant_type": oauth._DEVICE_CODE}
     code = {SECRET: device["device_code"]}
     assert ask(**grant, **code) == (400, "authorization_pending")

@@ -71,7 +71,7 @@ def test_too_short_or_ambiguous_ids_name_nothing(net: MLModel) -> None:
     head = revision_get(net)
     with pytest.raises(NotFound):
         revision_get(net, head.oid[:6])
-    twin = head.oid[:10] + "f" * 30
+    twin = head.oid[:10] + ("f" if head.oid[10] != "f" else "e") * 30
     Revision.objects.filter(mlmodel=net, parent=None).update(oid=twin)
     with pytest.raises(NotFound):
         revision_get(net, head.oid[:8])

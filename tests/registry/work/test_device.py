@@ -51,12 +51,12 @@ def test_an_unknown_device_is_not_found() -> None:
 
 
 def test_a_device_falls_silent_by_steps_and_comes_back(settings: object) -> None:
-    settings.JOB_LEASE_S = 10  # type: ignore[attr-defined]
+    settings.JOB_LEASE_S = 1000  # type: ignore[attr-defined]
     _, device = shopfloor.make_machine()
-    assert silent_for(device, 15) == DeviceHealth.ONLINE
-    assert silent_for(device, 25) == DeviceHealth.SUSPECT
-    assert silent_for(device, 45) == DeviceHealth.OFFLINE
-    assert silent_for(device, 25) == DeviceHealth.OFFLINE
+    assert silent_for(device, 1500) == DeviceHealth.ONLINE
+    assert silent_for(device, 2500) == DeviceHealth.SUSPECT
+    assert silent_for(device, 4500) == DeviceHealth.OFFLINE
+    assert silent_for(device, 2500) == DeviceHealth.OFFLINE
     device_seen(device=device)
     device.refresh_from_db()
     assert device.health == DeviceHealth.ONLINE
