@@ -15,7 +15,7 @@ from hub.fair.tombstone import tombstone
 from hub.refusals import refusing
 from registry.errors import NotFound
 from registry.fair import erc
-from registry.fair.addresses import Place
+from registry.fair.addresses import RepositoryAddress
 from registry.selectors.access import Actor
 from registry.selectors.fair.description.address import place_of
 from registry.selectors.fair.description.description import describe
@@ -72,7 +72,9 @@ def _place_of_gone(actor: Actor, found: Found) -> str | None:
     left = withdrawn_get(kind, row.full_name, oid)
     if left is None or left.identifier != row or _is_taken(actor, kind, row.full_name):
         return None
-    place = Place(settings.HUB_URL, "dataset" if kind == "dataset" else "model", row.full_name)
+    place = RepositoryAddress(
+        settings.HUB_URL, "dataset" if kind == "dataset" else "model", row.full_name
+    )
     return _path(place.version(oid) if oid else place.concept)
 
 

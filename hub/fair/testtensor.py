@@ -13,7 +13,7 @@ from hub.fair.tombstone import tombstone
 from hub.files import caching, serve_blob
 from hub.refusals import refusing
 from registry.errors import NotFound
-from registry.fair.addresses import Place
+from registry.fair.addresses import RepositoryAddress
 from registry.selectors.access import require_fetch
 from registry.selectors.fair.identifier import withdrawn_get
 from registry.selectors.repository.mlmodel import repository_get, repository_moved
@@ -40,7 +40,9 @@ def tensor(
         if mlmodel is None:
             moved = repository_moved(actor, RepositoryKind.MODEL, wanted)
             if moved is not None:
-                return HttpResponseRedirect(Place("", "model", moved.full_name).test(oid, path))
+                return HttpResponseRedirect(
+                    RepositoryAddress("", "model", moved.full_name).test(oid, path)
+                )
         left = withdrawn_get(RepositoryKind.MODEL, wanted, oid, mlmodel=mlmodel)
         if left is None:
             raise

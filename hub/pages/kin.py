@@ -7,9 +7,10 @@ from datetime import datetime
 from django.conf import settings
 
 from hub.pages.addresses import address
+from registry.fair.activities import Activity, BuildDescription
 from registry.fair.description import Description
 from registry.fair.iris import iri
-from registry.fair.parts import Activity, Build, DatasetRole, DatasetUse
+from registry.fair.parts import DatasetRole, DatasetUse
 from registry.selectors.access import Actor
 from registry.selectors.repository.usage import models_with
 from registry.states import RepositoryKind, Visibility
@@ -136,7 +137,7 @@ def _dataset(use: DatasetUse) -> Kin:
     )
 
 
-def _build(one: Build, kind: str | None) -> Kin:
+def _build(one: BuildDescription, kind: str | None) -> Kin:
     label, words = _DEFAULT if one.is_baseline else _MADE.get(kind or "", _MADE["compile"])
     short = f"{one.backend}, {one.tolerance}"
     return Kin(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from registry.fair.addresses import Place
+from registry.fair.addresses import RepositoryAddress
 from registry.selectors.results.testtensor import test_path, test_sets
 from registry.tables import MLModel, Revision, TestTensor
 
@@ -21,7 +21,7 @@ class ShownSet:
 
 def shown_sets(mlmodel: MLModel, revision: Revision) -> tuple[list[ShownSet], int]:
     """The first test sets of the revision's network, and how many there are."""
-    place = Place("", "model", mlmodel.full_name)
+    place = RepositoryAddress("", "model", mlmodel.full_name)
     found = test_sets(revision)
     shown = [
         ShownSet(

@@ -6,11 +6,11 @@ What reads records must find each of these served; :mod:`hub.pages.urls` and its
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
-from registry.fair.description import Kind
+from registry.fair.description import ResourceKind
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RepositoryAddress:
     """A repository on a hub.
 
     Attributes:
@@ -19,7 +19,7 @@ class Place:
     """
 
     hub: str
-    kind: Kind
+    kind: ResourceKind
     repository: str
 
     @property

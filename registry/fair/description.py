@@ -9,18 +9,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from registry.fair.circumstances import Hardware, Scan
+from registry.fair.activities import Activity, Benchmark, BuildDescription, Hardware, Scan
 from registry.fair.parts import (
-    Activity,
     Agent,
-    Benchmark,
-    Build,
     DatasetUse,
-    Derivation,
+    DerivationDescription,
     Emissions,
     Evaluation,
     FairScore,
-    File,
+    FileDescription,
     Funding,
     Hub,
     License,
@@ -30,7 +27,7 @@ from registry.fair.parts import (
     Withdrawal,
 )
 
-Kind = Literal["model", "dataset"]
+ResourceKind = Literal["model", "dataset"]
 Status = Literal["draft", "public", "withdrawn"]
 Access = Literal["open access", "restricted access", "metadata only access"]
 
@@ -63,7 +60,7 @@ class Description:
     """
 
     hub: Hub
-    kind: Kind
+    kind: ResourceKind
     repository: str
     name: str
     owner: Agent
@@ -102,9 +99,9 @@ class Description:
     categories: tuple[str, ...] = ()
     architectures: tuple[str, ...] = ()
 
-    files: tuple[File, ...] = ()
+    files: tuple[FileDescription, ...] = ()
     network: Network | None = None
-    tests: tuple[File, ...] = ()
+    tests: tuple[FileDescription, ...] = ()
 
     datasets: tuple[DatasetUse, ...] = ()
     evaluations: tuple[Evaluation, ...] = ()
@@ -116,10 +113,10 @@ class Description:
     snippet: str | None = None
     code: Reference | None = None
     papers: tuple[Reference, ...] = ()
-    derived_from: tuple[Derivation, ...] = ()
+    derived_from: tuple[DerivationDescription, ...] = ()
     activities: tuple[Activity, ...] = ()
     activities_omitted: int = 0
-    builds: tuple[Build, ...] = ()
+    builds: tuple[BuildDescription, ...] = ()
     repetitions: tuple[Benchmark, ...] = ()
     tuned_on: tuple[Hardware, ...] = ()
     scan: Scan | None = None

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from registry.fair.parts import Benchmark
+from registry.fair.activities import Benchmark
 
 _UNITS = {"ns": "nanoseconds", "1/s": "runs per second", "B": "bytes", "J": "joules"}
 

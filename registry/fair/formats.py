@@ -7,7 +7,7 @@ from registry.fair import citation, modelindex
 from registry.fair.bom import cyclonedx, spdx
 from registry.fair.crate import croissant, rocrate
 from registry.fair.datacite import document as datacite
-from registry.fair.description import Description, Kind
+from registry.fair.description import Description, ResourceKind
 from registry.fair.linked import jsonld, turtle
 
 
@@ -33,10 +33,10 @@ class Format:
     render: Callable[[Description], bytes]
     profile: str | None = None
     is_negotiated: bool = False
-    kinds: frozenset[Kind] = frozenset({"model", "dataset"})
+    kinds: frozenset[ResourceKind] = frozenset({"model", "dataset"})
 
 
-_MODELS: frozenset[Kind] = frozenset({"model"})
+_MODELS: frozenset[ResourceKind] = frozenset({"model"})
 
 #: The canonical JSON-LD comes last: consumers that take the last of several links take it.
 FORMATS: tuple[Format, ...] = (
@@ -118,6 +118,6 @@ FORMATS: tuple[Format, ...] = (
 )
 
 
-def formats_of(kind: Kind) -> list[Format]:
+def formats_of(kind: ResourceKind) -> list[Format]:
     """Those that a model or a data set can be written as, in the order of :data:`FORMATS`."""
     return [one for one in FORMATS if kind in one.kinds]

@@ -4,9 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from registry.fair.circumstances import Energy
-
-Relation = Literal[
+RelationName = Literal[
     "derived",
     "finetune",
     "quantized",
@@ -19,19 +17,6 @@ Relation = Literal[
     "copy",
 ]
 DatasetRole = Literal["trained", "validated", "tested", "mentioned"]
-ActivityKind = Literal[
-    "publish",
-    "train",
-    "merge",
-    "inspect",
-    "tune",
-    "compile",
-    "quantise",
-    "convert",
-    "benchmark",
-    "fork",
-    "reproduce",
-]
 Assessor = Literal["author", "hub", "third party"]
 FileRole = Literal[
     "model", "weights", "card", "config", "samples", "tests", "licence", "environment", "other"
@@ -95,7 +80,7 @@ class License:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class File:
+class FileDescription:
     """One file of the version, or of a build.
 
     Attributes:
@@ -112,7 +97,7 @@ class File:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tensor:
+class TensorDescription:
     """An input or an output, in the words of the STAC extension for machine learning models.
 
     Attributes:
@@ -144,8 +129,8 @@ class Network:
     architecture_class: str
     graph_hash: str
     parameters: int
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
+    inputs: tuple[TensorDescription, ...]
+    outputs: tuple[TensorDescription, ...]
     opsets: dict[str, int] = field(default_factory=dict)
     operators: dict[str, int] = field(default_factory=dict)
     macs: int | None = None
@@ -210,7 +195,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Derivation:
+class DerivationDescription:
     """Something this version was made from, or that was made from it.
 
     Attributes:
@@ -220,126 +205,11 @@ class Derivation:
         oid: The source's commit, where known.
     """
 
-    relation: Relation
+    relation: RelationName
     source: str
     url: str | None = None
     pid: str | None = None
     oid: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Environment:
-    """What was around something that ran.
-
-    Attributes:
-        facts: Device, processor, operating system, sandbox and the like.
-        packages: What was installed and of use, with versions.
-    """
-
-    facts: dict[str, str | float | bool] = field(default_factory=dict)
-    packages: tuple[Software, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Activity:
-    """Something that was done: a PROV activity, an RO-Crate ``CreateAction``.
-
-    Attributes:
-        url: Its identity: the page of the job, build, record or commit.
-        ended: ``None`` where nobody told when, as of what authors did before they published.
-        agent: Who did it, or asked for it.
-        used: Addresses of what went in.
-        generated: Addresses of what came out.
-        tools: The programs that did it, with versions.
-        hardware: Slug of the target it ran on.
-        environment: What it ran in, where that is known.
-        seed: Of its random numbers.
-        within: Identity of the activity that it was a part of.
-        parameters: Options and flags; values are texts, numbers or truths.
-    """
-
-    url: str
-    kind: ActivityKind
-    title: str
-    ended: datetime | None
-    started: datetime | None = None
-    agent: Agent | None = None
-    used: tuple[str, ...] = ()
-    generated: tuple[str, ...] = ()
-    tools: tuple[Software, ...] = ()
-    hardware: str | None = None
-    environment: Environment | None = None
-    seed: int | None = None
-    within: str | None = None
-    parameters: dict[str, str | float | bool] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Benchmark:
-    """A record of a measurement; times in nanoseconds.
-
-    Attributes:
-        id: SHA-256 of the record.
-        url: Its page; ``document_url`` has the whole ``hpcfair.bench/1``.
-        ratio: Candidate's time over the baseline's: below 1 is faster; with its interval.
-        samples: Number of timed runs.
-        p95_ns: Absent where there were too few runs to tell, as ``p99_ns``.
-        throughput_per_s: Runs per second, one after the other.
-        by: Who measured: the hub, or somebody else who repeated what it had measured.
-        target, backend: What was measured, where no build tells it.
-        reproduces: SHA-256 of the record that this one repeats.
-    """
-
-    id: str
-    url: str
-    document_url: str
-    baseline: str
-    p50_ns: int
-    ratio: float | None = None
-    ratio_low: float | None = None
-    ratio_high: float | None = None
-    measured: datetime | None = None
-    samples: int | None = None
-    mean_ns: float | None = None
-    p90_ns: float | None = None
-    p95_ns: float | None = None
-    p99_ns: float | None = None
-    throughput_per_s: float | None = None
-    peak_memory_bytes: int | None = None
-    energy: Energy | None = None
-    environment: Environment | None = None
-    by: Assessor = "hub"
-    target: str | None = None
-    backend: str | None = None
-    reproduces: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Build:
-    """A build of this version for a target, with the proof of its speed and numerics.
-
-    Attributes:
-        reproduced: Whether the hub's latest re-run of the test tensors agreed; ``None`` if there
-            was none yet.
-    """
-
-    uuid: str
-    url: str
-    target: str
-    processor: str | None
-    backend: str
-    tolerance: str
-    entry_point: str
-    files: tuple[File, ...]
-    benchmark: Benchmark
-    created: datetime
-    options: dict[str, str | float | bool] = field(default_factory=dict)
-    tools: tuple[Software, ...] = ()
-    deviation: dict[str, float] = field(default_factory=dict)
-    accuracy: float | None = None
-    accuracy_reference: float | None = None
-    is_baseline: bool = False
-    reproduced: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

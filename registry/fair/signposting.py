@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 from registry.fair.absent import known
 from registry.fair.crate import rocrate
-from registry.fair.description import Description, Kind
+from registry.fair.description import Description, ResourceKind
 from registry.fair.formats import Format, formats_of
 from registry.fair.iris import iri
-from registry.fair.parts import File, Hub
+from registry.fair.parts import FileDescription, Hub
 
 LINKSET_TYPE = "application/linkset+json"
 LINKSET_TEXT_TYPE = "application/linkset"
@@ -62,7 +62,7 @@ def metadata_url(description: Description, format_: Format) -> str:
     return f"{description.concept_landing}/metadata/{format_.name}?revision={description.oid}"
 
 
-def negotiated(kind: Kind) -> list[str]:
+def negotiated(kind: ResourceKind) -> list[str]:
     """Media types that a page answers with when ``Accept`` asks for them, beside its HTML."""
     return [*(one.media_type for one in formats_of(kind) if one.is_negotiated), LINKSET_TYPE]
 
@@ -92,7 +92,7 @@ def of_landing(description: Description, *, anchor: str | None = None) -> list[L
     return list(dict.fromkeys(made))
 
 
-def of_file(description: Description, file: File) -> list[Link]:
+def of_file(description: Description, file: FileDescription) -> list[Link]:
     """The links of a file's answer: the page of the version that it belongs to."""
     return [typed(file.url, "collection", description.landing, "text/html")]
 
@@ -206,7 +206,7 @@ def _items(description: Description, page: str) -> list[Link]:
     return [crate, *files] if files else []
 
 
-def _files(description: Description) -> tuple[File, ...]:
+def _files(description: Description) -> tuple[FileDescription, ...]:
     """Those that can be had: of what is withdrawn, only the record is left."""
     return () if description.status == "withdrawn" else description.files
 

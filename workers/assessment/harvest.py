@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-from registry.fair.description import Kind
+from registry.fair.description import ResourceKind
 from registry.fair.score.harvest import Answer, FileSeen, Harvest
 from registry.fair.score.reading import DCT, POLICY, Reading, is_url
 from registry.fair.score.served import links_in, linkset_in, page_in, sha256_in
@@ -26,7 +26,7 @@ MOST_FILES = 100
 _MOST_LINKS = 50
 
 
-def harvest(visitor: Visitor, landing: str, kind: Kind, *, most_bytes: int) -> Harvest:
+def harvest(visitor: Visitor, landing: str, kind: ResourceKind, *, most_bytes: int) -> Harvest:
     """Look at the record whose page is at ``landing``.
 
     Args:

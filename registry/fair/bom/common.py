@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from registry.fair.description import Description
-from registry.fair.parts import Evaluation, File
+from registry.fair.parts import Evaluation, FileDescription
 
 #: Of a parameter, an option or a metric.
 Value: TypeAlias = str | float | bool
@@ -28,7 +28,7 @@ def utc(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def media_type(file: File) -> str | None:
+def media_type(file: FileDescription) -> str | None:
     """Type and subtype without parameters, in the letters that CycloneDX 1.7 takes."""
     name = file.media_type.partition(";")[0].strip().lower()
     return name if _MEDIA_TYPE.fullmatch(name) else None
@@ -43,7 +43,7 @@ def text_of(value: Value) -> str:
     return str(value)
 
 
-def files_of(description: Description) -> list[File]:
+def files_of(description: Description) -> list[FileDescription]:
     """All files of the version: those that were published, and test tensors beside them."""
     return list({file.path: file for file in (*description.files, *description.tests)}.values())
 

@@ -29,7 +29,7 @@ from registry.fair.bom.cyclonedx_parts import (
 )
 from registry.fair.description import Description
 from registry.fair.iris import iri
-from registry.fair.parts import Agent, Derivation, Network, Organization
+from registry.fair.parts import Agent, DerivationDescription, Network, Organization
 
 _SCHEMA = "http://cyclonedx.org/schema/bom-1.7.schema.json"
 
@@ -170,7 +170,7 @@ def _pedigree(description: Description, references: References) -> dict[str, Any
     return known(ancestors=ancestors, commits=[{"uid": description.oid}])
 
 
-def _ancestor(source: Derivation, ref: str) -> dict[str, Any]:
+def _ancestor(source: DerivationDescription, ref: str) -> dict[str, Any]:
     return known(
         **{"bom-ref": ref},
         type="machine-learning-model",

@@ -11,7 +11,7 @@ from registry.fair.bom.common import slice_of, text_of, utc
 from registry.fair.bom.cyclonedx_parts import entries_of, metrics_of, properties_of
 from registry.fair.description import Description
 from registry.fair.iris import iri
-from registry.fair.parts import DatasetRole, DatasetUse, Emissions, Evaluation, Tensor
+from registry.fair.parts import DatasetRole, DatasetUse, Emissions, Evaluation, TensorDescription
 
 _SERVED_FOR: dict[DatasetRole, str] = {
     "trained": "Used for training.",
@@ -68,7 +68,7 @@ def _parameters(description: Description) -> dict[str, Any]:
     )
 
 
-def _format(tensor: Tensor) -> str:
+def _format(tensor: TensorDescription) -> str:
     """``image: float32[N, 3, 64, 64]``: the schema has one text for all of it."""
     return f"{tensor.name}: {tensor.dtype}[{', '.join(map(str, tensor.shape))}]"
 

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from registry.fair.absent import known
+from registry.fair.activities import Activity, ActivityKind, Benchmark, BuildDescription
 from registry.fair.bom.common import Value, media_type, text_of, utc
 from registry.fair.description import Description
 from registry.fair.figures import figures_of
 from registry.fair.iris import iri
-from registry.fair.parts import Activity, ActivityKind, Benchmark, Build, File, Software
+from registry.fair.parts import FileDescription, Software
 
 #: Before the names of what CycloneDX has no word for; the taxonomy of properties asks for one.
 _NAMESPACE = "hpcfair"
@@ -51,7 +52,7 @@ def reference(kind: str, address: str | None, comment: str | None = None) -> lis
     return [known(type=kind, url=url, comment=comment)] if url else []
 
 
-def file_component(file: File) -> dict[str, Any]:
+def file_component(file: FileDescription) -> dict[str, Any]:
     """A file with its hash and where to fetch it."""
     return known(
         **{"mime-type": media_type(file)},
@@ -134,7 +135,7 @@ def metrics_of(one: Benchmark, where: str) -> list[dict[str, Any]]:
     ]
 
 
-def build_component(description: Description, build: Build, ref: str) -> dict[str, Any]:
+def build_component(description: Description, build: BuildDescription, ref: str) -> dict[str, Any]:
     """A build: the same network as other files, made for one target."""
     benchmark = build.benchmark
     return known(
@@ -157,7 +158,7 @@ def _optional(number: float | None) -> str | None:
     return None if number is None else text_of(number)
 
 
-def _build_properties(build: Build) -> list[dict[str, str]]:
+def _build_properties(build: BuildDescription) -> list[dict[str, str]]:
     reproduced = None if build.reproduced is None else text_of(build.reproduced)
     return (
         properties_of(

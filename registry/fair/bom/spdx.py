@@ -5,6 +5,7 @@ Source: SPDX 3.0.1, model, profiles Core, Software, SimpleLicensing, AI, Dataset
 
 from typing import Any
 
+from registry.fair.activities import Scan
 from registry.fair.bom.common import (
     files_of,
     license_addresses,
@@ -15,10 +16,9 @@ from registry.fair.bom.common import (
 from registry.fair.bom.spdx_builds import add_activities, add_builds, software_package
 from registry.fair.bom.spdx_graph import Graph, entry, external_id, sha256
 from registry.fair.bom.spdx_package import add_package
-from registry.fair.circumstances import Scan
 from registry.fair.description import Description
 from registry.fair.iris import iri
-from registry.fair.parts import Agent, DatasetRole, File, FileRole
+from registry.fair.parts import Agent, DatasetRole, FileDescription, FileRole
 
 _PURPOSES: dict[FileRole, str] = {
     "model": "model",
@@ -89,7 +89,7 @@ def _add_files(graph: Graph, description: Description, package: str) -> None:
     graph.relate(package, "hasTest", [added[file.path] for file in description.tests])
 
 
-def _add_file(graph: Graph, file: File) -> str:
+def _add_file(graph: Graph, file: FileDescription) -> str:
     # The address is fixed to the version, so it names these bytes for good.
     return graph.add_as(
         file.url,

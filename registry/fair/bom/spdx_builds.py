@@ -1,19 +1,19 @@
 """Builds and activities as elements of SPDX's Build profile.
 
-Source: SPDX 3.0.1, model, profile Build, class ``Build``.
+Source: SPDX 3.0.1, model, profile Build, class ``BuildDescription``.
 """
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
+from registry.fair.activities import Activity, ActivityKind, BuildDescription, Energy
 from registry.fair.bom.common import Value, text_of, utc
 from registry.fair.bom.spdx_graph import Graph, entry, external_refs, sha256
-from registry.fair.circumstances import Energy
 from registry.fair.description import Description
 from registry.fair.figures import figures_of
 from registry.fair.linked.context import HUB_TERMS
 from registry.fair.linked.terms import ACTIVITIES
-from registry.fair.parts import Activity, ActivityKind, Build, Software
+from registry.fair.parts import Software
 
 _JOULES = 1_000_000
 
@@ -46,7 +46,7 @@ def add_builds(
     return places
 
 
-def _add_result(graph: Graph, description: Description, build: Build, maker: str) -> str:
+def _add_result(graph: Graph, description: Description, build: BuildDescription, maker: str) -> str:
     result = graph.add(
         "ai_AIPackage",
         "build-result",
@@ -81,7 +81,7 @@ def _type_of(kind: ActivityKind) -> str:
     return HUB_TERMS + ACTIVITIES[kind].removeprefix("hub:")
 
 
-def _metrics(build: Build) -> list[dict[str, str]]:
+def _metrics(build: BuildDescription) -> list[dict[str, str]]:
     numbers: dict[str, float | None] = (
         {figure.label: figure.value for figure in figures_of(build.benchmark)}
         | {

@@ -11,19 +11,19 @@ from typing import Any
 from registry.fair.card import texts
 from registry.fair.card.creators import Creator, authors_of, creators_of
 from registry.fair.card.place import Notes
-from registry.fair.description import Kind
+from registry.fair.description import ResourceKind
 from registry.validation.card import Card, parse, texts_of
 from registry.validation.card_edit import edit
 
 __all__ = ["QUESTIONS", "Answers", "Creator", "answers_of", "applied", "is_bare"]
 
 #: What is asked of models and of data sets, in order: names of :class:`Answers`.
-QUESTIONS: dict[Kind, tuple[str, ...]] = {
+QUESTIONS: dict[ResourceKind, tuple[str, ...]] = {
     "model": ("title", "license", "creators", "task", "datasets", "intended_use"),
     "dataset": ("title", "license", "creators", "intended_use"),
 }
 _TITLE_KEYS = ("model_name", "title", "pretty_name")
-_NEW_TITLE_KEYS: dict[Kind, str] = {"model": "model_name", "dataset": "pretty_name"}
+_NEW_TITLE_KEYS: dict[ResourceKind, str] = {"model": "model_name", "dataset": "pretty_name"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ def answers_of(card: Card) -> Answers:
     )
 
 
-def applied(readme: str, answers: Answers, kind: Kind, *, name: str) -> str:
+def applied(readme: str, answers: Answers, kind: ResourceKind, *, name: str) -> str:
     """README.md with these answers in it.
 
     Where it has no text, the purpose becomes its text: that is its description, then.
@@ -86,7 +86,7 @@ def is_bare(card: Card) -> bool:
     return not lines or (len(lines) == 1 and lines[0].startswith("#"))
 
 
-def _changes(card: Card, answers: Answers, kind: Kind) -> Mapping[str, Any]:
+def _changes(card: Card, answers: Answers, kind: ResourceKind) -> Mapping[str, Any]:
     """Key of the card to its new value, ``None`` to remove it; none for what stays."""
     said = answers_of(card)
     written: dict[str, tuple[str, Any]] = {
@@ -108,7 +108,7 @@ def _changes(card: Card, answers: Answers, kind: Kind) -> Mapping[str, Any]:
     return changes
 
 
-def _title_key(card: Card, kind: Kind) -> str:
+def _title_key(card: Card, kind: ResourceKind) -> str:
     """The key that gives the title, else the one to give it."""
     given = (key for key in _TITLE_KEYS if texts_of(card.values.get(key)))
     return next(given, _NEW_TITLE_KEYS[kind])

@@ -7,7 +7,7 @@ from functools import cache
 from typing import get_args
 
 from registry.fair.card.place import Notes, Place
-from registry.fair.parts import DatasetRole, DatasetUse, Reference, Relation
+from registry.fair.parts import DatasetRole, DatasetUse, Reference, RelationName
 from registry.validation.findings import Fault, nearest
 from registry.validation.references import arxiv_url, doi_url, reference_url, web_address
 
@@ -20,14 +20,14 @@ _DATASETS: dict[str, DatasetRole] = {
 }
 _PAPER = ("url", "doi", "arxiv", "title")
 _MAX_NAME = 500
-_SPELLINGS: dict[str, Relation] = {
+_SPELLINGS: dict[str, RelationName] = {
     "finetuned": "finetune",
     "quantised": "quantized",
     "quantization": "quantized",
     "quantisation": "quantized",
     "merged": "merge",
 }
-_RELATIONS: tuple[Relation, ...] = get_args(Relation)
+_RELATIONS: tuple[RelationName, ...] = get_args(RelationName)
 _MAX_ANCESTORS = 200
 
 
@@ -42,7 +42,7 @@ class Base:
     """
 
     source: str
-    relation: Relation | None = None
+    relation: RelationName | None = None
     revision: str | None = None
     url: str | None = None
 
@@ -176,7 +176,7 @@ def _dataset_of(place: Place, role: DatasetRole) -> DatasetUse | None:
     return DatasetUse(name=name, role=role, url=doi, pid=doi)
 
 
-def _base_of(place: Place, relation: Relation | None) -> Base | None:
+def _base_of(place: Place, relation: RelationName | None) -> Base | None:
     text = place.text(_MAX_NAME)
     if text is None:
         return None
@@ -190,7 +190,7 @@ def _base_of(place: Place, relation: Relation | None) -> Base | None:
     return Base(source=name.strip(), relation=relation, revision=revision.strip() or None)
 
 
-def _relation_of(notes: Notes, bases: int) -> Relation | None:
+def _relation_of(notes: Notes, bases: int) -> RelationName | None:
     """``base_model_relation``, else what the card's tags and library tell for certain."""
     place = notes.top("base_model_relation")
     given = place.checked(_relation)

@@ -12,12 +12,13 @@ from typing import Any
 from urllib.parse import urlencode
 
 from registry.fair.absent import known
+from registry.fair.activities import BuildDescription
 from registry.fair.citation import render_bibtex
 from registry.fair.crate.graph import NO_LICENSE, compact, local
 from registry.fair.crate.measurements import TABLES, Column, Table
 from registry.fair.description import Description
 from registry.fair.iris import iri
-from registry.fair.parts import Agent, Build, File
+from registry.fair.parts import Agent, FileDescription
 
 PROFILE = "http://mlcommons.org/croissant/1.1"
 _PLAIN = re.compile(r"[A-Za-z0-9._/-]+")
@@ -142,7 +143,7 @@ def _agent(one: Agent) -> dict[str, Any]:
     )
 
 
-def _file(file: File) -> dict[str, Any]:
+def _file(file: FileDescription) -> dict[str, Any]:
     return {
         "@type": "cr:FileObject",
         # The official library refuses white space in an identity, even encoded.
@@ -209,7 +210,7 @@ def _table_records(table: Table) -> dict[str, Any]:
     }
 
 
-def _builds(builds: tuple[Build, ...]) -> list[dict[str, Any]]:
+def _builds(builds: tuple[BuildDescription, ...]) -> list[dict[str, Any]]:
     if not builds:
         return []
     return [
@@ -235,7 +236,7 @@ def _field(table: str, column: Column) -> dict[str, Any]:
     }
 
 
-def _build(one: Build) -> dict[str, Any]:
+def _build(one: BuildDescription) -> dict[str, Any]:
     figures = one.benchmark
     return {
         "builds/build": one.url,

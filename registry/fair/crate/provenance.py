@@ -3,12 +3,19 @@
 from collections.abc import Mapping
 from typing import Any
 
-from registry.fair.circumstances import Hardware, Scan
+from registry.fair.activities import (
+    Activity,
+    Benchmark,
+    BuildDescription,
+    Environment,
+    Hardware,
+    Scan,
+)
 from registry.fair.crate.graph import Entity, Graph, agent, compact, local, quantity, software
 from registry.fair.description import Description
 from registry.fair.figures import figures_of
 from registry.fair.iris import iri
-from registry.fair.parts import Activity, Benchmark, Build, Environment, Network
+from registry.fair.parts import Network
 
 
 def actions(graph: Graph, description: Description, places: Mapping[str, str]) -> list[Entity]:
@@ -150,7 +157,7 @@ def _things(graph: Graph, addresses: tuple[str, ...], places: Mapping[str, str])
     return found
 
 
-def _build(graph: Graph, one: Build, root: str, places: Mapping[str, str]) -> Entity:
+def _build(graph: Graph, one: BuildDescription, root: str, places: Mapping[str, str]) -> Entity:
     checks = [
         quantity(graph, one.url, f"deviation {name}", value)
         for name, value in one.deviation.items()

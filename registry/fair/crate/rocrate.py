@@ -26,7 +26,7 @@ from registry.fair.crate.identity import TERMS, identification
 from registry.fair.crate.provenance import actions, builds, derivations, facts, surroundings
 from registry.fair.description import Description
 from registry.fair.iris import iri
-from registry.fair.parts import DatasetUse, File
+from registry.fair.parts import DatasetUse, FileDescription
 
 #: Of any version, as RO-Crate wants it in links and in negotiation.
 PROFILE = "https://w3id.org/ro/crate"
@@ -135,14 +135,14 @@ def _values(
     )
 
 
-def _identity(file: File, *, inside: bool) -> str:
+def _identity(file: FileDescription, *, inside: bool) -> str:
     if not inside or file.path == DESCRIPTOR:
         return file.url
     # Letters beyond ASCII stay as they are; a colon would begin a scheme.
     return "".join(quote(one, safe="/") if one.isascii() else one for one in file.path)
 
 
-def _file(graph: Graph, description: Description, file: File, identity: str) -> Entity:
+def _file(graph: Graph, description: Description, file: FileDescription, identity: str) -> Entity:
     outside = identity == file.url
     return graph.add(
         identity,

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from registry.fair.description import Description
 from registry.fair.identifiers import identifier_of
-from registry.fair.parts import Relation
+from registry.fair.parts import RelationName
 
 #: The same network in another form; everything else is a new work made of an old one.
-_VARIANTS: frozenset[Relation] = frozenset({"quantized", "exported", "compiled"})
+_VARIANTS: frozenset[RelationName] = frozenset({"quantized", "exported", "compiled"})
 
 
 class _Link(NamedTuple):

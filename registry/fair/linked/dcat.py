@@ -10,12 +10,12 @@ from datetime import datetime
 from typing import Any
 
 from registry.fair.absent import known
-from registry.fair.description import Access, Description, Kind
+from registry.fair.description import Access, Description, ResourceKind
 from registry.fair.iris import iri
 from registry.fair.linked.context import ACCESS_RIGHTS, prefixes
 from registry.fair.linked.nodes import blank, moment, ref, refs
 from registry.fair.linked.turtle import turtle
-from registry.fair.parts import Agent, File, Hub, License
+from registry.fair.parts import Agent, FileDescription, Hub, License
 
 _MEDIA_TYPES = "https://www.iana.org/assignments/media-types/"
 _CONTEXT = prefixes(("dcat", "dct", "fair4ml", "foaf", "hydra", "spdx", "xsd")) | {
@@ -32,7 +32,7 @@ class Summary:
 
     pid: str
     landing: str
-    kind: Kind
+    kind: ResourceKind
     title: str
     access: Access
     version: str
@@ -42,7 +42,7 @@ class Summary:
     creators: tuple[Agent, ...] = ()
     license: License | None = None
     keywords: tuple[str, ...] = ()
-    files: tuple[File, ...] = ()
+    files: tuple[FileDescription, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ def _agent(one: Agent) -> dict[str, Any]:
     return {"@id": name, "@type": "foaf:Agent", "foaf:name": one.name}
 
 
-def _distribution(file: File, one: Summary) -> dict[str, Any]:
+def _distribution(file: FileDescription, one: Summary) -> dict[str, Any]:
     checksum = {
         "@type": "spdx:Checksum",
         "spdx:algorithm": {"@id": "spdx:checksumAlgorithm_sha256"},

@@ -6,7 +6,7 @@ What FAIR4ML 0.1.0 has no word for, it is declared in :mod:`registry.fair.linked
 from typing import Any
 
 from registry.fair.absent import known
-from registry.fair.circumstances import Energy
+from registry.fair.activities import Benchmark, Energy, Environment
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.linked.nodes import (
@@ -19,7 +19,7 @@ from registry.fair.linked.nodes import (
     ref,
     software,
 )
-from registry.fair.parts import Assessor, Benchmark, Environment, Evaluation
+from registry.fair.parts import Assessor, Evaluation
 
 # UN/CEFACT Recommendation 20: nanosecond, reciprocal second, byte, joule.
 _NANOSECOND, _PER_SECOND, _BYTE, _JOULE = "C47", "C97", "AD", "JOU"

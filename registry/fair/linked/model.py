@@ -15,7 +15,7 @@ from registry.fair.linked.nodes import (
     refs,
     software,
 )
-from registry.fair.parts import DatasetUse, Emissions, Network, Tensor
+from registry.fair.parts import DatasetUse, Emissions, Network, TensorDescription
 
 _ROLES = {
     "trained": "fair4ml:trainedOn",
@@ -58,7 +58,7 @@ def _network(network: Network) -> dict[str, Any]:
     }
 
 
-def _tensor(one: Tensor) -> dict[str, Any]:
+def _tensor(one: TensorDescription) -> dict[str, Any]:
     return known(
         **{"@type": "hub:TensorSpec", "name": one.name, "hub:dataType": one.dtype},
         # A list even when it is empty: a scalar has no dimension, and that is known.

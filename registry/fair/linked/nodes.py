@@ -8,7 +8,7 @@ from typing import Any
 
 from registry.fair.absent import known
 from registry.fair.iris import iri
-from registry.fair.parts import Agent, File, Organization, Software
+from registry.fair.parts import Agent, FileDescription, Organization, Software
 
 
 def ref(url: str | None) -> dict[str, str] | None:
@@ -76,7 +76,7 @@ def agent(value: Agent) -> dict[str, Any]:
     )
 
 
-def download(value: File) -> dict[str, Any]:
+def download(value: FileDescription) -> dict[str, Any]:
     """``schema:DataDownload``; ``contentSize`` is in bytes, digits alone."""
     return known(
         **{"@id": iri(value.url), "@type": "DataDownload"},

@@ -7,7 +7,7 @@ Attribution and time are PROV's; kinds of derivation and activity are declared i
 from typing import Any
 
 from registry.fair.absent import known
-from registry.fair.circumstances import Hardware, Scan
+from registry.fair.activities import Activity, BuildDescription, Hardware, Scan
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.linked.measurement import benchmark, environment
@@ -22,7 +22,7 @@ from registry.fair.linked.nodes import (
     software,
 )
 from registry.fair.linked.terms import ACTIVITIES, DERIVATIONS
-from registry.fair.parts import Activity, Build, Derivation
+from registry.fair.parts import DerivationDescription
 
 _SOFTWARE_AGENT = ["SoftwareApplication", "prov:SoftwareAgent"]
 
@@ -40,11 +40,11 @@ def derivations(description: Description) -> dict[str, Any]:
     return found
 
 
-def _name_of(one: Derivation) -> str:
+def _name_of(one: DerivationDescription) -> str:
     return iri(one.pid) or iri(one.url) or blank("source", one)
 
 
-def _source(one: Derivation) -> dict[str, Any]:
+def _source(one: DerivationDescription) -> dict[str, Any]:
     return known(
         **{"@id": _name_of(one), "@type": "prov:Entity"},
         name=one.source,
@@ -116,7 +116,7 @@ def generated_by(description: Description, *urls: str) -> list[dict[str, str]]:
     )
 
 
-def build(description: Description, one: Build) -> dict[str, Any]:
+def build(description: Description, one: BuildDescription) -> dict[str, Any]:
     """``hub:Build`` with its files and the measurement that it stands on."""
     measured = benchmark(description, one.benchmark, target=one.target, processor=one.processor)
     return known(

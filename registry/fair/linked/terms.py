@@ -8,14 +8,15 @@ models 1.5.2, whose fields have names but no addresses of their own.
 from dataclasses import dataclass
 from typing import Literal
 
+from registry.fair.activities import ActivityKind
 from registry.fair.linked.hpc_ontology import ARCHITECTURES
-from registry.fair.parts import ActivityKind, Relation
+from registry.fair.parts import RelationName
 
 _STAC = "https://github.com/stac-extensions/mlm"
 _STAC_TENSOR = f"{_STAC}#model-input-object"
 
 #: What a relation to a source is called; all are, or specialise, ``prov:wasDerivedFrom``.
-DERIVATIONS: dict[Relation, str] = {
+DERIVATIONS: dict[RelationName, str] = {
     "derived": "prov:wasDerivedFrom",
     "finetune": "fair4ml:fineTunedFrom",
     "quantized": "hub:quantizedFrom",

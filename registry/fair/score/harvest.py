@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from registry.fair import signposting
-from registry.fair.description import Description, Kind
+from registry.fair.description import Description, ResourceKind
 from registry.fair.formats import formats_of
 from registry.fair.linked import jsonld
-from registry.fair.parts import File
+from registry.fair.parts import FileDescription
 from registry.fair.score.assessed import SOURCES
 from registry.fair.score.reading import Reading
 from registry.fair.score.served import links_in
@@ -93,7 +93,7 @@ class Harvest:
         sources: An answer for each of :attr:`own_sources`.
     """
 
-    kind: Kind
+    kind: ResourceKind
     landing: Answer
     text_characters: int = 0
     embedded: Any = None
@@ -175,7 +175,7 @@ def _redirected(url: str, page: Answer) -> Answer:
     )
 
 
-def _file(description: Description, file: File) -> FileSeen:
+def _file(description: Description, file: FileDescription) -> FileSeen:
     if description.status == "withdrawn":
         return FileSeen(answer=Answer(url=file.url, statuses=(410,), final=file.url))
     if description.access != "open access" and file.role not in _OPEN_ROLES:

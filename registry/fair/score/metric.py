@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from registry.fair.description import Kind
+from registry.fair.description import ResourceKind
 from registry.fair.score.harvest import Harvest
 
 Principle = Literal["F", "A", "I", "R"]
@@ -12,7 +12,7 @@ Principle = Literal["F", "A", "I", "R"]
 Source = Literal["fairsfair", "hub"]
 #: What to do where no card helps.
 BY_HUB = "The hub sees to this itself; tell its operators."
-_BOTH: frozenset[Kind] = frozenset({"model", "dataset"})
+_BOTH: frozenset[ResourceKind] = frozenset({"model", "dataset"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Metric:
     title: str
     points: float
     check: Callable[[Harvest], Outcome]
-    kinds: frozenset[Kind] = _BOTH
+    kinds: frozenset[ResourceKind] = _BOTH
 
 
 def answered(points: float, evidence: Iterable[str] | str, *missing: Missing) -> Answered:

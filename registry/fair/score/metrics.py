@@ -1,6 +1,6 @@
 """All metrics that a record is assessed by."""
 
-from registry.fair.description import Kind
+from registry.fair.description import ResourceKind
 from registry.fair.score.beyond import SERVED
 from registry.fair.score.fairsfair import FAIRSFAIR
 from registry.fair.score.metric import Metric
@@ -12,6 +12,6 @@ METRICS: tuple[Metric, ...] = tuple(
 )
 
 
-def metrics_of(kind: Kind) -> list[Metric]:
+def metrics_of(kind: ResourceKind) -> list[Metric]:
     """Those that apply to a model or a data set."""
     return [metric for metric in METRICS if kind in metric.kinds]

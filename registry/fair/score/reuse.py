@@ -11,7 +11,7 @@ from rdflib import RDF, Literal
 from rdflib.term import Node
 
 from registry.errors import Invalid
-from registry.fair.description import Kind
+from registry.fair.description import ResourceKind
 from registry.fair.score.harvest import Harvest
 from registry.fair.score.metric import Metric, Missing, Outcome, all_of, answered
 from registry.fair.score.reading import DCT, FAIR4ML, HUB, PROV, SCHEMA
@@ -173,7 +173,7 @@ def _evaluated(harvest: Harvest) -> Outcome:
     return all_of(answered(1, f"{figures} figures" if figures else "", missing))
 
 
-_MODELS: frozenset[Kind] = frozenset({"model"})
+_MODELS: frozenset[ResourceKind] = frozenset({"model"})
 
 REUSED: tuple[Metric, ...] = (
     Metric("HUB-R-01", "hub", "R", "Licences that SPDX lists", 1, _spdx),

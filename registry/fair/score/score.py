@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from registry.fair.absent import known
-from registry.fair.description import Kind
+from registry.fair.description import ResourceKind
 from registry.fair.score.harvest import Harvest
 from registry.fair.score.metric import Metric, Missing, Outcome, Principle, Source
 from registry.fair.score.metrics import metrics_of
@@ -50,7 +50,7 @@ class Score:
     """Every metric that applies to a record, with its outcome."""
 
     subject: str
-    kind: Kind
+    kind: ResourceKind
     results: tuple[tuple[Metric, Outcome], ...]
 
     @property

@@ -19,8 +19,8 @@ from django.db.models.lookups import Exact, GreaterThanOrEqual, LessThanOrEqual
 from django.utils import timezone
 
 from registry.errors import NotFound
-from registry.fair.addresses import Place
-from registry.fair.description import Kind
+from registry.fair.addresses import RepositoryAddress
+from registry.fair.description import ResourceKind
 from registry.fair.oai.provider import Record
 from registry.selectors.access import readable_repositories
 from registry.selectors.fair.description.description import describe_many
@@ -159,7 +159,12 @@ def addresses_of(part: int, at_once: int) -> list[tuple[str, datetime]]:
     rows = _live(Wanted()).filter(pk__gte=part * at_once, pk__lt=(part + 1) * at_once)
     columns = ("kind", "namespace__name", "name", "updated_at")
     return [
-        (Place(settings.HUB_URL, cast("Kind", kind), f"{owner}/{name}").concept, at)
+        (
+            RepositoryAddress(
+                settings.HUB_URL, cast("ResourceKind", kind), f"{owner}/{name}"
+            ).concept,
+            at,
+        )
         for kind, owner, name, at in rows.order_by("pk").values_list(*columns)
     ]
 

@@ -13,9 +13,9 @@ from registry.fair.card.answers import QUESTIONS, Answers, Creator, answers_of, 
 from registry.fair.card.card import read
 from registry.fair.card.draft import redescribed
 from registry.fair.card.findings import findings_in
-from registry.fair.description import Description, Kind
+from registry.fair.description import Description, ResourceKind
 from registry.fair.files import media_type, role
-from registry.fair.parts import File
+from registry.fair.parts import FileDescription
 from registry.fair.score.score import Score, assess
 from registry.selectors.access import Actor, person
 from registry.selectors.fair.description.address import place_of
@@ -152,7 +152,7 @@ def _with_readme(description: Description, known: Known, readme: str) -> Descrip
     if known.readme_oid or not readme:
         return description
     data = readme.encode()
-    file = File(
+    file = FileDescription(
         path=README,
         url=place_of(known.mlmodel).file(known.revision.oid, README),
         size_bytes=len(data),
@@ -163,7 +163,7 @@ def _with_readme(description: Description, known: Known, readme: str) -> Descrip
     return replace(description, files=(*description.files, file))
 
 
-def kind_of(mlmodel: MLModel) -> Kind:
+def kind_of(mlmodel: MLModel) -> ResourceKind:
     """Which questions are asked."""
     return "dataset" if mlmodel.kind == RepositoryKind.DATASET else "model"
 

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-from registry.fair.addresses import Place
+from registry.fair.addresses import RepositoryAddress
 from registry.selectors.access import Actor, readable_repositories
 from registry.selectors.fair.identifier import ark_of, pid_url
 from registry.states import IdentifierKind, RepositoryKind
@@ -22,7 +22,10 @@ def models_with(actor: Actor, dataset: MLModel, most: int) -> tuple[list[MLModel
         Them, with their namespaces, and whether these are all.
     """
     names = Identifier.objects.filter(mlmodel=dataset, kind=IdentifierKind.CONCEPT)
-    called = [dataset.full_name, Place(settings.HUB_URL, "dataset", dataset.full_name).concept]
+    called = [
+        dataset.full_name,
+        RepositoryAddress(settings.HUB_URL, "dataset", dataset.full_name).concept,
+    ]
     called += [way(name) for name in names.values_list("name", flat=True) for way in _WAYS]
     naming = Label.objects.filter(value__in=[f"dataset:{one}" for one in called])
     rows = (

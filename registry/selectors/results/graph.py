@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from registry.fair.parts import Network, Tensor
+from registry.fair.parts import Network, TensorDescription
 from registry.tables import Graph, Revision
 from registry.tickets import GraphFacts
 
@@ -55,7 +55,8 @@ def network_of(graph: Graph) -> Network:
     )
 
 
-def _tensors(specs: list[dict[str, Any]]) -> tuple[Tensor, ...]:
+def _tensors(specs: list[dict[str, Any]]) -> tuple[TensorDescription, ...]:
     return tuple(
-        Tensor(name=spec["name"], dtype=spec["dtype"], shape=tuple(spec["shape"])) for spec in specs
+        TensorDescription(name=spec["name"], dtype=spec["dtype"], shape=tuple(spec["shape"]))
+        for spec in specs
     )

@@ -2,17 +2,16 @@
 
 from datetime import UTC, datetime
 
-from registry.fair.circumstances import Energy, Hardware, Scan
-from registry.fair.parts import (
+from registry.fair.activities import (
     Activity,
-    Agent,
     Benchmark,
-    Build,
+    BuildDescription,
+    Energy,
     Environment,
-    File,
-    Organization,
-    Software,
+    Hardware,
+    Scan,
 )
+from registry.fair.parts import Agent, FileDescription, Organization, Software
 
 URL = "https://hub.example.org"
 LANDING = f"{URL}/lab/galaxy-cnn"
@@ -107,7 +106,7 @@ ACTIVITIES = (
     ),
 )
 BUILDS = (
-    Build(
+    BuildDescription(
         uuid="0b8f2a34-5a91-4c1c-8b2f-0d6f3f1f7a11",
         url=_BUILD_URL,
         target="x86-64-avx512vnni",
@@ -116,7 +115,7 @@ BUILDS = (
         tolerance="int8",
         entry_point="model.xml",
         files=(
-            File(
+            FileDescription(
                 path="model.xml",
                 url=f"{URL}/api/v1/models/lab/galaxy-cnn/builds/x/files/model.xml",
                 size_bytes=123_456,

@@ -9,18 +9,18 @@ from registry.fair.description import Description
 from registry.fair.parts import (
     Agent,
     DatasetUse,
-    Derivation,
+    DerivationDescription,
     Emissions,
     Evaluation,
     FairScore,
-    File,
+    FileDescription,
     Funding,
     Hub,
     License,
     Network,
     Organization,
     Reference,
-    Tensor,
+    TensorDescription,
     Withdrawal,
 )
 from tests.registry.fair.doings import (
@@ -57,11 +57,11 @@ HUB = Hub(
 )
 
 
-def file_of(path: str, media_type: str, role: str, size_bytes: int = 1000) -> File:
+def file_of(path: str, media_type: str, role: str, size_bytes: int = 1000) -> FileDescription:
     """A file of the sample; its digest is made of its name."""
     digest = f"{sum(path.encode()):064x}"
     url = f"{LANDING}/resolve/{OID}/{path}"
-    return File(
+    return FileDescription(
         path=path,
         url=url,
         size_bytes=size_bytes,
@@ -95,7 +95,7 @@ LEAST = Description(
     files=(file_of(".gitattributes", "application/octet-stream", "other"),),
 )
 
-_SOURCE = Derivation(
+_SOURCE = DerivationDescription(
     relation="finetune",
     source="lab/galaxy-base",
     url=f"{URL}/lab/galaxy-base",
@@ -146,8 +146,8 @@ MOST = replace(
         architecture_class="residual-cnn",
         graph_hash="02d3344864ad3db816848c97962366801f71ae3ec4088aeb15dbe13fb673c3a2",
         parameters=1_228_074,
-        inputs=(Tensor(name="image", dtype="float32", shape=("N", 3, 64, 64)),),
-        outputs=(Tensor(name="class", dtype="float32", shape=("N", 10)),),
+        inputs=(TensorDescription(name="image", dtype="float32", shape=("N", 3, 64, 64)),),
+        outputs=(TensorDescription(name="class", dtype="float32", shape=("N", 10)),),
         opsets={"ai.onnx": 17},
         operators={"Conv": 20, "Relu": 17, "Add": 8, "Gemm": 1},
         macs=36_540_000,

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 from django.core.cache import cache
 
+from registry.fair.activities import Activity
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
-from registry.fair.parts import Activity
 from registry.selectors.fair.description.description import describe
 from registry.states import JobKind, JobState, ReproductionOutcome
 from registry.tables import Build, Job, Reproduction, TestTensor, User

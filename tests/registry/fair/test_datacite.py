@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from registry.fair.datacite import document as datacite
 from registry.fair.datacite import xml as datacite_xml
-from registry.fair.parts import Agent, Derivation, License, Reference
+from registry.fair.parts import Agent, DerivationDescription, License, Reference
 from registry.fair.xmltree import writable
 from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, PID, WITHDRAWN, file_of
 from tests.registry.fair.xml import DATACITE, attributes, read, texts
@@ -201,7 +201,9 @@ def test_relations_lead_to_sources_versions_papers_and_builds() -> None:
 
 
 def test_a_quantised_network_is_a_variant_of_its_source() -> None:
-    source = Derivation(relation="quantized", source="a/b", url="https://arxiv.org/abs/2001.00001")
+    source = DerivationDescription(
+        relation="quantized", source="a/b", url="https://arxiv.org/abs/2001.00001"
+    )
     link = datacite.document(replace(LEAST, derived_from=(source,)))["relatedIdentifiers"][2]
     assert link["relationType"] == "IsVariantFormOf"
     assert link["relatedIdentifier"] == "arXiv:2001.00001"

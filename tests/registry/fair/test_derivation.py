@@ -9,7 +9,7 @@ from django.apps import apps
 from django.core.cache import cache
 from django.db import connection
 
-from registry.fair.parts import Derivation as Part
+from registry.fair.parts import DerivationDescription as Part
 from registry.selectors.fair.derivation import lineage
 from registry.selectors.fair.description.description import describe
 from registry.selectors.repository.findings import findings_of

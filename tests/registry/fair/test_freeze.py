@@ -7,16 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from registry.fair.activities import Activity, BuildDescription
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
 from registry.fair.freeze import dump, load
 from registry.fair.parts import (
-    Activity,
     Agent,
-    Build,
     Evaluation,
     FairScore,
-    File,
+    FileDescription,
     Funding,
     License,
     Network,
@@ -45,11 +44,11 @@ drawn = st.builds(
     creators=some(Agent),
     funding=some(Funding),
     license=st.none() | st.from_type(License),
-    files=some(File),
+    files=some(FileDescription),
     network=st.none() | st.from_type(Network),
     evaluations=some(Evaluation),
     activities=some(Activity),
-    builds=some(Build),
+    builds=some(BuildDescription),
     fair=st.none() | st.from_type(FairScore),
     unknown=st.dictionaries(st.text(max_size=5), json_values, max_size=2),
 )

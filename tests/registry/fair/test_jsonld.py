@@ -13,7 +13,7 @@ from registry.fair.linked.context import HUB_TERMS, NAMESPACES
 from registry.fair.linked.jsonld import document, embedded, render
 from registry.fair.linked.terms import DERIVATIONS, TERMS
 from registry.fair.linked.turtle import graph
-from registry.fair.parts import Agent, Derivation, File, License, Relation
+from registry.fair.parts import Agent, DerivationDescription, FileDescription, License, RelationName
 from registry.fair.score.fairsfair import FAIRSFAIR
 from registry.fair.score.harvest import expected
 from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, PID, WITHDRAWN, file_of
@@ -143,8 +143,10 @@ def test_a_withdrawn_version_says_so_when_and_why() -> None:
 
 
 @pytest.mark.parametrize("relation", DERIVATIONS)
-def test_each_relation_is_a_derivation_with_a_property_of_its_own(relation: Relation) -> None:
-    source = Derivation(relation=relation, source="lab/base", pid="https://example.org/base")
+def test_each_relation_is_a_derivation_with_a_property_of_its_own(relation: RelationName) -> None:
+    source = DerivationDescription(
+        relation=relation, source="lab/base", pid="https://example.org/base"
+    )
     record = document(replace(LEAST, derived_from=(source,)))
     link = [{"@id": "https://example.org/base"}]
     named = [{"@id": one["@id"]} for one in record[DERIVATIONS[relation]]]
@@ -153,7 +155,7 @@ def test_each_relation_is_a_derivation_with_a_property_of_its_own(relation: Rela
 
 
 def test_a_source_without_address_is_named_all_the_same() -> None:
-    source = Derivation(relation="merge", source="elsewhere")
+    source = DerivationDescription(relation="merge", source="elsewhere")
     record = document(replace(LEAST, derived_from=(source,)))
     assert record["prov:wasDerivedFrom"][0]["name"] == "elsewhere"
     assert record["hub:mergedFrom"] == [{"@id": record["prov:wasDerivedFrom"][0]["@id"]}]
@@ -282,7 +284,9 @@ TEXTS = st.text(min_size=1)
 def test_texts_of_strangers_come_through(
     title: str, name: str, key: str, path: str, url: str
 ) -> None:
-    file = File(path=path, url=url, size_bytes=1, sha256="0" * 64, media_type="text/plain")
+    file = FileDescription(
+        path=path, url=url, size_bytes=1, sha256="0" * 64, media_type="text/plain"
+    )
     hostile = replace(
         LEAST,
         title=title,

@@ -11,12 +11,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from registry.fair.activities import Activity
 from registry.fair.addresses import build_url
 from registry.fair.bom import cyclonedx, spdx
 from registry.fair.crate import rocrate
 from registry.fair.description import Description
 from registry.fair.linked import jsonld
-from registry.fair.parts import Activity
 from registry.selectors.fair.description import past
 from registry.selectors.fair.description.description import describe
 from registry.selectors.repository.revision import revision_get

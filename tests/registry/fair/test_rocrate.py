@@ -15,7 +15,7 @@ from registry.fair.description import Description
 from registry.fair.parts import (
     Agent,
     DatasetUse,
-    Derivation,
+    DerivationDescription,
     Funding,
     License,
     Organization,
@@ -48,7 +48,9 @@ ODD = replace(
     software=(Software(name="unknown thing"), Software(name="gcc", version="14")),
     papers=(Reference(url="javascript:alert(1)"), Reference(url="https://example.org/a b|ü")),
     code=Reference(url="no address"),
-    derived_from=(Derivation(relation="merge", source="<b>elsewhere</b>", url="no address"),),
+    derived_from=(
+        DerivationDescription(relation="merge", source="<b>elsewhere</b>", url="no address"),
+    ),
     datasets=(*MOST.datasets, DatasetUse(name="seen in passing", role="mentioned")),
 )
 

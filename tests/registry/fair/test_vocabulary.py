@@ -4,10 +4,11 @@ import pytest
 from rdflib import OWL, RDF, RDFS, SKOS, Graph, URIRef
 from rdflib.compare import isomorphic
 
+from registry.fair.activities import ActivityKind
 from registry.fair.linked.context import HUB_TERMS, NAMESPACES
 from registry.fair.linked.terms import ACTIVITIES, DERIVATIONS, TERMS
 from registry.fair.linked.vocabulary import document, render_jsonld, render_turtle
-from registry.fair.parts import ActivityKind, Relation
+from registry.fair.parts import RelationName
 from registry.states import ArchitectureClass
 
 HPC = NAMESPACES["hpc"]
@@ -40,7 +41,7 @@ def test_it_is_an_ontology(declared: Graph) -> None:
 def test_all_kinds_of_derivation_and_activity_have_a_term() -> None:
     theirs = {"fair4ml:fineTunedFrom", "prov:wasDerivedFrom"}
     names = {f"hub:{term.name}" for term in TERMS} | theirs
-    assert set(DERIVATIONS) == set(Relation.__args__)  # type: ignore[attr-defined]
+    assert set(DERIVATIONS) == set(RelationName.__args__)  # type: ignore[attr-defined]
     assert set(ACTIVITIES) == set(ActivityKind.__args__)  # type: ignore[attr-defined]
     assert {*DERIVATIONS.values(), *ACTIVITIES.values()} <= names
 

@@ -10,7 +10,7 @@ from registry.fair import freeze, signposting
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
 from registry.fair.linked import jsonld, shape
-from registry.fair.parts import File
+from registry.fair.parts import FileDescription
 from registry.fair.score.harvest import expected
 from tests.registry.fair.samples import URL
 from tests.workers.assessment.site import Reply, Site
@@ -20,7 +20,7 @@ def content(path: str) -> bytes:
     return f"what is in {path}\n".encode() * 7
 
 
-def true(file: File) -> File:
+def true(file: FileDescription) -> FileDescription:
     data = content(file.path)
     return replace(file, size_bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
 
@@ -67,7 +67,9 @@ def serve_record(site: Site, made: Description) -> None:
         site.answers[url.removeprefix(site.url)] = Reply(headers={"Content-Type": "text/html"})
 
 
-def serve_file(site: Site, made: Description, file: File, data: bytes | None = None) -> None:
+def serve_file(
+    site: Site, made: Description, file: FileDescription, data: bytes | None = None
+) -> None:
     if made.status == "withdrawn":
         site.answers[file.url.removeprefix(site.url)] = Reply(410)
         return

@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from hub.api.schema import example
 from hub.api.v1.results.graph import RevisionQuery
 from hub.api.views import ApiView, query_of
-from registry.fair.addresses import Place
+from registry.fair.addresses import RepositoryAddress
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.results.testtensor import test_path, test_sets
@@ -73,7 +73,7 @@ class TestsView(ApiView):
         query = query_of(request, RevisionQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
         revision = revision_get(mlmodel, query["revision"])
-        place = Place("", "model", mlmodel.full_name)
+        place = RepositoryAddress("", "model", mlmodel.full_name)
         sets = [
             {
                 "number": number,
@@ -85,7 +85,7 @@ class TestsView(ApiView):
         return Response(TestsSerializer({"revision": revision.oid, "sets": sets}).data)
 
 
-def _tensor(row: TestTensor, place: Place, revision: Revision) -> dict[str, Any]:
+def _tensor(row: TestTensor, place: RepositoryAddress, revision: Revision) -> dict[str, Any]:
     path = test_path(row)
     return {
         "side": row.side,

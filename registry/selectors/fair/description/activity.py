@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 
 from django.conf import settings
 
+from registry.fair.activities import Activity, ActivityKind, Environment, Scan
 from registry.fair.addresses import job_url
-from registry.fair.circumstances import Scan
-from registry.fair.parts import Activity, ActivityKind, Derivation, Environment, Relation
+from registry.fair.parts import DerivationDescription, RelationName
 from registry.selectors.fair.description.built import Built
 from registry.selectors.fair.description.done import Done
 from registry.selectors.fair.description.making import (
@@ -27,7 +27,7 @@ from registry.tables import Job, MLModel, Revision
 
 #: What an author did who made one of another, and how it is called. Titles name no source: it may
 #: be hidden one day, and the activity stays.
-_AUTHORED: dict[Relation, tuple[ActivityKind, str]] = {
+_AUTHORED: dict[RelationName, tuple[ActivityKind, str]] = {
     "finetune": ("train", "Fine-tune"),
     "adapter": ("train", "Train an adapter"),
     "distilled": ("train", "Distil"),
@@ -87,7 +87,7 @@ def scan_of(past: Past) -> Scan | None:
 
 def _author(done: Done) -> list[Activity]:
     """What was done before, as far as the card tells."""
-    used: dict[Relation, list[Derivation]] = {}
+    used: dict[RelationName, list[DerivationDescription]] = {}
     for one in done.sources:
         if one.relation in _AUTHORED:
             used.setdefault(one.relation, []).append(one)
@@ -98,7 +98,7 @@ def _author(done: Done) -> list[Activity]:
 
 
 def _authored(
-    done: Done, kind: ActivityKind, title: str, name: str, sources: list[Derivation]
+    done: Done, kind: ActivityKind, title: str, name: str, sources: list[DerivationDescription]
 ) -> Activity:
     emissions = done.emissions if kind == "train" else None
     hardware = options_of({"hardware": emissions.hardware}) if emissions else {}
@@ -173,5 +173,5 @@ def _inspect(done: Done) -> list[Activity]:
     ]
 
 
-def _addresses(sources: Iterable[Derivation]) -> tuple[str, ...]:
+def _addresses(sources: Iterable[DerivationDescription]) -> tuple[str, ...]:
     return tuple(url for one in sources if (url := one.pid or one.url))

@@ -4,12 +4,12 @@ from typing import cast
 
 from django.conf import settings
 
-from registry.fair.addresses import Place
-from registry.fair.description import Kind
+from registry.fair.addresses import RepositoryAddress
+from registry.fair.description import ResourceKind
 from registry.tables import MLModel
 
 
-def place_of(mlmodel: MLModel) -> Place:
+def place_of(mlmodel: MLModel) -> RepositoryAddress:
     """Where ``mlmodel``, which comes with its namespace, has its pages."""
-    kind = cast("Kind", str(mlmodel.kind))
-    return Place(settings.HUB_URL, kind, mlmodel.full_name)
+    kind = cast("ResourceKind", str(mlmodel.kind))
+    return RepositoryAddress(settings.HUB_URL, kind, mlmodel.full_name)

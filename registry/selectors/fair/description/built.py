@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.db.models import Prefetch
 
+from registry.fair.activities import Benchmark, Hardware
+from registry.fair.activities import BuildDescription as Described
 from registry.fair.addresses import (
     build_file_url,
     build_url,
@@ -13,10 +15,8 @@ from registry.fair.addresses import (
     record_url,
     target_url,
 )
-from registry.fair.circumstances import Hardware
 from registry.fair.files import media_type, role
-from registry.fair.parts import Benchmark, Evaluation, File, FileRole, Software
-from registry.fair.parts import Build as Described
+from registry.fair.parts import Evaluation, FileDescription, FileRole, Software
 from registry.selectors.fair.description.measured import (
     Measured,
     energy_of,
@@ -175,9 +175,9 @@ def _described(row: Build, measured: Measured, again: Reproduction | None) -> De
     )
 
 
-def _file(row: Build, file: BuildFile) -> File:
+def _file(row: Build, file: BuildFile) -> FileDescription:
     opened: FileRole = "model" if file.path == row.entry_point else role(file.path)
-    return File(
+    return FileDescription(
         path=file.path,
         url=build_file_url(settings.HUB_URL, row.uuid, file.path),
         size_bytes=file.blob.size_bytes,

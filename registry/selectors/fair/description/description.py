@@ -13,11 +13,11 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db.models import F
 
-from registry.fair.addresses import Place
+from registry.fair.addresses import RepositoryAddress
 from registry.fair.card.card import CardFacts
 from registry.fair.description import Access, Description, Status
 from registry.fair.files import media_type, role
-from registry.fair.parts import Evaluation, FairScore, File
+from registry.fair.parts import Evaluation, FairScore, FileDescription
 from registry.selectors.fair.description.activity import activities_of, scan_of
 from registry.selectors.fair.description.address import place_of
 from registry.selectors.fair.description.agent import owner_agent
@@ -134,7 +134,7 @@ def _description(revision: Revision, material: Material) -> Description:
     )
 
 
-def _identity(revision: Revision, material: Material, place: Place) -> dict[str, Any]:
+def _identity(revision: Revision, material: Material, place: RepositoryAddress) -> dict[str, Any]:
     """What it is called, where it is, and since when."""
     mlmodel, oid = revision.mlmodel, revision.oid
     names, card = material.names[revision.pk], material.told[revision.pk].card
@@ -163,7 +163,7 @@ def _identity(revision: Revision, material: Material, place: Place) -> dict[str,
     }
 
 
-def _provenance(revision: Revision, material: Material, place: Place) -> dict[str, Any]:
+def _provenance(revision: Revision, material: Material, place: RepositoryAddress) -> dict[str, Any]:
     """What it was made from, and what was done with it."""
     pk, oid, card = revision.pk, revision.oid, material.told[revision.pk].card
     sources = sources_of(material.sources.get(pk, ()), revision.mlmodel, material.source_pids)
@@ -195,7 +195,7 @@ def _provenance(revision: Revision, material: Material, place: Place) -> dict[st
     }
 
 
-def _figures(card: CardFacts, place: Place) -> tuple[Evaluation, ...]:
+def _figures(card: CardFacts, place: RepositoryAddress) -> tuple[Evaluation, ...]:
     """The card's figures; those that it names a source of elsewhere are somebody else's."""
     own = (place.concept, *([card.code.url] if card.code else []))
     papers = {paper.url for paper in card.papers}
@@ -207,7 +207,9 @@ def _figures(card: CardFacts, place: Place) -> tuple[Evaluation, ...]:
     )
 
 
-def _tests(revision: Revision, material: Material, place: Place) -> tuple[File, ...]:
+def _tests(
+    revision: Revision, material: Material, place: RepositoryAddress
+) -> tuple[FileDescription, ...]:
     """Test tensors; those that were published are files of the version, and stand as such."""
     published = {(row.path, row.blob_id) for row in material.files.get(revision.pk, ())}
     found = []
@@ -219,8 +221,8 @@ def _tests(revision: Revision, material: Material, place: Place) -> tuple[File, 
     return tuple(found)
 
 
-def _file(path: str, url: str, blob: Blob) -> File:
-    return File(
+def _file(path: str, url: str, blob: Blob) -> FileDescription:
+    return FileDescription(
         path=path,
         url=url,
         size_bytes=blob.size_bytes,
@@ -239,7 +241,7 @@ def _status(mlmodel: MLModel) -> Status:
     return "public" if mlmodel.visibility == Visibility.PUBLIC else "draft"
 
 
-def _fair(row: Assessment | None, place: Place, oid: str) -> FairScore | None:
+def _fair(row: Assessment | None, place: RepositoryAddress, oid: str) -> FairScore | None:
     if row is None:
         return None
     return FairScore(

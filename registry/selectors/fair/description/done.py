@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from registry.fair.addresses import Place
-from registry.fair.parts import Agent, DatasetUse, Derivation, Emissions
+from registry.fair.addresses import RepositoryAddress
+from registry.fair.parts import Agent, DatasetUse, DerivationDescription, Emissions
 from registry.selectors.fair.description.built import Built
 from registry.selectors.fair.description.naming import Names
 from registry.selectors.fair.description.past import Circumstances, Past
@@ -27,9 +27,9 @@ class Done:
     """
 
     revision: Revision
-    place: Place
+    place: RepositoryAddress
     names: Names
-    sources: Sequence[Derivation]
+    sources: Sequence[DerivationDescription]
     people: Mapping[int | None, Agent]
     builds: Sequence[Built]
     datasets: Sequence[DatasetUse] = ()

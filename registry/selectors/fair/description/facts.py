@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any
 
 from registry.errors import Invalid, NotFound
-from registry.fair.addresses import Place
+from registry.fair.addresses import RepositoryAddress
 from registry.fair.card.card import CardFacts, read
 from registry.fair.card.library import disproof, proven_library
 from registry.fair.card.place import clean
@@ -40,7 +40,7 @@ class Told:
     architectures: tuple[str, ...]
 
 
-def told_of(revision: Revision, blobs: Mapping[str, Blob], place: Place) -> Told:
+def told_of(revision: Revision, blobs: Mapping[str, Blob], place: RepositoryAddress) -> Told:
     """What a version says of itself.
 
     Args:

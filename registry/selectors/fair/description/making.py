@@ -9,8 +9,8 @@ from pathlib import PurePosixPath
 
 from django.conf import settings
 
+from registry.fair.activities import Activity, ActivityKind, Benchmark, Environment
 from registry.fair.addresses import build_url, job_url, record_url
-from registry.fair.parts import Activity, ActivityKind, Benchmark, Environment
 from registry.selectors.fair.description.built import Built, benchmark_of
 from registry.selectors.fair.description.done import Done
 from registry.selectors.fair.description.measured import environment_of, protocol_of

@@ -8,8 +8,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import Func, JSONField
 from django.db.models.sql.compiler import SQLCompiler
 
-from registry.fair.circumstances import Energy
-from registry.fair.parts import Environment
+from registry.fair.activities import Energy, Environment
 from registry.selectors.fair.description.tools import Option, mapping, options_of, tools_of
 from registry.tables import Record
 

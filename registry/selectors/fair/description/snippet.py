@@ -2,11 +2,11 @@
 
 import json
 
-from registry.fair.addresses import Place
-from registry.fair.parts import Network, Tensor
+from registry.fair.addresses import RepositoryAddress
+from registry.fair.parts import Network, TensorDescription
 
 
-def snippet_of(place: Place, oid: str, network: Network | None) -> str:
+def snippet_of(place: RepositoryAddress, oid: str, network: Network | None) -> str:
     """Lines that work wherever their packages are installed, whatever else is set up there."""
     if place.kind == "model" and network is not None:
         return _run(place, oid, network)
@@ -19,7 +19,7 @@ def snippet_of(place: Place, oid: str, network: Network | None) -> str:
     )
 
 
-def _run(place: Place, oid: str, network: Network) -> str:
+def _run(place: RepositoryAddress, oid: str, network: Network) -> str:
     inputs = "".join(f"    {json.dumps(one.name)}: {_zeros(one)},\n" for one in network.inputs)
     return (
         "import hpcfair\n"
@@ -30,7 +30,7 @@ def _run(place: Place, oid: str, network: Network) -> str:
     )
 
 
-def _zeros(tensor: Tensor) -> str:
+def _zeros(tensor: TensorDescription) -> str:
     """An array that fits: what may have any length has the length 1."""
     shape = tuple(size if isinstance(size, int) else 1 for size in tensor.shape)
     if tensor.dtype == "string":

@@ -109,7 +109,7 @@ def pids_of(rows: Collection[Derivation]) -> dict[int, str]:
 
 def sources_of(
     rows: Iterable[Derivation], mlmodel: MLModel, pids: Mapping[int, str]
-) -> tuple[parts.Derivation, ...]:
+) -> tuple[parts.DerivationDescription, ...]:
     """The sources of a version of ``mlmodel``, as its record names them to all who may read it.
 
     Args:
@@ -186,12 +186,12 @@ def datasets_of(
     return tuple(dict.fromkeys(_placed(use, mlmodel, there) for use in uses))
 
 
-def _part(row: Derivation, mlmodel: MLModel, pid: str | None) -> parts.Derivation | None:
-    relation = cast("parts.Relation", str(row.relation))
+def _part(row: Derivation, mlmodel: MLModel, pid: str | None) -> parts.DerivationDescription | None:
+    relation = cast("parts.RelationName", str(row.relation))
     source = row.source_mlmodel
     if source is not None and readable_with(source, mlmodel):
         place = place_of(source)
-        return parts.Derivation(
+        return parts.DerivationDescription(
             relation=relation,
             source=source.full_name,
             url=place.version(row.source_oid) if row.source_oid else place.concept,
@@ -200,10 +200,14 @@ def _part(row: Derivation, mlmodel: MLModel, pid: str | None) -> parts.Derivatio
         )
     if source is None and pid is not None:
         oid = row.source_oid or None
-        return parts.Derivation(relation=relation, source=called(row.source), pid=pid, oid=oid)
+        return parts.DerivationDescription(
+            relation=relation, source=called(row.source), pid=pid, oid=oid
+        )
     if row.relation in NOTED:
         return None
-    return parts.Derivation(relation=relation, source=row.source, url=address_of(row.source))
+    return parts.DerivationDescription(
+        relation=relation, source=row.source, url=address_of(row.source)
+    )
 
 
 def _ark_name(text: str) -> str:
