@@ -97,11 +97,12 @@ test-postgres: $(VENV)/.dev
 bench: $(VENV)/.demo ## measure: make bench NAME=transfer_bytes [ARGS=--quick]; see benchmarks/README.md
 	$(BIN)/python -m benchmarks.$(NAME) $(ARGS)
 
-check: $(VENV)/.dev ## format, lint, types, import law, migrations, schema, packages
+check: $(VENV)/.dev ## format, lint, types, import law, dead code, migrations, schema, packages
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy registry workers client/hpcfair hub benchmarks
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.architecture.dead_code
 	$(BIN)/python manage.py makemigrations --check --dry-run --settings hub.settings.testing
 	$(BIN)/python manage.py check --settings hub.settings.testing
 	$(BIN)/python manage.py spectacular --settings hub.settings.testing --validate --fail-on-warn \

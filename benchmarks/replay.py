@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import comb, inf
+from math import inf
 
 from benchmarks.tables import Table
 from workers.engine.strategies import Scene, Strategy
@@ -89,24 +89,6 @@ def history(
 def blind_trials(size: int, good: int) -> float:
     """Expected draws without replacement until the first of ``good`` among ``size``."""
     return (size + 1) / (good + 1)
-
-
-def blind_median(size: int, good: int) -> int:
-    """Smallest number of draws that holds a good one with probability one half."""
-    return next(n for n in range(1, size + 1) if 1 - comb(size - good, n) / comb(size, n) >= 0.5)
-
-
-def blind_regret(table: Table, tolerance: Tolerance, count: int) -> float:
-    """Expected regret of the best of ``count`` draws, from order statistics; a draw that the user
-    does not accept, or that fails, leaves the baseline's ratio of 1."""
-    ratios = sorted(min(1.0, r.ratio) for r in table.accepted(tolerance) if r.ratio is not None)
-    size = len(table.rows)
-    ratios += [1.0] * (size - len(ratios))
-    ways = comb(size, count)
-    expected = sum(
-        ratio * comb(size - at - 1, count - 1) / ways for at, ratio in enumerate(sorted(ratios))
-    )
-    return expected / table.best(tolerance) - 1
 
 
 def first_good(order: Sequence[Candidate], table: Table, tolerance: Tolerance) -> float:

@@ -67,14 +67,6 @@ class Nvml:
             return used.value
         return None
 
-    def power_mw(self, index: int) -> int | None:
-        """Milliwatts the whole board draws now."""
-        drawn = ctypes.c_uint()
-        with suppress(NvmlError):
-            self._call("nvmlDeviceGetPowerUsage", self._handle(index), ctypes.byref(drawn))
-            return drawn.value
-        return None
-
     def _gpu(self, index: int) -> Gpu:
         handle = self._handle(index)
         memory, major, minor = _Memory(), ctypes.c_int(), ctypes.c_int()

@@ -17,7 +17,6 @@ H200 = {
     "capability": (9, 0),
     "uuid": b"GPU-5e1f2d3c-0000-0000-0000-000000000001",
     "energy": 123_456_789,
-    "power": 76_543,
 }
 #: A card that tells little, as old ones and those of virtual machines do.
 SHY = {"name": b"GRID K1", "driver": b"367.128"}
@@ -66,9 +65,6 @@ class Recorded:
     def nvmlDeviceGetTotalEnergyConsumption(self, handle: Any, used: Any) -> int:  # noqa: N802
         return self._answer(handle, "energy", used._obj)
 
-    def nvmlDeviceGetPowerUsage(self, handle: Any, drawn: Any) -> int:  # noqa: N802
-        return self._answer(handle, "power", drawn._obj)
-
     def nvmlDeviceGetCudaComputeCapability(  # noqa: N802
         self, handle: Any, major: Any, minor: Any
     ) -> int:
@@ -111,11 +107,11 @@ def test_a_gpu_is_read_with_its_units(monkeypatch: pytest.MonkeyPatch) -> None:
     assert library.open == 0
 
 
-def test_energy_and_power_are_those_of_the_card_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_energy_is_that_of_the_card_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     _install(monkeypatch, Recorded(SHY, H200))
     with _nvml.opened() as nvml:
-        assert (nvml.energy_mj(1), nvml.power_mw(1)) == (123_456_789, 76_543)
-        assert (nvml.energy_mj(0), nvml.power_mw(0)) == (None, None)
+        assert nvml.energy_mj(1) == 123_456_789
+        assert nvml.energy_mj(0) is None
         assert nvml.energy_mj(7) is None
 
 

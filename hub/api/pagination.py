@@ -18,7 +18,6 @@ from registry.errors import Invalid
 Row = TypeVar("Row", bound=Model)
 
 LIMIT_DEFAULT = 30
-LIMIT_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)

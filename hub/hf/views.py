@@ -143,11 +143,6 @@ def absolute(path: str) -> str:
     return f"{settings.HUB_URL}{path}"
 
 
-def segment_of(mlmodel: MLModel) -> str:
-    """``models`` or ``datasets``: inverse of :data:`KINDS`."""
-    return next(segment for segment, kind in KINDS.items() if kind == mlmodel.kind)
-
-
 def web_path(mlmodel: MLModel) -> str:
     """``/ns/name``, or ``/datasets/ns/name``."""
     prefix = "/datasets" if mlmodel.kind == RepositoryKind.DATASET else ""

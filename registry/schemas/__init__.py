@@ -14,8 +14,6 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-BENCH = "hpcfair.bench/1"
-
 _FOLDER = Path(__file__).parent
 
 

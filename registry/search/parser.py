@@ -35,9 +35,9 @@ MAX_ITEMS = 32
 Sort = Literal["relevance", "updated", "downloads", "name"]
 SORTS: tuple[Sort, ...] = ("relevance", "updated", "downloads", "name")
 
-#: Filters of which a model has one value: several ask for any of them.
-SINGLE = ("task", "license", "library", "architecture_class", "namespace")
-#: Filters of which a model has many values: several ask for all of them.
+#: Filters of which a model has many values: several ask for all of them. Of the other filters
+#: (task, license, library, architecture class, namespace) a model has one value, and several values
+#: ask for any of them.
 MANY = ("tag", "target")
 
 _FILTER_OF_KEY = {
@@ -64,7 +64,7 @@ class Query:
     Attributes:
         words: As typed; the index splits and folds them.
         phrases: As typed.
-        filters: Filter name (of :data:`SINGLE` or :data:`MANY`) to folded values, sorted.
+        filters: Filter name to folded values, sorted.
         signatures: All of them must match.
         similar_to: ``namespace/name``, or empty.
     """

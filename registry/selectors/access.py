@@ -21,7 +21,6 @@ from registry.states import Gate, RepositoryKind, RequestState, Role, Scope, Vis
 from registry.tables import (
     AccessRequest,
     Build,
-    Graph,
     Job,
     Membership,
     MLModel,
@@ -104,16 +103,10 @@ def require_fetch(actor: Actor, mlmodel: MLModel) -> None:
     raise Forbidden("access_gated", f"{_gated(mlmodel)} Yours is {asked.state}.", hint)
 
 
-def may_fetch_file(actor: Actor, mlmodel: MLModel, path: str) -> bool:
-    """Whether ``actor`` may fetch the file at ``path`` of ``mlmodel``, which they may read.
-
-    A few stay open whatever the gate: see :func:`registry.fair.files.is_open`.
-    """
-    return is_open(path) or may_fetch(actor, mlmodel)
-
-
 def require_fetch_file(actor: Actor, mlmodel: MLModel, path: str) -> None:
-    """Refuse unless :func:`may_fetch_file`.
+    """Refuse unless ``actor`` may fetch the file at ``path`` of ``mlmodel``, which they may read.
+
+    A few files stay open whatever the gate: see :func:`registry.fair.files.is_open`.
 
     Raises:
         Unauthenticated, Forbidden: ``access_gated``.
@@ -125,11 +118,6 @@ def require_fetch_file(actor: Actor, mlmodel: MLModel, path: str) -> None:
 def readable_revisions(actor: Actor) -> QuerySet[Revision]:
     """The revisions of readable MLModels and data sets."""
     return _within(Revision.objects.all(), "mlmodel", actor)
-
-
-def readable_graphs(actor: Actor) -> QuerySet[Graph]:
-    """The graphs of readable MLModels."""
-    return _within(Graph.objects.all(), "revision__mlmodel", actor)
 
 
 def readable_jobs(actor: Actor) -> QuerySet[Job]:

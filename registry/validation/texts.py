@@ -63,9 +63,3 @@ def unseen(text: str, *, but: str = "") -> str:
 def message_of(title: str, body: str) -> str:
     """A commit's message out of the two parts clients send it in."""
     return f"{title.strip()}\n\n{body.strip()}".strip()
-
-
-def title_and_body(message: str) -> tuple[str, str]:
-    """A commit's message in two parts: its first line, and what follows."""
-    title, _, body = message.strip().partition("\n")
-    return title.rstrip(), body.strip()

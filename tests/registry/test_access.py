@@ -90,7 +90,6 @@ READS: dict[str, tuple[Callable[[Actor], QuerySet[Any]], str]] = {
     "mlmodels": (access.readable_mlmodels, "pk"),
     "repositories": (access.readable_repositories, "pk"),
     "revisions": (access.readable_revisions, "mlmodel"),
-    "graphs": (access.readable_graphs, "revision__mlmodel"),
     "jobs": (access.readable_jobs, "revision__mlmodel"),
     "trials": (access.readable_trials, "job__revision__mlmodel"),
     "builds": (access.readable_builds, "graph__revision__mlmodel"),

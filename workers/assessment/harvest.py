@@ -138,12 +138,10 @@ def _chosen(sizes: dict[str, int]) -> list[str]:
 def _head(visitor: Visitor, url: str) -> FileSeen:
     visit = visitor.head(url)
     length = visit.headers.get("Content-Length", "")
-    collections = [link.target for link in links_in(visit.link, url) if link.rel == "collection"]
     return FileSeen(
         answer=visit.answer,
         size_bytes=int(length) if length.isascii() and length.isdigit() else None,
         sha256=sha256_in(visit.headers.get("Repr-Digest", "")),
-        collection=next(iter(collections), ""),
     )
 
 

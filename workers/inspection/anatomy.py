@@ -59,7 +59,6 @@ class Anatomy:
     mixings: int = 0
     attentions: int = 0
     recurrences: int = 0
-    recurrent_weights: int = 0
     suppressions: int = 0
     skips: int = 0
     head_scales: set[int] = field(default_factory=set)
@@ -104,7 +103,6 @@ def _examine(flow: Flow, step: Step, fixed: set[int], found: Anatomy) -> None:
         found.product_weights += _elements(flow, weight)
     elif step.op in RECURRENCES:
         found.recurrences += 1
-        found.recurrent_weights += sum(_elements(flow, value) for value in step.inputs[1:3])
     elif step.op in SUPPRESSIONS:
         found.suppressions += 1
     elif step.op in ADDITIONS:

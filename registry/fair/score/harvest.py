@@ -58,7 +58,6 @@ class FileSeen:
     Attributes:
         size_bytes: ``Content-Length``.
         sha256: Of ``Repr-Digest`` (RFC 9530), in hex; "" if it was not sent.
-        collection: Target of the link ``collection``.
         counted_bytes: How many bytes came; ``None`` if only the head was asked for.
         counted_sha256: Digest of those bytes.
         is_broken: Whether the bytes were asked for and did not come, or broke off.
@@ -67,7 +66,6 @@ class FileSeen:
     answer: Answer
     size_bytes: int | None = None
     sha256: str = ""
-    collection: str = ""
     counted_bytes: int | None = None
     counted_sha256: str = ""
     is_broken: bool = False
@@ -184,7 +182,6 @@ def _file(description: Description, file: FileDescription) -> FileSeen:
         answer=_found(file.url, file.media_type),
         size_bytes=file.size_bytes,
         sha256=file.sha256,
-        collection=description.landing,
         counted_bytes=file.size_bytes,
         counted_sha256=file.sha256,
     )

@@ -8,7 +8,6 @@ from typing import Any
 from django.db.models import QuerySet
 
 from registry.errors import NotFound
-from registry.selectors.access import Actor, readable_builds
 from registry.tables import Build, CallSite, Profile
 
 #: What the profiler's run and the sum of its parts may differ by before readers are warned.
@@ -80,16 +79,6 @@ def precisions(sites: Sequence[CallSite]) -> dict[str, int]:
     for site in sites:
         spent[site.precision] = spent.get(site.precision, 0) + site.median_ns
     return dict(sorted(spent.items(), key=lambda item: -item[1]))
-
-
-def same_workload(actor: Actor, workload: str) -> QuerySet[Build]:
-    """Readable builds, of whatever model, that run a kernel of that operator workload."""
-    if not workload:
-        return Build.objects.none()
-    rows = readable_builds(actor).filter(
-        profile__kernels__workload=workload, withdrawn_at__isnull=True
-    )
-    return rows.select_related("target", "graph__revision__mlmodel__namespace").distinct()
 
 
 def summary(profile: Profile) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from django.db.models import QuerySet
 
-from registry import schemas
 from registry.errors import NotFound
 from registry.selectors.access import Actor, readable_records
 from registry.selectors.repository.mlmodel import mlmodel_get
@@ -44,12 +43,3 @@ def records_of(
     if target:
         rows = rows.filter(target__slug=target)
     return rows
-
-
-def record_verify(record: Record) -> bool:
-    """Whether the stored document still is the one its id was computed from."""
-    try:
-        computed = schemas.record_id(record.document)
-    except ValueError:
-        return False
-    return bool(computed == record.pk == record.document.get("record_id"))

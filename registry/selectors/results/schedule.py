@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import dist
 from typing import Any
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import QuerySet
 
 from registry.ids import parse_uuid
 from registry.selectors.storage.blob import blob_open
@@ -101,20 +101,6 @@ def schedules_best(target: str, toolchain: str, graph_hash: str) -> list[dict[st
             break
         best.setdefault(key, {"key": key, "trace": trace, "seconds": seconds})
     return [best[key] for key in sorted(best)]
-
-
-def schedule_tasks_of_graph(graph: Graph, target: Target | None = None) -> QuerySet[ScheduleTask]:
-    """Workloads of a network, with its number of calls to each as ``uses``, heaviest first."""
-    uses = ScheduleUse.objects.filter(graph_hash=graph.graph_hash)
-    rows = ScheduleTask.objects.filter(pk__in=uses.values("task")).select_related("target")
-    if target is not None:
-        rows = rows.filter(target=target)
-    return rows.prefetch_related(Prefetch("uses", queryset=uses)).order_by("-flops", "key")
-
-
-def schedule_trials_of_task(task: ScheduleTask) -> QuerySet[ScheduleTrial]:
-    """Everything tried for a workload, in order, with sketches: what analytics are made from."""
-    return task.trials.select_related("sketch", "job").order_by("id")
 
 
 def is_scheduled(target: Target, graph_hash: str) -> bool:

@@ -25,8 +25,6 @@ from registry.tables import File, Label, MLModel, Namespace, Ref, Revision
 from registry.validation import labels
 from registry.validation.texts import unseen
 
-#: What lists are ordered by, greatest first; of equal ones, the newest first.
-ORDERS = ("created_at", "updated_at", "likes", "downloads")
 _TIMES = {"created_at", "updated_at"}
 _MOST_TAGS = 1000
 
@@ -41,7 +39,8 @@ class Listing:
         labels: All of them are to be among the labels.
         task: The task's label.
         gated: Whether files are to be behind a gate; ``None``: either way.
-        order: One of :data:`ORDERS`.
+        order: ``created_at``, ``updated_at``, ``likes`` or ``downloads``, greatest first; of equal
+            ones, the newest first.
     """
 
     kind: RepositoryKind

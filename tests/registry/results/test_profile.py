@@ -13,7 +13,6 @@ from registry.selectors.results.profile import (
     call_sites,
     hottest,
     profile_of,
-    same_workload,
     summary,
 )
 from registry.selectors.storage.blob import blobs_unreferenced
@@ -167,12 +166,3 @@ def test_code_of_kernels_and_sources_of_tasks_are_not_garbage(
     assert Blob.objects.filter(pk__in=[code.pk, task.source_id], condemned_at=None).count() == 2
     Blob.objects.filter(pk=code.pk).update(condemned_at=timezone.now())
     assert "condemned_in_use" in {fault.kind for fault in fsck(quick=True)}
-
-
-def test_kernels_of_one_workload_are_found_across_models(ticket: JobTicket) -> None:
-    store(ticket, shopfloor.profile())
-    build = Build.objects.get()
-    assert list(same_workload(None, KEY)) == [build]
-    assert list(same_workload(None, "")) == []
-    Build.objects.update(withdrawn_at=timezone.now())
-    assert list(same_workload(None, KEY)) == []

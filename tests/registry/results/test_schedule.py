@@ -7,10 +7,8 @@ import pytest
 from registry.errors import Conflict, Invalid
 from registry.selectors.results.schedule import (
     is_scheduled,
-    schedule_tasks_of_graph,
     schedule_trials,
     schedule_trials_of_job,
-    schedule_trials_of_task,
     schedules_best,
     schedules_similar,
 )
@@ -105,10 +103,7 @@ def another_job() -> JobTicket:
 def test_networks_that_share_a_workload_share_its_row(ticket: JobTicket) -> None:
     first = add_task(ticket)
     assert add_task(another_job()) == first
-    graph = Graph.objects.first()
-    assert graph is not None
-    (found,) = schedule_tasks_of_graph(graph)
-    assert [use.calls for use in found.uses.all()] == [3]
+    assert [use.calls for use in first.uses.all()] == [3]
     assert ScheduleTask.objects.count() == 1
 
 
@@ -119,7 +114,7 @@ def test_the_source_of_a_workload_is_never_collected(ticket: JobTicket) -> None:
 
 
 def test_a_trial_comes_back_as_it_was_added(ticket: JobTicket) -> None:
-    task = add_task(ticket)
+    add_task(ticket)
     row = add(ticket)
     assert row.median_s == 0.002
     (found,) = schedule_trials(SLUG, TOOLCHAIN, KEY)
@@ -127,7 +122,6 @@ def test_a_trial_comes_back_as_it_was_added(ticket: JobTicket) -> None:
     assert {name: found[name] for name in wanted if name != "toolchain"} == {
         name: value for name, value in wanted.items() if name != "toolchain"
     }
-    assert list(schedule_trials_of_task(task)) == [row]
     assert [t["number"] for t in schedule_trials_of_job(ticket.job_uuid)] == [0]
 
 

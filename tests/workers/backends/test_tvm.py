@@ -14,6 +14,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from hpcfair.errors import BadConfig, BadInput, RuntimeFailed
 from hpcfair.runtimes import registry
+from tests.workers.backends.schedules import write_records
 from workers.backends.tvm.backend import TvmBackend
 from workers.backends.tvm.targets import target_of
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
@@ -174,7 +175,7 @@ def test_the_passes_that_ran_are_timed(dense: tuple[Workload, BuildResult]) -> N
 
 
 def test_schedules_are_used_where_the_ticket_brings_some(tmp_path: Path) -> None:
-    from workers.backends.tvm.database import Record, write_records  # noqa: PLC0415  heavy
+    from workers.backends.tvm.database import Record  # noqa: PLC0415  heavy
 
     workload = networks.write(networks.mlp(), tmp_path / "model")
     assert "schedules" not in TvmBackend().space(workload, TARGET).parameters

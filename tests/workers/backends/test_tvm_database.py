@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.workers.backends.schedules import write_records
 from workers.engine.errors import InvalidCandidate
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
@@ -74,7 +75,6 @@ def test_a_schedule_is_put_where_its_key_is_and_nowhere_else(tmp_path: Path) -> 
         Record,
         apply_database,
         read_records,
-        write_records,
     )
     from workers.backends.tvm.tuning.workload import trace_of  # noqa: PLC0415
 

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from examples.models import light
 from examples.models.seeding import draw_weights
+from tests.workers.backends.schedules import write_records
 from workers.backends.tvm.backend import TvmBackend
 from workers.engine.ports import Array
 from workers.engine.profile import Profile
@@ -206,7 +207,7 @@ def write_schedules(workload: Workload, file: Path) -> None:
             key = database.workload_key(function)
             records.append(database.Record(key, trace_of(schedule), 1e-5))
     assert len(records) == 2
-    database.write_records(file, records)
+    write_records(file, records)
 
 
 def test_what_is_constant_or_passes_its_input_on_is_folded(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ equal loop nests in every process and every network, so that what was tuned once
 import ast
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +66,6 @@ def read_records(path: Path) -> dict[str, Record]:
     except (OSError, UnicodeDecodeError, ValueError, TypeError) as error:
         raise InvalidCandidate(f"{path.name} is no file of schedules: {error}") from error
     return {record.key: record for record in found}
-
-
-def write_records(path: Path, records: Iterable[Record]) -> None:
-    """Write a schedule file; :func:`read_records` reads it."""
-    lines = [json.dumps(asdict(record), sort_keys=True) + "\n" for record in records]
-    path.write_text("".join(lines), encoding="utf-8")
 
 
 def apply_database(

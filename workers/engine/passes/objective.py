@@ -57,11 +57,6 @@ class Finding:
         return self.latency is not None and self.latency.high < 1
 
     @property
-    def wins(self) -> bool:
-        """Serves one of the objectives."""
-        return self.cuts_compile or self.cuts_latency
-
-    @property
     def hurts(self) -> bool:
         """Fails, or what it makes runs slower beyond what counts as loss."""
         return self.latency is None or self.latency.low > LOSS
