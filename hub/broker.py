@@ -1,7 +1,7 @@
 """The embedded broker: a Valkey server from a wheel, on a unix socket in the data folder.
 
-It keeps nothing on disk: the job rows are the queue, and the reaper rings again for what a lost
-message left waiting.
+It stores nothing on disk: the job queue is in the database, and the reaper repeats notifications
+that were lost.
 """
 
 import socket

@@ -1,7 +1,8 @@
-"""Rings the bell: tells a worker, by name, that work waits. The only part that knows the broker.
+"""Wake-up notifications: messages to workers, by task name, that work is queued.
 
-A bell carries nothing that matters: the row is the queue, and the reaper rings again for what
-waits unheard. So sending never fails, never retries and never keeps the sender waiting.
+The only module that knows the broker. A notification carries no state: the queue is in the
+database, and the reaper repeats notifications for jobs that stay queued. So sending never raises,
+never retries and blocks for at most a second or two.
 """
 
 import logging
@@ -16,7 +17,7 @@ from registry.tables import Job
 
 logger = logging.getLogger(__name__)
 
-#: Kind of job to the name of the task that does it; a test holds the workers to these names.
+#: Kind of job to the name of its Celery task; a test checks that workers register these names.
 TASKS: dict[JobKind, str] = {
     JobKind.INSPECT: "workers.tasks.inspect",
     JobKind.TUNE: "workers.tasks.tune",
@@ -27,21 +28,21 @@ TASKS: dict[JobKind, str] = {
     JobKind.DOI: "workers.tasks.doi",
 }
 
-#: The task that sends what waits for webhooks.
+#: The task that sends queued webhook deliveries.
 DELIVER = "workers.tasks.deliver"
 
-#: Heard later than this, a bell is dropped: by then the reaper has rung again.
+#: Older notifications are dropped: the reaper has repeated them by then.
 _STALE_AFTER_S = 600
 _BROKER_PATIENCE_S = 1.0
 
 
 def queue_of(kind: JobKind, target_slug: str | None) -> str:
-    """The queue listened to by the workers that can do such a job."""
+    """The broker's queue for jobs of a kind, which the workers that can do them consume."""
     return "hub" if kind in HUB_JOBS else f"target.{target_slug}"
 
 
-def ring(job: Job) -> None:
-    """Once the current transaction commits, send the bell for ``job``. Never raises."""
+def notify(job: Job) -> None:
+    """Notify the workers of ``job`` once the current transaction commits. Never raises."""
     kind = JobKind(job.kind)
     slug = job.target.slug if job.target else None
     uuid, queue = str(job.uuid), queue_of(kind, slug)
@@ -50,15 +51,20 @@ def ring(job: Job) -> None:
     )
 
 
-def ring_again(kind: JobKind) -> None:
-    """Send the bell for more of the hub's own work, behind all that waits for its workers. Never
-    raises."""
-    _send(TASKS[kind], queue_of(kind, None), f"more to {kind}")
+def notify_kind(kind: JobKind) -> None:
+    """Notify the hub's workers of more jobs of a kind, behind all messages already in the broker.
+
+    Never raises.
+    """
+    _send(TASKS[kind], queue_of(kind, None), f"jobs of kind {kind}")
 
 
-def ring_deliveries() -> None:
-    """Once the current transaction commits, send the bell for webhooks. Never raises."""
-    transaction.on_commit(lambda: _send(DELIVER, "hub", "webhooks"), robust=True)
+def notify_deliveries() -> None:
+    """Notify the hub's workers of webhook deliveries once the current transaction commits.
+
+    Never raises.
+    """
+    transaction.on_commit(lambda: _send(DELIVER, "hub", "webhook deliveries"), robust=True)
 
 
 def _send(task: str, queue: str, subject: str, **arguments: str) -> None:
@@ -71,8 +77,8 @@ def _send(task: str, queue: str, subject: str, **arguments: str) -> None:
             ignore_result=True,
             retry=False,
         )
-    except Exception as error:  # noqa: BLE001 - whatever a broker throws, the reaper rings again
-        logger.warning("bell for %s not rung on %s: %s", subject, queue, error)
+    except Exception as error:  # noqa: BLE001 - the reaper repeats lost messages
+        logger.warning("no notification of %s on queue %s: %s", subject, queue, error)
 
 
 @cache

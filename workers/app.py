@@ -1,7 +1,7 @@
-"""The Celery application. Messages are bells; the job rows are the queue.
+"""The Celery application. Messages are wake-up notifications; the queue is in the database.
 
-So nothing here needs to survive: acknowledgement is early (a redelivered bell would only ring
-twice), results are not kept, and the broker may lose everything without losing work.
+So messages are acknowledged early, results are not stored, and a broker that loses its messages
+loses no work.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ django.setup()
 
 from django.conf import settings  # noqa: E402
 
-from workers import schedule  # noqa: E402
+from workers import beat  # noqa: E402
 
 _PR_SET_PDEATHSIG = 1
 
@@ -34,7 +34,7 @@ app.conf.update(
     worker_hijack_root_logger=False,
     worker_send_task_events=False,
     broker_connection_retry_on_startup=True,
-    beat_schedule=schedule.beat(),
+    beat_schedule=beat.table(),
     beat_schedule_filename=str(settings.DATA_DIR / "run" / "beat"),
     timezone="UTC",
 )

@@ -1,4 +1,4 @@
-"""Tasks: a bell rings, work is claimed until there is none. Thin on purpose."""
+"""Celery tasks. A notification starts one, and it claims jobs until none is queued."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from registry.services.fair.assessment import assess_due as queue_due
 from registry.services.storage.gc import gc
 from registry.services.work.reaper import job_reap
 from registry.states import HUB_JOBS, JobKind
-from workers import schedule
+from workers import beat
 from workers.app import app
 from workers.fleet.probe import this_machine
 from workers.jobs import run, webhook
@@ -19,40 +19,40 @@ _OF_TARGETS = [kind for kind in JobKind if kind not in HUB_JOBS]
 
 
 @app.task(name="workers.tasks.inspect", ignore_result=True)
-def inspect(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell, picks the job
+def inspect(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
     """Do all inspect jobs that wait."""
     run.drain([JobKind.INSPECT], here=None)
 
 
 @app.task(name="workers.tasks.tune", ignore_result=True)
-def tune(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell, picks the job
+def tune(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
     """Do all jobs that wait for this machine's target: searches first."""
     run.drain(_OF_TARGETS, here=this_machine())
 
 
 @app.task(name="workers.tasks.doi", ignore_result=True)
-def doi(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell, picks the job
+def doi(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
     """Register the DOIs that were asked for, and tell DataCite what changed about others."""
     run.drain([JobKind.DOI], here=None)
     tell()
 
 
 @app.task(name="workers.tasks.assess", ignore_result=True)
-def assess(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim, not the bell, picks the job
+def assess(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
     """Look at one record; what is more urgent comes between this and the next."""
     if run.one([JobKind.ASSESS], here=None):
-        dispatch.ring_again(JobKind.ASSESS)
+        dispatch.notify_kind(JobKind.ASSESS)
 
 
 @app.task(name="workers.tasks.assess_due", ignore_result=True)
 def assess_due(**_: Any) -> None:
     """Queue looks at records that were not looked at for long."""
-    queue_due(limit=schedule.ASSESS_AT_ONCE)
+    queue_due(limit=beat.ASSESS_AT_ONCE)
 
 
 @app.task(name="workers.tasks.reap", ignore_result=True)
 def reap(**_: Any) -> None:
-    """Requeue what lost its lease, ring again for what waits unheard."""
+    """Requeue jobs whose lease expired, notify workers again of jobs that stay queued."""
     job_reap()
 
 

@@ -109,7 +109,7 @@ USE_I18N = True
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 
-# The broker rings the bell; the job rows are the queue.
+# The broker carries wake-up notifications; the job queue is in the database.
 REDIS_URL = env.text("REDIS_URL", f"redis+socket://{env.socket_path(DATA_DIR)}")
 
 JOB_LEASE_S = env.integer("HPCFAIR_LEASE_SECONDS", 45, low=2, high=3600)

@@ -2,7 +2,7 @@
 
 from registry.dispatch import DELIVER, TASKS
 from registry.states import JobKind
-from workers import schedule
+from workers import beat
 from workers.app import app
 from workers.jobs.run import WORK
 
@@ -15,7 +15,7 @@ def test_every_job_kind_has_a_task_that_workers_register() -> None:
 
 def test_every_periodic_job_is_a_task_that_workers_register() -> None:
     app.loader.import_default_modules()
-    assert {entry["task"] for entry in schedule.beat().values()} <= set(app.tasks)
+    assert {entry["task"] for entry in beat.table().values()} <= set(app.tasks)
 
 
 def test_every_job_kind_has_work_behind_it() -> None:

@@ -1,4 +1,4 @@
-"""What an upload brings about, by workers that nobody but bells tells what to do.
+"""What an upload brings about, by workers that only wake-up notifications reach.
 
 Everything is real: broker, Celery workers, child processes, compilers, the database.
 """

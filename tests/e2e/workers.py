@@ -39,7 +39,7 @@ class Start(Protocol):
 def workers_of(sock: Path) -> Iterator[Start]:
     """Starts workers while the block lasts, with a broker of their own at ``sock``.
 
-    ``settings.REDIS_URL`` must name it already, so that bells go there.
+    ``settings.REDIS_URL`` must name it already, so that notifications go there.
     """
     environment = {
         **os.environ,

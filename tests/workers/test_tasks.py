@@ -1,4 +1,4 @@
-"""Whoever hears a job's bell claims jobs of its kind."""
+"""A notified task claims jobs of its kinds."""
 
 import pytest
 

@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 #: For connecting, sending and the answer's head; far below a claim's length.
 TIMEOUT_S = 10.0
 _AT_ONCE = 8
-# Then the worker is let go; a bell or the schedule comes back for what is left.
+# Then the task ends, so that others get a turn; beat or a notification starts the next one.
 _ENOUGH_S = 60.0
 
 

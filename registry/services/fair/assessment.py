@@ -21,7 +21,7 @@ from registry.selectors.fair.assessment import due, history, is_assessable, late
 from registry.selectors.repository.revision import revision_get
 from registry.services.audit import audit
 from registry.services.work.job import job_submit
-from registry.services.work.lease import RING_AGAIN_AFTER_S, held_job
+from registry.services.work.lease import NOTIFY_AGAIN_AFTER_S, held_job
 from registry.services.work.plan import BACKGROUND_PRIORITY
 from registry.states import JobKind, JobState, Role
 from registry.tables import Assessment, Job, MLModel, Revision
@@ -171,12 +171,12 @@ def _wait(job: Job, revision: Revision) -> None:
     if begin is None or begin <= timezone.now():
         return
     waiting = Job.objects.filter(pk=job.pk, state=JobState.QUEUED, not_before=None)
-    waiting.update(not_before=begin, rung_at=_rung_at(begin))
+    waiting.update(not_before=begin, notified_at=_notified_at(begin))
 
 
-def _rung_at(begin: datetime) -> datetime:
-    """So dated that the reaper rings as soon as the job may begin."""
-    return begin - timedelta(seconds=RING_AGAIN_AFTER_S)
+def _notified_at(begin: datetime) -> datetime:
+    """Such a date that the reaper notifies workers as soon as the job may begin."""
+    return begin - timedelta(seconds=NOTIFY_AGAIN_AFTER_S)
 
 
 def _check(document: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """Sending what waits for webhooks: claims, ends and the sweep of old messages.
 
-The row is the queue, as for jobs. A claim is a filtered UPDATE that moves ``not_before`` to when
+A database-backed queue, as for jobs. A claim is a filtered UPDATE that moves ``not_before`` to when
 the claim runs out: of two workers one finds the row, and after a crash somebody finds it again.
 So a message arrives at least once, and carries its id for those who mind getting it twice.
 """

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
 
-from registry.dispatch import ring_deliveries
+from registry.dispatch import notify_deliveries
 from registry.states import Gate, RefKind, RepositoryKind, Visibility
 from registry.tables import (
     Discussion,
@@ -109,7 +109,7 @@ def _notify(
         )
         for hook in webhooks
     )
-    ring_deliveries()
+    notify_deliveries()
 
 
 def _repository(mlmodel: MLModel) -> dict[str, Any]:

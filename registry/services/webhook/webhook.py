@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from registry.dispatch import ring_deliveries
+from registry.dispatch import notify_deliveries
 from registry.errors import Conflict, Invalid, NotFound
 from registry.ids import parse_uuid
 from registry.selectors.people.account import namespace_get
@@ -159,7 +159,7 @@ def delivery_replay(*, actor: User, webhook: Webhook, delivery_uuid: object) -> 
             not_before=timezone.now(),
         )
         _audit(webhook, "webhook.replay", {"delivery": str(old.uuid)})
-        ring_deliveries()
+        notify_deliveries()
     return new
 
 

@@ -1,4 +1,4 @@
-"""Work: asked for, claimed, kept, ended. The row is the queue.
+"""The database-backed job queue: submit, claim, report, end.
 
 ::
 
@@ -91,7 +91,7 @@ def job_submit(
                     requested_by=person(actor),
                 )
                 _audit(actor, "job.submit", job)
-                dispatch.ring(job)
+                dispatch.notify(job)
                 return job
         except IntegrityError:
             # Somebody asked for the same in this moment; theirs is the answer, unless it has

@@ -20,8 +20,8 @@ from registry.validation.document import printable
 
 #: Uncharged retries are bounded too: no job is claimed more often than this times max_attempts.
 CLAIMS_PER_ATTEMPT = 3
-#: A job that waits longer than this is rung for again: its bell may have been lost.
-RING_AGAIN_AFTER_S = 60.0
+#: Workers are notified again of a job that is queued for longer: a notification may get lost.
+NOTIFY_AGAIN_AFTER_S = 60.0
 _LONGEST_PAUSE_S = 60.0
 
 
@@ -133,17 +133,17 @@ def end_attempt(
 
 def _queue_again(rows: QuerySet[Job], job: Job, *, charged: bool, pause: bool) -> bool:
     now = timezone.now()
-    columns: dict[str, Any] = {"not_before": None, "rung_at": now}
+    columns: dict[str, Any] = {"not_before": None, "notified_at": now}
     if not charged:
         columns["attempt"] = F("attempt") - 1
     if pause:
         seconds = min(_LONGEST_PAUSE_S, 2.0 ** (job.fence - job.attempt + 1))
         columns["not_before"] = now + timedelta(seconds=seconds)
-        # So dated that the reaper rings as soon as the pause is over.
-        columns["rung_at"] = columns["not_before"] - timedelta(seconds=RING_AGAIN_AFTER_S)
+        # Such a date that the reaper notifies workers as soon as the pause is over.
+        columns["notified_at"] = columns["not_before"] - timedelta(seconds=NOTIFY_AGAIN_AFTER_S)
     moved = transition(
         rows, JobState.LEASED, JobState.QUEUED, device=None, lease_until=None, **columns
     )
     if moved and not pause:
-        dispatch.ring(job)
+        dispatch.notify(job)
     return moved

@@ -1,4 +1,4 @@
-"""What nobody else will do: end what went silent, ring for what waits unheard."""
+"""The reaper: ends expired leases and repeats notifications of jobs that stay queued."""
 
 from datetime import timedelta
 
@@ -9,26 +9,26 @@ from django.utils import timezone
 from registry import dispatch
 from registry.selectors.work.target import targets_served
 from registry.services.work.device import device_check
-from registry.services.work.lease import RING_AGAIN_AFTER_S, Failure, end_attempt
+from registry.services.work.lease import NOTIFY_AGAIN_AFTER_S, Failure, end_attempt
 from registry.states import FailureClass, JobState
 from registry.tables import Job
 
-#: One bell makes a worker do all it can find, so a long queue needs no more than a few.
-_BELLS_PER_QUEUE = 4
+#: One notification makes a worker do all jobs it may claim, so a few suffice for a long queue.
+_NOTIFICATIONS_PER_QUEUE = 4
 
 
 def job_reap() -> int:
-    """Take expired leases away, check devices, ring again for jobs that wait unheard.
+    """End expired leases, check devices, notify workers again of jobs that stay queued.
 
     Safe to run at any time, by several processes at once.
 
     Returns:
-        Number of leases taken away.
+        Number of leases ended.
     """
     expired = Job.objects.filter(state=JobState.LEASED, lease_until__lt=timezone.now())
     reaped = sum(_reap(pk) for pk in expired.order_by("lease_until").values_list("pk", flat=True))
     device_check()
-    _ring_again()
+    _notify_again()
     return reaped
 
 
@@ -47,18 +47,20 @@ def _reap(pk: int) -> bool:
         return end_attempt(rows.order_by(), job, failure, charged=True)
 
 
-def _ring_again() -> None:
+def _notify_again() -> None:
     now = timezone.now()
-    # Where no device is online nobody would hear: bells would only pile up in the broker.
-    unheard = Job.objects.filter(
+    # Without an online device messages would only pile up in the broker.
+    overdue = Job.objects.filter(
         Q(target=None) | Q(target__in=targets_served()),
         state=JobState.QUEUED,
-        rung_at__lt=now - timedelta(seconds=RING_AGAIN_AFTER_S),
+        notified_at__lt=now - timedelta(seconds=NOTIFY_AGAIN_AFTER_S),
     )
-    for kind, target in set(unheard.values_list("kind", "target")):
-        waiting = unheard.filter(kind=kind, target=target)
-        first = list(waiting.select_related("target").order_by("priority", "id")[:_BELLS_PER_QUEUE])
-        # Of several reapers, the one whose UPDATE finds rows rings.
-        if waiting.update(rung_at=now):
+    for kind, target in set(overdue.values_list("kind", "target")):
+        waiting = overdue.filter(kind=kind, target=target)
+        first = list(
+            waiting.select_related("target").order_by("priority", "id")[:_NOTIFICATIONS_PER_QUEUE]
+        )
+        # Of several reapers, the one whose UPDATE matches rows notifies.
+        if waiting.update(notified_at=now):
             for job in first:
-                dispatch.ring(job)
+                dispatch.notify(job)

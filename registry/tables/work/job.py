@@ -1,4 +1,4 @@
-"""Work to do: the row is the queue, a message only a bell."""
+"""The database-backed job queue."""
 
 from django.conf import settings
 from django.db import models
@@ -40,8 +40,8 @@ class Job(models.Model):
     cancel_requested = models.BooleanField(default=False)
     # After a broken attempt: not to be claimed earlier than this.
     not_before = models.DateTimeField(null=True)
-    # When the bell was last rung for it; the reaper rings again for what waits unheard.
-    rung_at = models.DateTimeField(default=timezone.now)
+    # Time of the last wake-up notification; the reaper repeats it while the job stays queued.
+    notified_at = models.DateTimeField(default=timezone.now)
 
     progress = models.JSONField(default=dict)
     result = models.JSONField(default=dict)

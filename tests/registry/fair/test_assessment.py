@@ -148,10 +148,10 @@ def test_between_two_looks_lies_a_minute(net: MLModel) -> None:
     job.refresh_from_db()
     assert job.not_before == look.created_at + service.PAUSE
     past = timezone.now() - timedelta(seconds=1)
-    Job.objects.filter(pk=job.pk).update(not_before=past, rung_at=service._rung_at(past))
+    Job.objects.filter(pk=job.pk).update(not_before=past, notified_at=service._notified_at(past))
     job_reap()
     job.refresh_from_db()
-    assert job.rung_at > past, "the reaper rings as soon as it may begin"
+    assert job.notified_at > past, "the reaper notifies as soon as it may begin"
     assert claim() is not None
 
 

@@ -1,4 +1,4 @@
-"""The bell: heard where it should be, and never in the way."""
+"""Wake-up notifications arrive on the right queue and never delay or fail the sender."""
 
 import json
 import logging
@@ -17,7 +17,7 @@ import redis
 from django.db import transaction
 
 from hub import broker
-from registry.dispatch import DELIVER, ring_deliveries
+from registry.dispatch import DELIVER, notify_deliveries
 from registry.services.work.job import job_submit
 from registry.states import JobKind, JobState
 from registry.tables import Job
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def valkey(tmp_path: Path, settings: Any) -> Iterator[redis.Redis]:
-    """A real server for this test alone, which the hub rings."""
+    """A real server for this test alone, which the hub sends to."""
     path = tmp_path / "valkey.sock"
     settings.REDIS_URL = f"redis+socket://{path}"
     with running(path), redis.Redis(unix_socket_path=str(path)) as client:
@@ -73,11 +73,13 @@ def mute() -> Iterator[str]:
             connection.close()
 
 
-def heard(valkey: redis.Redis, queue: str) -> list[dict[str, Any]]:
+def messages(valkey: redis.Redis, queue: str) -> list[dict[str, Any]]:
     return [json.loads(message) for message in valkey.lrange(queue, 0, -1)]
 
 
-def test_a_bell_names_its_task_and_job_on_the_queue_of_its_workers(valkey: redis.Redis) -> None:
+def test_a_notification_names_its_task_and_job_on_the_queue_of_its_workers(
+    valkey: redis.Redis,
+) -> None:
     floor = shopfloor.floor()
     tune = floor.tune()
     inspection = job_submit(actor=None, kind=JobKind.INSPECT, revision=floor.revision)
@@ -85,28 +87,28 @@ def test_a_bell_names_its_task_and_job_on_the_queue_of_its_workers(valkey: redis
         (f"target.{shopfloor.SLUG}", tune, "workers.tasks.tune"),
         ("hub", inspection, "workers.tasks.inspect"),
     ]:
-        (message,) = heard(valkey, queue)
+        (message,) = messages(valkey, queue)
         assert message["headers"]["task"] == task
         assert message["headers"]["expires"] is not None
         assert message["content-type"] == "application/json"
         assert str(job.uuid) in message["headers"]["kwargsrepr"]
 
 
-def test_a_bell_rings_for_webhooks_once_their_messages_are_committed(valkey: redis.Redis) -> None:
+def test_workers_are_notified_of_deliveries_once_these_are_committed(valkey: redis.Redis) -> None:
     with transaction.atomic():
-        ring_deliveries()
-        assert heard(valkey, "hub") == []
-    (message,) = heard(valkey, "hub")
+        notify_deliveries()
+        assert messages(valkey, "hub") == []
+    (message,) = messages(valkey, "hub")
     assert message["headers"]["task"] == DELIVER
 
 
-def test_no_bell_rings_for_work_that_was_never_committed(valkey: redis.Redis) -> None:
+def test_nothing_is_sent_for_work_that_was_never_committed(valkey: redis.Redis) -> None:
     floor = shopfloor.floor()
     with transaction.atomic():
         floor.tune()
-        assert heard(valkey, f"target.{shopfloor.SLUG}") == []
+        assert messages(valkey, f"target.{shopfloor.SLUG}") == []
         transaction.set_rollback(True)
-    assert heard(valkey, f"target.{shopfloor.SLUG}") == []
+    assert messages(valkey, f"target.{shopfloor.SLUG}") == []
     assert not Job.objects.exists()
 
 
@@ -134,13 +136,13 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
 
 
 def submit_patiently(caplog: pytest.LogCaptureFixture) -> None:
-    """Submit a job whose bell cannot ring, and check that it waits."""
+    """Submit a job whose notification cannot be sent, and check that it is queued."""
     floor = shopfloor.floor()
     with caplog.at_level(logging.WARNING, logger="registry.dispatch"):
         job = floor.tune()
     job.refresh_from_db()
     assert job.state == JobState.QUEUED
-    assert f"bell for job {job.uuid} not rung" in caplog.text
+    assert f"no notification of job {job.uuid}" in caplog.text
 
 
 @pytest.mark.parametrize("url", ["redis://127.0.0.1:1/0", "redis+socket:///nowhere/valkey.sock"])
@@ -173,7 +175,7 @@ def test_a_broken_address_does_not_fail_either(
     assert waits == []
 
 
-def test_a_broker_that_comes_back_is_rung_again(
+def test_a_broker_that_comes_back_gets_messages_again(
     tmp_path: Path, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "valkey.sock"
@@ -183,4 +185,4 @@ def test_a_broker_that_comes_back_is_rung_again(
     submit_patiently(caplog)
     with running(path), redis.Redis(unix_socket_path=str(path)) as client:
         shopfloor.floor("bob/after").tune()
-        assert len(heard(client, f"target.{shopfloor.SLUG}")) == 1
+        assert len(messages(client, f"target.{shopfloor.SLUG}")) == 1

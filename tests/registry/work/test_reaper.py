@@ -1,4 +1,4 @@
-"""What nobody else will do: leases that ran out, bells nobody heard, devices fallen silent."""
+"""The reaper: expired leases, notifications that got lost, silent devices."""
 
 from datetime import timedelta
 from typing import Any
@@ -27,30 +27,30 @@ def floor() -> Floor:
 
 
 @pytest.fixture
-def bells(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
-    """Jobs rung for; that a bell reaches a broker is tried in ``test_dispatch``."""
-    rung: list[Job] = []
-    monkeypatch.setattr(dispatch, "ring", rung.append)
-    return rung
+def notified(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
+    """Jobs that workers are notified of; ``test_dispatch`` sends to a real broker."""
+    jobs: list[Job] = []
+    monkeypatch.setattr(dispatch, "notify", jobs.append)
+    return jobs
 
 
 def expire(**columns: Any) -> None:
     Job.objects.filter(**columns).update(lease_until=timezone.now() - timedelta(seconds=1))
 
 
-def age_bells(seconds: float) -> None:
-    Job.objects.update(rung_at=timezone.now() - timedelta(seconds=seconds))
+def age_notifications(seconds: float) -> None:
+    Job.objects.update(notified_at=timezone.now() - timedelta(seconds=seconds))
 
 
-def test_a_lease_that_ran_out_puts_the_job_back(floor: Floor, bells: list[Job]) -> None:
+def test_a_lease_that_ran_out_puts_the_job_back(floor: Floor, notified: list[Job]) -> None:
     job = floor.tune()
     ticket = floor.claim()
     expire()
-    bells.clear()
+    notified.clear()
     assert job_reap() == 1
     job.refresh_from_db()
     assert (job.state, job.attempt, job.device) == (JobState.QUEUED, 1, None)
-    assert bells == [job]
+    assert notified == [job]
     with pytest.raises(Conflict):
         job_heartbeat(job_uuid=ticket.job_uuid, fence=ticket.fence)
     assert floor.claim().attempt == 2
@@ -111,50 +111,54 @@ def test_a_cancelled_job_whose_worker_went_silent_ends(floor: Floor) -> None:
     assert job.state == JobState.CANCELLED
 
 
-def test_a_job_nobody_heard_of_is_rung_for_once_a_minute(floor: Floor, bells: list[Job]) -> None:
+def test_workers_are_notified_again_of_a_queued_job_once_a_minute(
+    floor: Floor, notified: list[Job]
+) -> None:
     job = floor.tune()
-    bells.clear()
+    notified.clear()
     job_reap()
-    assert bells == []
-    age_bells(61)
+    assert notified == []
+    age_notifications(61)
     job_reap()
     job_reap()
-    assert bells == [job]
+    assert notified == [job]
 
 
-def test_a_long_queue_gets_a_few_bells_for_each_kind_and_target(
-    floor: Floor, bells: list[Job]
+def test_a_long_queue_gets_a_few_notifications_for_each_kind_and_target(
+    floor: Floor, notified: list[Job]
 ) -> None:
     jobs = [shopfloor.floor(f"bob/{number}").tune(priority=number) for number in range(7)]
     inspection = job_submit(actor=None, kind=JobKind.INSPECT, revision=floor.revision)
-    bells.clear()
-    age_bells(61)
+    notified.clear()
+    age_notifications(61)
     job_reap()
-    assert inspection in bells
-    assert [job for job in bells if job != inspection] == jobs[:4]
+    assert inspection in notified
+    assert [job for job in notified if job != inspection] == jobs[:4]
 
 
-def test_nobody_is_rung_for_where_no_device_listens(floor: Floor, bells: list[Job]) -> None:
+def test_no_notification_is_sent_where_no_device_is_online(
+    floor: Floor, notified: list[Job]
+) -> None:
     job = floor.tune()
-    bells.clear()
-    age_bells(61)
+    notified.clear()
+    age_notifications(61)
     Device.objects.update(last_seen_at=timezone.now() - timedelta(days=1))
     job_reap()
-    assert bells == []
+    assert notified == []
     device_seen(device=floor.device)
     job_reap()
-    assert bells == [job]
+    assert notified == [job]
 
 
-def test_after_a_pause_the_next_reaping_rings(
-    floor: Floor, bells: list[Job], monkeypatch: pytest.MonkeyPatch
+def test_after_a_pause_the_next_reaping_notifies(
+    floor: Floor, notified: list[Job], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The first pause is two seconds, which a busy machine may take for what follows.
     now = timezone.now()
     monkeypatch.setattr(timezone, "now", lambda: now)
     job = floor.tune()
     ticket = floor.claim()
-    bells.clear()
+    notified.clear()
     job_fail(
         job_uuid=ticket.job_uuid,
         fence=ticket.fence,
@@ -163,15 +167,15 @@ def test_after_a_pause_the_next_reaping_rings(
         detail="",
     )
     job_reap()
-    assert bells == []
+    assert notified == []
     job.refresh_from_db()
     assert job.not_before is not None
     Job.objects.update(
         not_before=job.not_before - timedelta(seconds=3),
-        rung_at=job.rung_at - timedelta(seconds=3),
+        notified_at=job.notified_at - timedelta(seconds=3),
     )
     job_reap()
-    assert bells == [job]
+    assert notified == [job]
     assert job_claim(device_name="floor-1", kinds=[JobKind.TUNE], target=shopfloor.SLUG)
 
 

@@ -242,11 +242,11 @@ def test_workers_reach_the_hub_inside_where_its_address_does_not_lead(
     assert by_hub(document) == set()
 
 
-def test_a_bell_looks_at_one_record_and_beat_fills_up(
+def test_a_notification_looks_at_one_record_and_beat_fills_up(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rung: list[JobKind] = []
-    monkeypatch.setattr("registry.dispatch.ring_again", rung.append)
+    kinds: list[JobKind] = []
+    monkeypatch.setattr("registry.dispatch.notify_kind", kinds.append)
     for name in "ab":
         make_mlmodel(f"alice/{name}", files={"README.md": SKY}, kind=RepositoryKind.DATASET)
     Job.objects.all().delete()
@@ -257,4 +257,4 @@ def test_a_bell_looks_at_one_record_and_beat_fills_up(
     for count in (1, 2, 2):
         tasks.assess()
         assert ended.count() == count
-    assert rung == [JobKind.ASSESS, JobKind.ASSESS]
+    assert kinds == [JobKind.ASSESS, JobKind.ASSESS]

@@ -1,23 +1,24 @@
-"""Everything periodic, in one table. Beat only rings; the work itself is safe to run twice."""
+"""The beat table: Celery's periodic tasks. Each is safe to run twice or concurrently."""
 
 from typing import Any
 
 from django.conf import settings
 
-#: Of records that were not looked at for long, so many wait at most, and are filled up so often.
+#: Upper bound on queued assessments of records that were last assessed long ago.
 ASSESS_AT_ONCE = 50
+#: Seconds between the runs that queue them.
 ASSESS_EVERY_S = 600.0
-#: What was hidden, renamed or withdrawn, DataCite hears of within a minute.
+#: Delay after which DataCite is told of changed, hidden or withdrawn records.
 DOI_EVERY_S = 60.0
 
 
-def beat() -> dict[str, dict[str, Any]]:
-    """Celery's beat table: name to task and seconds between its runs."""
+def table() -> dict[str, dict[str, Any]]:
+    """Celery's beat table: name to task, seconds between its runs and options."""
     return {
         "reap": {
             "task": "workers.tasks.reap",
             "schedule": float(settings.JOB_REAP_EVERY_S),
-            # A bell that nobody heard in time would only ring twice.
+            # Stale messages of a busy queue are dropped; the next run replaces them.
             "options": {"expires": float(settings.JOB_REAP_EVERY_S)},
         },
         "collect": {
