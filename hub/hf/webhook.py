@@ -139,7 +139,7 @@ def _shape(webhook: Webhook) -> dict[str, Any]:
 
 
 def _watched_by(webhook: Webhook) -> list[dict[str, str]]:
-    rows = list(webhook.watches.all())
+    rows = sorted(webhook.watches.all(), key=lambda row: row.pk)
     types = {NamespaceKind.USER: "user", NamespaceKind.ORGANISATION: "org"}
     return [
         {"type": row.mlmodel.kind, "name": row.mlmodel.full_name} for row in rows if row.mlmodel

@@ -81,7 +81,7 @@ def builds(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "records": readable_records(request.user)
         .filter(revision=revision)
         .select_related("target", "device")
-        .order_by("-created_at")[:20],
+        .order_by("-created_at", "pk")[:20],
     }
     return render(request, "mlmodel/builds.html", context)
 

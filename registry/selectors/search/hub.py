@@ -60,4 +60,4 @@ def fastest_builds(
     if target is not None:
         rows = rows.filter(target=target)
     related = ("graph__revision__mlmodel__namespace", "target", "record")
-    return rows.select_related(*related).order_by("ratio")[:limit]
+    return rows.select_related(*related).order_by("ratio", "pk")[:limit]
