@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hpcfair import _linux, _nvml
+from hpcfair import _linux, nvidia
 from hpcfair._targets import GPU_TARGETS, TARGETS, Target
 
 __all__ = [
@@ -203,7 +203,7 @@ def _accelerators() -> tuple[Accelerator, ...]:
     """Asked once: it takes a while, and cards do not come and go."""
     return tuple(
         Accelerator(gpu.name, gpu.memory_bytes, gpu.driver, gpu.capability, gpu.uuid_sha256)
-        for gpu in _nvml.gpus()
+        for gpu in nvidia.gpus()
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hpcfair import _nvml
+from hpcfair import nvidia
 from workers.engine.energy import zones
 from workers.engine.ports import EnergyCounter
 from workers.engine.types import TargetSpec
@@ -13,23 +13,15 @@ _CUDA = "cuda"
 
 @dataclass(frozen=True, slots=True)
 class GpuCounter:
-    """A GPU's own counter, from Volta on.
-
-    The library is opened for each reading, which takes milliseconds between timed blocks, so that
-    no handle is left behind in a worker whose driver is replaced.
-    """
+    """The energy counter of an NVIDIA GPU (Volta or newer), in microjoules."""
 
     index: int
     range_uj: int = 2**64 * 1000
     source: str = "nvml-total-energy"
 
     def read(self) -> int:
-        """Raises OSError where the GPU does not count, or is gone."""
-        with _nvml.opened() as nvml:
-            used_mj = nvml.energy_mj(self.index)
-        if used_mj is None:
-            raise OSError("this GPU does not count its energy")
-        return used_mj * 1000
+        """Raises OSError if the GPU has no such counter or is gone."""
+        return nvidia.energy_mj(self.index) * 1000
 
 
 def counters_of(target: TargetSpec) -> Sequence[EnergyCounter]:

@@ -1,89 +1,80 @@
 """NVIDIA GPUs, on a recorded management library: what is read, and which targets that makes."""
 
-import ctypes
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
+import pynvml
 import pytest
 
-from hpcfair import _nvml, machine, resolution
+from hpcfair import machine, nvidia, resolution
 from hpcfair.errors import BadInput
 
 H200 = {
-    "name": b"NVIDIA H200",
+    "name": "NVIDIA H200",
     "memory": 150_754_820_096,
-    "driver": b"580.159.03",
+    "driver": "580.159.03",
     "capability": (9, 0),
-    "uuid": b"GPU-5e1f2d3c-0000-0000-0000-000000000001",
+    "uuid": "GPU-5e1f2d3c-0000-0000-0000-000000000001",
     "energy": 123_456_789,
 }
 #: A card that tells little, as old ones and those of virtual machines do.
-SHY = {"name": b"GRID K1", "driver": b"367.128"}
-NOT_SUPPORTED = 3
+SHY = {"name": "GRID K1", "driver": "367.128"}
 
 
 class Recorded:
-    """Takes the place of the loaded library: the same calls, answered from ``cards``."""
+    """Answers the queries of ``pynvml`` from ``cards``; a card's handle is its index."""
 
     def __init__(self, *cards: dict[str, Any], broken: int = 0) -> None:
         self._cards = cards
         self._broken = broken
         self.open = 0
 
-    def nvmlInit_v2(self) -> int:  # noqa: N802  the library's names
-        self.open += not self._broken
-        return self._broken
+    def nvmlInit(self) -> None:  # noqa: N802  the library's names
+        if self._broken:
+            raise pynvml.NVMLError(self._broken)
+        self.open += 1
 
-    def nvmlShutdown(self) -> int:  # noqa: N802
+    def nvmlShutdown(self) -> None:  # noqa: N802
         self.open -= 1
-        return 0
 
-    def nvmlDeviceGetCount_v2(self, count: Any) -> int:  # noqa: N802
-        count._obj.value = len(self._cards)
-        return 0
+    def nvmlDeviceGetCount(self) -> int:  # noqa: N802
+        return len(self._cards)
 
-    def nvmlDeviceGetHandleByIndex_v2(self, index: Any, handle: Any) -> int:  # noqa: N802
-        if index.value >= len(self._cards):
-            return NOT_SUPPORTED
-        # Null is no handle.
-        handle._obj.value = index.value + 1
-        return 0
+    def nvmlDeviceGetHandleByIndex(self, index: int) -> int:  # noqa: N802
+        if index >= len(self._cards):
+            raise pynvml.NVMLError(pynvml.NVML_ERROR_INVALID_ARGUMENT)
+        return index
 
-    def nvmlDeviceGetName(self, handle: Any, buffer: Any, _: Any) -> int:  # noqa: N802
-        return self._answer(handle, "name", buffer)
+    def nvmlDeviceGetName(self, handle: int) -> Any:  # noqa: N802
+        return self._answer(handle, "name")
 
-    def nvmlDeviceGetUUID(self, handle: Any, buffer: Any, _: Any) -> int:  # noqa: N802
-        return self._answer(handle, "uuid", buffer)
+    def nvmlDeviceGetUUID(self, handle: int) -> Any:  # noqa: N802
+        return self._answer(handle, "uuid")
 
-    def nvmlSystemGetDriverVersion(self, buffer: Any, _: Any) -> int:  # noqa: N802
-        return self._answer(ctypes.c_void_p(1), "driver", buffer)
+    def nvmlSystemGetDriverVersion(self) -> Any:  # noqa: N802
+        return self._answer(0, "driver")
 
-    def nvmlDeviceGetMemoryInfo(self, handle: Any, memory: Any) -> int:  # noqa: N802
-        return self._answer(handle, "memory", memory._obj, "total")
+    def nvmlDeviceGetMemoryInfo(self, handle: int) -> Any:  # noqa: N802
+        return SimpleNamespace(total=self._answer(handle, "memory"))
 
-    def nvmlDeviceGetTotalEnergyConsumption(self, handle: Any, used: Any) -> int:  # noqa: N802
-        return self._answer(handle, "energy", used._obj)
+    def nvmlDeviceGetTotalEnergyConsumption(self, handle: int) -> Any:  # noqa: N802
+        return self._answer(handle, "energy")
 
-    def nvmlDeviceGetCudaComputeCapability(  # noqa: N802
-        self, handle: Any, major: Any, minor: Any
-    ) -> int:
-        card = self._cards[handle.value - 1]
-        if "capability" not in card:
-            return NOT_SUPPORTED
-        major._obj.value, minor._obj.value = card["capability"]
-        return 0
+    def nvmlDeviceGetCudaComputeCapability(self, handle: int) -> Any:  # noqa: N802
+        return self._answer(handle, "capability")
 
-    def _answer(self, handle: Any, key: str, into: Any, field: str = "value") -> int:
-        card = self._cards[handle.value - 1]
-        if key not in card:
-            return NOT_SUPPORTED
-        setattr(into, field, card[key])
-        return 0
+    def _answer(self, handle: int, key: str) -> Any:
+        if key not in self._cards[handle]:
+            raise pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
+        return self._cards[handle][key]
 
 
 def _install(monkeypatch: pytest.MonkeyPatch, library: Recorded) -> Recorded:
-    monkeypatch.setattr(_nvml.ctypes, "CDLL", lambda _: library)
+    for name in dir(library):
+        if name.startswith("nvml"):
+            monkeypatch.setattr(pynvml, name, getattr(library, name))
     return library
 
 
@@ -98,7 +89,7 @@ def gpu_machine(monkeypatch: pytest.MonkeyPatch) -> machine.Machine:
 
 def test_a_gpu_is_read_with_its_units(monkeypatch: pytest.MonkeyPatch) -> None:
     library = _install(monkeypatch, Recorded(H200))
-    (gpu,) = _nvml.gpus()
+    (gpu,) = nvidia.gpus()
     assert (gpu.name, gpu.memory_bytes, gpu.driver, gpu.capability) == (
         "NVIDIA H200", 150_754_820_096, "580.159.03", "9.0",
     )  # fmt: skip
@@ -109,16 +100,16 @@ def test_a_gpu_is_read_with_its_units(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_energy_is_that_of_the_card_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     _install(monkeypatch, Recorded(SHY, H200))
-    with _nvml.opened() as nvml:
-        assert nvml.energy_mj(1) == 123_456_789
-        assert nvml.energy_mj(0) is None
-        assert nvml.energy_mj(7) is None
+    assert nvidia.energy_mj(1) == 123_456_789
+    for index in (0, 7):
+        with pytest.raises(OSError, match=f"GPU {index}"):
+            nvidia.energy_mj(index)
 
 
 def test_what_a_card_does_not_tell_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     _install(monkeypatch, Recorded(SHY))
-    (gpu,) = _nvml.gpus()
-    assert gpu == _nvml.Gpu(0, "GRID K1", None, "367.128", None, None)
+    (gpu,) = nvidia.gpus()
+    assert gpu == nvidia.Gpu(0, "GRID K1", None, "367.128", None, None)
 
 
 @pytest.mark.parametrize("broken", [9, 18])
@@ -126,15 +117,13 @@ def test_a_driver_that_does_not_answer_is_no_gpu(
     monkeypatch: pytest.MonkeyPatch, broken: int
 ) -> None:
     _install(monkeypatch, Recorded(H200, broken=broken))
-    assert _nvml.gpus() == ()
+    assert nvidia.gpus() == ()
 
 
 def test_no_driver_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> None:
-        raise OSError(f"{name}: cannot open shared object file")
-
-    monkeypatch.setattr(_nvml.ctypes, "CDLL", missing)
-    assert _nvml.gpus() == ()
+    missing = Recorded(broken=pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)
+    _install(monkeypatch, missing)
+    assert nvidia.gpus() == ()
 
 
 def test_a_machine_with_a_gpu_keeps_its_processor_target_and_gains_others(
