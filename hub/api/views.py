@@ -17,10 +17,10 @@ from rest_framework.views import APIView
 
 from hub.api.auth import signed_in
 from hub.api.errors import body_too_large
-from hub.api.pagination import keyset_page
 from hub.api.parsers import is_storable
 from hub.api.schema import document, page_of
 from registry.errors import Invalid, NotFound
+from registry.pagination import keyset_page
 
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 

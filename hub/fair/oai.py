@@ -10,7 +10,6 @@ from datetime import datetime
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
@@ -18,10 +17,11 @@ from django.views.decorators.http import require_http_methods
 
 from hub.fair.headers import harmless
 from hub.sharing import shared
-from registry.errors import NotFound
+from registry.errors import Invalid, NotFound
 from registry.fair.oai.payloads import PAYLOADS
 from registry.fair.oai.provider import Page, Provider, Record, Repository, refusal
 from registry.fair.oai.request import OaiError, parse
+from registry.pagination import decode_cursor, encode_cursor
 from registry.selectors.fair.harvest import (
     Behind,
     Part,
@@ -37,7 +37,6 @@ from registry.states import RepositoryKind
 #: Records in one answer, with their metadata and without.
 AT_ONCE = {"ListRecords": 100, "ListIdentifiers": 1000}
 _KINDS = {f"{kind}s": kind for kind in RepositoryKind}
-_SALT = "hub.fair.oai"
 
 
 @csrf_exempt
@@ -175,15 +174,15 @@ def _written(course: _Course, last: Behind, verb: str) -> str:
     times = [at.isoformat() if at else "" for at in (wanted.since, wanted.until, last.changed)]
     sent = course.sent + AT_ONCE[verb]
     values = [course.prefix, wanted.kind or "", *times, last.is_gone, last.pk, sent, course.total]
-    return signing.dumps(values, salt=f"{_SALT}.{verb}")
+    return encode_cursor(values, f"oai.{verb}")
 
 
 def _read(token: str, verb: str) -> _Course:
     try:
-        prefix, kind, since, until, changed, is_gone, pk, sent, total = signing.loads(
-            token, salt=f"{_SALT}.{verb}"
+        prefix, kind, since, until, changed, is_gone, pk, sent, total = decode_cursor(
+            token, f"oai.{verb}"
         )
-    except (signing.BadSignature, ValueError, TypeError):
+    except (Invalid, ValueError):
         # Of another list, cut, made up, or of an older release.
         raise _bad_token() from None
     return _Course(

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from hub.credentials import actor_of, signed_in
-from hub.hf.paging import page_answer
+from hub.hf.address import page_answer
 from hub.hf.shapes import moment
 from hub.hf.views import json_answer
 from registry.errors import NotFound

@@ -1,11 +1,20 @@
-"""Taking apart what addresses of the protocol hold, and making the next page's."""
+"""Reads revisions, paths and numbers from addresses of the protocol, and renders pages of lists."""
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 
 from hub.hf.errors import BadRequest
-from hub.hf.views import absolute
+from hub.hf.views import absolute, json_answer
+from registry.pagination import keyset_page
 from registry.selectors.repository.revision import revision_along
 from registry.tables import MLModel, Revision
+
+Row = TypeVar("Row", bound=Model)
+
+_ROWS_PER_PAGE = 100
 
 
 def revision_and_path(mlmodel: MLModel, rest: str) -> tuple[Revision, str]:
@@ -19,6 +28,28 @@ def revision_and_path(mlmodel: MLModel, rest: str) -> tuple[Revision, str]:
     """
     _, revision, path = revision_along(mlmodel, rest)
     return revision, path
+
+
+def page_answer(
+    request: HttpRequest, rows: QuerySet[Row], describe: Callable[[Row], Any]
+) -> HttpResponse:
+    """The page of ``rows`` that the parameter ``cursor`` asks for, newest first.
+
+    Raises:
+        Invalid: ``invalid_cursor``.
+    """
+    page = keyset_page(rows, name=request.path, cursor=cursor_of(request), limit=_ROWS_PER_PAGE)
+    return with_next(request, json_answer([describe(row) for row in page.items]), page.next)
+
+
+def cursor_of(request: HttpRequest) -> str | None:
+    """The parameter ``cursor``; an empty one is none."""
+    return request.GET.get("cursor") or None
+
+
+def with_next(request: HttpRequest, response: HttpResponse, cursor: str | None) -> HttpResponse:
+    """``response`` with a link to the page at ``cursor``, if there is one."""
+    return next_page(request, response, cursor=cursor) if cursor else response
 
 
 def next_page(request: HttpRequest, response: HttpResponse, **changed: str) -> HttpResponse:

@@ -5,8 +5,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from hub.credentials import signed_in
+from hub.hf.address import page_answer
 from hub.hf.errors import BadRequest
-from hub.hf.paging import page_answer
 from hub.hf.shapes import moment
 from hub.hf.views import flag_in, json_answer, json_body
 from registry.selectors.storage.lfsfile import lfsfiles_of

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 
 from hub.credentials import actor_of, signed_in
 from hub.hf.account import person_brief
-from hub.hf.paging import page_answer
+from hub.hf.address import page_answer
 from hub.hf.shapes import moment
 from hub.hf.views import json_answer
 from registry.selectors.people.account import user_get

@@ -5,7 +5,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from hub.credentials import actor_of
-from hub.hf.address import next_page, whole_number
+from hub.hf.address import cursor_of, whole_number, with_next
 from hub.hf.errors import BadRequest
 from hub.hf.info import expand_of, told
 from hub.hf.views import KINDS, flag_in, json_answer
@@ -53,12 +53,12 @@ def listing(request: HttpRequest, kind: str) -> HttpResponse:
     page = listing_page(
         actor_of(request),
         wanted,
-        after=request.GET.get("cursor", ""),
+        cursor=cursor_of(request),
         limit=whole_number(request, "limit", most, most=most) or most,
     )
-    rows = details_of(page.rows, with_paths="siblings" in names)
+    rows = details_of(page.items, with_paths="siblings" in names)
     response = json_answer([told(details, names) for details in rows])
-    return next_page(request, response, cursor=page.following) if page.following else response
+    return with_next(request, response, page.next)
 
 
 def tags_by_type(_request: HttpRequest, kind: str) -> HttpResponse:

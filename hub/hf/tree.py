@@ -6,7 +6,7 @@ from urllib.parse import parse_qs
 
 from django.http import HttpRequest, HttpResponse
 
-from hub.hf.address import next_page, revision_and_path, whole_number
+from hub.hf.address import cursor_of, revision_and_path, whole_number, with_next
 from hub.hf.errors import BadRequest
 from hub.hf.shapes import last_commit, tree_entry
 from hub.hf.views import flag_in, json_answer, json_body
@@ -37,11 +37,11 @@ def tree(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse:
         revision,
         folder.strip("/"),
         recursive=flag_in(request.GET, "recursive"),
-        after=request.GET.get("cursor", ""),
+        cursor=cursor_of(request),
         limit=whole_number(request, "limit", most, most=most) or most,
     )
-    response = json_answer(_shapes(revision, page.entries, expanded=expanded))
-    return next_page(request, response, cursor=page.following) if page.following else response
+    response = json_answer(_shapes(revision, page.items, expanded=expanded))
+    return with_next(request, response, page.next)
 
 
 def paths_info(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse:

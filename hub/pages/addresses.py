@@ -3,13 +3,19 @@
 Names of routes are ``<kind>-<view>``; ``hub/pages/urls.py`` lays the same table for both kinds.
 """
 
+from typing import TypeVar
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
 from django.urls import reverse
 
+from registry.pagination import keyset_page
 from registry.states import RepositoryKind
 from registry.tables import MLModel
+
+Row = TypeVar("Row", bound=Model)
 
 _OF_FILES = {"tree", "blob", "raw"}
 
@@ -42,3 +48,26 @@ def topic_address(mlmodel: MLModel, facet: str, value: str) -> str:
     if mlmodel.kind == RepositoryKind.DATASET:
         return f"{reverse('datasets')}?{urlencode({'q': value})}"
     return f"{reverse('catalogue')}?{urlencode({facet: value})}"
+
+
+def newest_first(
+    rows: QuerySet[Row], request: HttpRequest, by: str = "id"
+) -> tuple[list[Row], str]:
+    """The page of ``rows`` that the parameter ``before`` asks for, and the address of the next.
+
+    Args:
+        by: Unique column that grows with time.
+
+    Returns:
+        The rows, and the relative address of the page with older ones; "" on the last page.
+
+    Raises:
+        Invalid: ``invalid_cursor``.
+    """
+    cursor = request.GET.get("before") or None
+    page = keyset_page(rows, name=request.path, cursor=cursor, order=(f"-{by}",))
+    if page.next is None:
+        return page.items, ""
+    address = request.GET.copy()
+    address["before"] = page.next
+    return page.items, f"?{address.urlencode()}"

@@ -5,8 +5,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
+from hub.pages.addresses import newest_first
 from hub.pages.frame import frame, repository_page
-from hub.pages.paging import newest_first
 from registry.selectors.repository.difference import Change, Difference, difference, lines_of
 from registry.selectors.repository.revision import history as history_of
 from registry.selectors.repository.revision import revision_get

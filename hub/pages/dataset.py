@@ -3,8 +3,8 @@
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
+from hub.pages.addresses import newest_first
 from hub.pages.errors import page
-from hub.pages.paging import newest_first
 from registry.selectors.repository.dataset import datasets_matching
 
 

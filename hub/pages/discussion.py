@@ -8,10 +8,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from hub.pages import markdown
-from hub.pages.addresses import address
+from hub.pages.addresses import address, newest_first
 from hub.pages.commit import changed
 from hub.pages.frame import frame, repository_page
-from hub.pages.paging import newest_first
 from registry.errors import Invalid, RegistryError
 from registry.selectors.discussion.change import base_of, conflicts_of
 from registry.selectors.discussion.discussion import discussion_get, discussions_of, events_of

@@ -8,8 +8,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
 from hub.pages import charts
+from hub.pages.addresses import newest_first
 from hub.pages.errors import page
-from hub.pages.paging import newest_first
 from registry.selectors.results.reproduction import of_job
 from registry.selectors.work.job import events_of, job_get, jobs_of, queue_position, trials_of
 from registry.services.work.job import job_cancel

@@ -10,12 +10,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from hub.fair.headers import typed
 from hub.fair.negotiation import negotiated
 from hub.pages import forms, markdown
-from hub.pages.addresses import address
+from hub.pages.addresses import address, newest_first
 from hub.pages.cite import cited
 from hub.pages.errors import page
 from hub.pages.files import PREVIEW_BYTES
 from hub.pages.frame import frame, repository_page
-from hub.pages.paging import newest_first
 from hub.pages.testtensor import shown_sets
 from registry.errors import RegistryError
 from registry.selectors.access import readable_records, require

@@ -6,8 +6,8 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
 from hub.pages import charts
+from hub.pages.addresses import newest_first
 from hub.pages.errors import page
-from hub.pages.paging import newest_first
 from registry.selectors.access import readable_records
 from registry.selectors.results.record import record_get
 

@@ -20,7 +20,6 @@ relevance  BM25 over weighted fields            its rank: scores move with every
 ========== ==================================== ==============================================
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -31,20 +30,14 @@ from django.db.models import Min
 from tantivy import Occur, Order
 from tantivy import Query as Wanted
 
-from registry.errors import Invalid
-from registry.ids import SHA256_PATTERN
 from registry.search.documents import BATCH
-from registry.search.parser import FULL_NAME, Sort
+from registry.search.parser import Sort
 from registry.search.schema import SCHEMA, between
 from registry.tables import Graph
 
 #: Relevance ranks no deeper; ``sort=name`` walks everything.
 DEEPEST_RANK = 10_000
 _MOST_STRUCTURES = 10_000
-
-_NUMBERS = re.compile(r"[0-9]{20}-[0-9]{20}")
-_RANK = re.compile(r"[0-9]{1,5}")
-_LIKENESS = re.compile(rf"([01]) (-?[0-9]\.[0-9]{{6}}) ({SHA256_PATTERN}) ({FULL_NAME.pattern})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +54,7 @@ class Ranking(Protocol):
     def page(
         self, searcher: tantivy.Searcher, matching: Wanted, after: str, limit: int
     ) -> list[Hit]:
-        """At most ``limit`` hits after a place; from the start if it is empty.
-
-        Raises:
-            Invalid: ``invalid_cursor`` if ``after`` is no place of this order.
-        """
+        """At most ``limit`` hits after a place of this order; from the start if it is empty."""
 
 
 class BySortKey:
@@ -80,9 +69,7 @@ class BySortKey:
     ) -> list[Hit]:
         wanted = matching
         if after:
-            # ``between`` trusts its bounds, and a cursor comes from outside.
-            if not (FULL_NAME if self.order == Order.Asc else _NUMBERS).fullmatch(after):
-                raise foreign_cursor()
+            # Places come out of signed cursors: ``between`` trusts its bounds.
             low, high = (after, "*") if self.order == Order.Asc else ("*", after)
             wanted = _both(matching, between(self.field, low, high))
         return _sorted_hits(searcher, wanted, self.field, limit, self.order)
@@ -94,8 +81,6 @@ class ByRelevance:
     def page(
         self, searcher: tantivy.Searcher, matching: Wanted, after: str, limit: int
     ) -> list[Hit]:
-        if after and not _RANK.fullmatch(after):
-            raise foreign_cursor()
         start = int(after or 0)
         limit = min(limit, DEEPEST_RANK - start)
         if limit <= 0:
@@ -118,18 +103,15 @@ class ByLikeness:
     def page(
         self, searcher: tantivy.Searcher, matching: Wanted, after: str, limit: int
     ) -> list[Hit]:
-        place = _LIKENESS.fullmatch(after)
-        if after and not place:
-            raise foreign_cursor()
-        reached = _Likeness(int(place[1]), float(place[2]), place[3]) if place else None
+        reached, name = _read_likeness(after) if after else (None, "")
         hits: list[Hit] = []
         for likeness in self._ranked(_structures(searcher, matching)):
             if reached and likeness.rank < reached.rank:
                 continue
             term = Wanted.term_query(SCHEMA, "structure", likeness.structure)
             wanted = _both(matching, term)
-            if place and likeness == reached:
-                wanted = _both(wanted, between("by_name", place[4], "*"))
+            if likeness == reached:
+                wanted = _both(wanted, between("by_name", name, "*"))
             found = _sorted_hits(searcher, wanted, "by_name", limit - len(hits), Order.Asc)
             hits.extend(Hit(hit.pk, f"{likeness} {hit.place}") for hit in found)
             if len(hits) == limit:
@@ -166,6 +148,12 @@ class _Likeness:
         return -self.same_class, -self.cosine, self.structure
 
 
+def _read_likeness(place: str) -> tuple[_Likeness, str]:
+    """The likeness and the name that a place consists of."""
+    same_class, cosine, structure, name = place.split(" ")
+    return _Likeness(int(same_class), float(cosine), structure), name
+
+
 def _structures(searcher: tantivy.Searcher, matching: Wanted) -> list[str]:
     """The distinct structures of a result; of more than :data:`_MOST_STRUCTURES`, the common."""
     count = {"field": "structure", "size": _MOST_STRUCTURES, "segment_size": _MOST_STRUCTURES}
@@ -195,12 +183,3 @@ def _sorted_hits(
 
 def _both(first: Wanted, second: Wanted) -> Wanted:
     return Wanted.boolean_query([(Occur.Must, first), (Occur.Must, second)])
-
-
-def foreign_cursor() -> Invalid:
-    """The refusal of a cursor that this question did not give out."""
-    return Invalid(
-        "invalid_cursor",
-        "This page cursor belongs to another search.",
-        "Start again without it, or change nothing but the cursor from page to page.",
-    )

@@ -14,13 +14,15 @@ from django.db.models import QuerySet, Sum, Value
 from django.db.models.functions import Collate, StrIndex, Substr
 from django.db.models.lookups import Exact, GreaterThan, LessThan
 
-from registry.errors import Invalid, NotFound
+from registry.errors import NotFound
+from registry.pagination import Page, decode_cursor, encode_cursor
 from registry.storage.git import folder_oids
 from registry.tables import File, Revision
 from registry.validation.texts import unseen
 
 # Databases bound the number of values in one query.
 _AT_ONCE = 500
+_CURSORS = "tree"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,32 +38,16 @@ class TreeEntry:
     file: File | None
 
 
-@dataclass(frozen=True, slots=True)
-class TreePage:
-    """Entries in the order of their paths; there are more if ``following`` is not "".
-
-    Attributes:
-        following: Where the next page goes on.
-    """
-
-    entries: list[TreeEntry]
-    following: str
-
-
 def tree_page(
-    revision: Revision, folder: str, *, recursive: bool, after: str = "", limit: int
-) -> TreePage:
-    """What lies in ``folder``, "" for the top; with ``recursive`` also in the folders there.
-
-    Args:
-        after: ``following`` of the page before.
+    revision: Revision, folder: str, *, recursive: bool, cursor: str | None = None, limit: int
+) -> Page[TreeEntry]:
+    """What lies in ``folder``, "" for the top, by path; ``recursive`` includes its subfolders.
 
     Raises:
         NotFound: ``file_not_found`` if there is no such folder.
         Invalid: ``invalid_cursor``.
     """
-    if unseen(after):
-        raise Invalid("invalid_cursor", "No page of this list ends there.")
+    (after,) = decode_cursor(cursor, _CURSORS) if cursor else [""]
     oids = _folder_oids(revision.uuid, revision.tree_oid)
     if folder not in oids:
         detail = f"Revision {revision.oid[:10]} has no folder {folder[:200]!r}."
@@ -76,7 +62,9 @@ def tree_page(
     entries = [TreeEntry(path, oids[path], None) for path in below if path]
     entries += map(_entry, files.select_related("blob").order_by(_place())[: limit + 1])
     entries.sort(key=lambda entry: entry.path)
-    return TreePage(entries[:limit], entries[limit - 1].path if len(entries) > limit else "")
+    if len(entries) <= limit:
+        return Page(entries, None)
+    return Page(entries[:limit], encode_cursor([entries[limit - 1].path], _CURSORS))
 
 
 def entries_at(revision: Revision, paths: Sequence[str]) -> list[TreeEntry]:

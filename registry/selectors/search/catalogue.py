@@ -1,7 +1,5 @@
 """The catalogue: finding MLModels by words, by filters, by tensors and by likeness."""
 
-import base64
-import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -9,6 +7,7 @@ from typing import TypeAlias
 import tantivy
 
 from registry.errors import Invalid, NotFound
+from registry.pagination import decode_cursor, encode_cursor
 from registry.search import index, parser, plan
 from registry.search.documents import reader_hub, reader_member, reader_public
 from registry.search.orders import (
@@ -17,7 +16,6 @@ from registry.search.orders import (
     BySortKey,
     Hit,
     Ranking,
-    foreign_cursor,
 )
 from registry.search.parser import Query
 from registry.search.schema import FACETS
@@ -122,7 +120,9 @@ def _page(actor: Actor, asked: Query, cursor: str | None, limit: int) -> Page:
     ranking = _ranking(actor, asked)
     readers = _readers(actor)
     matching = plan.matching(asked, readers)
-    after = _place(cursor, asked) if cursor else ""
+    # A cursor is valid for the same question only.
+    name = f"catalogue {asked!r}"
+    (after,) = decode_cursor(cursor, name) if cursor else [""]
     counting = _counting(asked, readers)
 
     def look(searcher: tantivy.Searcher) -> _Answer:
@@ -138,7 +138,7 @@ def _page(actor: Actor, asked: Query, cursor: str | None, limit: int) -> Page:
     return Page(
         items=_rows(actor, shown),
         total=answer.total,
-        next_cursor=_cursor(shown[-1].place, asked) if further else None,
+        next_cursor=encode_cursor([shown[-1].place], name) if further else None,
         facets=answer.facets,
     )
 
@@ -193,23 +193,3 @@ def _facets(searcher: tantivy.Searcher, counting: list[tuple[tantivy.Query, list
             found = [(bucket["key"], int(bucket["doc_count"])) for bucket in counted["buckets"]]
             facets[name] = sorted(found, key=lambda one: (-one[1], one[0]))[:FACET_VALUES]
     return {name: facets[name] for name in FACETS}
-
-
-def _cursor(place: str, asked: Query) -> str:
-    """A place that only the same question takes back."""
-    return base64.urlsafe_b64encode(f"{_fingerprint(asked)} {place}".encode()).decode().rstrip("=")
-
-
-def _place(cursor: str, asked: Query) -> str:
-    try:
-        padded = cursor + "=" * (-len(cursor) % 4)
-        fingerprint, _, place = base64.urlsafe_b64decode(padded).decode().partition(" ")
-    except ValueError:
-        fingerprint, place = "", ""
-    if fingerprint != _fingerprint(asked) or not place:
-        raise foreign_cursor()
-    return place
-
-
-def _fingerprint(asked: Query) -> str:
-    return hashlib.sha256(repr(asked).encode()).hexdigest()[:16]

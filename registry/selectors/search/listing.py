@@ -4,19 +4,15 @@ Full-text search and counts are in :mod:`registry.selectors.search.catalogue`. A
 read to its end, however long it is; every page costs the same.
 """
 
-import base64
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import CharField, Count, F, Q, QuerySet, Value
+from django.db.models import CharField, Count, F, QuerySet, Value
 from django.db.models.functions import Concat
 from django.db.models.lookups import IContains
 
-from registry.errors import Invalid
+from registry.pagination import Page, keyset_page
 from registry.selectors.access import Actor, readable_repositories
 from registry.selectors.people.account import named
 from registry.selectors.repository.details import Details
@@ -25,7 +21,6 @@ from registry.tables import File, Label, MLModel, Namespace, Ref, Revision
 from registry.validation import labels
 from registry.validation.texts import unseen
 
-_TIMES = {"created_at", "updated_at"}
 _MOST_TAGS = 1000
 
 
@@ -52,36 +47,22 @@ class Listing:
     order: str = "updated_at"
 
 
-@dataclass(frozen=True, slots=True)
-class ListingPage:
-    """Rows with their namespaces; there are more if ``following`` is not "".
-
-    Attributes:
-        following: Where the next page goes on.
-    """
-
-    rows: list[MLModel]
-    following: str
-
-
-def listing_page(actor: Actor, wanted: Listing, *, after: str = "", limit: int) -> ListingPage:
-    """The next ``limit`` of what is wanted and may be read.
-
-    Args:
-        after: ``following`` of the page before, of the same order.
+def listing_page(
+    actor: Actor, wanted: Listing, *, cursor: str | None = None, limit: int
+) -> Page[MLModel]:
+    """A page of the repositories that match and may be read, with their namespaces.
 
     Raises:
-        Invalid: ``invalid_cursor``.
+        Invalid: ``invalid_cursor``, also of a list in another order.
     """
     rows = _matching(actor, wanted).select_related("namespace")
-    if after:
-        value, pk = _read_place(after, wanted.order)
-        rows = rows.filter(
-            Q(**{f"{wanted.order}__lt": value}) | Q(**{wanted.order: value, "pk__lt": pk})
-        )
-    found = list(rows.order_by(f"-{wanted.order}", "-pk")[: limit + 1])
-    shown = found[:limit]
-    return ListingPage(shown, _place(shown[-1], wanted.order) if len(found) > limit else "")
+    return keyset_page(
+        rows,
+        name=f"listing.{wanted.order}",
+        cursor=cursor,
+        limit=limit,
+        order=(f"-{wanted.order}", "-id"),
+    )
 
 
 def details_of(rows: Sequence[MLModel], *, with_paths: bool) -> list[Details]:
@@ -142,26 +123,3 @@ def _paths_of(revisions: list[Revision]) -> dict[int, list[str]]:
     for revision, path in rows.values_list("revision_id", "path"):
         paths.setdefault(revision, []).append(path)
     return paths
-
-
-def _place(row: MLModel, order: str) -> str:
-    value = getattr(row, order)
-    spelled = value.isoformat() if order in _TIMES else value
-    return base64.urlsafe_b64encode(json.dumps([order, spelled, row.pk]).encode()).decode()
-
-
-def _read_place(place: str, order: str) -> tuple[Any, int]:
-    try:
-        match json.loads(base64.urlsafe_b64decode(place)):
-            case [str(given), str(value), int(pk)] if given == order and order in _TIMES:
-                at = datetime.fromisoformat(value)
-                if at.tzinfo is not None and 0 <= pk < 2**63:
-                    return at, pk
-            case [str(given), int(value), int(pk)] if given == order and order not in _TIMES:
-                if 0 <= value < 2**63 and 0 <= pk < 2**63:
-                    return value, pk
-    except (ValueError, RecursionError):
-        pass
-    raise Invalid(
-        "invalid_cursor", "No page of this list ends there.", "Start again from the first page."
-    )

@@ -25,7 +25,7 @@ def net(alice: User) -> MLModel:
 def test_checkpoints_are_deleted_for_good(
     api_of: ApiOf, net: MLModel, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hub.hf.paging._PER_PAGE", 2)
+    monkeypatch.setattr("hub.hf.address._ROWS_PER_PAGE", 2)
     api, used = api_of(alice), net.used_bytes
     files = list(api.list_lfs_files("alice/net"))
     shown = {(file.filename, file.size, file.ref) for file in files}

@@ -68,7 +68,7 @@ def test_many_likers_come_page_by_page(
     api_of: ApiOf, hub_url: str, galaxy: MLModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people = [make_user(f"person-{number}") for number in range(7)]
-    monkeypatch.setattr("hub.hf.paging._PER_PAGE", 3)
+    monkeypatch.setattr("hub.hf.address._ROWS_PER_PAGE", 3)
     Like.objects.bulk_create([Like(mlmodel=galaxy, user=person) for person in people])
     names = [user.username for user in api_of().list_repo_likers("lab/galaxy-cnn")]
     assert names == [person.username for person in reversed(people)]

@@ -101,14 +101,14 @@ def test_what_is_no_folder_is_not_found(api_of: ApiOf, wood: MLModel) -> None:
 @pytest.mark.parametrize("limit", [1, 2, 3, 1000])
 def test_pages_hold_every_entry_once(wood: MLModel, *, recursive: bool, limit: int) -> None:
     revision = branch_get(wood, "main").revision
-    whole = tree_page(revision, "", recursive=recursive, limit=1000).entries
+    whole = tree_page(revision, "", recursive=recursive, limit=1000).items
 
-    paths, after = [], ""
+    paths, cursor = [], None
     while True:
-        page = tree_page(revision, "", recursive=recursive, after=after, limit=limit)
-        paths += _paths(page.entries)
-        after = page.following
-        if not after:
+        page = tree_page(revision, "", recursive=recursive, cursor=cursor, limit=limit)
+        paths += _paths(page.items)
+        cursor = page.next
+        if cursor is None:
             break
 
     assert paths == _paths(whole)

@@ -58,13 +58,13 @@ def test_pages_hold_every_entry_once_and_in_order(
         within = {p for p in files | above if p.startswith(prefix)}
         if not recursive:
             within = {p for p in within if "/" not in p[len(prefix) :]}
-        found, after = [], ""
+        found, cursor = [], None
         for _ in range(len(within) + 1):
-            page = tree_page(revision, folder, recursive=recursive, after=after, limit=limit)
-            assert len(page.entries) <= limit
-            found += page.entries
-            after = page.following
-            if not after:
+            page = tree_page(revision, folder, recursive=recursive, cursor=cursor, limit=limit)
+            assert len(page.items) <= limit
+            found += page.items
+            cursor = page.next
+            if cursor is None:
                 break
         # Python orders texts by code point, and UTF-8 bytes sort alike.
         assert [entry.path for entry in found] == sorted(within)

@@ -20,11 +20,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.api.auth import signed_in
-from hub.api.pagination import keyset_page
 from hub.api.schema import example
 from hub.api.views import ApiView, PageQuery, plain_request, query_of
 from hub.files import caching
 from registry import schemas
+from registry.pagination import keyset_page
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.results.record import record_get, records_of

@@ -9,9 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from hub.api.auth import signed_in
-from hub.api.pagination import keyset_page
 from hub.api.schema import example, page_of
 from hub.api.views import ApiView, PageQuery, Strict, body_of, paged, query_of
+from registry.pagination import keyset_page
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.work.job import events_of, job_get, jobs_of, queue_positions

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hub.api.pagination import keyset_page
 from registry.errors import Invalid
+from registry.pagination import keyset_page
 from registry.tables import AuditEntry, Target
 
 ORDERS = [("-id",), ("id",), ("slug",), ("-created_at", "-id"), ("rank", "-slug")]
