@@ -7,6 +7,7 @@ from django.shortcuts import render
 
 from hub.pages.errors import page
 from registry.errors import Invalid
+from registry.selectors.results.best import largest_gains
 from registry.selectors.search import hub as hub_selector
 from registry.selectors.search.catalogue import catalogue_search
 
@@ -41,7 +42,7 @@ def home(request: HttpRequest) -> HttpResponseBase:
             ("Benchmark records", figures.records),
         ],
         "newest": catalogue_search(request.user, sort="updated", limit=6).items,
-        "fastest": hub_selector.fastest_builds(request.user, limit=6),
+        "fastest": largest_gains(request.user, limit=6),
     }
     return render(request, "home.html", context)
 

@@ -22,7 +22,8 @@ from registry.selectors.fair.description.description import describe
 from registry.selectors.people.account import namespaces_of
 from registry.selectors.repository.findings import findings_of
 from registry.selectors.repository.revision import readme_of, revision_get, text_of
-from registry.selectors.results.build import best_per_target, builds_of
+from registry.selectors.results.best import best_builds, best_per_target
+from registry.selectors.results.build import builds_of
 from registry.selectors.results.reproduction import latest_of
 from registry.selectors.work import job as job_selector
 from registry.services.repository.mlmodel import mlmodel_create
@@ -76,7 +77,7 @@ def builds(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "reproductions": latest_of(found),
         "tests": tests,
         "more_tests": count - len(tests),
-        "best": best_per_target(revision),
+        "best": best_builds({build.graph_id for build in found}),
         "records": readable_records(request.user)
         .filter(revision=revision)
         .select_related("target", "device")

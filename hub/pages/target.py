@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
 from hub.pages.errors import page
-from registry.selectors.search import hub as hub_selector
+from registry.selectors.results.best import largest_gains
 from registry.selectors.work import device as device_selector
 from registry.selectors.work import target as target_selector
 
@@ -28,6 +28,6 @@ def target(request: HttpRequest, slug: str) -> HttpResponseBase:
         "section": "targets",
         "target": found,
         "devices": [d for d in device_selector.devices() if d.target_id == found.pk],
-        "fastest": hub_selector.fastest_builds(request.user, target=found, limit=20),
+        "fastest": largest_gains(request.user, target=found, limit=20),
     }
     return render(request, "target/page.html", context)

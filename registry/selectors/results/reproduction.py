@@ -12,12 +12,6 @@ from registry.states import ReproductionOutcome
 from registry.tables import Build, Job, Reproduction, Revision, Target
 from registry.tickets import BuildTicket, FileTicket
 
-#: What became of a build that was run again.
-_FAULTS: dict[str, str] = {
-    ReproductionOutcome.DIFFERS: "gave other outputs when it was run again",
-    ReproductionOutcome.FAILED: "did not run again",
-}
-
 
 def toolchain_of(tools: Mapping[str, str]) -> str:
     """What identifies names and versions of programs together: the SHA-256 of their JSON."""
@@ -25,43 +19,13 @@ def toolchain_of(tools: Mapping[str, str]) -> str:
 
 
 def latest_of(builds: Iterable[Build]) -> dict[int, Reproduction]:
-    """For lists: primary key of a build to its newest reproduction; builds without one are not
-    there."""
-    rows = Reproduction.objects.filter(build__in=[build.pk for build in builds])
-    newest = rows.filter(pk=Subquery(_newest("build", "pk")))
-    return {row.build_id: row for row in newest.select_related("job__device")}
+    """For lists: key of a build to its newest reproduction; builds without one are left out."""
+    return {row.build_id: row for row in _latest(builds).select_related("job__device")}
 
 
-def unreproduced_of(builds: Iterable[Build]) -> dict[int, str]:
-    """For lists: primary key of a build to what came of its newest run, of those that did not
-    give the tests' outputs again."""
-    rows = Reproduction.objects.filter(build__in=[build.pk for build in builds])
-    newest = rows.filter(pk=Subquery(_newest("build", "pk")))
-    faulty = newest.exclude(outcome=ReproductionOutcome.REPRODUCED)
-    return dict(faulty.values_list("build_id", "outcome"))
-
-
-def passed_over(best: Build | None, others: Iterable[Build], faults: Mapping[int, str]) -> str:
-    """What to say of builds that were found not reproduced; "" without any.
-
-    Args:
-        best: What is chosen all the same.
-    """
-    said = ""
-    if best is not None and best.pk in faults:
-        said = f" It {_FAULTS[faults[best.pk]]}, but there is nothing else."
-    told = [
-        f"{build.candidate['backend']} at {build.ratio:.3f}, which {_FAULTS[faults[build.pk]]}"
-        for build in others
-        if build.pk in faults
-    ]
-    return f"{said} Passed over: {'; '.join(told)}." if told else said
-
-
-def without_faulty(builds: QuerySet[Build]) -> QuerySet[Build]:
-    """Those of the builds that no newest run found wanting; those not run yet, too."""
-    rows = builds.annotate(outcome=Subquery(_newest("pk", "outcome")))
-    return rows.filter(Q(outcome=None) | Q(outcome=ReproductionOutcome.REPRODUCED))
+def latest_outcomes(builds: Iterable[Build]) -> dict[int, str]:
+    """For lists: key of a build to the outcome of its newest reproduction, if there is one."""
+    return dict(_latest(builds).values_list("build_id", "outcome"))
 
 
 def history(build: Build) -> QuerySet[Reproduction]:
@@ -117,6 +81,11 @@ def unreproduced(target: Target, tools: Mapping[str, Mapping[str, str]]) -> Quer
     revisions = live.filter(known).values("graph__revision")
     rows = Revision.objects.filter(pk__in=revisions, graphs__is_primary=True).distinct()
     return rows.select_related("mlmodel__namespace").order_by("-pk")
+
+
+def _latest(builds: Iterable[Build]) -> QuerySet[Reproduction]:
+    rows = Reproduction.objects.filter(build__in=[build.pk for build in builds])
+    return rows.filter(pk=Subquery(_newest("build", "pk")))
 
 
 def _newest(build: str, column: str) -> QuerySet[Reproduction, Any]:

@@ -1,11 +1,11 @@
-"""What a machine should load: a build, or the plain network where none suits it."""
+"""The files that a machine should load: of a build, or of the published network."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from registry.errors import NotFound
 from registry.selectors.repository.revision import files_of
-from registry.selectors.results.build import BuildChoice, best_build
+from registry.selectors.results.best import BuildChoice, best_build
+from registry.selectors.results.choice import LoadRequest
 from registry.selectors.results.graph import graph_of
 from registry.selectors.work.job import latest_job
 from registry.states import JobKind
@@ -14,12 +14,12 @@ from registry.tables import BuildFile, File, Graph, Revision
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """An answer to "what do I load?".
+    """The files that a machine should load.
 
     Attributes:
-        choice: The build, why this one, and what else there is.
-        files: Those of the build; without one, the published network.
-        entry_point: Which of the files the runtime opens.
+        choice: The build, the reason and the alternatives.
+        files: Files of the build; without a build those of the published network.
+        entry_point: Path of the file that the runtime opens.
     """
 
     revision: Revision
@@ -29,29 +29,16 @@ class Resolution:
     entry_point: str
 
 
-def resolve(
-    revision: Revision,
-    *,
-    architecture: str,
-    features: Collection[str],
-    runtimes: dict[str, str],
-    tolerance: str,
-) -> Resolution:
-    """Choose for a machine; arguments as for :func:`~registry.selectors.results.build.best_build`.
+def resolve(revision: Revision, request: LoadRequest) -> Resolution:
+    """What a machine should load of a revision.
 
     Raises:
-        NotFound: ``graph_not_found``: bytes the hub has not inspected are not handed out to run.
+        NotFound: ``graph_not_found``: files that the hub has not inspected are not served to run.
     """
     graph = graph_of(revision)
     if graph is None:
         raise _not_inspected(revision)
-    choice = best_build(
-        revision,
-        architecture=architecture,
-        features=features,
-        runtimes=runtimes,
-        tolerance=tolerance,
-    )
+    choice = best_build(revision, request)
     if choice.build is not None:
         files = list(choice.build.files.all())
         return Resolution(revision, graph, choice, files, choice.build.entry_point)

@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.db.models import QuerySet
 
 from registry.fair.parts import Hub, Organization
-from registry.selectors.access import Actor, readable_builds
-from registry.selectors.results.reproduction import without_faulty
-from registry.states import RepositoryKind, ToleranceClass, TrialOutcome, Verdict, Visibility
-from registry.tables import Build, MLModel, Record, Target, Trial
+from registry.states import RepositoryKind, TrialOutcome, Visibility
+from registry.tables import MLModel, Record, Target, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +43,3 @@ def figures() -> Figures:
         trials=Trial.objects.filter(outcome=TrialOutcome.MEASURED).count(),
         records=Record.objects.count(),
     )
-
-
-def fastest_builds(
-    actor: Actor, *, target: Target | None = None, limit: int = 10
-) -> "QuerySet[Build]":
-    """Float32-exact builds that beat their baseline most, with model and target; none that was
-    found not reproduced."""
-    rows = readable_builds(actor).filter(
-        withdrawn_at=None, tolerance=ToleranceClass.EXACT, verdict=Verdict.FASTER
-    )
-    rows = without_faulty(rows)
-    if target is not None:
-        rows = rows.filter(target=target)
-    related = ("graph__revision__mlmodel__namespace", "target", "record")
-    return rows.select_related(*related).order_by("ratio", "pk")[:limit]

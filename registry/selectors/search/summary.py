@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import F, prefetch_related_objects
 
 from registry.search import signature as signatures
-from registry.selectors.results.build import best_ratios
+from registry.selectors.results.best import best_ratios
 from registry.states import RefKind
 from registry.tables import Graph, MLModel, Ref, Revision
 

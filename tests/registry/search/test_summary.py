@@ -3,7 +3,7 @@
 import pytest
 
 from registry.selectors.repository.revision import revision_get
-from registry.selectors.results.build import best_builds
+from registry.selectors.results.best import best_builds
 from registry.selectors.search.summary import summaries_of, summary_of
 from registry.services.results.build import builds_publish
 from registry.services.results.record import record_add

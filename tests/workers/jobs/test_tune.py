@@ -8,7 +8,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from registry.selectors.results.build import best_build
+from registry.selectors.results.best import best_build
+from registry.selectors.results.choice import LoadRequest
 from registry.services.work.job import job_cancel, job_submit
 from registry.services.work.target import target_enable
 from registry.states import JobKind, JobState, TrialOutcome, Verdict
@@ -97,10 +98,12 @@ def test_a_search_ends_in_builds_that_a_machine_can_load_and_a_second_replaces_t
     assert Trial.objects.filter(outcome=TrialOutcome.MEASURED).exists()
     choice = best_build(
         revision,
-        architecture=here.spec.architecture,
-        features=here.spec.features,
-        runtimes={"onnxruntime": "1"},
-        tolerance="exact",
+        LoadRequest(
+            architecture=here.spec.architecture,
+            features=here.spec.features,
+            runtimes={"onnxruntime": "1"},
+            tolerance="exact",
+        ),
     )
     assert choice.build is not None
     # They are run on the network's test tensors afterwards.

@@ -15,7 +15,8 @@ from hub.api.v1.results.graph import RevisionQuery
 from hub.api.views import ApiView, query_of
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
-from registry.selectors.results.build import best_builds, build_get, builds_of
+from registry.selectors.results.best import best_builds
+from registry.selectors.results.build import build_get, builds_of
 from registry.selectors.results.reproduction import latest_of, reproduced
 from registry.selectors.work.target import target_get
 from registry.states import ToleranceClass, Verdict

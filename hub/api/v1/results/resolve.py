@@ -14,6 +14,7 @@ from hub.api.v1.results.graph import TENSOR_EXAMPLE, TensorSerializer
 from hub.api.views import ApiView, Strict, body_of
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
+from registry.selectors.results.choice import LoadRequest
 from registry.selectors.results.resolution import resolve
 from registry.states import ToleranceClass
 
@@ -95,10 +96,12 @@ class ResolveView(ApiView):
         revision.mlmodel = mlmodel
         answer = resolve(
             revision,
-            architecture=asked["machine"]["architecture"],
-            features=asked["machine"]["features"],
-            runtimes=asked["runtimes"],
-            tolerance=asked["tolerance"],
+            LoadRequest(
+                architecture=asked["machine"]["architecture"],
+                features=asked["machine"]["features"],
+                runtimes=asked["runtimes"],
+                tolerance=asked["tolerance"],
+            ),
         )
         chosen = answer.choice.build
         builds = builds_data([*([chosen] if chosen else []), *answer.choice.others])

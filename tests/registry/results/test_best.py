@@ -1,0 +1,199 @@
+"""Best builds read from the database; ``test_choice`` tests the rule."""
+
+from typing import Any
+
+import pytest
+
+from registry import schemas
+from registry.selectors.results import best as selector
+from registry.selectors.results.best import (
+    BuildChoice,
+    best_build,
+    best_builds,
+    best_per_target,
+    best_ratios,
+    largest_gains,
+)
+from registry.selectors.results.choice import LoadRequest
+from registry.services.results.record import record_add
+from registry.states import Visibility
+from registry.tables import Build, MLModel, Reproduction, Target
+from tests.registry import shopfloor
+from tests.registry.shopfloor import Floor
+
+pytestmark = pytest.mark.django_db
+
+
+class Builds:
+    """Adds builds of one network, and asks for the best."""
+
+    def __init__(self, floor: Floor) -> None:
+        self.floor = floor
+        floor.tune()
+        ticket = floor.claim()
+        document = shopfloor.document(floor.revision, job=ticket.job_uuid)
+        # All builds share it; the rule does not read records.
+        self.record_id = record_add(
+            job_uuid=ticket.job_uuid, fence=ticket.fence, document=document
+        ).pk
+        self.count = 0
+
+    def add(self, ratio: float, target: Target | None = None, **columns: Any) -> Build:
+        self.count += 1
+        given = shopfloor.build(self.record_id, f"{self.count}", ratio=ratio) | columns
+        del given["files"]
+        return Build.objects.create(
+            graph=self.floor.graph, target=target or self.floor.target, **given
+        )
+
+    def baseline(self, target: Target | None = None, **columns: Any) -> Build:
+        return self.add(1.002, target, is_baseline=True, verdict="same", **columns)
+
+    def ask(self, tolerance: str = "exact", **machine: Any) -> BuildChoice:
+        request = {
+            "architecture": "x86-64",
+            "features": ["avx2", "avx512f", "sse4"],
+            "runtimes": {"onnxruntime": "1.31.1"},
+        }
+        return best_build(
+            self.floor.revision, LoadRequest(tolerance=tolerance, **request | machine)
+        )
+
+
+@pytest.fixture
+def builds() -> Builds:
+    return Builds(shopfloor.floor())
+
+
+def run_again(build: Build, *outcomes: str) -> None:
+    for outcome in outcomes:
+        Reproduction.objects.create(build=build, toolchain="0" * 64, outcome=outcome)
+
+
+def test_the_fastest_build_is_chosen_and_the_others_are_listed(builds: Builds) -> None:
+    baseline, slow, fast = builds.baseline(), builds.add(0.9), builds.add(0.7)
+    choice = builds.ask()
+    assert choice.build == fast
+    assert choice.others == [slow, baseline]
+    assert "0.700" in choice.reason
+
+
+def test_each_column_that_the_rule_depends_on_is_read(builds: Builds) -> None:
+    wide, _ = shopfloor.make_machine("x86-64-amx", name="amx", rank=99, features=("avx2", "amx"))
+    builds.add(0.1, wide)
+    builds.add(0.2, runtime="openvino")
+    builds.add(0.3, tolerance="int8")
+    builds.add(0.4, verdict="unstable")
+    run_again(builds.add(0.5), "reproduced", "differs")
+    fast = builds.add(0.6)
+    builds.baseline()
+    assert builds.ask().build == fast
+    assert builds.ask(tolerance="int8").build.ratio == 0.3
+    assert builds.ask(runtimes=["openvino"]).build.ratio == 0.2
+    assert builds.ask(features=["avx2", "amx"]).build.ratio == 0.1
+    assert builds.ask(architecture="arm64").build is None
+
+
+def test_the_target_of_the_highest_rank_comes_first(builds: Builds) -> None:
+    close, _ = shopfloor.make_machine(
+        "x86-64-close", name="c", rank=90, features=("avx2", "avx512f")
+    )
+    fast, chosen = builds.add(0.3), builds.add(0.8, close)
+    choice = builds.ask()
+    assert (choice.build, choice.others) == (chosen, [fast])
+
+
+def test_withdrawn_builds_are_not_chosen(builds: Builds) -> None:
+    build = builds.add(0.5)
+    Build.objects.update(withdrawn_at=build.created_at)
+    choice = builds.ask()
+    assert (choice.build, choice.others) == (None, [])
+    assert "not tuned" in choice.reason
+    assert best_builds({builds.floor.graph.pk}) == set()
+    assert largest_gains(None) == best_per_target(builds.floor.revision) == []
+
+
+def test_an_uninspected_revision_has_no_builds(builds: Builds) -> None:
+    builds.floor.graph.delete()
+    choice = builds.ask()
+    assert choice.build is None
+    assert "not inspected" in choice.reason
+
+
+def test_lists_show_the_best_ratio_for_each_target(builds: Builds) -> None:
+    other, _ = shopfloor.make_machine("x86-64-avx2", name="laptop")
+    builds.baseline()
+    builds.add(0.8)
+    builds.add(0.4, tolerance="int8")
+    builds.baseline(other)
+    revision = builds.floor.revision
+    untuned = shopfloor.make_revision("bob/other")
+    assert best_ratios([revision, untuned]) == {
+        revision.pk: {shopfloor.SLUG: 0.8, "x86-64-avx2": 1.0}
+    }
+    assert best_ratios([revision], tolerance="int8")[revision.pk][shopfloor.SLUG] == 0.4
+
+
+def test_of_equal_ratios_the_older_build_is_chosen(builds: Builds) -> None:
+    first, _ = builds.add(0.8), builds.add(0.8)
+    assert builds.ask().build == first
+    assert schemas.sha256_of(first.candidate) == first.config_sha256
+
+
+@pytest.mark.parametrize(
+    ("outcome", "words"), [("differs", "gave other outputs"), ("failed", "did not run")]
+)
+def test_all_readers_exclude_a_build_that_was_not_reproduced(
+    builds: Builds, outcome: str, words: str
+) -> None:
+    baseline, slow, fast = builds.baseline(), builds.add(0.9), builds.add(0.7)
+    run_again(slow, "reproduced")
+    run_again(fast, "reproduced", outcome)
+    choice = builds.ask()
+    assert (choice.build, choice.others) == (slow, [fast, baseline])
+    assert "0.700" in choice.reason
+    assert words in choice.reason
+    revision = builds.floor.revision
+    assert best_builds({builds.floor.graph.pk}) == {slow.pk}
+    assert best_per_target(revision) == [slow]
+    assert best_ratios([revision]) == {revision.pk: {shopfloor.SLUG: 0.9}}
+    assert largest_gains(None) == [slow]
+
+
+def test_the_newest_reproduction_counts(builds: Builds) -> None:
+    builds.baseline()
+    fast = builds.add(0.7)
+    run_again(fast, "failed", "reproduced")
+    choice = builds.ask()
+    assert choice.build == fast
+    assert "again" not in choice.reason
+
+
+def test_many_builds_take_a_few_queries(builds: Builds, django_assert_max_num_queries: Any) -> None:
+    for number in range(9):
+        run_again(builds.add(0.5 + number / 100), "differs")
+    with django_assert_max_num_queries(4):
+        assert builds.ask().build is None
+
+
+def test_the_largest_gains_are_the_best_exact_build_of_each_network_by_ratio(
+    builds: Builds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(selector, "_PAGE", 2)
+    other, third = (Builds(shopfloor.floor(name)) for name in ("bob/net", "carol/net"))
+    builds.add(0.4, is_baseline=True)
+    first = builds.add(0.5)
+    for ratio in (0.51, 0.52, 0.53):
+        builds.add(ratio)
+    builds.add(0.3, tolerance="int8")
+    other.add(0.45, verdict="unstable")
+    second, hidden = other.add(0.6), third.add(0.7)
+    assert largest_gains(None) == [first, second, hidden]
+    assert largest_gains(None, limit=1) == [first]
+    assert largest_gains(None, target=builds.floor.target) == [first, second, hidden]
+    MLModel.objects.filter(name="net", namespace__name="carol").update(
+        visibility=Visibility.PRIVATE
+    )
+    assert largest_gains(builds.floor.alice) == [first, second]
+    elsewhere, _ = shopfloor.make_machine("x86-64-avx2", name="laptop")
+    assert largest_gains(None, target=elsewhere) == []
