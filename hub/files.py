@@ -30,7 +30,7 @@ from hub.ranges import ranged
 from hub.sharing import shared
 from registry.fair.files import media_type
 from registry.fair.signposting import header, typed
-from registry.selectors.fair.description.address import place_of
+from registry.selectors.fair.hub import repository_address
 from registry.selectors.storage.blob import blob_open, blob_path, blob_url
 from registry.services.repository.mlmodel import mlmodel_downloaded
 from registry.states import Gate, Visibility
@@ -123,7 +123,7 @@ def serve_blob(
         digest = base64.b64encode(bytes.fromhex(blob.sha256)).decode()
         response.headers["Repr-Digest"] = f"sha-256=:{digest}:"
     if version is not None:
-        place = place_of(version.mlmodel)
+        place = repository_address(version.mlmodel)
         metadata = place.version(version.oid, "/metadata/jsonld")
         links = [
             typed("", "collection", place.version(version.oid), "text/html"),

@@ -6,7 +6,7 @@ from rest_framework.response import Response
 
 from hub.api.views import ApiView
 from registry.fair.signposting import LINKSET_TYPE, api_catalog_url, header, typed
-from registry.selectors.search.hub import this_hub
+from registry.selectors.fair.hub import this_hub
 
 
 class RootView(ApiView):

@@ -7,7 +7,7 @@ from hub.fair.public import public
 from registry.fair.api_catalog import PROFILE, Api, render
 from registry.fair.parts import Hub
 from registry.fair.signposting import LINKSET_TYPE, api_catalog_url, header, typed
-from registry.selectors.search.hub import this_hub
+from registry.selectors.fair.hub import this_hub
 
 
 @require_safe

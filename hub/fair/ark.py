@@ -17,8 +17,8 @@ from registry.errors import NotFound
 from registry.fair import erc
 from registry.fair.addresses import RepositoryAddress
 from registry.selectors.access import Actor
-from registry.selectors.fair.description.address import place_of
-from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.description import describe
+from registry.selectors.fair.hub import repository_address
 from registry.selectors.fair.identifier import Found, identifier_get, pid_url, withdrawn_get
 from registry.selectors.repository.mlmodel import repository_get, repository_moved
 from registry.selectors.repository.revision import revision_get
@@ -58,10 +58,10 @@ def _place(actor: Actor, found: Found) -> str | None:
     """Path of the page that shows what was found; ``None`` where something else is there now."""
     if found.description is None:
         mlmodel, revision = _living(found), found.revision
-        place = place_of(mlmodel)
+        place = repository_address(mlmodel)
         return _path(place.version(revision.oid) if revision else place.concept)
     if found.mlmodel is not None:
-        return _path(place_of(found.mlmodel).version(found.identifier.oid))
+        return _path(repository_address(found.mlmodel).version(found.identifier.oid))
     return _place_of_gone(actor, found)
 
 

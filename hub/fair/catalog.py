@@ -13,9 +13,9 @@ from hub.refusals import refusing
 from registry.errors import NotFound
 from registry.fair.linked import dcat
 from registry.fair.signposting import header, typed
-from registry.selectors.fair.description.description import describe_many
+from registry.selectors.fair.description import describe_many
 from registry.selectors.fair.harvest import listed
-from registry.selectors.search.hub import this_hub
+from registry.selectors.fair.hub import this_hub
 
 #: Records on one page.
 AT_ONCE = 50

@@ -13,7 +13,7 @@ from hub.files import caching
 from hub.sharing import shared_if_public
 from registry.errors import NotFound
 from registry.fair.crate.measurements import TABLES, Table, table_csv
-from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.description import describe
 from registry.selectors.results.measurement import rows_of, stamp_of
 from registry.tables import Revision
 

@@ -31,7 +31,7 @@ from registry.selectors.fair.harvest import (
     harvest_get,
     harvest_part,
 )
-from registry.selectors.search.hub import this_hub
+from registry.selectors.fair.hub import this_hub
 from registry.states import RepositoryKind
 
 #: Records in one answer, with their metadata and without.

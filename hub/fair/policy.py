@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from registry.fair.ark import TEST_NAAN
 from registry.fair.linked.context import HUB_TERMS
-from registry.selectors.search.hub import this_hub
+from registry.selectors.fair.hub import this_hub
 from registry.services.fair.doi import is_configured
 
 

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from hub.fair.public import public
-from registry.selectors.search.hub import this_hub
+from registry.selectors.fair.hub import this_hub
 
 _RULES = """\
 # All there is stands in the site map; lists that were searched have no end.

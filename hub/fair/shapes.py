@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from hub.fair.public import JSONLD, TURTLE, public, wanted
 from registry.fair.linked import shape
-from registry.selectors.search.hub import this_hub
+from registry.selectors.fair.hub import this_hub
 
 
 @require_safe

@@ -17,7 +17,7 @@ from hub.refusals import refusing
 from registry.errors import NotFound
 from registry.fair.xmltree import element, render
 from registry.selectors.fair.harvest import addresses_changed, addresses_of
-from registry.selectors.search.hub import this_hub
+from registry.selectors.fair.hub import this_hub
 
 #: The protocol allows 50,000.
 AT_ONCE = 10_000

@@ -13,8 +13,8 @@ from hub.fair.tombstone import tombstone
 from hub.files import caching
 from hub.refusals import refusing
 from registry.errors import NotFound
-from registry.selectors.fair.description.address import place_of
-from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.description import describe
+from registry.selectors.fair.hub import repository_address
 from registry.selectors.fair.identifier import Found, withdrawn_get
 from registry.selectors.repository.mlmodel import repository_get, repository_moved
 from registry.selectors.repository.revision import revision_get
@@ -94,7 +94,7 @@ def _subject(
 
 
 def _led_on(request: HttpRequest, moved: MLModel) -> HttpResponseBase:
-    place = place_of(moved)
+    place = repository_address(moved)
     # Of the address as it was sent: what is escaped in it must stay so.
     tail = request.get_full_path().split("/", 4 if place.kind == "dataset" else 3)[-1]
     return HttpResponseRedirect(f"{place.concept.removeprefix(place.hub)}/{tail}")

@@ -12,7 +12,7 @@ from registry.fair.formats import formats_of
 from registry.fair.iris import iri
 from registry.fair.linked import jsonld
 from registry.fair.signposting import metadata_url
-from registry.selectors.fair.description.address import place_of
+from registry.selectors.fair.hub import repository_address
 from registry.selectors.fair.identifier import Found, pid_url, withdrawn_get
 from registry.states import RepositoryKind
 from registry.tables import MLModel
@@ -66,7 +66,7 @@ def _context(found: Found, description: Description) -> dict[str, object]:
         "identifier": found.identifier,
         "pid": pid_url(found.identifier.name),
         "description": description,
-        "others": place_of(found.mlmodel).concept if found.mlmodel else "",
+        "others": repository_address(found.mlmodel).concept if found.mlmodel else "",
         "licenses": _licenses(description),
         "citation": citation.render_bibtex(description).decode(),
         "documents": [(one.title, metadata_url(description, one)) for one in formats],

@@ -20,9 +20,9 @@ from registry.selectors.fair.assessment import (
     latest,
     part_of,
 )
-from registry.selectors.fair.description.address import place_of
-from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.description import describe
 from registry.selectors.fair.expectation import expected_of
+from registry.selectors.fair.hub import repository_address
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.work.job import open_jobs
 from registry.services.fair.assessment import assess_request
@@ -63,7 +63,7 @@ def assessment(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "course": scorecharts.course([_look(row) for row in reversed(looks)]),
         "pending": open_jobs(revision).filter(kind=JobKind.ASSESS).first(),
         "is_assessable": is_assessable(revision),
-        "concept_url": place_of(mlmodel).concept,
+        "concept_url": repository_address(mlmodel).concept,
     }
     return render(request, "assessment/page.html", context)
 

@@ -17,7 +17,7 @@ from hub.pages.kin import Kin, acts_of, kin_of
 from hub.pages.layers import BOX_HEIGHT, BOX_WIDTH, Box, Curve, arrange
 from registry.selectors.fair import derivation
 from registry.selectors.fair.derivation import Lineage, Node
-from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.description import describe
 from registry.states import Relation, RepositoryKind, Visibility
 from registry.tables import MLModel
 

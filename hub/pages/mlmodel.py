@@ -18,7 +18,7 @@ from hub.pages.frame import frame, repository_page
 from hub.pages.testtensor import shown_sets
 from registry.errors import RegistryError
 from registry.selectors.access import readable_records, require
-from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.description import describe
 from registry.selectors.people.account import namespaces_of
 from registry.selectors.repository.findings import findings_of
 from registry.selectors.repository.revision import readme_of, revision_get, text_of

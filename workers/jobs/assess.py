@@ -9,7 +9,7 @@ from django.conf import settings
 from registry.fair.score.harvest import Harvest
 from registry.fair.score.score import assess
 from registry.selectors.fair.assessment import assessable_of
-from registry.selectors.fair.description.address import place_of
+from registry.selectors.fair.hub import repository_address
 from registry.selectors.storage.blob import blob_get, blob_url
 from registry.services.fair.assessment import assess_after, assess_again, assessment_store
 from registry.tickets import JobTicket
@@ -37,7 +37,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     revision = assessable_of(ticket.job_uuid)
     if revision is None:
         return _passed_over()
-    place = place_of(revision.mlmodel)
+    place = repository_address(revision.mlmodel)
     landing = place.version(revision.oid)
     lease.progress("look", 0, None, landing)
     with Visitor(

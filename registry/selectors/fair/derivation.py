@@ -1,7 +1,7 @@
 """What was made from what, as a graph: up to the origins, down to all that was made of them.
 
 Whoever asks learns only of what they may read. What cards name is resolved by
-:mod:`registry.selectors.fair.description.source`.
+:mod:`registry.selectors.fair.source`.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from django.db.models import F, Q, QuerySet
 
 from registry.errors import NotFound
 from registry.selectors.access import Actor, readable_repositories, readable_with
-from registry.selectors.fair.description.source import NOTED, address_of, called, pids_of
+from registry.selectors.fair.source import HUB_RELATIONS, source_name, source_pids, source_url
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.states import RefKind
 from registry.tables import Derivation, MLModel, Ref, Revision
@@ -78,7 +78,7 @@ def ancestors(full_name: str, actor: Actor = _ANYBODY) -> tuple[str, ...]:
     except NotFound:
         return ()
     rows = _at_heads(Derivation.objects.filter(revision__mlmodel=mlmodel))
-    said = rows.exclude(relation__in=NOTED).select_related("source_mlmodel__namespace")
+    said = rows.exclude(relation__in=HUB_RELATIONS).select_related("source_mlmodel__namespace")
     return tuple(
         row.source_mlmodel.full_name
         if row.source_mlmodel and readable_with(row.source_mlmodel, mlmodel)
@@ -170,7 +170,7 @@ class _Tracer:
                 "source_mlmodel__namespace"
             )
         )
-        pids = pids_of([row for row in rows if row.source_mlmodel_id is None])
+        pids = source_pids([row for row in rows if row.source_mlmodel_id is None])
         linked = {row.source_mlmodel_id for row in rows if row.source_mlmodel_id}
         readable = set(
             readable_repositories(self.actor).filter(pk__in=linked).values_list("pk", flat=True)
@@ -179,9 +179,9 @@ class _Tracer:
             if row.source_mlmodel is not None and row.source_mlmodel_id in readable:
                 yield row, _node(row.source_mlmodel, steps)
             elif row.source_mlmodel is None and row.pk in pids:
-                yield row, _elsewhere(called(row.source), steps, pids[row.pk])
-            elif row.relation not in NOTED:
-                yield row, _elsewhere(row.source, steps, address_of(row.source))
+                yield row, _elsewhere(source_name(row.source), steps, pids[row.pk])
+            elif row.relation not in HUB_RELATIONS:
+                yield row, _elsewhere(row.source, steps, source_url(row.source))
 
 
 def _revisions(found: dict[int, str]) -> dict[int, int]:

@@ -23,7 +23,7 @@ from registry.fair.addresses import RepositoryAddress
 from registry.fair.description import ResourceKind
 from registry.fair.oai.provider import Record
 from registry.selectors.access import readable_repositories
-from registry.selectors.fair.description.description import describe_many
+from registry.selectors.fair.description import describe_many
 from registry.selectors.fair.identifier import pid_url
 from registry.states import IdentifierKind, RepositoryKind
 from registry.tables import Identifier, MLModel

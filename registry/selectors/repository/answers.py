@@ -18,10 +18,9 @@ from registry.fair.files import media_type, role
 from registry.fair.parts import FileDescription
 from registry.fair.score.score import Score, assess
 from registry.selectors.access import Actor, person
-from registry.selectors.fair.description.address import place_of
-from registry.selectors.fair.description.description import describe
-from registry.selectors.fair.description.source import datasets_of
+from registry.selectors.fair.description import describe, describe_datasets
 from registry.selectors.fair.expectation import expected_of
+from registry.selectors.fair.hub import repository_address
 from registry.selectors.repository.details import Details
 from registry.selectors.repository.findings import license_text
 from registry.selectors.repository.revision import revision_get
@@ -121,7 +120,7 @@ def draft_of(known: Known, answers: Answers) -> Draft:
     files = {file.path: file.url for file in description.files}
     before = read(known.card, files=files)
     after = read(parse(readme.encode()), files=files)
-    after = replace(after, datasets=datasets_of(after.datasets, mlmodel))
+    after = replace(after, datasets=describe_datasets(after.datasets, mlmodel))
     score = assess(expected_of(redescribed(description, before, after)))
     findings = tuple(
         one
@@ -154,7 +153,7 @@ def _with_readme(description: Description, known: Known, readme: str) -> Descrip
     data = readme.encode()
     file = FileDescription(
         path=README,
-        url=place_of(known.mlmodel).file(known.revision.oid, README),
+        url=repository_address(known.mlmodel).file(known.revision.oid, README),
         size_bytes=len(data),
         sha256=hashlib.sha256(data).hexdigest(),
         media_type=media_type(README),

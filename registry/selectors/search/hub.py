@@ -1,10 +1,7 @@
-"""Reads over the whole hub: for its front page, and what metadata say of it."""
+"""Reads over the whole hub, for its front page."""
 
 from dataclasses import dataclass
 
-from django.conf import settings
-
-from registry.fair.parts import Hub, Organization
 from registry.states import RepositoryKind, TrialOutcome, Visibility
 from registry.tables import MLModel, Record, Target, Trial
 
@@ -17,20 +14,6 @@ class Figures:
     targets: int
     trials: int
     records: int
-
-
-def this_hub() -> Hub:
-    """The hub as records name it, from its settings."""
-    url = settings.HUB_URL
-    return Hub(
-        name=settings.HUB_NAME,
-        url=url,
-        policy_url=f"{url}/policy",
-        shape_url=f"{url}/shapes/record",
-        publisher=Organization(
-            name=settings.PUBLISHER, ror=settings.PUBLISHER_ROR or None, url=url
-        ),
-    )
 
 
 def figures() -> Figures:

@@ -9,7 +9,7 @@ from registry.fair.card.links import Base, bases_of
 from registry.fair.card.place import Notes
 from registry.selectors.access import Actor
 from registry.selectors.fair.derivation import ancestors
-from registry.selectors.fair.description.source import NOTED, deleted_source, source_of
+from registry.selectors.fair.source import HUB_RELATIONS, deleted_source, resolve_source
 from registry.states import Relation, RepositoryKind
 from registry.tables import Derivation, Identifier, MLModel, Revision
 from registry.validation.card import Card
@@ -57,7 +57,7 @@ def derivations_write(
     rows = [_said(revision, kind, base) for base in bases]
     rows += [_noted(revision, Relation.COPY, source, oid) for source, oid in origins.copied]
     grown_from = [before, *([origins.merged] if origins.merged else [])]
-    noted = Derivation.objects.filter(revision__in=grown_from, relation__in=NOTED)
+    noted = Derivation.objects.filter(revision__in=grown_from, relation__in=HUB_RELATIONS)
     rows += [_again(row, revision) for row in noted.order_by("pk")]
     _keep(rows)
 
@@ -102,7 +102,7 @@ def derivations_withdraw(mlmodel: MLModel) -> None:
 
 
 def _said(revision: Revision, kind: RepositoryKind, base: Base) -> Derivation:
-    source, oid = source_of(kind, base.source, base.revision)
+    source, oid = resolve_source(kind, base.source, base.revision)
     # Where the version is not known here, what was written says which was meant.
     written = base.source if oid or not base.revision else f"{base.source}@{base.revision}"
     return Derivation(

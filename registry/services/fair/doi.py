@@ -21,7 +21,7 @@ from registry.fair.description import Description
 from registry.fair.required import missing
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor, require
-from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.description import describe
 from registry.selectors.fair.identifier import dois_due as rows_due
 from registry.selectors.fair.identifier import identifier_of, restore
 from registry.services.audit import audit

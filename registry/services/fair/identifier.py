@@ -18,8 +18,12 @@ from registry.fair.card.card import read
 from registry.fair.description import Description
 from registry.fair.freeze import dump
 from registry.fair.parts import Withdrawal
-from registry.selectors.fair.description.description import AS_WRITTEN, describe, describe_revisions
-from registry.selectors.fair.description.directory import directory_oids
+from registry.selectors.fair.description import (
+    CARD_FIELDS,
+    describe,
+    describe_revisions,
+    directory_oids,
+)
 from registry.selectors.fair.identifier import pid_url, restore
 from registry.selectors.repository.revision import revision_get
 from registry.services.fair.derivation import derivations_withdraw
@@ -230,5 +234,5 @@ def _lesser(newest: Description, revision: Revision, pid: str, directory: str) -
         library=facts.library,
         datasets=facts.datasets,
         evaluations=facts.evaluations,
-        **{name: getattr(facts, name) for name in AS_WRITTEN},
+        **{name: getattr(facts, name) for name in CARD_FIELDS},
     )

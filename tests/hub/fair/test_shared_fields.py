@@ -16,7 +16,7 @@ from django.conf import settings
 from django.test import Client
 
 from registry.fair.formats import formats_of
-from registry.selectors.fair.description.directory import directory_oids
+from registry.selectors.fair.description import directory_oids
 from registry.selectors.fair.identifier import identifier_of, identifiers_of, pid_url
 from registry.selectors.repository.revision import revision_get
 from registry.services.repository.mlmodel import mlmodel_delete

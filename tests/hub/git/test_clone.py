@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.description import describe
 from registry.selectors.repository.revision import history, revision_get
 from registry.selectors.storage.blob import blob_path
 from registry.services.repository.mlmodel import mlmodel_create, mlmodel_move

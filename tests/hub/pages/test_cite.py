@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from registry.fair.formats import formats_of
-from registry.selectors.fair.description.directory import directory_oids
+from registry.selectors.fair.description import directory_oids
 from registry.selectors.fair.identifier import ark_of, identifier_of, pid_url
 from registry.selectors.repository.revision import revision_get
 from registry.tables import MLModel, User

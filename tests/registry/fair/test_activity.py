@@ -8,7 +8,7 @@ from django.core.cache import cache
 from registry.fair.activities import Activity
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
-from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.description import describe
 from registry.states import JobKind, JobState, ReproductionOutcome
 from registry.tables import Build, Job, Reproduction, TestTensor, User
 from tests.registry import shopfloor

@@ -11,7 +11,7 @@ from django.db import connection
 
 from registry.fair.parts import DerivationDescription as Part
 from registry.selectors.fair.derivation import lineage
-from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.description import describe
 from registry.selectors.repository.findings import findings_of
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get

@@ -11,13 +11,13 @@ from django.test.utils import CaptureQueriesContext
 
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
-from registry.selectors.fair.description import facts
-from registry.selectors.fair.description.description import (
+from registry.selectors.fair.description import (
     describe,
     describe_many,
     describe_revisions,
+    directory_oids,
+    metadata,
 )
-from registry.selectors.fair.description.directory import directory_oids
 from registry.selectors.repository.findings import findings_of
 from registry.selectors.repository.mlmodel import mlmodel_get, repository_get
 from registry.selectors.repository.revision import revision_get
@@ -252,21 +252,21 @@ def test_the_cards_of_some_pages_are_read_once(monkeypatch: pytest.MonkeyPatch) 
         opened.append(blob.sha256)
         return BytesIO(texts[blob.sha256])
 
-    monkeypatch.setattr(facts, "blob_open", blob_open)
-    monkeypatch.setattr(facts, "_cards", facts._Cards())
+    monkeypatch.setattr(metadata, "blob_open", blob_open)
+    monkeypatch.setattr(metadata, "_cards", metadata._CardCache())
     for _ in range(2):
         for sha256, text in texts.items():
-            card = facts.card_of(
+            card = metadata.card_of(
                 Revision(card={"title": "Stored"}), Blob(sha256=sha256, size_bytes=9)
             )
             assert card.body == text.decode() or card.values == {"title": "Stored"}
         assert opened == list(texts)
     # Those that were not used for longest make room.
-    monkeypatch.setattr(facts, "_MOST_HELD_BYTES", 4096)
+    monkeypatch.setattr(metadata, "_CACHE_BYTES", 4096)
     opened.clear()
     for sha256 in ("e" * 64, "f" * 64, "e" * 64, f"{299:064x}", f"{0:064x}"):
         texts.setdefault(sha256, b"# Another\n")
-        facts.card_of(Revision(card={}), Blob(sha256=sha256, size_bytes=9))
+        metadata.card_of(Revision(card={}), Blob(sha256=sha256, size_bytes=9))
     assert opened == ["f" * 64, f"{299:064x}", f"{0:064x}"]
 
 

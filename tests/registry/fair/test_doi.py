@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from registry.errors import Forbidden, Invalid, NotFound, Unauthenticated
-from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.description import describe
 from registry.selectors.fair.identifier import identifier_of, identifiers_of
 from registry.selectors.repository.revision import revision_get
 from registry.services.fair.doi import (

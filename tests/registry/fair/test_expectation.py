@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from registry.fair.score.score import assess
-from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.description import describe
 from registry.selectors.fair.expectation import expected_of
 from registry.selectors.fair.identifier import identifier_of, identifiers_of, pid_url
 from registry.selectors.repository.revision import revision_get

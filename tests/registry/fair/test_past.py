@@ -17,8 +17,7 @@ from registry.fair.bom import cyclonedx, spdx
 from registry.fair.crate import rocrate
 from registry.fair.description import Description
 from registry.fair.linked import jsonld
-from registry.selectors.fair.description import past
-from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.description import describe, history
 from registry.selectors.repository.revision import revision_get
 from registry.services.results.record import record_add
 from registry.states import FailureClass, JobKind, JobState
@@ -245,7 +244,7 @@ def test_what_was_fitted_is_told_with_the_samples_it_used(fitting: str, floor: F
 def test_of_a_long_past_the_newest_is_told_and_how_much_more_there_was(
     floor: Floor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(past, "MOST", 2)
+    monkeypatch.setattr(history, "MAX_ROWS", 2)
     for threads in ("one", "two", "three"):
         search(floor, threads)
     found = described(floor)

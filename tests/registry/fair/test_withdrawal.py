@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from registry.errors import Invalid, NotFound
 from registry.fair.description import Description
-from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.description import describe
 from registry.selectors.fair.identifier import identifier_get, withdrawn_get
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get

@@ -10,7 +10,7 @@ from registry.errors import Conflict, Forbidden, Invalid, Unauthenticated
 from registry.fair.card.answers import Answers, Creator
 from registry.fair.score.harvest import expected
 from registry.fair.score.score import assess
-from registry.selectors.fair.description.description import describe
+from registry.selectors.fair.description import describe
 from registry.selectors.repository.answers import answers_known, draft_of
 from registry.selectors.repository.revision import readme_of, revision_get
 from registry.services.repository.answers import answers_write

@@ -4,8 +4,8 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 
 from registry.errors import Conflict, Forbidden, Invalid, NotFound
-from registry.selectors.fair.description.source import pids_of
 from registry.selectors.fair.identifier import identifier_get, identifier_of, pid_url, withdrawn_get
+from registry.selectors.fair.source import source_pids
 from registry.selectors.repository.revision import branch_get, files_of, revision_get
 from registry.selectors.storage.blob import blobs_unreferenced
 from registry.selectors.storage.lfsfile import lfsfiles_of
@@ -129,7 +129,7 @@ def test_an_identifier_never_leads_to_other_files(net: MLModel, alice: User, bob
     assert net.identifiers.count() == 1 + 4 + 3
     # What was made from the old version says so.
     source = revision_get(copy, "v1").derivations.get()
-    assert pids_of([source]) == {source.pk: pid_url(old.name)}
+    assert source_pids([source]) == {source.pk: pid_url(old.name)}
 
 
 def test_what_is_private_leaves_no_record_when_it_is_rewritten(net: MLModel, alice: User) -> None:

@@ -1,44 +1,39 @@
-"""What the hub says of a version: the one place where rows, files and card become a description.
+"""Assembles descriptions of versions from their inputs, and caches them.
 
-What the hub computed is told as computed, whatever the card says; what nobody told is absent. All
-of it is for every reader of the version alike: whoever calls has asked whether the reader may.
+A description is the same for every reader of a version: callers check read access before.
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from django.conf import settings
-from django.core.cache import cache
 from django.db.models import F
 
 from registry.fair.addresses import RepositoryAddress
 from registry.fair.card.card import CardFacts
 from registry.fair.description import Access, Description, Status
-from registry.fair.files import media_type, role
-from registry.fair.parts import Evaluation, FairScore, FileDescription
-from registry.selectors.fair.description.activity import activities_of, scan_of
-from registry.selectors.fair.description.address import place_of
-from registry.selectors.fair.description.agent import owner_agent
-from registry.selectors.fair.description.built import accuracy_of, hardware_of, software_of
-from registry.selectors.fair.description.directory import directory_oid
-from registry.selectors.fair.description.done import Done
-from registry.selectors.fair.description.making import repetitions_of
-from registry.selectors.fair.description.material import Material, material_of
-from registry.selectors.fair.description.snippet import snippet_of
-from registry.selectors.fair.description.source import datasets_of, sources_of
-from registry.selectors.fair.description.stamp import stamps_of
+from registry.fair.parts import Evaluation, FairScore
+from registry.selectors.fair.description.activities import activities_of, scan_of
+from registry.selectors.fair.description.agents import owner_agent
+from registry.selectors.fair.description.builds import accuracy_of, hardware_of, software_of
+from registry.selectors.fair.description.cache import cached
+from registry.selectors.fair.description.files import (
+    describe_files,
+    describe_tests,
+    directory_oid,
+    snippet_of,
+)
+from registry.selectors.fair.description.history import ActivityInputs
+from registry.selectors.fair.description.hub_activities import repetitions_of
+from registry.selectors.fair.description.inputs import DescriptionInputs, read_inputs
+from registry.selectors.fair.description.lineage import describe_datasets, describe_sources
+from registry.selectors.fair.hub import repository_address, this_hub
 from registry.selectors.results.testtensor import test_path
-from registry.selectors.search.hub import this_hub
 from registry.states import ArchitectureClass, Gate, RefKind, Visibility
-from registry.tables import Assessment, Blob, MLModel, Ref, Revision
+from registry.tables import Assessment, MLModel, Ref, Revision
 
-#: Lifetime in seconds of a cached description. It bounds how long changes stay unnoticed that
-#: :mod:`registry.selectors.fair.description.stamp` does not see, such as a data set that is hidden.
-_LIFETIME_S = 60
-#: What a description says as the card says it.
-AS_WRITTEN = (
+#: Fields of a description that are copied from the card.
+CARD_FIELDS = (
     *("description", "body", "creators", "contributors", "contact", "funding", "license"),
     *("use_restrictions", "keywords", "languages", "intended_use", "out_of_scope", "limitations"),
     *("ethics", "usage", "code", "papers", "emissions", "unknown"),
@@ -49,26 +44,26 @@ def describe(revision: Revision) -> Description:
     """The description of one version.
 
     Args:
-        revision: Of an MLModel or data set, which comes with its namespace.
+        revision: With its MLModel or data set and the namespace of that.
     """
     return describe_revisions([revision])[0]
 
 
 def describe_many(mlmodels: Sequence[MLModel]) -> list[Description]:
-    """The descriptions of the newest versions of MLModels and data sets, in the given order.
+    """Descriptions of the newest versions of MLModels and data sets, in the given order.
 
-    Takes a fixed number of queries, however many there are.
+    The number of queries does not depend on how many there are.
 
     Args:
-        mlmodels: With their namespaces. One without a default branch is left out.
+        mlmodels: With their namespaces. Those without a default branch are left out.
     """
     heads = Ref.objects.filter(
         mlmodel__in=mlmodels, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
     ).select_related("revision")
-    found = {head.mlmodel_id: head.revision for head in heads}
+    newest = {head.mlmodel_id: head.revision for head in heads}
     revisions = []
     for mlmodel in mlmodels:
-        revision = found.get(mlmodel.pk)
+        revision = newest.get(mlmodel.pk)
         if revision is not None:
             revision.mlmodel = mlmodel
             revisions.append(revision)
@@ -76,159 +71,128 @@ def describe_many(mlmodels: Sequence[MLModel]) -> list[Description]:
 
 
 def describe_revisions(revisions: Sequence[Revision]) -> list[Description]:
-    """The descriptions of versions, in the given order, by a fixed number of queries.
+    """Descriptions of versions, in the given order, in a fixed number of queries.
 
     Args:
         revisions: With their MLModels and namespaces.
     """
-    if not revisions:
-        return []
-    hub = (this_hub(), settings.NAAN)
-    keys = {pk: _key(stamp, hub) for pk, stamp in stamps_of(revisions).items()}
-    known: dict[str, Description] = cache.get_many(set(keys.values()))
-    missing = [one for one in revisions if keys[one.pk] not in known]
-    if missing:
-        material = material_of(missing)
-        made = {keys[one.pk]: _description(one, material) for one in missing}
-        cache.set_many(made, _LIFETIME_S)
-        known |= made
-    return [known[keys[one.pk]] for one in revisions]
+    return cached(revisions, _describe_all) if revisions else []
 
 
-def _key(*parts: object) -> str:
-    return f"description-{hashlib.sha256(repr(parts).encode()).hexdigest()}"
+def _describe_all(revisions: Sequence[Revision]) -> list[Description]:
+    inputs = read_inputs(revisions)
+    return [_assemble(one, inputs) for one in revisions]
 
 
-def _description(revision: Revision, material: Material) -> Description:
-    mlmodel, pk = revision.mlmodel, revision.pk
-    place = place_of(mlmodel)
-    told, network = material.told[pk], material.networks.get(pk)
-    builds = material.builds.get(pk, ())
-    is_known = network is not None and network.architecture_class != ArchitectureClass.OTHER
-    categories = (network.architecture_class,) if network and is_known else ()
+def _assemble(revision: Revision, inputs: DescriptionInputs) -> Description:
+    mlmodel, pk, oid = revision.mlmodel, revision.pk, revision.oid
+    address = repository_address(mlmodel)
+    metadata, network = inputs.metadata[pk], inputs.networks.get(pk)
+    files, builds = inputs.files.get(pk, ()), inputs.builds.get(pk, ())
+    is_classified = network is not None and network.architecture_class != ArchitectureClass.OTHER
     return Description(
         hub=this_hub(),
-        **_identity(revision, material, place),
-        **_provenance(revision, material, place),
-        **{name: getattr(told.card, name) for name in AS_WRITTEN},
-        owner=owner_agent(mlmodel.namespace, material.users.values()),
+        **_identity(revision, inputs, address),
+        **_provenance(revision, inputs, address),
+        **{name: getattr(metadata.card, name) for name in CARD_FIELDS},
+        owner=owner_agent(mlmodel.namespace, inputs.users.values()),
         access=_access(mlmodel),
         status=_status(mlmodel),
-        task=told.task,
-        library=told.library,
+        task=metadata.task,
+        library=metadata.library,
         software=software_of(builds),
-        categories=categories,
-        architectures=told.architectures,
-        files=tuple(
-            _file(row.path, place.file(revision.oid, row.path), row.blob)
-            for row in material.files.get(pk, ())
-        ),
+        categories=(network.architecture_class,) if network and is_classified else (),
+        architectures=metadata.architectures,
+        files=describe_files(files, address, oid),
         network=network,
-        tests=_tests(revision, material, place),
-        evaluations=(*_figures(told.card, place), *accuracy_of(builds, told.task)),
-        snippet=snippet_of(place, revision.oid, network),
-        builds=tuple(one.described for one in builds),
+        tests=describe_tests(inputs.tests.get(pk, ()), files, address, oid),
+        evaluations=(
+            *_evaluations(metadata.card, address),
+            *accuracy_of(builds, metadata.task),
+        ),
+        snippet=snippet_of(address, oid, network),
+        builds=tuple(one.description for one in builds),
         tuned_on=hardware_of(builds),
-        scan=scan_of(material.past[pk]),
-        fair=_fair(material.assessments.get(pk), place, revision.oid),
+        scan=scan_of(inputs.histories[pk]),
+        fair=_fair_score(inputs.assessments.get(pk), address, oid),
     )
 
 
-def _identity(revision: Revision, material: Material, place: RepositoryAddress) -> dict[str, Any]:
-    """What it is called, where it is, and since when."""
+def _identity(
+    revision: Revision, inputs: DescriptionInputs, address: RepositoryAddress
+) -> dict[str, Any]:
+    """Names, addresses and dates."""
     mlmodel, oid = revision.mlmodel, revision.oid
-    names, card = material.names[revision.pk], material.told[revision.pk].card
-    # A fork's versions are older than the fork; nobody could read them here before.
+    identifiers, card = inputs.identifiers[revision.pk], inputs.metadata[revision.pk].card
+    # Versions of a fork are older than the fork, and were not readable here before it.
     published = max(revision.created_at, mlmodel.created_at)
-    changes = (one.row.created_at for one in material.builds.get(revision.pk, ()))
+    changes = (one.row.created_at for one in inputs.builds.get(revision.pk, ()))
     return {
-        "kind": place.kind,
+        "kind": address.kind,
         "repository": mlmodel.full_name,
         "name": mlmodel.name,
-        "pid": names.pid,
-        "concept_pid": names.concept_pid,
-        "doi": names.doi,
-        "landing": place.version(oid),
-        "concept_landing": place.concept,
-        "linkset_url": place.version(oid, "/linkset"),
-        "crate_url": place.version(oid, "/crate"),
+        "pid": identifiers.pid,
+        "concept_pid": identifiers.concept_pid,
+        "doi": identifiers.doi,
+        "landing": address.version(oid),
+        "concept_landing": address.concept,
+        "linkset_url": address.version(oid, "/linkset"),
+        "crate_url": address.version(oid, "/crate"),
         "title": card.title or mlmodel.name,
-        "version": names.tag or card.version or oid[:10],
-        "versions": names.versions,
+        "version": identifiers.tag or card.version or oid[:10],
+        "versions": identifiers.versions,
         "oid": oid,
-        "tree_oid": directory_oid(revision, material.files.get(revision.pk, ())),
+        "tree_oid": directory_oid(revision, inputs.files.get(revision.pk, ())),
         "created": revision.created_at,
         "published": published,
         "modified": max((published, mlmodel.updated_at, *changes)),
     }
 
 
-def _provenance(revision: Revision, material: Material, place: RepositoryAddress) -> dict[str, Any]:
-    """What it was made from, and what was done with it."""
-    pk, oid, card = revision.pk, revision.oid, material.told[revision.pk].card
-    sources = sources_of(material.sources.get(pk, ()), revision.mlmodel, material.source_pids)
-    datasets = datasets_of(card.datasets, revision.mlmodel, material.datasets)
-    files = {row.path: place.file(oid, row.path) for row in material.files.get(pk, ())}
-    tests = [row for row in material.tests.get(pk, ()) if row.is_made]
-    done = Done(
+def _provenance(
+    revision: Revision, inputs: DescriptionInputs, address: RepositoryAddress
+) -> dict[str, Any]:
+    """Sources, data sets and activities."""
+    pk, oid, card = revision.pk, revision.oid, inputs.metadata[revision.pk].card
+    sources = describe_sources(inputs.sources.get(pk, ()), revision.mlmodel, inputs.source_pids)
+    datasets = describe_datasets(card.datasets, revision.mlmodel, inputs.datasets)
+    files = inputs.files.get(pk, ())
+    urls = {row.path: address.file(oid, row.path) for row in files}
+    tests = [row for row in inputs.tests.get(pk, ()) if row.is_made]
+    activity_inputs = ActivityInputs(
         revision=revision,
-        place=place,
-        names=material.names[pk],
+        address=address,
+        identifiers=inputs.identifiers[pk],
         sources=sources,
         datasets=datasets,
         emissions=card.emissions,
-        people=material.people,
-        builds=material.builds.get(pk, ()),
-        past=material.past[pk],
-        circumstances=material.circumstances,
-        repeaters=material.repeaters,
-        tests=[place.test(oid, test_path(row)) for row in tests],
-        urls=files,
-        digests={row.blob_id: files[row.path] for row in material.files.get(pk, ())},
+        agents=inputs.agents,
+        builds=inputs.builds.get(pk, ()),
+        history=inputs.histories[pk],
+        measurements=inputs.measurements,
+        uploaders=inputs.uploaders,
+        tests=[address.test(oid, test_path(row)) for row in tests],
+        urls=urls,
+        digests={row.blob_id: urls[row.path] for row in files},
     )
     return {
         "derived_from": sources,
         "datasets": datasets,
-        "activities": activities_of(done),
-        "activities_omitted": done.past.omitted,
-        "repetitions": repetitions_of(done),
+        "activities": activities_of(activity_inputs),
+        "activities_omitted": inputs.histories[pk].omitted,
+        "repetitions": repetitions_of(activity_inputs),
     }
 
 
-def _figures(card: CardFacts, place: RepositoryAddress) -> tuple[Evaluation, ...]:
-    """The card's figures; those that it names a source of elsewhere are somebody else's."""
-    own = (place.concept, *([card.code.url] if card.code else []))
+def _evaluations(card: CardFacts, address: RepositoryAddress) -> tuple[Evaluation, ...]:
+    """The card's evaluations; those with a source elsewhere are attributed to a third party."""
+    own = (address.concept, *([card.code.url] if card.code else []))
     papers = {paper.url for paper in card.papers}
     return tuple(
         replace(one, by="third party")
         if one.url and one.url not in papers and not one.url.startswith(own)
         else one
         for one in card.evaluations
-    )
-
-
-def _tests(
-    revision: Revision, material: Material, place: RepositoryAddress
-) -> tuple[FileDescription, ...]:
-    """Test tensors; those that were published are files of the version, and stand as such."""
-    published = {(row.path, row.blob_id) for row in material.files.get(revision.pk, ())}
-    found = []
-    for row in material.tests.get(revision.pk, ()):
-        path = test_path(row)
-        is_published = (path, row.blob_id) in published
-        url = place.file(revision.oid, path) if is_published else place.test(revision.oid, path)
-        found.append(_file(path, url, row.blob))
-    return tuple(found)
-
-
-def _file(path: str, url: str, blob: Blob) -> FileDescription:
-    return FileDescription(
-        path=path,
-        url=url,
-        size_bytes=blob.size_bytes,
-        sha256=blob.sha256,
-        media_type=media_type(path),
-        role=role(path),
     )
 
 
@@ -241,7 +205,7 @@ def _status(mlmodel: MLModel) -> Status:
     return "public" if mlmodel.visibility == Visibility.PUBLIC else "draft"
 
 
-def _fair(row: Assessment | None, place: RepositoryAddress, oid: str) -> FairScore | None:
+def _fair_score(row: Assessment | None, address: RepositoryAddress, oid: str) -> FairScore | None:
     if row is None:
         return None
     return FairScore(
@@ -249,5 +213,5 @@ def _fair(row: Assessment | None, place: RepositoryAddress, oid: str) -> FairSco
         of=row.most,
         at=row.created_at,
         tool=row.tool,
-        url=place.version(oid, "/fair"),
+        url=address.version(oid, "/fair"),
     )

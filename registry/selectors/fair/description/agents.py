@@ -1,4 +1,4 @@
-"""People and organisations of this hub as records name them."""
+"""Users and namespaces as the agents that metadata records name."""
 
 from collections.abc import Collection, Iterable
 
@@ -12,14 +12,14 @@ from registry.tables import Namespace, User
 
 
 def users_of(keys: Collection[int | None], namespaces: Iterable[Namespace]) -> list[User]:
-    """For lists: the people with these keys, and those whose personal namespaces these are."""
-    personal = {one.name for one in namespaces if one.kind == NamespaceKind.USER}
-    wanted = {key for key in keys if key is not None}
-    return list(User.objects.filter(Q(pk__in=wanted) | Q(username__in=personal)))
+    """Users with these keys and owners of these personal namespaces; one query."""
+    owners = {one.name for one in namespaces if one.kind == NamespaceKind.USER}
+    pks = {key for key in keys if key is not None}
+    return list(User.objects.filter(Q(pk__in=pks) | Q(username__in=owners)))
 
 
 def person_agent(user: User) -> Agent:
-    """A person as their profile says; never their electronic mail."""
+    """A user as described in their profile, without the e-mail address."""
     affiliation = Organization(name=user.affiliation, ror=user.affiliation_ror or None)
     return Agent(
         name=user.full_name or user.username,
@@ -30,15 +30,15 @@ def person_agent(user: User) -> Agent:
 
 
 def owner_agent(namespace: Namespace, users: Iterable[User]) -> Agent:
-    """Whom a namespace belongs to.
+    """The owner of a namespace.
 
     Args:
-        users: Among whom the person is, if it is a person's.
+        users: Candidates for the owner of a personal namespace.
     """
     if namespace.kind == NamespaceKind.USER:
-        found = next((user for user in users if user.username == namespace.name), None)
-        if found is not None:
-            return person_agent(found)
+        owner = next((user for user in users if user.username == namespace.name), None)
+        if owner is not None:
+            return person_agent(owner)
     return Agent(
         name=namespace.title or namespace.name,
         kind="person" if namespace.kind == NamespaceKind.USER else "organization",

@@ -1,19 +1,27 @@
-"""What tells whether a version may be described as before: what changes when anything does."""
+"""Cache of descriptions, keyed by values that change whenever a description does."""
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from django.conf import settings
+from django.core.cache import cache
 from django.db import connection
 
+from registry.fair.description import Description
+from registry.selectors.fair.hub import this_hub
 from registry.states import RefKind
 from registry.tables import MLModel, Revision
 
+#: Lifetime in seconds. It bounds how long a change stays unnoticed that no validator covers, such
+#: as a data set becoming private.
+_LIFETIME_S = 60
 _NAMESPACE = ("name", "kind", "title", "ror")
 _MLMODEL = ("uuid", "kind", "name", "visibility", "gate", "default_branch", "updated_at")
-# In SQL: every page asks, and the object mapper takes longer to write this than a database to
-# answer. Jobs stand for networks and tests as well, which inspections replace; of sources it is
-# told whether they were hidden, moved or deleted.
-_CHANGES = """
+# Written in SQL because every page runs it: building the query with the ORM takes longer than
+# answering it. Ended jobs also cover networks and tests, which inspections replace; derivations
+# cover sources that were hidden, moved or deleted.
+_VALIDATORS = """
     SELECT r.id, u.full_name, u.orcid,
         (SELECT MAX(id) FROM registry_graph WHERE revision_id = r.id),
         (SELECT MAX(ended_at) FROM registry_job WHERE revision_id = r.id),
@@ -40,18 +48,36 @@ _CHANGES = """
 """
 
 
-def stamps_of(revisions: Sequence[Revision]) -> dict[int, tuple[object, ...]]:
-    """Key of a revision to values of which one differs once its description does; one query.
+def cached(
+    revisions: Sequence[Revision], describe: Callable[[list[Revision]], list[Description]]
+) -> list[Description]:
+    """The descriptions of ``revisions`` in their order; ``describe`` makes the missing ones."""
+    hub = (this_hub(), settings.NAAN)
+    keys = {pk: _key(values, hub) for pk, values in _validators(revisions).items()}
+    descriptions: dict[str, Description] = cache.get_many(set(keys.values()))
+    missing = [one for one in revisions if keys[one.pk] not in descriptions]
+    if missing:
+        fresh = {keys[one.pk]: made for one, made in zip(missing, describe(missing), strict=True)}
+        cache.set_many(fresh, _LIFETIME_S)
+        descriptions |= fresh
+    return [descriptions[keys[one.pk]] for one in revisions]
 
-    Args:
-        revisions: With their MLModels and namespaces, of which it is told as they were read.
+
+def _key(*parts: object) -> str:
+    return f"fair-description-{hashlib.sha256(repr(parts).encode()).hexdigest()}"
+
+
+def _validators(revisions: Sequence[Revision]) -> dict[int, tuple[object, ...]]:
+    """Key of a revision to its cache validator: values of which one differs once it changes.
+
+    One query; values of MLModels and namespaces are those that the revisions were loaded with.
     """
     keys = [one.pk for one in revisions]
-    query = _CHANGES.format(", ".join(["%s"] * len(keys)))
+    query = _VALIDATORS.format(", ".join(["%s"] * len(keys)))
     with connection.cursor() as cursor:
         cursor.execute(query, [RefKind.TAG.value, RefKind.TAG.value, *keys])
-        found = {row[0]: row for row in cursor.fetchall()}
-    return {one.pk: (one.oid, *_values(one.mlmodel), *found.get(one.pk, ())) for one in revisions}
+        rows = {row[0]: row for row in cursor.fetchall()}
+    return {one.pk: (one.oid, *_values(one.mlmodel), *rows.get(one.pk, ())) for one in revisions}
 
 
 def _values(mlmodel: MLModel) -> list[Any]:

@@ -1,29 +1,30 @@
-"""What versions are called: their persistent identifiers, their tags, and their siblings."""
+"""Persistent identifiers, tags and sibling versions of versions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import F, Q
 from django.db.models.expressions import RawSQL
 
-from registry.selectors.fair.description.address import place_of
+from registry.selectors.fair.hub import repository_address
 from registry.selectors.fair.identifier import DOI_RESOLVER, pid_url
 from registry.states import IdentifierKind, RefKind
 from registry.tables import Identifier, Ref, Revision
 
-#: Versions that a record lists; nobody reads more.
+#: Upper bound on the versions that a record lists; older ones are left out.
 MAX_VERSIONS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Names:
-    """Names of one version.
+class VersionIdentifiers:
+    """Identifiers of one version.
 
     Attributes:
-        pid, concept_pid: Addresses. Before anything was minted, those of the pages.
-        versions: Identifiers of all versions: the default branch's newest first, then the others
-            of that branch and those with a tag, newest first; this one is among them.
-        tag: The first tag that it was given.
+        pid, concept_pid: Persistent identifiers as addresses; those of the pages before any was
+            minted.
+        versions: Identifiers of all versions: the head of the default branch, then the others of
+            that branch and the tagged ones, newest first. This version is among them.
+        tag: The oldest tag of the version.
     """
 
     pid: str
@@ -33,8 +34,8 @@ class Names:
     tag: str | None
 
 
-def names_of(revisions: Sequence[Revision]) -> dict[int, Names]:
-    """For lists: key of a revision to its names, by three queries.
+def identifiers_of(revisions: Sequence[Revision]) -> dict[int, VersionIdentifiers]:
+    """Key of a revision to its identifiers; three queries.
 
     Args:
         revisions: With their MLModels and namespaces.
@@ -45,20 +46,20 @@ def names_of(revisions: Sequence[Revision]) -> dict[int, Names]:
             mlmodel__in=mlmodels, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
         ).values_list("mlmodel", "revision")
     )
-    tagged = Ref.objects.filter(mlmodel__in=mlmodels, kind=RefKind.TAG)
+    tag_rows = Ref.objects.filter(mlmodel__in=mlmodels, kind=RefKind.TAG)
     tags: dict[int, str] = {}
-    for revision, name in tagged.order_by("pk").values_list("revision", "name"):
+    for revision, name in tag_rows.order_by("pk").values_list("revision", "name"):
         tags.setdefault(revision, name)
     concepts: dict[int, str] = {}
     versions: dict[int, dict[int, tuple[str, str]]] = {}
     own = [revision.pk for revision in revisions]
-    for mlmodel, version, name, doi in _identifiers(mlmodels, own, list(heads.values()), tags):
+    for mlmodel, version, name, doi in _rows(mlmodels, own, list(heads.values()), tags):
         if version is None:
             concepts[mlmodel] = pid_url(name)
         else:
             versions.setdefault(mlmodel, {})[version] = (pid_url(name), doi)
     return {
-        revision.pk: _names(
+        revision.pk: _identifiers(
             revision,
             concepts.get(revision.mlmodel_id),
             versions.get(revision.mlmodel_id, {}),
@@ -69,14 +70,14 @@ def names_of(revisions: Sequence[Revision]) -> dict[int, Names]:
     }
 
 
-def _identifiers(
-    mlmodels: set[int], own: list[int], heads: list[int], tags: dict[int, str]
+def _rows(
+    mlmodels: set[int], own: list[int], heads: list[int], tags: Mapping[int, str]
 ) -> list[tuple[int, int | None, str, str]]:
     """MLModel, revision (``None``: all versions together), name and DOI; the newest first."""
-    wanted = Q(kind=IdentifierKind.CONCEPT) | Q(revision__in=[*own, *tags])
+    condition = Q(kind=IdentifierKind.CONCEPT) | Q(revision__in=[*own, *tags])
     if heads:
-        wanted |= Q(revision__in=_lines(heads))
-    rows = Identifier.objects.filter(wanted, mlmodel__in=mlmodels, withdrawn_at=None)
+        condition |= Q(revision__in=_ancestries(heads))
+    rows = Identifier.objects.filter(condition, mlmodel__in=mlmodels, withdrawn_at=None)
     columns = ("mlmodel", "revision", "name", "doi")
     return [
         (mlmodel, revision, name, doi)
@@ -85,13 +86,13 @@ def _identifiers(
     ]
 
 
-def _lines(heads: list[int]) -> RawSQL:
-    """Keys of these revisions and of those they grew from, so many steps back as are listed."""
-    places = ", ".join(["%s"] * len(heads))
-    return RawSQL(  # noqa: S611 - nothing but placeholders is put in
+def _ancestries(heads: list[int]) -> RawSQL:
+    """Keys of these revisions and of their ancestors, :data:`MAX_VERSIONS` of each line."""
+    placeholders = ", ".join(["%s"] * len(heads))
+    return RawSQL(  # noqa: S611 - only placeholders are interpolated
         f"""
         WITH RECURSIVE line (id, parent_id, depth) AS (
-            SELECT id, parent_id, 1 FROM registry_revision WHERE id IN ({places})
+            SELECT id, parent_id, 1 FROM registry_revision WHERE id IN ({placeholders})
             UNION ALL
             SELECT r.id, r.parent_id, depth + 1
             FROM registry_revision r JOIN line ON r.id = line.parent_id
@@ -103,22 +104,22 @@ def _lines(heads: list[int]) -> RawSQL:
     )
 
 
-def _names(
+def _identifiers(
     revision: Revision,
     concept: str | None,
     versions: dict[int, tuple[str, str]],
     head: int | None,
     tag: str | None,
-) -> Names:
-    place = place_of(revision.mlmodel)
-    pid, doi = versions.get(revision.pk, (place.version(revision.oid), ""))
-    # Newest by key, but a tag on another branch may be newer than what the model is shown by.
+) -> VersionIdentifiers:
+    address = repository_address(revision.mlmodel)
+    pid, doi = versions.get(revision.pk, (address.version(revision.oid), ""))
+    # Keys grow with time, but a tagged version of another branch may be newer than the head.
     order = sorted(versions, key=lambda key: (key != head, -key))
-    listed = [versions[key][0] for key in order[:MAX_VERSIONS]]
-    return Names(
+    newest = [versions[key][0] for key in order[:MAX_VERSIONS]]
+    return VersionIdentifiers(
         pid=pid,
-        concept_pid=concept or place.concept,
+        concept_pid=concept or address.concept,
         doi=f"{DOI_RESOLVER}/{doi}" if doi else None,
-        versions=tuple(dict.fromkeys((*listed, pid))),
+        versions=tuple(dict.fromkeys((*newest, pid))),
         tag=tag,
     )
