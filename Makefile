@@ -88,7 +88,7 @@ ON_POSTGRES := $(call but,registry,migrations) \
 		repository webhook xet xet_tickets) \
 	$(call files,hub/fair,catalog many measurements oai sitemap tombstone) \
 	$(call files,contract,publish results) \
-	$(call files,workers/jobs,inspect lease post record_store reproduce testtensor webhook)
+	$(call files,workers/jobs,inspect lease post reproduce testtensor trial_store webhook)
 
 test-postgres: $(VENV)/.dev
 	@echo "==> on PostgreSQL what touches the database"

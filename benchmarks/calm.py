@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from benchmarks.report import say
 from workers.engine.condition import quality_between, read_condition
-from workers.engine.judge import Headline
+from workers.engine.evaluation import ConfirmedResult
 
 #: Share of the processors that others may take while we want all of them.
 QUIET_SHARE, QUIET_PROBES = 0.05, 3
@@ -57,7 +57,7 @@ def taken_by_others() -> float:
     return float(quality_between(before, read_condition()).get("cotenant_cpu_share", 0.0))
 
 
-def undisturbed(take: Callable[[], Headline]) -> Headline:
+def undisturbed(take: Callable[[], ConfirmedResult]) -> ConfirmedResult:
     """A measurement in which others took little, or the last of a few tries."""
     for left in reversed(range(TAKES)):
         wait()

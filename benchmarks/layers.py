@@ -14,7 +14,7 @@ from workers.backends.tvm.targets import target_of
 from workers.backends.tvm.tuning.compiler import TvmSchedules
 from workers.backends.tvm.tuning.handover import tasks_of
 from workers.engine.schedules.types import ScheduleBudget, ScheduleTask
-from workers.engine.types import Limits, TargetSpec, Workload
+from workers.engine.types import Limits, Network, TargetSpec
 from workers.testing.networks import describe
 
 LIMITS = Limits(wall_s=600.0)
@@ -47,7 +47,7 @@ RESNET18: dict[str, Layer] = {
 }
 
 
-def write(layers: Mapping[str, Layer], folder: Path) -> Workload:
+def write(layers: Mapping[str, Layer], folder: Path) -> Network:
     """A network of these layers, side by side, in a folder of its own; seeded He weights."""
     folder.mkdir(parents=True, exist_ok=True)
     chance = np.random.default_rng(0)

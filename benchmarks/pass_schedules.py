@@ -21,8 +21,8 @@ def main() -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     for subject in options.networks:
         kept = options.folder / f"{subject.name}.jsonl"
-        workload = subject.make(options.cache)
-        schedules_kept(subject.name, workload, here, options.seconds, kept)
+        network = subject.make(options.cache)
+        schedules_kept(subject.name, network, here, options.seconds, kept)
 
 
 def _options() -> argparse.Namespace:

@@ -10,25 +10,25 @@ from pathlib import Path
 import numpy as np
 import onnx
 
+from benchmarks.networks import example, network_of
 from benchmarks.report import say
 from benchmarks.scheduling import with_schedules
-from benchmarks.workloads import example, workload_of
 from examples.models.light import images
 from examples.models.seeding import settle
 from examples.models.text import Bert
 from examples.models.vision import mobilenet_v2, resnet18, ssd_mobilenet
 from workers.engine.clock import SystemClock
 from workers.engine.errors import CandidateFailed, ReferenceFailed
-from workers.engine.passes.bench import Bench, Effort
+from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.passes.device import LocalCompiler
+from workers.engine.passes.evaluation import ComparisonEffort, DevicePassEvaluator
 from workers.engine.passes.menu import DEFAULT, Menu, PassBackend
-from workers.engine.passes.objective import Finding, PassTrial
-from workers.engine.passes.study import Budget, study
+from workers.engine.passes.objective import PassComparison, PassTrial
+from workers.engine.passes.study import StudyBudget, study
 from workers.engine.ports import Backend
-from workers.engine.rig import Rig
-from workers.engine.types import TargetSpec, Ticket, Workload
+from workers.engine.types import Network, TargetSpec, TuningRequest
 
-Maker = Callable[[Path], Workload]
+Maker = Callable[[Path], Network]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Studied:
     architecture_class: str
     menu: Menu
     winners: tuple[PassTrial, ...] = ()
-    findings: dict[tuple[str, str], Finding] = field(default_factory=dict)
+    comparisons: dict[tuple[str, str], PassComparison] = field(default_factory=dict)
 
     @property
     def full(self) -> str:
@@ -68,7 +68,7 @@ class Studied:
 
 
 def _vision(build: Callable[[np.random.Generator, int], onnx.ModelProto], size: int) -> Maker:
-    def make(cache: Path) -> Workload:
+    def make(cache: Path) -> Network:
         folder = cache / "passes" / f"{build.__name__}-{size}"
 
         def model() -> onnx.ModelProto:
@@ -83,20 +83,20 @@ def _vision(build: Callable[[np.random.Generator, int], onnx.ModelProto], size: 
 
 
 def _text(bert: Bert) -> Maker:
-    def make(cache: Path) -> Workload:
+    def make(cache: Path) -> Network:
         folder = cache / "passes" / f"bert-{bert.layers}x{bert.width}x{bert.sequence}"
         return _kept(folder, lambda: bert.model(np.random.default_rng(0)))
 
     return make
 
 
-def _kept(folder: Path, make: Callable[[], onnx.ModelProto]) -> Workload:
+def _kept(folder: Path, make: Callable[[], onnx.ModelProto]) -> Network:
     path = folder / "model.onnx"
     if not path.exists():
         say(f"making {folder.name}")
         folder.mkdir(parents=True, exist_ok=True)
         onnx.save(make(), path)
-    return workload_of(folder)
+    return network_of(folder)
 
 
 def _example(name: str) -> Maker:
@@ -151,51 +151,59 @@ class Laboratory:
         path = self.schedules / f"{subject.name}.jsonl" if self.schedules else None
         return path if path is not None and path.exists() else None
 
-    def workload(self, subject: Subject) -> Workload:
+    def network(self, subject: Subject) -> Network:
         """The network, with its schedules where there are some."""
         return with_schedules(subject.make(self.cache), self.tuned(subject))
 
-    def study(self, subject: Subject, compiler: str, budget: Budget) -> Studied | None:
+    def study(self, subject: Subject, compiler: str, budget: StudyBudget) -> Studied | None:
         """Study a network, and measure its full list; ``None`` if the compiler cannot take it."""
-        workload = self.workload(subject)
+        network = self.network(subject)
         try:
-            with self.bench(workload, compiler) as (bench, menu):
-                found = Studied(subject, workload.architecture_class, menu)
-                done = study(menu, bench, budget, SystemClock())
+            with self.evaluator(network, compiler) as (evaluator, menu):
+                found = Studied(subject, network.architecture_class, menu)
+                done = study(menu, evaluator, budget, SystemClock())
                 found.winners = done.winners
                 for trial in done.trials:
-                    found.findings[trial.passes, DEFAULT] = trial.finding
+                    found.comparisons[trial.passes, DEFAULT] = trial.comparison
                 say(f"{subject.name} {compiler}: {done.ended}")
                 return found
         except (CandidateFailed, ReferenceFailed) as error:
             say(f"{subject.name} {compiler}: {str(error).splitlines()[0][:300]}")
             return None
 
-    def compare(self, found: Studied, compiler: str, lists: Sequence[str], effort: Effort) -> None:
+    def compare(
+        self, found: Studied, compiler: str, lists: Sequence[str], effort: ComparisonEffort
+    ) -> None:
         """Measure lists that the network's own study did not, each beside the compiler's own."""
-        wanted = [each for each in lists if (each, DEFAULT) not in found.findings]
+        wanted = [each for each in lists if (each, DEFAULT) not in found.comparisons]
         self._measure(found, compiler, [(each, DEFAULT) for each in wanted], effort)
 
-    def confirm(self, found: Studied, compiler: str, value: str, effort: Effort) -> None:
+    def confirm(self, found: Studied, compiler: str, value: str, effort: ComparisonEffort) -> None:
         """Measure one list beside the compiler's own and beside the full one."""
         pairs = {(value, DEFAULT), (value, found.full)} - {(DEFAULT, DEFAULT)}
         self._measure(found, compiler, sorted(pairs), effort)
 
     def _measure(
-        self, found: Studied, compiler: str, pairs: Sequence[tuple[str, str]], effort: Effort
+        self,
+        found: Studied,
+        compiler: str,
+        pairs: Sequence[tuple[str, str]],
+        effort: ComparisonEffort,
     ) -> None:
         if not pairs:
             return
-        with self.bench(self.workload(found.subject), compiler) as (bench, _):
+        with self.evaluator(self.network(found.subject), compiler) as (evaluator, _):
             for value, against in pairs:
                 try:
-                    finding = bench.judge(value, effort, against)
+                    comparison = evaluator.compare(value, effort, against)
                 except CandidateFailed as error:
-                    finding = Finding(error.outcome, str(error))
-                found.findings[value, against] = finding
+                    comparison = PassComparison(error.outcome, str(error))
+                found.comparisons[value, against] = comparison
 
     @contextmanager
-    def bench(self, workload: Workload, compiler: str) -> Iterator[tuple[Bench, Menu]]:
+    def evaluator(
+        self, network: Network, compiler: str
+    ) -> Iterator[tuple[DevicePassEvaluator, Menu]]:
         """Where lists of passes are measured on a network.
 
         Raises:
@@ -203,12 +211,14 @@ class Laboratory:
         """
         backend = self.backends[compiler]
         assert isinstance(backend, PassBackend)
-        ticket = Ticket(workload, self.target, (compiler,))
-        menu = backend.menu(workload, self.target)
+        request = TuningRequest(network, self.target, (compiler,))
+        menu = backend.menu(network, self.target)
         with (
             tempfile.TemporaryDirectory(prefix="hpcfair-passes-") as scratch,
-            LocalCompiler(ticket, self.backends, Path(scratch)) as device,
-            Rig(ticket, self.backends[ticket.reference_backend], device, SystemClock()) as rig,
-            Bench(rig, device, compiler, menu) as bench,
+            LocalCompiler(request, self.backends, Path(scratch)) as device,
+            EvaluationContext(
+                request, self.backends[request.reference_backend], device, SystemClock()
+            ) as context,
+            DevicePassEvaluator(context, device, compiler, menu) as evaluator,
         ):
-            yield bench, menu
+            yield evaluator, menu

@@ -18,11 +18,11 @@ from benchmarks.calm import wait
 from benchmarks.pass_subjects import QUICK, SUBJECTS, Laboratory, Studied, subjects_of
 from benchmarks.report import Figure, environment, geometric_mean, report, say
 from workers.backends.registry import available
-from workers.engine.passes.bench import Effort
+from workers.engine.passes.evaluation import ComparisonEffort
 from workers.engine.passes.menu import DEFAULT, PassBackend
-from workers.engine.passes.objective import LOSS, Finding, Objective
-from workers.engine.passes.portfolio import Grouping, Network, greedy, left_out
-from workers.engine.passes.study import Budget
+from workers.engine.passes.objective import LOSS, Objective, PassComparison
+from workers.engine.passes.portfolio import Grouping, NetworkScores, greedy, left_out
+from workers.engine.passes.study import StudyBudget
 from workers.engine.types import Interval
 from workers.fleet.probe import this_machine
 
@@ -37,9 +37,9 @@ _BASELINE = (
     "CPUs; *_onnxruntime: ONNX Runtime with all its optimisers"
 )
 #: One process tells little: over several, ratios stray by more than a list is allowed to lose.
-_SCREEN = Effort(pairs=3, seconds=2.0, sessions=4, half_width=0.02)
-_CONFIRM = Effort(pairs=4, seconds=2.0, sessions=8, most_sessions=32)
-_QUICK = Effort(pairs=2, seconds=0.3)
+_SCREEN = ComparisonEffort(pairs=3, seconds=2.0, sessions=4, half_width=0.02)
+_CONFIRM = ComparisonEffort(pairs=4, seconds=2.0, sessions=8, most_sessions=32)
+_QUICK = ComparisonEffort(pairs=2, seconds=0.3)
 _RESAMPLES = 2000
 
 
@@ -75,7 +75,7 @@ def _study(lab: Laboratory, compiler: str, options: argparse.Namespace) -> list[
     effort = _QUICK if options.quick else _SCREEN
     # ONNX Runtime opens a session in a tenth of the time that TVM compiles in.
     seconds = options.seconds if compiler == "tvm" else options.seconds / 3
-    budget = Budget(seconds, points=16, screen=effort, final=effort)
+    budget = StudyBudget(seconds, points=16, screen=effort, final=effort)
     found: list[Studied] = []
     for subject in subjects:
         if compiler != "tvm" or not subject.heavy or lab.tuned(subject) is not None:
@@ -95,8 +95,8 @@ def _pool(found: Sequence[Studied]) -> list[str]:
     """
     lists: list[str] = []
     for each in found:
-        best = min(each.winners, key=lambda trial: trial.finding.score("compile"), default=None)
-        lists += [best.passes] if best and best.finding.score("compile") < 1 else []
+        best = min(each.winners, key=lambda trial: trial.comparison.score("compile"), default=None)
+        lists += [best.passes] if best and best.comparison.score("compile") < 1 else []
     return list(dict.fromkeys(lists))
 
 
@@ -120,12 +120,12 @@ def _chosen(
     return chosen
 
 
-def _networks(found: Sequence[Studied], objective: Objective) -> list[Network]:
+def _networks(found: Sequence[Studied], objective: Objective) -> list[NetworkScores]:
     return [
-        Network(
+        NetworkScores(
             each.subject.name,
             each.subject.figure,
-            {value: each.findings[value, DEFAULT].score(objective) for value in _tried(each)},
+            {value: each.comparisons[value, DEFAULT].score(objective) for value in _tried(each)},
         )
         for each in found
     ]
@@ -133,7 +133,7 @@ def _networks(found: Sequence[Studied], objective: Objective) -> list[Network]:
 
 def _tried(each: Studied) -> set[str]:
     """Lists that were measured beside the compiler's own."""
-    return {value for value, against in each.findings if against == DEFAULT}
+    return {value for value, against in each.comparisons if against == DEFAULT}
 
 
 def _figures(
@@ -148,9 +148,9 @@ def _figures(
             ratios = []
             for each in members:
                 value = chosen[each.subject.name]["compile"]
-                finding = _of(each, value, each.full if against == "full" else DEFAULT)
-                ratios.append(_lossless(finding))
-                say(f"{each.subject.name} {compiler} beside {against}: {_told(finding)}")
+                comparison = _of(each, value, each.full if against == "full" else DEFAULT)
+                ratios.append(_lossless(comparison))
+                say(f"{each.subject.name} {compiler} beside {against}: {_told(comparison)}")
             figures[label] = cut(geometric_mean(ratios))
     for against, label in _baselines(compiler, "resnet_throughput"):
         gains = [
@@ -204,25 +204,27 @@ def _over_networks(ratios: Sequence[float]) -> Figure:
     return Figure(float(np.exp(logs.mean())), float(low), float(high), "ratio")
 
 
-def _of(each: Studied, value: str, against: str) -> Finding:
+def _of(each: Studied, value: str, against: str) -> PassComparison:
     one = Interval(1.0, 1.0, 1.0)
     if value == against:
-        return Finding("measured", compile=one, latency=one, same_code=True)
-    return each.findings.get((value, against), Finding("invalid", "not measured"))
+        return PassComparison("measured", compile=one, latency=one, same_code=True)
+    return each.comparisons.get((value, against), PassComparison("invalid", "not measured"))
 
 
-def _lossless(finding: Finding) -> Figure:
+def _lossless(comparison: PassComparison) -> Figure:
     """The compile time's ratio, or 1 of keeping the baseline where code would become slower."""
-    if finding.compile is None or finding.latency is None or finding.latency.high > LOSS:
+    if comparison.compile is None or comparison.latency is None or comparison.latency.high > LOSS:
         return Figure(1.0, 1.0, 1.0, "ratio")
-    return Figure(finding.compile.value, finding.compile.low, finding.compile.high, "ratio")
+    return Figure(
+        comparison.compile.value, comparison.compile.low, comparison.compile.high, "ratio"
+    )
 
 
-def gain(finding: Finding) -> Figure:
+def gain(comparison: PassComparison) -> Figure:
     """Throughput, as a ratio to the other list's; 1 where it does not run."""
-    if finding.latency is None:
+    if comparison.latency is None:
         return Figure(1.0, 1.0, 1.0, "ratio")
-    ratio = finding.latency
+    ratio = comparison.latency
     return Figure(1 / ratio.value, 1 / ratio.high, 1 / ratio.low, "ratio")
 
 
@@ -236,10 +238,10 @@ def more(ratio: Figure) -> Figure:
     return Figure(ratio.value - 1, ratio.low - 1, ratio.high - 1, "more throughput")
 
 
-def _told(finding: Finding) -> str:
-    if finding.compile is None or finding.latency is None:
-        return f"{finding.outcome}: {finding.detail[:200]}"
-    compiling, running = finding.compile, finding.latency
+def _told(comparison: PassComparison) -> str:
+    if comparison.compile is None or comparison.latency is None:
+        return f"{comparison.outcome}: {comparison.detail[:200]}"
+    compiling, running = comparison.compile, comparison.latency
     loss = "" if running.high <= LOSS else f": a loss beyond {LOSS - 1:.0%} is not excluded"
     return (
         f"compile {compiling.value:.2f} [{compiling.low:.2f}, {compiling.high:.2f}], "

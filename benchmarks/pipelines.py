@@ -19,15 +19,15 @@ from benchmarks.scheduling import schedules_kept, with_schedules
 from workers.backends.registry import available
 from workers.backends.tvm.passes import DEFAULT, FULL, option_of
 from workers.backends.tvm.space import passes_for_tuning
-from workers.engine.passes.bench import Effort
-from workers.engine.passes.objective import Finding
+from workers.engine.passes.evaluation import ComparisonEffort
+from workers.engine.passes.objective import PassComparison
 from workers.engine.types import Interval
 from workers.fleet.probe import this_machine
 
 #: Written out: what stands for TVM's own list elsewhere depends on the network.
 _BASELINES = {"default": option_of(DEFAULT), "full": option_of(FULL)}
 _BASELINE = "TVM's own pipeline for CPUs, and its full list of passes, each tuned as long"
-_EFFORT = Effort(pairs=3, seconds=4.0, sessions=12)
+_EFFORT = ComparisonEffort(pairs=3, seconds=4.0, sessions=12)
 
 
 def main() -> None:
@@ -47,7 +47,7 @@ def main() -> None:
         "apache-tvm", target=here.slug, seconds_per_search=options.seconds, missing=missing
     )
     facts["networks"] = {
-        subject.name: {against: _told(finding) for against, finding in each.items()}
+        subject.name: {against: _told(comparison) for against, comparison in each.items()}
         for subject, each in found.items()
     }
     report("pipelines", _figures(found), baseline=_BASELINE, environment=facts)
@@ -55,33 +55,35 @@ def main() -> None:
 
 def _compared(
     lab: Laboratory, subject: Subject, folder: Path, seconds: float
-) -> dict[str, Finding]:
+) -> dict[str, PassComparison]:
     """The hub's pipeline beside each of TVM's, by its name."""
-    workload = subject.make(lab.cache)
-    ours = passes_for_tuning(workload)
+    network = subject.make(lab.cache)
+    ours = passes_for_tuning(network)
     # The hub's own under the network's name, as benchmarks.pass_schedules keeps it.
     names = {"": subject.name, **{passes: f"{subject.name}.{passes}" for passes in _BASELINES}}
     kept = [
-        schedules_kept(name, workload, lab.target, seconds, folder / f"{name}.jsonl", passes)
+        schedules_kept(name, network, lab.target, seconds, folder / f"{name}.jsonl", passes)
         for passes, name in names.items()
     ]
     # A schedule says which loops it is for, so one file may serve several pipelines.
     merged = folder / f"{subject.name}.all"
     merged.write_bytes(b"".join(path.read_bytes() for path in kept if path))
     wait()
-    with lab.bench(with_schedules(workload, merged), "tvm") as (bench, _):
-        return {name: bench.judge(ours, _EFFORT, against) for name, against in _BASELINES.items()}
+    with lab.evaluator(with_schedules(network, merged), "tvm") as (evaluator, _):
+        return {
+            name: evaluator.compare(ours, _EFFORT, against) for name, against in _BASELINES.items()
+        }
 
 
-def _figures(found: Mapping[Subject, Mapping[str, Finding]]) -> dict[str, Figure]:
+def _figures(found: Mapping[Subject, Mapping[str, PassComparison]]) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
     for name in dict.fromkeys(subject.figure for subject in found):
         members = [each for subject, each in found.items() if subject.figure == name]
         for against in _BASELINES:
-            findings = [each[against] for each in members if each[against].latency]
-            if findings:
-                compiling = geometric_mean([_ratio(each.compile) for each in findings])
-                figures[f"{name}_{against}"] = more(geometric_mean(list(map(gain, findings))))
+            comparisons = [each[against] for each in members if each[against].latency]
+            if comparisons:
+                compiling = geometric_mean([_ratio(each.compile) for each in comparisons])
+                figures[f"{name}_{against}"] = more(geometric_mean(list(map(gain, comparisons))))
                 figures[f"{name}_{against}_compile"] = cut(compiling)
     return figures
 
@@ -91,13 +93,13 @@ def _ratio(found: Interval | None) -> Figure:
     return Figure(found.value, found.low, found.high, "ratio")
 
 
-def _told(finding: Finding) -> dict[str, object]:
+def _told(comparison: PassComparison) -> dict[str, object]:
     return {
-        "outcome": finding.outcome,
-        "detail": finding.detail[:200],
-        "latency": asdict(finding.latency) if finding.latency else None,
-        "compile": asdict(finding.compile) if finding.compile else None,
-        "compile_s": finding.compile_s,
+        "outcome": comparison.outcome,
+        "detail": comparison.detail[:200],
+        "latency": asdict(comparison.latency) if comparison.latency else None,
+        "compile": asdict(comparison.compile) if comparison.compile else None,
+        "compile_s": comparison.compile_s,
     }
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import inf
 
 from benchmarks.tables import Table
-from workers.engine.strategies import Scene, Strategy
+from workers.engine.strategies import SearchProblem, Strategy
 from workers.engine.types import Candidate, Experience, Tolerance, Trial
 
 #: The two users of the protocol: one wants float32, one takes whatever is fastest.
@@ -60,9 +60,9 @@ def replay(table: Table, strategy: Strategy, budget: int, fewest: int = 0) -> Ru
     return Run(tuple(trials), reached)
 
 
-def scene(table: Table, seed: int, experience: Sequence[Experience] = ()) -> Scene:
+def problem(table: Table, seed: int, experience: Sequence[Experience] = ()) -> SearchProblem:
     """The table's network as a strategy meets it."""
-    return Scene(
+    return SearchProblem(
         spaces=table.spaces,
         seed=seed,
         defaults=table.defaults,
@@ -75,13 +75,13 @@ def scene(table: Table, seed: int, experience: Sequence[Experience] = ()) -> Sce
 
 
 def history(
-    tables: Sequence[Table], search: Callable[[Scene], Strategy], seed: int, trials: int
+    tables: Sequence[Table], search: Callable[[SearchProblem], Strategy], seed: int, trials: int
 ) -> list[Experience]:
     """What the hub would know had these networks been searched one after another, each without
     what the others found: the poorest history there is."""
     found: list[Experience] = []
     for table in tables:
-        run = replay(table, search(scene(table, seed)), trials, fewest=trials)
+        run = replay(table, search(problem(table, seed)), trials, fewest=trials)
         found += table.experience([trial.candidate for trial in run.trials])
     return found
 

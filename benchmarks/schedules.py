@@ -20,13 +20,13 @@ from benchmarks.report import Figure, environment, geometric_mean, report, say
 from workers.backends.registry import available
 from workers.engine.clock import SystemClock
 from workers.engine.errors import CandidateFailed, WrongOutput
-from workers.engine.judge import Effort, headline
+from workers.engine.evaluation import ConfirmationEffort, confirm
+from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.local import LocalDevice
-from workers.engine.rig import Rig
 from workers.engine.schedules.stores import MemoryScheduleStore
 from workers.engine.schedules.tune import tune_schedules
 from workers.engine.schedules.types import ScheduleBudget, ScheduleTask, Winner
-from workers.engine.types import Candidate, TargetSpec, Ticket, Trial, canonical_json
+from workers.engine.types import Candidate, TargetSpec, Trial, TuningRequest, canonical_json
 from workers.fleet.probe import this_machine
 
 _BASELINE = (
@@ -133,7 +133,7 @@ def _against_runtime(name: str, winner: Winner, target: TargetSpec, folder: str)
     """The layer as a network of its own: ONNX Runtime's latency over that of our build."""
     files, scratch = Path(folder) / name, Path(folder) / f"{name}.builds"
     scratch.mkdir()
-    workload = write({name: RESNET18[name]}, files)
+    network = write({name: RESNET18[name]}, files)
     record = {
         "key": winner.candidate.task,
         "trace": winner.trace,
@@ -141,18 +141,20 @@ def _against_runtime(name: str, winner: Winner, target: TargetSpec, folder: str)
     }
     path = files / "schedules.jsonl"
     path.write_bytes(canonical_json(record) + b"\n")
-    workload = replace(workload, schedules_path=path)
+    network = replace(network, schedules_path=path)
     backends, missing = available(target, ["tvm", "onnxruntime"])
     if "tvm" not in backends:
         raise SystemExit(missing["tvm"])
-    ticket = Ticket(workload, target, ("tvm",), limits=LIMITS)
-    tuned = backends["tvm"].space(workload, target).promising[0]
+    request = TuningRequest(network, target, ("tvm",), limits=LIMITS)
+    tuned = backends["tvm"].space(network, target).promising[0]
     trial = Trial(0, Candidate("tvm", tuned), "schedules", "measured", 0.0)
     with (
-        LocalDevice(ticket, backends, scratch) as device,
-        Rig(ticket, backends["onnxruntime"], device, SystemClock()) as rig,
+        LocalDevice(request, backends, scratch) as device,
+        EvaluationContext(request, backends["onnxruntime"], device, SystemClock()) as context,
     ):
-        measured = headline(rig, trial, None, Effort(5, 0.02, 30.0)).measurement.ratio
+        measured = confirm(
+            context, trial, None, ConfirmationEffort(5, 0.02, 30.0)
+        ).measurement.ratio
     say(f"{name}: {1 / measured.value:.2f}x of ONNX Runtime's kernel")
     return Figure(1 / measured.value, 1 / measured.high, 1 / measured.low, "ratio")
 

@@ -13,12 +13,12 @@ from workers.engine.errors import CandidateFailed
 from workers.engine.schedules.stores import MemoryScheduleStore
 from workers.engine.schedules.tune import tune_schedules
 from workers.engine.schedules.types import ScheduleBudget, ScheduleResult
-from workers.engine.types import TargetSpec, Workload, canonical_json
+from workers.engine.types import Network, TargetSpec, canonical_json
 
 
 def schedules_kept(
     name: str,
-    workload: Workload,
+    network: Network,
     target: TargetSpec,
     seconds: float,
     kept: Path,
@@ -36,7 +36,7 @@ def schedules_kept(
         return kept
     wait()
     try:
-        found = _searched(name, workload, target, seconds, passes)
+        found = _searched(name, network, target, seconds, passes)
     except CandidateFailed as error:
         say(f"{name}: no schedules: {error}")
         return None
@@ -48,17 +48,17 @@ def schedules_kept(
     return kept
 
 
-def with_schedules(workload: Workload, kept: Path | None) -> Workload:
-    """``workload`` with a copy of ``kept`` beside its model, where children may read it."""
+def with_schedules(network: Network, kept: Path | None) -> Network:
+    """``network`` with a copy of ``kept`` beside its model, where children may read it."""
     if kept is None or not kept.stat().st_size:
-        return workload
-    beside = workload.model_path.with_name("schedules.jsonl")
+        return network
+    beside = network.model_path.with_name("schedules.jsonl")
     shutil.copyfile(kept, beside)
-    return replace(workload, schedules_path=beside)
+    return replace(network, schedules_path=beside)
 
 
 def _searched(
-    name: str, workload: Workload, target: TargetSpec, seconds: float, passes: str
+    name: str, network: Network, target: TargetSpec, seconds: float, passes: str
 ) -> ScheduleResult:
     """Raises CandidateFailed where TVM cannot take the network."""
 
@@ -68,7 +68,7 @@ def _searched(
 
     budget = ScheduleBudget(seconds=seconds)
     with TemporaryDirectory(prefix="hpcfair-schedules-") as scratch:
-        tasks = tasks_of(workload, target, limits=LIMITS, scratch=Path(scratch), passes=passes)
+        tasks = tasks_of(network, target, limits=LIMITS, scratch=Path(scratch), passes=passes)
     with compiler(target, "evolution", 0, budget.batch) as made:
         return tune_schedules(tasks, made, MemoryScheduleStore(tasks), budget, progress=progress)
 

@@ -121,7 +121,7 @@ def _replayed(
         runs[table.model] = [
             replay.replay(
                 table,
-                STRATEGIES["learned"](replay.scene(table, seed, known(table, seed))),
+                STRATEGIES["learned"](replay.problem(table, seed, known(table, seed))),
                 min(_MOST_TRIALS, len(table.rows)),
                 fewest=_REGRET_AT,
             )
@@ -229,7 +229,7 @@ def _full_peers(table: Table, tables: Sequence[Table]) -> list[Peer]:
         if other.family != table.family
         for experience in other.experience([row.candidate for row in other.rows])
     ]
-    return peers_of(replay.scene(table, 0, known))
+    return peers_of(replay.problem(table, 0, known))
 
 
 def _options() -> argparse.Namespace:

@@ -16,29 +16,29 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.calm import wait
+from benchmarks.networks import example
 from benchmarks.replay import PROBLEMS
 from benchmarks.report import environment, say
 from benchmarks.tables import FOLDER, Row, Table, write
-from benchmarks.workloads import example
 from workers.backends.registry import available
 from workers.engine.clock import SystemClock
 from workers.engine.errors import CandidateFailed, WrongOutput
-from workers.engine.judge import Effort, attempt, headline
+from workers.engine.evaluation import ConfirmationEffort, confirm, evaluate
+from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend, Clock, Device
-from workers.engine.rig import Rig
 from workers.engine.space import Space
-from workers.engine.stores import JsonLinesStore
 from workers.engine.strategies import Proposal
+from workers.engine.trial_store import JsonLinesTrialStore
 from workers.engine.types import (
     TOLERANCES,
-    Budget,
     Candidate,
+    Network,
+    SearchBudget,
     TargetSpec,
-    Ticket,
     Tolerance,
     Trial,
-    Workload,
+    TuningRequest,
 )
 from workers.fleet.probe import this_machine
 
@@ -55,7 +55,7 @@ MODELS = {
     "ssd_mobilenet": "detection",
 }
 BACKENDS = ("onnxruntime", "openvino")
-_BUDGET = Budget(seconds=None, trials=None, seconds_per_measurement=2.5, half_width=0.02)
+_BUDGET = SearchBudget(seconds=None, trials=None, seconds_per_measurement=2.5, half_width=0.02)
 #: What is measured again: the best of each problem within this factor of the best, and how often.
 _NEAR, _MOST, _PROCESSES = 1.08, 6, 2
 #: Configurations between two looks at who else is on the machine.
@@ -68,7 +68,7 @@ class Study:
 
     model: str
     family: str
-    ticket: Ticket
+    request: TuningRequest
     backends: dict[str, Backend]
     spaces: dict[str, Space]
 
@@ -79,10 +79,10 @@ class Study:
     @property
     def defaults(self) -> list[Candidate]:
         """The baseline's first."""
-        workload, target = self.ticket.workload, self.ticket.target
-        names = [self.ticket.reference_backend, *self.ticket.backends]
+        network, target = self.request.network, self.request.target
+        names = [self.request.reference_backend, *self.request.backends]
         return [
-            Candidate(n, self.backends[n].default(workload, target)) for n in dict.fromkeys(names)
+            Candidate(n, self.backends[n].default(network, target)) for n in dict.fromkeys(names)
         ]
 
 
@@ -94,43 +94,45 @@ def main() -> None:
         say(reason)
     options.cache.mkdir(parents=True, exist_ok=True)
     for model in options.models:
-        workload = example(model, options.cache)
-        study = study_of(model, MODELS.get(model, model), workload, target, backends)
-        store = JsonLinesStore(options.cache / f"{model}.trials.jsonl")
+        network = example(model, options.cache)
+        study = study_of(model, MODELS.get(model, model), network, target, backends)
+        store = JsonLinesTrialStore(options.cache / f"{model}.trials.jsonl")
         with (
             tempfile.TemporaryDirectory(prefix="hpcfair-tables-") as scratch,
-            LocalDevice(study.ticket, backends, Path(scratch)) as device,
+            LocalDevice(study.request, backends, Path(scratch)) as device,
         ):
             table = measured(study, device, store, SystemClock())
         say(f"{model}: {write(table, options.out)}")
 
 
 def study_of(
-    model: str, family: str, workload: Workload, target: TargetSpec, backends: dict[str, Backend]
+    model: str, family: str, network: Network, target: TargetSpec, backends: dict[str, Backend]
 ) -> Study:
     """The first backend is reference and baseline."""
     first = next(iter(backends))
-    ticket = Ticket(workload, target, tuple(backends), _BUDGET, reference_backend=first)
-    spaces = {name: backend.space(workload, target) for name, backend in backends.items()}
-    return Study(model, family, ticket, backends, spaces)
+    request = TuningRequest(network, target, tuple(backends), _BUDGET, reference_backend=first)
+    spaces = {name: backend.space(network, target) for name, backend in backends.items()}
+    return Study(model, family, request, backends, spaces)
 
 
-def measured(study: Study, device: Device, store: JsonLinesStore, clock: Clock) -> Table:
+def measured(study: Study, device: Device, store: JsonLinesTrialStore, clock: Clock) -> Table:
     """The table, less what the store has already.
 
     Raises:
         ReferenceFailed: the network does not run.
     """
-    ticket = study.ticket
-    with Rig(ticket, study.backends[ticket.reference_backend], device, clock) as rig:
-        _try_all(study, rig, store)
-        again = _again(rig, store.trials(), _say_for(study.model))
-    workload, target = ticket.workload, ticket.target
+    request = study.request
+    with EvaluationContext(
+        request, study.backends[request.reference_backend], device, clock
+    ) as context:
+        _try_all(study, context, store)
+        again = _again(context, store.trials(), _say_for(study.model))
+    network, target = request.network, request.target
     return Table(
         model=study.model,
         family=study.family,
-        architecture_class=workload.architecture_class,
-        embedding=workload.embedding,
+        architecture_class=network.architecture_class,
+        embedding=network.embedding,
         target=target.slug,
         features=tuple(sorted(target.features)),
         spaces=study.spaces,
@@ -140,7 +142,7 @@ def measured(study: Study, device: Device, store: JsonLinesStore, clock: Clock) 
     )
 
 
-def _try_all(study: Study, rig: Rig, store: JsonLinesStore) -> None:
+def _try_all(study: Study, context: EvaluationContext, store: JsonLinesTrialStore) -> None:
     done = {t.candidate.sha256 for t in store.trials() if t.outcome != "infrastructure"}
     left = [c for c in study.candidates if c.sha256 not in done]
     started = time.monotonic()
@@ -152,28 +154,30 @@ def _try_all(study: Study, rig: Rig, store: JsonLinesStore) -> None:
             options = " ".join(f"{name}={value}" for name, value in candidate.options.items())
             say(f"{study.model} {at}/{len(left)}, {eta_min:.0f} min: {candidate.backend} {options}")
         number = len(store.trials())
-        judged = attempt(rig, number, Proposal(candidate, "table"), lambda _: 1.0)
+        judged = evaluate(context, number, Proposal(candidate, "table"), lambda _: 1.0)
         store.add(judged.trial)
         if judged.trial.build is not None and judged.trial.build.directory is not None:
-            rig.device.discard(judged.trial.build)
+            context.device.discard(judged.trial.build)
 
 
-def _again(rig: Rig, trials: Sequence[Trial], tell: Callable[[str], None]) -> dict[str, float]:
+def _again(
+    context: EvaluationContext, trials: Sequence[Trial], tell: Callable[[str], None]
+) -> dict[str, float]:
     """Ratios of the best of each problem, in fresh processes, by candidate."""
     found: dict[str, float] = {}
-    effort = Effort(_PROCESSES, _BUDGET.half_width, 60.0)
+    effort = ConfirmationEffort(_PROCESSES, _BUDGET.half_width, 60.0)
     for problem in PROBLEMS:
         for trial in _nearly_best(trials, problem):
             if trial.candidate.sha256 in found:
                 continue
             tell(f"again: {trial.candidate.as_dict()}, was {trial.ratio:.3f}")
             try:
-                result = headline(rig, trial, None, effort)
+                result = confirm(context, trial, None, effort)
             except (CandidateFailed, WrongOutput) as error:
                 tell(f"failed this time: {error}")
                 continue
             found[trial.candidate.sha256] = result.measurement.ratio.value
-            rig.device.discard(result.build)
+            context.device.discard(result.build)
     return found
 
 

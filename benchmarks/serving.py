@@ -11,25 +11,25 @@ from time import perf_counter
 from typing import Any
 
 from benchmarks.calm import undisturbed, wait
+from benchmarks.networks import example
 from benchmarks.report import commit, say
 from benchmarks.scheduling import schedules_kept, with_schedules
-from benchmarks.workloads import example
 from workers.engine.clock import SystemClock
 from workers.engine.errors import CandidateFailed, WrongOutput
-from workers.engine.judge import Effort, Headline, headline
+from workers.engine.evaluation import ConfirmationEffort, ConfirmedResult, confirm
+from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.local import LocalDevice
-from workers.engine.ports import Backend, Clock, Device, Progress, RecordStore
-from workers.engine.rig import Rig
-from workers.engine.stores import JsonLinesStore
+from workers.engine.ports import Backend, Clock, Device, Progress, TrialStore
+from workers.engine.trial_store import JsonLinesTrialStore
 from workers.engine.tune import SearchResult, tune
 from workers.engine.types import (
-    Budget,
     Experience,
+    Network,
+    SearchBudget,
     TargetSpec,
-    Ticket,
     Tolerance,
     Trial,
-    Workload,
+    TuningRequest,
 )
 from workers.fleet.energy import counters_of
 
@@ -72,23 +72,23 @@ class Hunt:
     def toolchain(self) -> dict[str, dict[str, str]]:
         return {name: backend.probe(self.target) for name, backend in self.backends.items()}
 
-    def ticket(self, workload: Workload) -> Ticket:
-        """What a search of ``workload`` is given."""
-        return Ticket(
-            workload,
+    def request(self, network: Network) -> TuningRequest:
+        """What a search of ``network`` is given."""
+        return TuningRequest(
+            network,
             self.target,
             tuple(self.backends),
-            budget=Budget(
+            budget=SearchBudget(
                 seconds=self.budget_s,
                 trials=None,
                 patience=None,
                 seconds_per_measurement=min(4.0, max(1.0, self.budget_s / 30)),
-                headline_seconds=self.budget_s / 2,
+                confirmation_seconds=self.budget_s / 2,
             ),
             reference_backend=self.reference,
         )
 
-    def remember(self, workload: Workload, trials: Sequence[Trial]) -> None:
+    def remember(self, network: Network, trials: Sequence[Trial]) -> None:
         """Let later searches know these trials, but for what company bent."""
         self.experience += [
             Experience(
@@ -96,9 +96,9 @@ class Hunt:
                 outcome=trial.outcome,
                 tolerance=trial.tolerance,
                 ratio=trial.ratio,
-                network=workload.graph_hash,
-                architecture_class=workload.architecture_class,
-                embedding=workload.embedding,
+                network=network.graph_hash,
+                architecture_class=network.architecture_class,
+                embedding=network.embedding,
                 target=self.target.slug,
                 features=self.target.features,
                 seconds=trial.duration_s,
@@ -116,7 +116,7 @@ def _bent(trial: Trial) -> bool:
 
 def recall(name: str, cache: Path, folder: Path, hunt: Hunt) -> None:
     """Remember what an earlier run saw of the example ``name``."""
-    hunt.remember(example(name, cache), JsonLinesStore(_trials_file(folder, name)).trials())
+    hunt.remember(example(name, cache), JsonLinesTrialStore(_trials_file(folder, name)).trials())
 
 
 def seek(name: str, cache: Path, folder: Path, hunt: Hunt) -> dict[str, Any]:
@@ -130,37 +130,37 @@ def seek(name: str, cache: Path, folder: Path, hunt: Hunt) -> dict[str, Any]:
         As JSON; ``classes`` holds for each of :data:`CLASSES` what a user is served who accepts it.
     """
     started = perf_counter()
-    workload = example(name, cache)
+    network = example(name, cache)
     if hunt.schedules_s and "tvm" in hunt.backends:
         kept = folder / f"{name}.schedules"
-        found = schedules_kept(name, workload, hunt.target, hunt.schedules_s, kept)
-        workload = with_schedules(workload, found)
+        found = schedules_kept(name, network, hunt.target, hunt.schedules_s, kept)
+        network = with_schedules(network, found)
     wait()
-    ticket = hunt.ticket(workload)
-    store = JsonLinesStore(_trials_file(folder, name), (), hunt.experience)
+    request = hunt.request(network)
+    store = JsonLinesTrialStore(_trials_file(folder, name), (), hunt.experience)
     with (
         tempfile.TemporaryDirectory(prefix="hpcfair-bench-") as scratch,
-        LocalDevice(ticket, hunt.backends, Path(scratch), counters_of(hunt.target)) as device,
+        LocalDevice(request, hunt.backends, Path(scratch), counters_of(hunt.target)) as device,
     ):
-        served = search(ticket, hunt, device, store, SystemClock(), _Progress(name))
+        served = search(request, hunt, device, store, SystemClock(), _Progress(name))
     return {**served, "seconds": perf_counter() - started}
 
 
 def search(
-    ticket: Ticket,
+    request: TuningRequest,
     hunt: Hunt,
     device: Device,
-    store: RecordStore,
+    store: TrialStore,
     clock: Clock,
     progress: Progress,
 ) -> dict[str, Any]:
     """Search on ``device``, measure the choice again, and remember the trials in ``hunt``."""
-    result = tune(ticket, hunt.backends, device, store, clock=clock, progress=progress)
+    result = tune(request, hunt.backends, device, store, clock=clock, progress=progress)
     progress("again", 0, None, f"{len(result.trials)} trials, {result.ended}")
-    served = _served(ticket, hunt, device, clock, result)
-    hunt.remember(ticket.workload, result.trials)
+    served = _served(request, hunt, device, clock, result)
+    hunt.remember(request.network, result.trials)
     return {
-        "class": ticket.workload.architecture_class,
+        "class": request.network.architecture_class,
         "commit": commit(),
         "trials": len(result.trials),
         "ended": result.ended,
@@ -171,10 +171,10 @@ def search(
     }
 
 
-def _best(result: SearchResult, tolerance: Tolerance, error: float) -> Headline:
+def _best(result: SearchResult, tolerance: Tolerance, error: float) -> ConfirmedResult:
     """What a user is served who accepts ``tolerance`` no further than ``error`` from float32."""
-    close = [h for h in result.headlines if h.checked.deviation.relative_l2 <= error]
-    return replace(result, headlines=tuple(close)).best(tolerance)
+    close = [h for h in result.confirmed_results if h.checked.deviation.relative_l2 <= error]
+    return replace(result, confirmed_results=tuple(close)).best(tolerance)
 
 
 def _fastest_int8(trials: Sequence[Trial]) -> dict[str, Any] | None:
@@ -194,7 +194,7 @@ def _fastest_int8(trials: Sequence[Trial]) -> dict[str, Any] | None:
 
 
 def _served(
-    ticket: Ticket, hunt: Hunt, device: Device, clock: Clock, result: SearchResult
+    request: TuningRequest, hunt: Hunt, device: Device, clock: Clock, result: SearchResult
 ) -> dict[str, dict[str, Any]]:
     """What users get, by figure: each build measured anew, in fresh processes.
 
@@ -202,20 +202,20 @@ def _served(
     free of that (the winner's curse).
     """
     chosen = {name: _best(result, *accepted) for name, accepted in CLASSES.items()}
-    effort = Effort(hunt.processes, 0.01, max(20.0, hunt.budget_s / 2))
+    effort = ConfirmationEffort(hunt.processes, 0.01, max(20.0, hunt.budget_s / 2))
     measured: dict[str, dict[str, Any]] = {}
-    reference = hunt.backends[ticket.reference_backend]
-    with Rig(ticket, reference, device, clock) as rig:
+    reference = hunt.backends[request.reference_backend]
+    with EvaluationContext(request, reference, device, clock) as context:
         for best in chosen.values():
             identity = best.trial.candidate.sha256
             if identity in measured:
                 continue
-            if best.trial.candidate == rig.baseline:
+            if best.trial.candidate == context.baseline:
                 # Being served the baseline itself is neither gain nor loss, and needs no figure.
                 measured[identity] = _described(best) | {"speedup": 1.0, "low": 1.0, "high": 1.0}
                 continue
             try:
-                again = undisturbed(partial(headline, rig, best.trial, best.build, effort))
+                again = undisturbed(partial(confirm, context, best.trial, best.build, effort))
             except (CandidateFailed, WrongOutput) as error:
                 say(f"{best.trial.candidate.backend} did not work again: {error}")
                 fallen = _described(result.baseline) | {"failed": _described(best)}
@@ -225,7 +225,7 @@ def _served(
     return {name: measured[best.trial.candidate.sha256] for name, best in chosen.items()}
 
 
-def _described(found: Headline) -> dict[str, Any]:
+def _described(found: ConfirmedResult) -> dict[str, Any]:
     """A measured build as JSON."""
     ratio = found.measurement.ratio
     return {

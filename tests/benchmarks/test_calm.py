@@ -7,22 +7,22 @@ import pytest
 
 from benchmarks import calm
 from benchmarks.calm import TAKES, undisturbed, wait
-from workers.engine.judge import Headline
+from workers.engine.evaluation import ConfirmedResult
 
 
-def _headline(disturbed: int, rounds: int = 10) -> Headline:
+def _confirmed_result(disturbed: int, rounds: int = 10) -> ConfirmedResult:
     quality = {"contended_rounds": list(range(disturbed))}
     measurement = SimpleNamespace(quality=quality, blocks=[None] * rounds)
-    return cast("Headline", SimpleNamespace(measurement=measurement))
+    return cast("ConfirmedResult", SimpleNamespace(measurement=measurement))
 
 
 def test_a_disturbed_measurement_is_taken_again_until_one_is_not() -> None:
-    takes = [_headline(9), _headline(4), _headline(3), _headline(0)]
+    takes = [_confirmed_result(9), _confirmed_result(4), _confirmed_result(3), _confirmed_result(0)]
     assert undisturbed(iter(takes).__next__) is takes[2]
 
 
 def test_on_a_machine_that_never_rests_the_last_take_stands() -> None:
-    takes = [_headline(10) for _ in range(TAKES + 1)]
+    takes = [_confirmed_result(10) for _ in range(TAKES + 1)]
     assert undisturbed(iter(takes).__next__) is takes[TAKES - 1]
 
 

@@ -7,13 +7,13 @@ import pytest
 from benchmarks.pass_subjects import Studied, Subject
 from benchmarks.passes import _figures, _pool
 from workers.engine.passes.menu import DEFAULT, Menu
-from workers.engine.passes.objective import Finding, PassTrial
-from workers.engine.types import Interval, Workload
+from workers.engine.passes.objective import PassComparison, PassTrial
+from workers.engine.types import Interval, Network
 
 MENU = Menu(options={}, default=("a", "b"), full=("a", "b", "c"))
 
 
-def never(_: Path) -> Workload:
+def never(_: Path) -> Network:
     raise AssertionError
 
 
@@ -22,9 +22,9 @@ def ratio(value: float, wide: float = 0.01) -> Interval:
 
 
 def studied(name: str, figure: str, compiling: float, running: float) -> Studied:
-    finding = Finding("measured", compile=ratio(compiling), latency=ratio(running))
+    comparison = PassComparison("measured", compile=ratio(compiling), latency=ratio(running))
     found = Studied(Subject(name, figure, never), "other", MENU)
-    found.findings = {("a", DEFAULT): finding, ("a", "a,b,c"): finding}
+    found.comparisons = {("a", DEFAULT): comparison, ("a", "a,b,c"): comparison}
     return found
 
 
@@ -56,8 +56,8 @@ def test_onnx_runtime_has_its_own_list_only() -> None:
 
 
 def winner(passes: str, compiling: float, running: float) -> PassTrial:
-    finding = Finding("measured", compile=ratio(compiling), latency=ratio(running))
-    return PassTrial(0, "final", passes, finding)
+    comparison = PassComparison("measured", compile=ratio(compiling), latency=ratio(running))
+    return PassTrial(0, "final", passes, comparison)
 
 
 def test_every_network_tries_the_list_that_cut_most_on_each() -> None:
@@ -72,7 +72,9 @@ def test_every_network_tries_the_list_that_cut_most_on_each() -> None:
 def test_a_list_that_one_network_did_not_try_decides_nothing() -> None:
     """It would count as no gain there, and for whoever chose it as a bad choice."""
     found = [studied("x", "resnet", 0.5, 1.0), studied("y", "resnet", 0.5, 1.0)]
-    found[1].findings["b", DEFAULT] = Finding("measured", compile=ratio(0.1), latency=ratio(1.0))
+    found[1].comparisons["b", DEFAULT] = PassComparison(
+        "measured", compile=ratio(0.1), latency=ratio(1.0)
+    )
     figures = _figures("tvm", found, chosen("x", "y"))
     for grouping in ("class", "global", "shuffled"):
         assert figures[f"portfolio_{grouping}_tvm"].value == pytest.approx(0.5)

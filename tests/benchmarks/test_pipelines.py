@@ -6,16 +6,16 @@ import pytest
 
 from benchmarks.pass_subjects import Subject
 from benchmarks.pipelines import _figures
-from workers.engine.passes.objective import Finding
-from workers.engine.types import Interval, Workload
+from workers.engine.passes.objective import PassComparison
+from workers.engine.types import Interval, Network
 
 
-def never(_: Path) -> Workload:
+def never(_: Path) -> Network:
     raise AssertionError
 
 
-def measured(compiling: float, running: float) -> Finding:
-    return Finding(
+def measured(compiling: float, running: float) -> PassComparison:
+    return PassComparison(
         "measured",
         compile=Interval(compiling, compiling - 0.01, compiling + 0.01),
         latency=Interval(running, running - 0.01, running + 0.01),
@@ -28,7 +28,7 @@ def test_gains_are_over_the_networks_of_a_class_beside_each_of_the_compilers_lis
     found = {
         small: {"default": measured(0.5, 0.8), "full": measured(0.5, 1.0)},
         large: {"default": measured(0.32, 0.8), "full": measured(0.5, 1.0)},
-        text: {"default": measured(1.0, 0.5), "full": Finding("invalid", "cannot")},
+        text: {"default": measured(1.0, 0.5), "full": PassComparison("invalid", "cannot")},
     }
     figures = _figures(found)
     assert figures["resnet_default"].value == pytest.approx(0.25)

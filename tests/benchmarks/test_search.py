@@ -14,12 +14,12 @@ from benchmarks.search import kept_problems
 from benchmarks.search_tables import MODELS, Study, measured
 from benchmarks.tables import Row, Table, read_all, table_from_dict, write
 from examples.models.catalogue import MAKERS
-from tests.workers.engine.cast import TARGET, WORKLOAD
+from tests.workers.engine.cast import NETWORK, TARGET
 from workers.backends.fake.backend import FakeBackend
 from workers.engine.space import Choice, Flag, Space
-from workers.engine.stores import JsonLinesStore
 from workers.engine.strategies import STRATEGIES
-from workers.engine.types import Budget, Candidate, Options, Ticket
+from workers.engine.trial_store import JsonLinesTrialStore
+from workers.engine.types import Candidate, Options, SearchBudget, TuningRequest
 from workers.testing.simulation import SimulatedDevice, VirtualClock
 
 TABLES = synthetic.tables(1)
@@ -52,13 +52,13 @@ def test_a_fixed_order_is_charged_up_to_its_first_good_one_and_then_blindly() ->
 
 def test_every_trial_is_charged_and_regret_counts_what_the_user_accepts() -> None:
     table = small([1.0, None, 0.9, 0.5, 0.7])
-    scene = replay.scene(table, seed=0)
-    run = replay.replay(table, STRATEGIES["random"](scene), 5, fewest=5)
+    problem = replay.problem(table, seed=0)
+    run = replay.replay(table, STRATEGIES["random"](problem), 5, fewest=5)
     at = next(n for n, t in enumerate(run.trials, 1) if t.candidate.options == {"n": 3})
     assert run.reached["exact"] == (at, float(at))
     assert run.regret(table, "exact", 1) == pytest.approx(1.0)
     assert run.regret(table, "exact", 5) == 0
-    ended = replay.replay(table, STRATEGIES["default"](scene), 5)
+    ended = replay.replay(table, STRATEGIES["default"](problem), 5)
     assert (len(ended.trials), ended.reached["exact"]) == (1, None)
 
 
@@ -92,7 +92,7 @@ def test_committed_tables_are_whole_and_small() -> None:
 class Few(FakeBackend):
     """Sixteen configurations."""
 
-    def space(self, workload: object, target: object) -> Space:  # noqa: ARG002
+    def space(self, network: object, target: object) -> Space:  # noqa: ARG002
         return Space(
             {
                 "kernel": Choice(("direct",)),
@@ -106,22 +106,22 @@ class Few(FakeBackend):
 
 def test_a_table_is_measured_once_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
     backend, clock = Few(), VirtualClock()
-    budget = Budget(seconds=None, trials=None, seconds_per_measurement=2.5, half_width=0.02)
-    ticket = Ticket(WORKLOAD, TARGET, ("fake",), budget, reference_backend="fake")
-    study = Study("pretend", "none", ticket, {"fake": backend}, {"fake": backend.space(0, 0)})
+    budget = SearchBudget(seconds=None, trials=None, seconds_per_measurement=2.5, half_width=0.02)
+    request = TuningRequest(NETWORK, TARGET, ("fake",), budget, reference_backend="fake")
+    study = Study("pretend", "none", request, {"fake": backend}, {"fake": backend.space(0, 0)})
     path = tmp_path / "trials.jsonl"
 
-    class Stopped(JsonLinesStore):
+    class Stopped(JsonLinesTrialStore):
         def add(self, trial: object) -> None:
             super().add(trial)  # type: ignore[arg-type]
             if len(self.trials()) == 5:
                 raise KeyboardInterrupt
 
-    with SimulatedDevice({"fake": backend}, WORKLOAD, TARGET, clock) as device:
+    with SimulatedDevice({"fake": backend}, NETWORK, TARGET, clock) as device:
         with pytest.raises(KeyboardInterrupt):
             measured(study, device, Stopped(path), clock)
         device.built.clear()
-        table = measured(study, device, JsonLinesStore(path), clock)
+        table = measured(study, device, JsonLinesTrialStore(path), clock)
     once: list[Options] = [options for _, options in device.built[2 : 2 + 11]]
     first = {row.candidate.sha256 for row in table.rows[:5]}
     assert not first & {Candidate("fake", options).sha256 for options in once}
@@ -146,7 +146,7 @@ def test_history_saves_most_of_the_trials_that_blind_search_needs() -> None:
         for other in others:
             some = [row.candidate for row in rng.sample(other.rows, 40)]
             known += other.experience(some)
-        strategy = STRATEGIES["learned"](replay.scene(table, 0, known))
+        strategy = STRATEGIES["learned"](replay.problem(table, 0, known))
         run = replay.replay(table, strategy, len(table.rows))
         for problem, found in run.reached.items():
             assert found is not None

@@ -11,10 +11,10 @@ from benchmarks import served
 from benchmarks.report import Figure, geometric_mean
 from benchmarks.serving import CLASSES, Hunt, _best, _fastest_int8, search
 from workers.backends.fake.backend import FakeBackend
-from workers.engine.judge import Headline
+from workers.engine.evaluation import ConfirmedResult
 from workers.engine.numerics import Checked
 from workers.engine.samples import TestSet
-from workers.engine.stores import MemoryStore
+from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.tune import SearchResult
 from workers.engine.types import (
     BuildResult,
@@ -22,17 +22,17 @@ from workers.engine.types import (
     Deviation,
     Interval,
     Measurement,
+    Network,
     Outcome,
     TargetSpec,
     TensorSpec,
     Tolerance,
     Trial,
-    Workload,
 )
 from workers.testing.simulation import Noise, SimulatedDevice, VirtualClock
 
 TARGET = TargetSpec("x86-64-avx2", "x86-64", frozenset({"avx2"}), 2, None)
-WORKLOAD = Workload(
+NETWORK = Network(
     model_path=Path("model.onnx"),
     model_sha256="",
     graph_hash="graph",
@@ -51,9 +51,9 @@ def _hunt(budget_s: float) -> Hunt:
 
 def _searched(hunt: Hunt) -> dict[str, Any]:
     clock = VirtualClock()
-    with SimulatedDevice({"fake": FakeBackend()}, WORKLOAD, TARGET, clock, Noise()) as device:
-        ticket = hunt.ticket(WORKLOAD)
-        return search(ticket, hunt, device, MemoryStore(), clock, lambda *_: None)
+    with SimulatedDevice({"fake": FakeBackend()}, NETWORK, TARGET, clock, Noise()) as device:
+        request = hunt.request(NETWORK)
+        return search(request, hunt, device, MemoryTrialStore(), clock, lambda *_: None)
 
 
 def test_each_class_is_served_its_best_build_measured_after_the_choice() -> None:
@@ -78,20 +78,22 @@ def test_where_nothing_is_faster_the_baseline_is_served_and_counts_as_one() -> N
     for figure in CLASSES:
         build = found["classes"][figure]
         assert (build["speedup"], build["low"], build["high"]) == (1.0, 1.0, 1.0)
-        assert build["options"] == FakeBackend().default(WORKLOAD, TARGET)
+        assert build["options"] == FakeBackend().default(NETWORK, TARGET)
 
 
-def _headline(tolerance: Tolerance, ratio: float, error: float) -> Headline:
+def _confirmed_result(tolerance: Tolerance, ratio: float, error: float) -> ConfirmedResult:
     build = BuildResult("measured", tolerance=tolerance)
     measured = Measurement((), Interval(ratio, ratio, ratio), 1, 1, "faster")
     trial = Trial(0, Candidate("fake", {"error": error}), "test", "measured", 1.0, build)
-    return Headline(trial, build, measured, Checked(Deviation(error, error, error, 1.0), None, 1))
+    return ConfirmedResult(
+        trial, build, measured, Checked(Deviation(error, error, error, 1.0), None, 1)
+    )
 
 
 def test_bf16_counts_where_it_is_close_to_float32() -> None:
-    exact = _headline("exact", 0.9, 1e-6)
-    close, far = _headline("bf16", 0.5, 0.008), _headline("bf16", 0.3, 0.03)
-    int8 = _headline("int8", 0.2, 0.05)
+    exact = _confirmed_result("exact", 0.9, 1e-6)
+    close, far = _confirmed_result("bf16", 0.5, 0.008), _confirmed_result("bf16", 0.3, 0.03)
+    int8 = _confirmed_result("int8", 0.2, 0.05)
     tests = TestSet((), None, {}, "random", 0)
     result = SearchResult((), (exact, close, far, int8), exact, tests, None, "")
     assert [_best(result, *accepted) for accepted in CLASSES.values()] == [exact, close, far, int8]

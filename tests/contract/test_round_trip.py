@@ -12,7 +12,7 @@ from hpcfair.bench.reproduction import reproduce
 from hpcfair.client import Client
 from hpcfair.record import publish_record
 from registry.states import JobKind
-from workers.engine.types import Budget
+from workers.engine.types import SearchBudget
 from workers.fleet.probe import this_machine
 from workers.jobs import tune
 from workers.jobs.device import register
@@ -51,18 +51,22 @@ def convnet() -> bytes:
     return bytes(model.SerializeToString())
 
 
-def small(**given: Any) -> Budget:
+def small(**given: Any) -> SearchBudget:
     """As many trials on a busy machine as on an idle one, so that time decides nothing."""
     few: dict[str, Any] = {"seconds": 600.0, "trials": 4, "seconds_per_measurement": 1.0}
-    end: dict[str, Any] = {"finalists": 1, "headline_processes": 2, "headline_seconds": 3.0}
-    return Budget(**given | few | end)
+    end: dict[str, Any] = {
+        "candidates_to_confirm": 1,
+        "confirmation_processes": 2,
+        "confirmation_seconds": 3.0,
+    }
+    return SearchBudget(**given | few | end)
 
 
 @pytest.mark.slow
 def test_a_published_model_is_tuned_loaded_and_its_record_repeated(
     as_alice: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tune, "Budget", small)
+    monkeypatch.setattr(tune, "SearchBudget", small)
     register()
     x = np.random.default_rng(1).normal(size=(6, 3, 32, 32)).astype(np.float32)
 

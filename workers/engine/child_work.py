@@ -17,7 +17,7 @@ from workers.engine.ports import Array, Backend, Session
 from workers.engine.profile import profile_to_dict
 from workers.engine.quiet import wait_until_quiet
 from workers.engine.samples import read_samples
-from workers.engine.types import BuildResult, Form, Options, TargetSpec, TensorSpec, Workload
+from workers.engine.types import BuildResult, Form, Network, Options, TargetSpec, TensorSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def samples(*, path: str, rows: int, batch: int) -> dict[str, Array]:
 def build(
     *,
     backend: str,
-    workload: Mapping[str, Any],
+    network: Mapping[str, Any],
     target: Mapping[str, Any],
     options: Options,
     out: str,
@@ -56,7 +56,7 @@ def build(
     # Imports the library behind the backend, whose time is nobody's compile time.
     maker.probe(spec)
     started = perf_counter()
-    result = maker.build(workload_from(workload), spec, options, Path(out))
+    result = maker.build(network_from(network), spec, options, Path(out))
     return {
         "entry_point": result.entry_point,
         "runtime": result.runtime,
@@ -86,7 +86,7 @@ def open_build(
 def profile(
     *,
     backend: str,
-    workload: Mapping[str, Any],
+    network: Mapping[str, Any],
     target: Mapping[str, Any],
     result: Mapping[str, Any],
     inputs: dict[str, Array],
@@ -95,7 +95,7 @@ def profile(
     """Profile a build; the code of its kernels goes to ``out``."""
     loaded = BuildResult(**{**result, "directory": Path(result["directory"])})
     found = backend_of(backend).profile(
-        workload_from(workload), target_from(target), loaded, inputs, Path(out)
+        network_from(network), target_from(target), loaded, inputs, Path(out)
     )
     return profile_to_dict(found)
 
@@ -154,10 +154,10 @@ def peak_rss_bytes() -> int:
     return next(int(v.split()[1]) for v in status.splitlines() if v.startswith("VmHWM:")) * 1024
 
 
-def workload_from(data: Mapping[str, Any]) -> Workload:
+def network_from(data: Mapping[str, Any]) -> Network:
     """A workload that crossed from the worker."""
     path, schedules = data["samples_path"], data["schedules_path"]
-    return Workload(
+    return Network(
         **{
             **data,
             "model_path": Path(data["model_path"]),

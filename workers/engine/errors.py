@@ -59,7 +59,7 @@ class WrongOutput(EngineError):
     """Outputs differ from the reference in kind: a name, a shape, a NaN or an infinity."""
 
 
-class RigFailed(EngineError):
+class InfrastructureFailed(EngineError):
     """Candidates fail one after another by the machine's fault: the search should move."""
 
 

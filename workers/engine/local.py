@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from workers.engine.artefact_cache import ArtefactCache
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.handover import nonsense, profile_of, remove, result_of
@@ -24,15 +25,14 @@ from workers.engine.ports import Array, Backend, EnergyCounter, RunningSession
 from workers.engine.profile import Profile
 from workers.engine.samples import fixed_batch
 from workers.engine.sandbox import LEVELS
-from workers.engine.shelf import Shelf
 from workers.engine.types import (
     BuildResult,
     Limits,
+    Network,
     Options,
     TargetSpec,
-    Ticket,
     Timing,
-    Workload,
+    TuningRequest,
 )
 
 _WORK = "workers.engine.child_work"
@@ -58,20 +58,20 @@ class LocalDevice:
 
     def __init__(
         self,
-        ticket: Ticket,
+        request: TuningRequest,
         backends: Mapping[str, Backend],
         scratch: Path,
         counters: Sequence[EnergyCounter] = (),
     ) -> None:
         self.counters = counters
-        self._workload: Workload = ticket.workload
-        self._target: TargetSpec = ticket.target
-        self._limits: Limits = ticket.limits
+        self._network: Network = request.network
+        self._target: TargetSpec = request.target
+        self._limits: Limits = request.limits
         self._paths = {
             name: f"{type(backend).__module__}:{type(backend).__qualname__}"
             for name, backend in backends.items()
         }
-        self._shelf = Shelf({name: backend.opening for name, backend in backends.items()})
+        self._cache = ArtefactCache({name: backend.opening for name, backend in backends.items()})
         self._programs = {name: backend.programs for name, backend in backends.items()}
         # A backend of somebody else's may lie anywhere on sys.path.
         self._code = tuple({_package_folder(backend) for backend in backends.values()})
@@ -96,13 +96,13 @@ class LocalDevice:
 
     def samples(self, rows: int) -> dict[str, Array]:
         """See :meth:`workers.engine.ports.Device.samples`."""
-        path = self._workload.samples_path
+        path = self._network.samples_path
         if path is None:
             return {}
         folder = self._new_folder()
         try:
             with self._child(folder, path) as child:
-                batch = fixed_batch(self._workload)
+                batch = fixed_batch(self._network)
                 found = child.call(f"{_WORK}:samples", path=path, rows=rows, batch=batch)
         finally:
             remove(folder)
@@ -112,7 +112,7 @@ class LocalDevice:
         """See :meth:`workers.engine.ports.Device.build`."""
         folder = self._new_folder()
         artefact = folder / _ARTEFACT
-        if (shared := self._shelf.take(backend, options, artefact)) is not None:
+        if (shared := self._cache.take(backend, options, artefact)) is not None:
             return shared
         artefact.mkdir()
         started = perf_counter()
@@ -126,7 +126,7 @@ class LocalDevice:
                 compile_s=perf_counter() - started,
                 detail=str(failure)[:_LONGEST_DETAIL],
             )
-        self._shelf.put(backend, options, build)
+        self._cache.put(backend, options, build)
         return build
 
     def discard(self, build: BuildResult) -> None:
@@ -144,13 +144,13 @@ class LocalDevice:
         folder = self._new_folder()
         code = folder / _ARTEFACT
         code.mkdir()
-        readable = (self._workload.model_path.parent, build.directory)
+        readable = (self._network.model_path.parent, build.directory)
         try:
             with self._child(folder, *readable, programs=self._programs[backend]) as child:
                 described = child.call(
                     f"{_WORK}:profile",
                     backend=self._paths[backend],
-                    workload=self._workload,
+                    network=self._network,
                     target=self._target,
                     result=build,
                     inputs=inputs,
@@ -190,14 +190,14 @@ class LocalDevice:
         return session
 
     def _build_in_child(self, folder: Path, backend: str, options: Options, artefact: Path) -> Any:
-        model = self._workload.model_path.parent
-        samples = self._workload.samples_path
+        model = self._network.model_path.parent
+        samples = self._network.samples_path
         readable = [model, *([samples] if samples else [])]
         with self._child(folder, *readable, programs=self._programs[backend]) as child:
             return child.call(
                 f"{_WORK}:build",
                 backend=self._paths[backend],
-                workload=self._workload,
+                network=self._network,
                 target=self._target,
                 options=options,
                 out=artefact,

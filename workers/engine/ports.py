@@ -13,12 +13,12 @@ from workers.engine.space import Space
 from workers.engine.types import (
     BuildResult,
     Experience,
+    Network,
     Options,
     Prior,
     TargetSpec,
     Timing,
     Trial,
-    Workload,
 )
 
 Array = npt.NDArray[np.generic]
@@ -44,7 +44,7 @@ class Backend(Protocol):
 
     A backend object is stateless and cheap to make. ``space`` runs in the worker and must not
     import the heavy library; ``build`` and ``load`` run in a limited child process, which is given
-    the backend's dotted path. ``build`` reads ``workload.model_path`` and writes only inside
+    the backend's dotted path. ``build`` reads ``network.model_path`` and writes only inside
     ``out``. What the backend cannot do with a model it raises as
     :class:`workers.engine.errors.InvalidCandidate`, naming operator and reason.
 
@@ -67,15 +67,15 @@ class Backend(Protocol):
         """
         ...
 
-    def space(self, workload: Workload, target: TargetSpec) -> Space:
+    def space(self, network: Network, target: TargetSpec) -> Space:
         """Options worth trying for this workload on this target."""
         ...
 
-    def default(self, workload: Workload, target: TargetSpec) -> Options:
+    def default(self, network: Network, target: TargetSpec) -> Options:
         """The options a user gets who sets none. Always a member of :meth:`space`."""
         ...
 
-    def reference(self, workload: Workload, target: TargetSpec) -> Options:
+    def reference(self, network: Network, target: TargetSpec) -> Options:
         """Options meaning "unoptimised float32": its outputs are the truth. In :meth:`space`.
 
         Raises:
@@ -84,7 +84,7 @@ class Backend(Protocol):
         ...
 
     def build(
-        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+        self, network: Network, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
         """Make the artefact of a candidate in the empty folder ``out``."""
         ...
@@ -95,7 +95,7 @@ class Backend(Protocol):
 
     def profile(
         self,
-        workload: Workload,
+        network: Network,
         target: TargetSpec,
         build: BuildResult,
         inputs: dict[str, Array],
@@ -223,7 +223,7 @@ class RunningSession(Protocol):
         ...
 
 
-class RecordStore(Protocol):
+class TrialStore(Protocol):
     """Where trials go as they land, and where a resumed search finds them again."""
 
     def trials(self) -> Sequence[Trial]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from workers.engine.artifacts import ArtifactFile, artifact_files, artifact_sha256
-from workers.engine.judge import Headline
+from workers.engine.evaluation import ConfirmedResult
 from workers.engine.measure import WARMUP_RUNS
 from workers.engine.ratios import CONFIDENCE, METHOD
 from workers.engine.tune import SearchResult
@@ -17,7 +17,7 @@ from workers.engine.types import (
     BuildResult,
     Measurement,
     TargetSpec,
-    Ticket,
+    TuningRequest,
     sha256_of,
 )
 
@@ -53,9 +53,9 @@ class Origin:
 
 
 def bench_record(
-    ticket: Ticket,
+    request: TuningRequest,
     result: SearchResult,
-    headline: Headline,
+    confirmed: ConfirmedResult,
     origin: Origin,
     kind: Literal["headline", "search-trial"] = "headline",
 ) -> dict[str, Any]:
@@ -64,20 +64,20 @@ def bench_record(
     Raises:
         ValueError: the build's files are gone.
     """
-    build, measurement = headline.build, headline.measurement
+    build, measurement = confirmed.build, confirmed.measurement
     files = artifact_files(build)
     document = {
         "schema": SCHEMA,
-        "identity": _identity(ticket, result, headline, origin, kind, files),
-        "target": _target(ticket.target, origin.device),
-        "environment": _environment(ticket.target, build, origin.sandbox),
+        "identity": _identity(request, result, confirmed, origin, kind, files),
+        "target": _target(request.target, origin.device),
+        "environment": _environment(request.target, build, origin.sandbox),
         "config": {
-            **headline.trial.candidate.as_dict(),
+            **confirmed.trial.candidate.as_dict(),
             "runtime": build.runtime,
             "runtime_options": dict(build.runtime_options),
             "tolerance": build.tolerance,
         },
-        "protocol": _protocol(measurement, ticket.seed),
+        "protocol": _protocol(measurement, request.seed),
         "samples": {"blocks": [_block(block) for block in measurement.blocks]},
         "statistics": _statistics(measurement.blocks),
         "comparison": _comparison(measurement, result),
@@ -88,15 +88,15 @@ def bench_record(
         ),
         **_memory(measurement),
         **({"energy": measurement.energy} if measurement.energy else {}),
-        "correctness": _correctness(ticket, result, headline),
+        "correctness": _correctness(request, result, confirmed),
         "quality": _quality(measurement),
         "search": _known(
-            number=headline.trial.number,
-            proposed_by=headline.trial.proposed_by,
-            seed=ticket.seed,
+            number=confirmed.trial.number,
+            proposed_by=confirmed.trial.proposed_by,
+            seed=request.seed,
             search_key=origin.search_key,
-            strategy=ticket.strategy,
-            predicted_ratio=headline.trial.predicted_ratio,
+            strategy=request.strategy,
+            predicted_ratio=confirmed.trial.predicted_ratio,
         ),
         "provenance": {
             **origin.provenance,
@@ -108,16 +108,16 @@ def bench_record(
 
 
 def _identity(
-    ticket: Ticket,
+    request: TuningRequest,
     result: SearchResult,
-    headline: Headline,
+    confirmed: ConfirmedResult,
     origin: Origin,
     kind: str,
     files: Sequence[ArtifactFile],
 ) -> dict[str, Any]:
-    workload, tests = ticket.workload, result.tests
+    network, tests = request.network, result.tests
     inputs = []
-    for spec in workload.inputs:
+    for spec in network.inputs:
         array = tests.timing[spec.name]
         made_up = "normal" if array.dtype.kind == "f" else "integers"
         source = {"distribution": made_up, "seed": tests.seed}
@@ -130,10 +130,10 @@ def _identity(
         "kind": kind,
         "mlmodel": origin.mlmodel,
         "revision": origin.revision,
-        "model_sha256": workload.model_sha256,
-        "graph_hash": workload.graph_hash,
+        "model_sha256": network.model_sha256,
+        "graph_hash": network.graph_hash,
         "artifact_sha256": artifact_sha256(files),
-        "config_sha256": headline.trial.candidate.sha256,
+        "config_sha256": confirmed.trial.candidate.sha256,
         "inputs": inputs,
     }
 
@@ -232,17 +232,19 @@ def _comparison(measurement: Measurement, result: SearchResult) -> dict[str, Any
     }
 
 
-def _correctness(ticket: Ticket, result: SearchResult, headline: Headline) -> dict[str, Any]:
-    checked, tests = headline.checked, result.tests
+def _correctness(
+    request: TuningRequest, result: SearchResult, confirmed: ConfirmedResult
+) -> dict[str, Any]:
+    checked, tests = confirmed.checked, result.tests
     versions = result.baseline.build.toolchain
-    version = versions.get(ticket.reference_backend, "")
+    version = versions.get(request.reference_backend, "")
     return _known(
-        reference=f"{ticket.reference_backend} {version}, float32, optimisations off",
+        reference=f"{request.reference_backend} {version}, float32, optimisations off",
         max_absolute=checked.deviation.max_absolute,
         max_relative=checked.deviation.max_relative,
         relative_l2=checked.deviation.relative_l2,
         cosine=checked.deviation.cosine,
-        tolerance=headline.build.tolerance,
+        tolerance=confirmed.build.tolerance,
         # What fails its check is never measured, so it has no record.
         passed=True,
         samples=checked.samples,

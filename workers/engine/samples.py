@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from workers.engine.ports import Array
-from workers.engine.types import TensorSpec, Workload
+from workers.engine.types import Network, TensorSpec
 
 #: Size of a named dimension that nobody stated: small, yet enough for a network that halves an
 #: image five times. The leading dimension is the batch, and latency is of one sample.
@@ -65,9 +65,9 @@ class TestSet:
         return (*self.cases, *self.extras, *(inputs for _, inputs in self.planted))
 
 
-def sample_rows(workload: Workload) -> int:
+def sample_rows(network: Network) -> int:
     """How many rows of the samples file to check a build on."""
-    affordable = CHECK_MACS // workload.macs if workload.macs else FEWEST_ROWS
+    affordable = CHECK_MACS // network.macs if network.macs else FEWEST_ROWS
     return max(FEWEST_ROWS, min(MOST_ROWS, affordable))
 
 
@@ -81,9 +81,9 @@ def judged_rows(have: int, wanted: int, batch: int) -> int:
     return min(wanted, max(have - _spared(have), batch))
 
 
-def fixed_batch(workload: Workload) -> int:
+def fixed_batch(network: Network) -> int:
     """Rows that one run takes; 1 where it takes any number."""
-    leading = [spec.shape[0] for spec in workload.inputs if spec.shape]
+    leading = [spec.shape[0] for spec in network.inputs if spec.shape]
     return max((size for size in leading if isinstance(size, int)), default=1)
 
 
@@ -130,7 +130,7 @@ def _arrays(path: Path) -> dict[str, Array]:
         raise ValueError(f"{path.name} is not a readable .npz without pickles: {error}") from error
 
 
-def make_test_set(workload: Workload, samples: Mapping[str, Array], seed: int) -> TestSet:
+def make_test_set(network: Network, samples: Mapping[str, Array], seed: int) -> TestSet:
     """Test tensors of a workload, from what :meth:`Device.samples` gave.
 
     Samples win over random tensors: a trained network is only meaningful on inputs of its kind.
@@ -139,30 +139,30 @@ def make_test_set(workload: Workload, samples: Mapping[str, Array], seed: int) -
         ValueError: the samples do not fit the graph's signature, or a dtype has no random values.
     """
     if not samples:
-        cases = tuple(random_inputs(workload, seed + i) for i in range(RANDOM_CASES))
-        return _with_extras(TestSet(cases, None, cases[0], "random", seed), workload)
-    arrays = {spec.name: _checked(spec, samples) for spec in workload.inputs}
+        cases = tuple(random_inputs(network, seed + i) for i in range(RANDOM_CASES))
+        return _with_extras(TestSet(cases, None, cases[0], "random", seed), network)
+    arrays = {spec.name: _checked(spec, samples) for spec in network.inputs}
     counts = {len(array) for array in arrays.values()}
     if len(counts) != 1 or 0 in counts:
         raise ValueError(f"inputs of the samples need equal numbers of rows, not {sorted(counts)}")
-    rows, chunk = counts.pop(), _chunk(workload.inputs, arrays)
+    rows, chunk = counts.pop(), _chunk(network.inputs, arrays)
     if rows < chunk:
         raise ValueError(f"the samples have {rows} rows; one batch of this graph takes {chunk}")
     used = rows - rows % chunk
-    cases = tuple(_cut(workload.inputs, arrays, at, chunk) for at in range(0, used, chunk))
-    open_batch = all(spec.shape and isinstance(spec.shape[0], str) for spec in workload.inputs)
-    timing = _cut(workload.inputs, arrays, 0, 1) if open_batch else cases[0]
+    cases = tuple(_cut(network.inputs, arrays, at, chunk) for at in range(0, used, chunk))
+    open_batch = all(spec.shape and isinstance(spec.shape[0], str) for spec in network.inputs)
+    timing = _cut(network.inputs, arrays, 0, 1) if open_batch else cases[0]
     known = TestSet(cases, _labels(samples, rows, used), timing, "samples", seed)
-    return _with_extras(known, workload)
+    return _with_extras(known, network)
 
 
 def random_inputs(
-    workload: Workload, seed: int, sizes: Mapping[str, int] | None = None
+    network: Network, seed: int, sizes: Mapping[str, int] | None = None
 ) -> dict[str, Array]:
     """One input per tensor: floats standard normal and never zero, integers in a safe range.
 
     Zeros would flatter: kernels skip them and processors burn less power on them. Integer inputs
-    stay below ``workload.integer_bounds``; a mask is all ones, a segment id 0 or 1.
+    stay below ``network.integer_bounds``; a mask is all ones, a segment id 0 or 1.
 
     Args:
         sizes: Of named dimensions; those of :func:`open_sizes` by default.
@@ -171,33 +171,31 @@ def random_inputs(
         ValueError: a dtype has no random values here.
     """
     rng = np.random.default_rng(seed)
-    sizes = open_sizes(workload) if sizes is None else sizes
+    sizes = open_sizes(network) if sizes is None else sizes
     return {
         spec.name: _random(
-            rng, spec, tuple(d if isinstance(d, int) else sizes[d] for d in spec.shape), workload
+            rng, spec, tuple(d if isinstance(d, int) else sizes[d] for d in spec.shape), network
         )
-        for spec in workload.inputs
+        for spec in network.inputs
     }
 
 
-def other_sizes(workload: Workload) -> list[dict[str, int]]:
+def other_sizes(network: Network) -> list[dict[str, int]]:
     """Sizes to check a network at besides :func:`open_sizes`: two samples at once, and odd inner
     dimensions, which no kernel is blocked for."""
-    usual = open_sizes(workload)
-    inner = _inner(workload.inputs)
+    usual = open_sizes(network)
+    inner = _inner(network.inputs)
     batches = {name: 2 if usual[name] != 2 else 3 for name in usual.keys() - inner}
     odd = {name: _odd_beside(usual[name]) for name in inner}
     return [usual | changed for changed in (batches, odd) if changed]
 
 
-def open_sizes(workload: Workload) -> dict[str, int]:
+def open_sizes(network: Network) -> dict[str, int]:
     """Sizes of the inputs' named dimensions: as stated, else 1 for one that only ever leads (the
     batch) and ``OPEN_SIZE`` for the rest."""
-    named = [size for spec in workload.inputs for size in spec.shape if isinstance(size, str)]
-    inner = _inner(workload.inputs)
-    return {
-        name: workload.dimensions.get(name, OPEN_SIZE if name in inner else 1) for name in named
-    }
+    named = [size for spec in network.inputs for size in spec.shape if isinstance(size, str)]
+    inner = _inner(network.inputs)
+    return {name: network.dimensions.get(name, OPEN_SIZE if name in inner else 1) for name in named}
 
 
 def _inner(specs: Sequence[TensorSpec]) -> set[str]:
@@ -211,30 +209,30 @@ def _odd_beside(size: int) -> int:
     return smaller if smaller > 0 else size + 2
 
 
-def _with_extras(tests: TestSet, workload: Workload) -> TestSet:
+def _with_extras(tests: TestSet, network: Network) -> TestSet:
     """The test set with other sizes and planted values, where these are affordable."""
-    if workload.macs and workload.macs > EXTRA_MACS:
+    if network.macs and network.macs > EXTRA_MACS:
         return tests
-    sizes = other_sizes(workload)
+    sizes = other_sizes(network)
     if tests.source == "samples":
-        sizes = [open_sizes(workload), *sizes]
+        sizes = [open_sizes(network), *sizes]
     try:
         extras = tuple(
-            random_inputs(workload, tests.seed + RANDOM_CASES + number, each)
+            random_inputs(network, tests.seed + RANDOM_CASES + number, each)
             for number, each in enumerate(sizes)
         )
     except ValueError:
         # Samples of a type that nobody can make up.
         extras = ()
-    return replace(tests, extras=extras, planted=tuple(_planted(tests.timing, workload)))
+    return replace(tests, extras=extras, planted=tuple(_planted(tests.timing, network)))
 
 
 def _planted(
-    timing: Mapping[str, Array], workload: Workload
+    timing: Mapping[str, Array], network: Network
 ) -> Iterator[tuple[str, dict[str, Array]]]:
     """The input with NaN, then with both infinities, in the middle of each float tensor."""
     values_of = {"NaN": (np.nan,), "infinity": (np.inf, -np.inf)}
-    if NAN_LEFT_OPEN & workload.operators.keys():
+    if NAN_LEFT_OPEN & network.operators.keys():
         del values_of["NaN"]
     floats = [name for name, array in timing.items() if array.dtype.kind == "f" and array.size]
     for name in floats[:PLANTED_INPUTS]:
@@ -246,7 +244,7 @@ def _planted(
 
 
 def _random(
-    rng: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...], workload: Workload
+    rng: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...], network: Network
 ) -> Array:
     dtype = _dtype(spec, "random tensors")
     name = spec.name.lower()
@@ -259,7 +257,7 @@ def _random(
             return np.ones(shape, dtype)
         case "i" | "u":
             hinted = 2 if "type" in name or "segment" in name else OPEN_BOUND
-            bound = min(workload.integer_bounds.get(spec.name, hinted), np.iinfo(dtype).max)
+            bound = min(network.integer_bounds.get(spec.name, hinted), np.iinfo(dtype).max)
             return rng.integers(0, max(bound, 1), shape).astype(dtype)
         case "b":
             return np.ones(shape, dtype) if "mask" in name else rng.random(shape) < 0.5

@@ -10,20 +10,26 @@ from dataclasses import dataclass
 from math import inf
 
 from workers.engine.clock import SystemClock
-from workers.engine.finals import measured_again
-from workers.engine.judge import Effort, Headline, Judged, attempt, headline
-from workers.engine.ledger import Ledger
-from workers.engine.ports import Backend, Clock, Device, Progress, RecordStore
-from workers.engine.rig import Rig
+from workers.engine.confirmation import confirm_candidates
+from workers.engine.evaluation import (
+    ConfirmationEffort,
+    ConfirmedResult,
+    Evaluation,
+    confirm,
+    evaluate,
+)
+from workers.engine.evaluation_context import EvaluationContext
+from workers.engine.ports import Backend, Clock, Device, Progress, TrialStore
 from workers.engine.samples import TestSet
-from workers.engine.strategies import Scene, Strategy, make_strategy
+from workers.engine.search_state import SearchState
+from workers.engine.strategies import SearchProblem, Strategy, make_strategy
 from workers.engine.types import (
     TOLERANCES,
     BuildResult,
     Candidate,
-    Ticket,
     Tolerance,
     Trial,
+    TuningRequest,
 )
 
 #: Told what the search has found while it goes on: the best build of each class as its trial
@@ -42,7 +48,7 @@ class SearchResult:
 
     Attributes:
         trials: All of them, by number, stored ones included.
-        headlines: The finalists measured again, whatever came of it.
+        confirmed_results: The candidates that were measured again, whatever the verdict.
         baseline: The runtime's defaults measured against themselves: ratio 1 within noise.
         tests: What builds were checked and timed on.
         reference_accuracy: Accuracy of the reference, where the samples have labels.
@@ -50,27 +56,27 @@ class SearchResult:
     """
 
     trials: tuple[Trial, ...]
-    headlines: tuple[Headline, ...]
-    baseline: Headline
+    confirmed_results: tuple[ConfirmedResult, ...]
+    baseline: ConfirmedResult
     tests: TestSet
     reference_accuracy: float | None
     ended: str
 
-    def best(self, tolerance: Tolerance) -> Headline:
+    def best(self, tolerance: Tolerance) -> ConfirmedResult:
         """The fastest build for a user who accepts this class and all stricter ones.
 
         It is faster than the baseline beyond doubt, or it is the baseline.
         """
         accepted = TOLERANCES[: TOLERANCES.index(tolerance) + 1]
-        able = [h for h in self.headlines if h.faster and h.build.tolerance in accepted]
+        able = [h for h in self.confirmed_results if h.faster and h.build.tolerance in accepted]
         return min(able, key=lambda h: h.measurement.ratio.value, default=self.baseline)
 
 
 def tune(
-    ticket: Ticket,
+    request: TuningRequest,
     backends: Mapping[str, Backend],
     device: Device,
-    store: RecordStore,
+    store: TrialStore,
     *,
     clock: Clock | None = None,
     progress: Progress | None = None,
@@ -86,66 +92,76 @@ def tune(
 
     Raises:
         ReferenceFailed: reference or baseline does not run, so nothing can be judged.
-        RigFailed: trials fail one after another by the machine's fault.
+        InfrastructureFailed: trials fail one after another by the machine's fault.
         LeaseLost: from ``store`` or ``progress``; all sessions are closed.
         Cancelled: from ``progress``; likewise.
     """
     say: Progress = progress or _silence
     say("reference", 0, None, "running the unoptimised reference and the baseline")
-    with Rig(ticket, backends[ticket.reference_backend], device, clock or SystemClock()) as rig:
-        ledger = Ledger(ticket.budget, rig.baseline, store.trials())
-        strategy = _strategy(ticket, backends, rig.baseline, store)
-        shown = _Shown(rig, ledger, found)
-        while (ended := ledger.ended()) is None:
+    with EvaluationContext(
+        request, backends[request.reference_backend], device, clock or SystemClock()
+    ) as context:
+        state = SearchState(request.budget, context.baseline, store.trials())
+        strategy = _strategy(request, backends, context.baseline, store)
+        shown = _Shown(context, state, found)
+        while (ended := state.ended()) is None:
             proposal = strategy.ask()
             if proposal is None:
                 ended = "every configuration worth a trial was tried"
                 break
-            if (ended := ledger.futile(proposal.expected_gain)) is not None:
+            if (ended := state.futile(proposal.expected_gain)) is not None:
                 break
-            say("search", ledger.charged, ticket.budget.trials, proposal.candidate.name)
-            judged = attempt(rig, ledger.next_number, proposal, ledger.bar)
-            store.add(judged.trial)
-            strategy.tell(judged.trial)
-            useless = ledger.add(judged.trial)
-            shown.consider(judged)
+            say("search", state.charged, request.budget.trials, proposal.candidate.name)
+            evaluation = evaluate(context, state.next_number, proposal, state.bar)
+            store.add(evaluation.trial)
+            strategy.tell(evaluation.trial)
+            useless = state.add(evaluation.trial)
+            shown.consider(evaluation)
             for build in useless:
                 device.discard(build)
+        return _confirmed(context, state, say, ended)
 
-        finalists = [(trial, ledger.build_of(trial)) for trial in ledger.finalists()]
-        headlines = measured_again(rig, finalists, say)
-        say("headline", len(headlines), len(headlines), "measuring the baseline against itself")
-        effort = Effort(BASELINE_PROCESSES, ticket.budget.half_width, inf)
-        baseline = headline(rig, ledger.baseline_trial(), rig.baseline_build, effort)
-        return SearchResult(
-            tuple(ledger.trials),
-            tuple(headlines),
-            baseline,
-            rig.tests,
-            rig.reference_accuracy,
-            ended,
-        )
+
+def _confirmed(
+    context: EvaluationContext, state: SearchState, say: Progress, stop_reason: str
+) -> SearchResult:
+    """Measure the best candidates and the baseline again, in fresh processes."""
+    budget = context.request.budget
+    candidates = [(trial, state.build_of(trial)) for trial in state.candidates_to_confirm()]
+    results = confirm_candidates(context, candidates, say)
+    message = "measuring the baseline against itself"
+    say("confirmation", len(results), len(results), message)
+    effort = ConfirmationEffort(BASELINE_PROCESSES, budget.half_width, inf)
+    baseline = confirm(context, state.baseline_trial(), context.baseline_build, effort)
+    return SearchResult(
+        trials=tuple(state.trials),
+        confirmed_results=tuple(results),
+        baseline=baseline,
+        tests=context.tests,
+        reference_accuracy=context.reference_accuracy,
+        ended=stop_reason,
+    )
 
 
 class _Shown:
     """What the search has shown so far: the baseline, then each clear gain, as they come."""
 
-    def __init__(self, rig: Rig, ledger: Ledger, tell: Found | None) -> None:
-        self._rig = rig
-        self._ledger = ledger
+    def __init__(self, context: EvaluationContext, state: SearchState, tell: Found | None) -> None:
+        self._context = context
+        self._state = state
         self._tell = tell
-        self._judged: dict[int, Judged] = {}
-        self._baseline: Headline | None = None
+        self._evaluations: dict[int, Evaluation] = {}
+        self._baseline: ConfirmedResult | None = None
         self._best: dict[Tolerance, float] = {}
 
-    def consider(self, judged: Judged) -> None:
+    def consider(self, evaluation: Evaluation) -> None:
         """Show what changes if this trial changes anything."""
-        if self._tell is None or judged.trial.outcome != "measured":
+        if self._tell is None or evaluation.trial.outcome != "measured":
             return
-        self._judged[judged.trial.number] = judged
-        if judged.trial.candidate == self._rig.baseline:
-            self._baseline = self._headline(judged, self._rig.baseline_build)
-        elif not self._better(judged.trial):
+        self._evaluations[evaluation.trial.number] = evaluation
+        if evaluation.trial.candidate == self._context.baseline:
+            self._baseline = self._confirmed_result(evaluation, self._context.baseline_build)
+        elif not self._better(evaluation.trial):
             return
         if self._baseline is not None:
             self._tell(self._result(self._baseline))
@@ -158,50 +174,50 @@ class _Shown:
             self._best[trial.tolerance] = ratio
         return better
 
-    def _result(self, baseline: Headline) -> SearchResult:
-        bests: dict[Tolerance, Headline] = {}
-        for trial in self._ledger.finalists():
-            build, judged = self._ledger.build_of(trial), self._judged.get(trial.number)
-            if build is not None and judged is not None and trial.tolerance not in bests:
-                bests[trial.tolerance] = self._headline(judged, build)
+    def _result(self, baseline: ConfirmedResult) -> SearchResult:
+        bests: dict[Tolerance, ConfirmedResult] = {}
+        for trial in self._state.candidates_to_confirm():
+            build, evaluation = self._state.build_of(trial), self._evaluations.get(trial.number)
+            if build is not None and evaluation is not None and trial.tolerance not in bests:
+                bests[trial.tolerance] = self._confirmed_result(evaluation, build)
         return SearchResult(
-            tuple(self._ledger.trials),
+            tuple(self._state.trials),
             tuple(bests.values()),
             baseline,
-            self._rig.tests,
-            self._rig.reference_accuracy,
+            self._context.tests,
+            self._context.reference_accuracy,
             "it goes on",
         )
 
     @staticmethod
-    def _headline(judged: Judged, build: BuildResult) -> Headline:
-        measured, checked = judged.trial.measurement, judged.checked
+    def _confirmed_result(evaluation: Evaluation, build: BuildResult) -> ConfirmedResult:
+        measured, checked = evaluation.trial.measurement, evaluation.checked
         assert measured is not None  # noqa: S101 - the outcome says so
         assert checked is not None  # noqa: S101
-        return Headline(judged.trial, build, measured, checked)
+        return ConfirmedResult(evaluation.trial, build, measured, checked)
 
 
 def _strategy(
-    ticket: Ticket, backends: Mapping[str, Backend], baseline: Candidate, store: RecordStore
+    request: TuningRequest, backends: Mapping[str, Backend], baseline: Candidate, store: TrialStore
 ) -> Strategy:
     """The ticket's strategy, told of what is stored."""
-    workload, target = ticket.workload, ticket.target
-    searched = {name: backends[name] for name in ticket.backends}
-    defaults = [Candidate(n, b.default(workload, target)) for n, b in searched.items()]
-    scene = Scene(
-        spaces={name: backend.space(workload, target) for name, backend in searched.items()},
-        seed=ticket.seed,
+    network, target = request.network, request.target
+    searched = {name: backends[name] for name in request.backends}
+    defaults = [Candidate(n, b.default(network, target)) for n, b in searched.items()]
+    problem = SearchProblem(
+        spaces={name: backend.space(network, target) for name, backend in searched.items()},
+        seed=request.seed,
         defaults=[baseline, *(candidate for candidate in defaults if candidate != baseline)],
         # Compilers that start programs: an untried one would take a short search for itself.
         late=frozenset(name for name, backend in searched.items() if backend.programs),
         history=store.history(),
         experience=store.experience(),
-        architecture_class=workload.architecture_class,
-        embedding=workload.embedding,
+        architecture_class=network.architecture_class,
+        embedding=network.embedding,
         target=target.slug,
         features=target.features,
     )
-    strategy = make_strategy(ticket.strategy, scene)
+    strategy = make_strategy(request.strategy, problem)
     for trial in store.trials():
         strategy.tell(trial)
     return strategy

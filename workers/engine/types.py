@@ -60,7 +60,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Workload:
+class Network:
     """A network to tune: its file and what is known of it.
 
     Attributes:
@@ -311,23 +311,24 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class SearchBudget:
     """When a search ends: the first bound reached. ``None`` is unbounded.
 
     Attributes:
         seconds: Of building, checking and measuring, over all attempts of a resumed search; the
             final measurement of the best comes on top.
-        trials: Charged trials; one that failed by the rig's fault is not charged.
+        trials: Charged trials; infrastructure failures are not charged.
         patience: Charged trials without a gain beyond noise after which no more gain is expected.
         seconds_per_measurement: Cap on one measurement in one process.
         half_width: Relative half-width of the ratio's 95 % interval at which a measurement stops
             early.
-        finalists: How many of the best of each tolerance class are measured again at the end.
-        headline_processes: Fresh processes per side at most in that final measurement; as many as
-            its interval needs.
-        headline_half_width: As ``half_width``, for the final measurement.
-        headline_seconds: Cap on the final measurement of all finalists together; a few processes
-            of the best of each class run whatever they take.
+        candidates_to_confirm: Best candidates of each tolerance class that are measured again at
+            the end, in confirmation runs.
+        confirmation_processes: Fresh processes per side at most in the confirmation of one
+            candidate; as many as its interval needs.
+        confirmation_half_width: As ``half_width``, for confirmation runs.
+        confirmation_seconds: Cap on all confirmation runs together; a few processes of the best of
+            each class run whatever they take.
     """
 
     seconds: float | None = 120.0
@@ -335,23 +336,23 @@ class Budget:
     patience: int | None = 16
     seconds_per_measurement: float = 4.0
     half_width: float = 0.03
-    finalists: int = 3
-    headline_processes: int = 10
-    headline_half_width: float = 0.01
-    headline_seconds: float = 120.0
+    candidates_to_confirm: int = 3
+    confirmation_processes: int = 10
+    confirmation_half_width: float = 0.01
+    confirmation_seconds: float = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
+class TuningRequest:
     """Everything a search needs, so that it runs without a hub.
 
     ``reference_backend`` provides both the reference for outputs and the baseline for latency.
     """
 
-    workload: Workload
+    network: Network
     target: TargetSpec
     backends: tuple[str, ...]
-    budget: Budget = field(default_factory=Budget)
+    budget: SearchBudget = field(default_factory=SearchBudget)
     limits: Limits = field(default_factory=Limits)
     strategy: str = "learned"
     seed: int = 0

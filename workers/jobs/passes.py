@@ -26,21 +26,21 @@ from registry.tickets import GraphFacts, JobTicket
 from workers.backends.registry import available
 from workers.engine.clock import SystemClock
 from workers.engine.errors import CandidateFailed, LeaseLost
-from workers.engine.passes.bench import Bench
+from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.passes.device import LocalCompiler
+from workers.engine.passes.evaluation import DevicePassEvaluator
 from workers.engine.passes.menu import PassBackend
-from workers.engine.passes.objective import OBJECTIVES, Finding, Objective, PassTrial
-from workers.engine.passes.portfolio import Network, greedy
-from workers.engine.passes.study import Budget, study
+from workers.engine.passes.objective import OBJECTIVES, Objective, PassComparison, PassTrial
+from workers.engine.passes.portfolio import NetworkScores, greedy
+from workers.engine.passes.study import StudyBudget, study
 from workers.engine.ports import Backend
-from workers.engine.rig import Rig
-from workers.engine.types import Interval, Limits, Ticket, Workload
+from workers.engine.types import Interval, Limits, Network, TuningRequest
 from workers.fleet.probe import ThisMachine
 from workers.jobs.background import give_way
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
+from workers.jobs.network import formats_of, network_of
 from workers.jobs.schedule import schedules_known
-from workers.jobs.workload import formats_of, workload_of
 from workers.jobs.workspace import workspace
 
 #: Lists that a class keeps for each objective.
@@ -71,15 +71,15 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         lease.progress("fetch", 0, None, "copying the model")
         files = folder / "model"
         toolchains = {name: backend.probe(here.spec) for name, backend in able.items()}
-        workload = replace(
-            workload_of(ticket, graph, files),
+        network = replace(
+            network_of(ticket, graph, files),
             schedules_path=schedules_known(here.spec.slug, toolchains, graph.graph_hash, files),
         )
         for name, backend in able.items():
             scratch = folder / name
             scratch.mkdir()
             study_of = _Study(ticket, lease, here, graph, backend, settings.PASSES_S / len(able))
-            said.append(f"{name}: {study_of.run(workload, backends, scratch)}")
+            said.append(f"{name}: {study_of.run(network, backends, scratch)}")
     tools = {name: version for each in toolchains.values() for name, version in each.items()}
     return {"summary": "; ".join(said), "tools": tools}
 
@@ -119,7 +119,7 @@ class _Study:
         self._lease = lease
         self._here = here
         self._backend = backend
-        self._budget = Budget(seconds)
+        self._budget = StudyBudget(seconds)
         self._of = {
             "backend": backend.name,
             "toolchain": toolchain_of(backend.probe(here.spec)),
@@ -127,13 +127,13 @@ class _Study:
         }
         self._graph_hash = graph.graph_hash
 
-    def run(self, workload: Workload, backends: dict[str, Backend], scratch: Path) -> str:
+    def run(self, network: Network, backends: dict[str, Backend], scratch: Path) -> str:
         """Study the network, make the class's portfolio anew; returns a summary."""
         name, target = self._backend.name, self._here.spec
         limits = Limits(wall_s=_BUILD_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES)
-        search = Ticket(workload, target, (name,), limits=limits)
+        search = TuningRequest(network, target, (name,), limits=limits)
         reference = backends[search.reference_backend]
-        clock, menu = SystemClock(), self._backend.menu(workload, target)
+        clock, menu = SystemClock(), self._backend.menu(network, target)
         known = [_trial(row) for row in pass_trials_of_job(self._ticket.job_uuid, name)]
         served = known_to_serve(
             target.slug, self._of["architecture_class"], {name: self._backend.probe(target)}
@@ -141,12 +141,12 @@ class _Study:
         try:
             with (
                 LocalCompiler(search, backends, scratch) as device,
-                Rig(search, reference, device, clock) as rig,
-                Bench(rig, device, name, menu) as bench,
+                EvaluationContext(search, reference, device, clock) as context,
+                DevicePassEvaluator(context, device, name, menu) as evaluator,
             ):
                 found = study(
                     menu,
-                    bench,
+                    evaluator,
                     self._budget,
                     clock,
                     served=served.get(name, ()),
@@ -160,9 +160,9 @@ class _Study:
         self._note(f"{name}: {found.ended}; {idle} of its {of} passes leave this code as it is")
         self._store(had=served.get(name, ()))
         gains = [
-            f"{objective} {min(t.finding.score(objective) for t in found.winners):.2f}"
+            f"{objective} {min(t.comparison.score(objective) for t in found.winners):.2f}"
             for objective in OBJECTIVES
-            if any(trial.finding.score(objective) < 1 for trial in found.winners)
+            if any(trial.comparison.score(objective) < 1 for trial in found.winners)
         ]
         return ", ".join(gains) or "its own passes are best"
 
@@ -201,7 +201,7 @@ class _Study:
             raise LeaseLost(str(error)) from error
 
 
-def networks_of(rows: Sequence[dict[str, Any]], objective: Objective) -> list[Network]:
+def networks_of(rows: Sequence[dict[str, Any]], objective: Objective) -> list[NetworkScores]:
     """Trials of a class as what each list is worth to each network.
 
     Of several trials of one list the last ``final`` one counts, else the last.
@@ -213,16 +213,16 @@ def networks_of(rows: Sequence[dict[str, Any]], objective: Objective) -> list[Ne
         if known is None or row["role"] == "final" or known["role"] != "final":
             lists[row["passes"]] = row
     return [
-        Network(
+        NetworkScores(
             graph_hash,
             "",
-            {passes: _finding(row).score(objective) for passes, row in lists.items()},
+            {passes: _comparison(row).score(objective) for passes, row in lists.items()},
         )
         for graph_hash, lists in chosen.items()
     ]
 
 
-def _described(objective: str, passes: str, networks: Sequence[Network]) -> dict[str, Any]:
+def _described(objective: str, passes: str, networks: Sequence[NetworkScores]) -> dict[str, Any]:
     scores = [network.with_portfolio([passes]) for network in networks]
     return {
         "passes": passes,
@@ -233,7 +233,7 @@ def _described(objective: str, passes: str, networks: Sequence[Network]) -> dict
 
 
 def _row(trial: PassTrial) -> dict[str, Any]:
-    found = trial.finding
+    found = trial.comparison
     row: dict[str, Any] = {
         "number": trial.number,
         "role": trial.role,
@@ -252,12 +252,12 @@ def _row(trial: PassTrial) -> dict[str, Any]:
 
 
 def _trial(row: dict[str, Any]) -> PassTrial:
-    return PassTrial(row["number"], row["role"], row["passes"], _finding(row), row["about"])
+    return PassTrial(row["number"], row["role"], row["passes"], _comparison(row), row["about"])
 
 
-def _finding(row: dict[str, Any]) -> Finding:
+def _comparison(row: dict[str, Any]) -> PassComparison:
     """What was found, without raw samples."""
-    return Finding(
+    return PassComparison(
         outcome=row["outcome"],
         detail=row["failure_detail"],
         compile=_interval(row, "compile_ratio"),

@@ -9,7 +9,7 @@ from registry.services.storage.blob import blob_adopt
 from registry.services.work.job import job_note
 from registry.tickets import JobTicket
 from workers.engine.errors import CandidateFailed, LeaseLost
-from workers.engine.judge import Headline
+from workers.engine.evaluation import ConfirmedResult
 from workers.engine.ports import Device
 from workers.engine.profile import Profile, profile_to_dict
 from workers.engine.tune import SearchResult
@@ -34,14 +34,14 @@ def profile_winners(
         LeaseLost, Cancelled: as the lease says.
     """
     winners = winners_of(result)
-    for number, headline in enumerate(winners):
-        name = headline.trial.candidate.backend
+    for number, confirmed in enumerate(winners):
+        name = confirmed.trial.candidate.backend
         lease.progress("profile", number, len(winners), name)
         code = folder / f"profile-{number}"
         code.mkdir()
         try:
-            found = device.profile(name, headline.build, result.tests.timing, code)
-            _store(ticket, headline, found, code)
+            found = device.profile(name, confirmed.build, result.tests.timing, code)
+            _store(ticket, confirmed, found, code)
         except Conflict as error:
             raise LeaseLost(str(error)) from error
         except (CandidateFailed, RegistryError, OSError) as error:
@@ -49,7 +49,7 @@ def profile_winners(
             job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=message)
 
 
-def winners_of(result: SearchResult) -> list[Headline]:
+def winners_of(result: SearchResult) -> list[ConfirmedResult]:
     """The baseline, then what users of each tolerance class load, each once."""
     winners = [result.baseline]
     for tolerance in TOLERANCES:
@@ -59,7 +59,7 @@ def winners_of(result: SearchResult) -> list[Headline]:
     return winners
 
 
-def _store(ticket: JobTicket, headline: Headline, found: Profile, code: Path) -> None:
+def _store(ticket: JobTicket, confirmed: ConfirmedResult, found: Profile, code: Path) -> None:
     document: dict[str, Any] = profile_to_dict(found)
     for kernel in document["kernels"]:
         kernel["code"] = {
@@ -68,6 +68,6 @@ def _store(ticket: JobTicket, headline: Headline, found: Profile, code: Path) ->
     profile_store(
         job_uuid=ticket.job_uuid,
         fence=ticket.fence,
-        config_sha256=headline.trial.candidate.sha256,
+        config_sha256=confirmed.trial.candidate.sha256,
         profile=document,
     )

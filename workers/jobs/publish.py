@@ -12,17 +12,17 @@ from registry.services.storage.blob import blob_adopt
 from registry.tickets import JobTicket
 from workers.engine.artifacts import artifact_files
 from workers.engine.errors import LeaseLost
-from workers.engine.judge import Headline
+from workers.engine.evaluation import ConfirmedResult
 from workers.engine.records import Origin, bench_record
 from workers.engine.tune import SearchResult
-from workers.engine.types import Ticket
+from workers.engine.types import TuningRequest
 from workers.fleet.probe import ThisMachine
 
 
 def publish(
     ticket: JobTicket,
     here: ThisMachine,
-    search: Ticket,
+    search: TuningRequest,
     search_key: str,
     result: SearchResult,
     isolation: str,
@@ -51,11 +51,11 @@ def publish(
     )
     builds = []
     try:
-        for headline in (result.baseline, *result.headlines):
-            document = bench_record(search, result, headline, origin, kind)
+        for confirmed in (result.baseline, *result.confirmed_results):
+            document = bench_record(search, result, confirmed, origin, kind)
             record = record_add(job_uuid=ticket.job_uuid, fence=ticket.fence, document=document)
-            if headline is result.baseline or headline.faster:
-                builds.append(_build(headline, result, search, record.pk))
+            if confirmed is result.baseline or confirmed.faster:
+                builds.append(_build(confirmed, result, search, record.pk))
         builds_publish(job_uuid=ticket.job_uuid, fence=ticket.fence, builds=builds)
     except Conflict as error:
         raise LeaseLost(str(error)) from error
@@ -63,16 +63,16 @@ def publish(
 
 
 def _build(
-    headline: Headline, result: SearchResult, search: Ticket, record_id: str
+    confirmed: ConfirmedResult, result: SearchResult, search: TuningRequest, record_id: str
 ) -> dict[str, Any]:
-    build, candidate = headline.build, headline.trial.candidate
+    build, candidate = confirmed.build, confirmed.trial.candidate
     assert build.directory is not None  # noqa: S101 - artifact_files has just read it
     files = {
         file.path: blob_adopt(path=build.directory / file.path).sha256
         for file in artifact_files(build)
     }
-    is_baseline = headline is result.baseline
-    measured = headline.measurement
+    is_baseline = confirmed is result.baseline
+    measured = confirmed.measurement
     return {
         "config_sha256": candidate.sha256,
         "candidate": candidate.as_dict(),
@@ -85,12 +85,12 @@ def _build(
         "ratio": 1.0 if is_baseline else measured.ratio.value,
         "verdict": "same" if is_baseline else measured.verdict,
         "p50_ns": measured.candidate_p50_ns,
-        "deviation": asdict(headline.checked.deviation),
-        "accuracy": headline.checked.accuracy,
+        "deviation": asdict(confirmed.checked.deviation),
+        "accuracy": confirmed.checked.accuracy,
         "accuracy_reference": result.reference_accuracy,
         "provenance": {
             **build.provenance,
-            "made_from": search.workload.model_sha256,
+            "made_from": search.network.model_sha256,
             "toolchain": dict(build.toolchain),
             "compile_s": round(build.compile_s, 3),
         },

@@ -24,19 +24,19 @@ from registry.services.results import reproduction
 from registry.services.work.job import job_note
 from registry.tickets import BuildTicket, JobTicket
 from workers.backends.registry import available
-from workers.engine.errors import CandidateFailed, LeaseLost, RigFailed, WrongOutput
+from workers.engine.errors import CandidateFailed, InfrastructureFailed, LeaseLost, WrongOutput
 from workers.engine.handover import nonsense, remove
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import Checked, Outputs, check, require
 from workers.engine.ports import Backend
 from workers.engine.samples import TestSet
-from workers.engine.types import BuildResult, Limits, TargetSpec, Ticket, Tolerance
+from workers.engine.types import BuildResult, Limits, TargetSpec, Tolerance, TuningRequest
 from workers.fleet.probe import ThisMachine
 from workers.jobs.background import give_way
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
+from workers.jobs.network import network_at
 from workers.jobs.testtensor import Case, keep_tests, load_cases
-from workers.jobs.workload import workload_at
 from workers.jobs.workspace import fetch, workspace
 
 #: Of opening a build, and of each run.
@@ -62,7 +62,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
 
     Raises:
         JobFailed: the network is unknown, or its test tensors cannot be read.
-        RigFailed: the machine cannot run builds now.
+        InfrastructureFailed: the machine cannot run builds now.
         LeaseLost: as the lease says, or a search that comes first waits.
         Cancelled: as the lease says.
     """
@@ -81,8 +81,8 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         backends, missing = available(here.spec, list({build.backend for build in builds}))
         for reason in missing.values():
             job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=reason)
-        search = Ticket(
-            workload_at(ticket, graph, folder / "network"),
+        search = TuningRequest(
+            network_at(ticket, graph, folder / "network"),
             here.spec,
             tuple(backends),
             limits=Limits(wall_s=_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES),
@@ -149,14 +149,14 @@ class _Runs:
         """Run a build and keep what came of it; a log line where its runtime is broken here.
 
         Raises:
-            RigFailed: it could not be run, by no fault of its own.
+            InfrastructureFailed: it could not be run, by no fault of its own.
             LeaseLost: the job is somebody else's now.
         """
         try:
             again = self._again(build)
         except CandidateFailed as error:
             if error.cause != "unavailable":
-                raise RigFailed(str(error)) from error
+                raise InfrastructureFailed(str(error)) from error
             message = f"{build.backend} cannot run here: {error}"[:500]
             job_note(job_uuid=self._ticket.job_uuid, fence=self._ticket.fence, message=message)
             return

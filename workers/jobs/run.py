@@ -11,9 +11,9 @@ from registry.tickets import JobTicket
 from workers.engine.errors import (
     Cancelled,
     CandidateFailed,
+    InfrastructureFailed,
     LeaseLost,
     ReferenceFailed,
-    RigFailed,
 )
 from workers.fleet.probe import ThisMachine
 from workers.jobs import assess, doi, inspect, passes, reproduce, schedule, tune
@@ -95,7 +95,7 @@ def perform(ticket: JobTicket, here: ThisMachine | None) -> None:
         _give_back(ticket)
     except (JobFailed, ReferenceFailed, CandidateFailed) as error:
         _fail(ticket, JobFailed.of(error))
-    except RigFailed as error:
+    except InfrastructureFailed as error:
         _fail(ticket, JobFailed("infrastructure", "internal_error", str(error)))
     except RegistryError as error:
         if isinstance(error, Conflict):

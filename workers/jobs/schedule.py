@@ -18,13 +18,13 @@ from workers.backends.tvm.tuning.handover import tasks_of
 from workers.engine.errors import CandidateFailed
 from workers.engine.schedules.tune import tune_schedules
 from workers.engine.schedules.types import ScheduleBudget, ScheduleResult, ScheduleTask
-from workers.engine.types import Limits, Workload, canonical_json
+from workers.engine.types import Limits, Network, canonical_json
 from workers.fleet.probe import ThisMachine
 from workers.jobs.background import give_way
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
+from workers.jobs.network import formats_of, network_of
 from workers.jobs.schedule_store import RegistryScheduleStore
-from workers.jobs.workload import formats_of, workload_of
 from workers.jobs.workspace import workspace
 
 _BACKEND = "tvm"
@@ -38,7 +38,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
 
     Raises:
         JobFailed: the network is unknown, or the compiler is not here.
-        RigFailed: the machine cannot run trials.
+        InfrastructureFailed: the machine cannot run trials.
         LeaseLost, Cancelled: as the lease says.
     """
     graph = ticket.graph
@@ -50,10 +50,10 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     tools = backends[_BACKEND].probe(here.spec)
     with workspace("schedule") as folder:
         lease.progress("fetch", 0, None, "copying the model")
-        workload = workload_of(ticket, graph, folder / "model")
+        network = network_of(ticket, graph, folder / "model")
         lease.progress("workloads", 0, None, "taking the network apart")
         try:
-            tasks = _tasks(workload, here, folder)
+            tasks = _tasks(network, here, folder)
         except CandidateFailed as failure:
             if failure.outcome != "invalid":
                 raise
@@ -109,10 +109,10 @@ def schedule_toolchain(versions: dict[str, str]) -> str:
     return f"apache-tvm {versions['apache-tvm']}"
 
 
-def _tasks(workload: Workload, here: ThisMachine, folder: Path) -> list[ScheduleTask]:
+def _tasks(network: Network, here: ThisMachine, folder: Path) -> list[ScheduleTask]:
     scratch = folder / "apart"
     scratch.mkdir()
-    return tasks_of(workload, here.spec, limits=_limits(), scratch=scratch)
+    return tasks_of(network, here.spec, limits=_limits(), scratch=scratch)
 
 
 def _search(

@@ -29,9 +29,9 @@ from workers.engine.local import LocalDevice
 from workers.engine.numerics import Outputs, run_reference
 from workers.engine.ports import Array
 from workers.engine.samples import EXTRA_MACS, TestSet, make_test_set, sample_rows
-from workers.engine.types import Limits, Ticket
+from workers.engine.types import Limits, TuningRequest
 from workers.fleet.probe import this_machine
-from workers.jobs.workload import workload_of
+from workers.jobs.network import network_of
 from workers.jobs.workspace import fetch
 
 _CHILD = "workers.inspection.tensors"
@@ -197,7 +197,7 @@ def _adopted(folder: Path, number: int, side: str, index: int) -> str:
 
 
 def _reference_cases(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[Case]:
-    workload = workload_of(ticket, graph, folder / "network")
+    network = network_of(ticket, graph, folder / "network")
     # Whatever this worker serves: what a network gives is told by a processor.
     target = this_machine("processor").spec
     name = reference_for(target, graph.format)
@@ -207,17 +207,17 @@ def _reference_cases(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list
     scratch = folder / "reference"
     scratch.mkdir()
     limits = replace(_limits(), wall_s=_RUN_WALL_S)
-    search = Ticket(workload, target, (name,), limits=limits)
+    search = TuningRequest(network, target, (name,), limits=limits)
     with LocalDevice(search, backends, scratch) as device:
-        samples = device.samples(sample_rows(workload))
-        tests = _few(make_test_set(workload, samples, _SEED), graph)
-        build = device.build(name, backends[name].reference(workload, target))
+        samples = device.samples(sample_rows(network))
+        tests = _few(make_test_set(network, samples, _SEED), graph)
+        build = device.build(name, backends[name].reference(network, target))
         if build.outcome != "measured":
             raise CandidateFailed(build.outcome, build.detail)
         with closing(device.open(name, build, "reference", tests.timing)) as session:
             outputs = run_reference(session, tests)
-    inputs = [spec.name for spec in workload.inputs]
-    wanted = [spec.name for spec in workload.outputs]
+    inputs = [spec.name for spec in network.inputs]
+    wanted = [spec.name for spec in network.outputs]
     return [
         {"input": {name: case[name] for name in inputs}, "output": _in_order(given, wanted)}
         for case, given in zip(tests.cases, outputs, strict=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from registry.selectors.results.build import has_headlines
+from registry.selectors.results.build import has_confirmed_builds
 from registry.services.work.job import job_note
 from registry.tickets import GraphFacts, JobTicket
 from workers.backends.registry import available, reference_for
@@ -14,17 +14,17 @@ from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
 from workers.engine.strategies import STRATEGIES
 from workers.engine.tune import SearchResult, tune
-from workers.engine.types import Budget, Limits, Ticket, sha256_of
+from workers.engine.types import Limits, SearchBudget, TuningRequest, sha256_of
 from workers.fleet.energy import counters_of
 from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
+from workers.jobs.network import formats_of, network_of
 from workers.jobs.passes import known_to_serve
 from workers.jobs.profile import profile_winners
 from workers.jobs.publish import publish
-from workers.jobs.record_store import RegistryStore
 from workers.jobs.schedule import schedules_known
-from workers.jobs.workload import formats_of, workload_of
+from workers.jobs.trial_store import RegistryTrialStore
 from workers.jobs.workspace import workspace
 
 # Builds of large networks on slow machines take minutes; a candidate that takes longer is not
@@ -51,13 +51,13 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     with workspace("tune") as folder:
         lease.progress("fetch", 0, None, "copying the model")
         files = folder / "model"
-        workload = replace(
-            workload_of(ticket, graph, files),
+        network = replace(
+            network_of(ticket, graph, files),
             passes=known_to_serve(here.spec.slug, graph.architecture_class, toolchain),
             schedules_path=schedules_known(here.spec.slug, toolchain, graph.graph_hash, files),
         )
-        search = Ticket(
-            workload=workload,
+        search = TuningRequest(
+            network=network,
             target=here.spec,
             backends=_searched(ticket, backends),
             budget=_budget(ticket),
@@ -69,7 +69,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         scratch = folder / "scratch"
         scratch.mkdir()
         with LocalDevice(search, backends, scratch, counters_of(here.spec)) as device:
-            store = RegistryStore(ticket, key, here.spec.slug)
+            store = RegistryTrialStore(ticket, key, here.spec.slug)
 
             def show(found: SearchResult) -> None:
                 publish(
@@ -77,7 +77,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
                 )
 
             # Better measured builds of an earlier search stay until this one has measured its own.
-            first = not has_headlines(ticket.job_uuid)
+            first = not has_confirmed_builds(ticket.job_uuid)
             result = tune(
                 search,
                 backends,
@@ -132,14 +132,14 @@ def _strategy(ticket: JobTicket) -> str:
     return name
 
 
-def _budget(ticket: JobTicket) -> Budget:
+def _budget(ticket: JobTicket) -> SearchBudget:
     seconds = float(ticket.parameters.get("budget_s") or settings.TUNE_BUDGET_S)
-    return Budget(
+    return SearchBudget(
         seconds=seconds,
         trials=ticket.parameters.get("trials"),
         # A short search tries a dozen candidates rather than measuring four to perfection; six
         # rounds, which a verdict needs, take two seconds, or three of a slow network.
         seconds_per_measurement=min(4.0, max(3.0, seconds / 30)),
-        finalists=3 if seconds >= _LONG_S else 2,
-        headline_seconds=max(15.0, seconds / 2),
+        candidates_to_confirm=3 if seconds >= _LONG_S else 2,
+        confirmation_seconds=max(15.0, seconds / 2),
     )

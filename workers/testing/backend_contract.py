@@ -27,7 +27,7 @@ from workers.engine.numerics import check, require, run_reference
 from workers.engine.ports import Backend
 from workers.engine.samples import make_test_set
 from workers.engine.space import Space, plain
-from workers.engine.types import Limits, Options, TargetSpec, Ticket, Workload
+from workers.engine.types import Limits, Network, Options, TargetSpec, TuningRequest
 from workers.testing import networks
 from workers.testing.builds import (
     assert_close,
@@ -88,27 +88,27 @@ class BackendContract:
         return this_target()
 
     @pytest.fixture(params=sorted(NETWORKS))
-    def workload(self, request: pytest.FixtureRequest, tmp_path: Path) -> Workload:
+    def network(self, request: pytest.FixtureRequest, tmp_path: Path) -> Network:
         return networks.write(NETWORKS[request.param](), tmp_path / "model")
 
     @pytest.fixture
-    def small(self, tmp_path: Path) -> Workload:
+    def small(self, tmp_path: Path) -> Network:
         """The cheapest network, for what does not depend on the network."""
         return networks.write(networks.mlp(), tmp_path / "model")
 
-    def device_for(self, workload: Workload, target: TargetSpec, folder: Path) -> LocalDevice:
+    def device_for(self, network: Network, target: TargetSpec, folder: Path) -> LocalDevice:
         """A device for one network, working under ``folder``."""
         scratch = folder / "scratch"
         scratch.mkdir(exist_ok=True)
         made = self.backend()
-        ticket = Ticket(workload, target, (made.name,), limits=_LIMITS)
-        return KeptDevice(ticket, {made.name: made}, scratch, self.kept)
+        request = TuningRequest(network, target, (made.name,), limits=_LIMITS)
+        return KeptDevice(request, {made.name: made}, scratch, self.kept)
 
-    def candidates(self, workload: Workload, target: TargetSpec) -> list[Options]:
+    def candidates(self, network: Network, target: TargetSpec) -> list[Options]:
         """Default, reference and a few at random."""
         made = self.backend()
-        space, rng = made.space(workload, target), Random(SEED)  # noqa: S311
-        known = [made.default(workload, target), made.reference(workload, target)]
+        space, rng = made.space(network, target), Random(SEED)  # noqa: S311
+        known = [made.default(network, target), made.reference(network, target)]
         return known + [space.sample(rng) for _ in range(self.sampled)]
 
     def test_probe_names_the_versions_it_uses(self, target: TargetSpec) -> None:
@@ -117,26 +117,26 @@ class BackendContract:
         assert all(isinstance(v, str) and v for v in (*found, *found.values()))
 
     def test_default_and_reference_are_in_the_space(
-        self, workload: Workload, target: TargetSpec
+        self, network: Network, target: TargetSpec
     ) -> None:
         made = self.backend()
-        space = made.space(workload, target)
-        for options in self.candidates(workload, target):
+        space = made.space(network, target)
+        for options in self.candidates(network, target):
             assert space.contains(options), options
             assert json.loads(json.dumps(options)) == options
 
     def test_no_configuration_is_in_the_space_twice(
-        self, workload: Workload, target: TargetSpec
+        self, network: Network, target: TargetSpec
     ) -> None:
-        every = list(self.backend().space(workload, target).enumerate())
+        every = list(self.backend().space(network, target).enumerate())
         assert len({json.dumps(options, sort_keys=True) for options in every}) == len(every) > 1
 
     def test_the_space_is_known_without_the_library(self) -> None:
         module, name = self.backend.__module__, self.backend.__qualname__
         code = (
             f"import sys; from {module} import {name}\n"
-            "from workers.engine.types import TargetSpec, Workload; from pathlib import Path\n"
-            "w = Workload(Path('m.onnx'), '', '', 'mlp', (), (), {'Gemm': 1}, 1, 1)\n"
+            "from workers.engine.types import TargetSpec, Network; from pathlib import Path\n"
+            "w = Network(Path('m.onnx'), '', '', 'mlp', (), (), {'Gemm': 1}, 1, 1)\n"
             "t = TargetSpec('arm64-generic', 'arm64', frozenset(), 4, None)\n"
             f"b = {name}(); b.space(w, t); b.default(w, t); b.reference(w, t); b.probe(t)\n"
             f"print([m for m in {self.heavy!r} if m in sys.modules])"
@@ -144,18 +144,18 @@ class BackendContract:
         assert python(code).strip() == "[]"
 
     def test_every_candidate_agrees_with_the_reference(
-        self, workload: Workload, target: TargetSpec, tmp_path: Path
+        self, network: Network, target: TargetSpec, tmp_path: Path
     ) -> None:
-        with self.device_for(workload, target, tmp_path) as device:
-            self._agree(workload, target, device)
+        with self.device_for(network, target, tmp_path) as device:
+            self._agree(network, target, device)
 
-    def _agree(self, workload: Workload, target: TargetSpec, device: LocalDevice) -> None:
+    def _agree(self, network: Network, target: TargetSpec, device: LocalDevice) -> None:
         made = self.backend()
-        tests = make_test_set(workload, {}, SEED)
-        reference = device.build(made.name, made.reference(workload, target))
+        tests = make_test_set(network, {}, SEED)
+        reference = device.build(made.name, made.reference(network, target))
         with closing(device.open(made.name, reference, "reference", tests.timing)) as session:
             expected = run_reference(session, tests)
-        for options in self.candidates(workload, target):
+        for options in self.candidates(network, target):
             build = device.build(made.name, options)
             assert build.outcome == "measured", (options, build.detail)
             with closing(device.open(made.name, build, "candidate", tests.timing)) as session:
@@ -165,13 +165,13 @@ class BackendContract:
             device.discard(build)
 
     def test_the_same_options_give_the_same_bytes(
-        self, small: Workload, target: TargetSpec, tmp_path: Path
+        self, small: Network, target: TargetSpec, tmp_path: Path
     ) -> None:
         with self.device_for(small, target, tmp_path) as device:
             self._repeat(small, target, device)
 
-    def _repeat(self, workload: Workload, target: TargetSpec, device: LocalDevice) -> None:
-        candidates = self.candidates(workload, target)
+    def _repeat(self, network: Network, target: TargetSpec, device: LocalDevice) -> None:
+        candidates = self.candidates(network, target)
         made = []
         self.kept.close()
         for options in candidates:
@@ -191,7 +191,7 @@ class BackendContract:
             device.discard(again)
 
     def test_builds_that_differ_in_opening_alone_share_their_files(
-        self, small: Workload, target: TargetSpec, tmp_path: Path
+        self, small: Network, target: TargetSpec, tmp_path: Path
     ) -> None:
         made = self.backend()
         options = made.default(small, target)
@@ -223,11 +223,11 @@ class BackendContract:
         self, target: TargetSpec, tmp_path: Path
     ) -> None:
         model = networks.residual_cnn()
-        workload = networks.write(model, tmp_path / "model")
+        network = networks.write(model, tmp_path / "model")
         made = self.backend()
-        with self.device_for(workload, target, tmp_path) as device:
-            build = device.build(made.name, made.default(workload, target))
-            inputs = make_test_set(workload, {}, SEED).timing
+        with self.device_for(network, target, tmp_path) as device:
+            build = device.build(made.name, made.default(network, target))
+            inputs = make_test_set(network, {}, SEED).timing
             try:
                 found = device.profile(made.name, build, inputs, tmp_path / "code")
             except CandidateFailed as failure:
@@ -237,19 +237,17 @@ class BackendContract:
                 ended = ("invalid", True)
         assert ended == ("invalid", True)
 
-    def test_a_build_can_be_moved(
-        self, small: Workload, target: TargetSpec, tmp_path: Path
-    ) -> None:
+    def test_a_build_can_be_moved(self, small: Network, target: TargetSpec, tmp_path: Path) -> None:
         with self.device_for(small, target, tmp_path) as device:
             self._move(small, target, device, tmp_path)
 
     def _move(
-        self, workload: Workload, target: TargetSpec, device: LocalDevice, tmp_path: Path
+        self, network: Network, target: TargetSpec, device: LocalDevice, tmp_path: Path
     ) -> None:
         made = self.backend()
-        inputs = make_test_set(workload, {}, SEED).timing
+        inputs = make_test_set(network, {}, SEED).timing
         moved, expected = [], []
-        for number, options in enumerate(self.candidates(workload, target)):
+        for number, options in enumerate(self.candidates(network, target)):
             build = device.build(made.name, options)
             with closing(device.open(made.name, build, "candidate", inputs)) as session:
                 expected.append(session.run(inputs))

@@ -14,7 +14,7 @@ from workers.engine.errors import CandidateFailed
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Array
 from workers.engine.samples import make_test_set
-from workers.engine.types import Limits, Outcome, TargetSpec, Ticket, Workload
+from workers.engine.types import Limits, Network, Outcome, TargetSpec, TuningRequest
 from workers.testing import networks, odd_networks
 from workers.testing.backend_contract import SEED, BackendContract
 
@@ -38,12 +38,12 @@ class BadInputContract(BackendContract):
     ) -> CandidateFailed | None:
         """How building and opening the defaults for a network fails; ``None`` if it does not."""
         good = model if isinstance(model, ModelProto) else networks.mlp()
-        workload = networks.write(good, folder / "model")
+        network = networks.write(good, folder / "model")
         if isinstance(model, bytes):
-            workload.model_path.write_bytes(model)
+            network.model_path.write_bytes(model)
         made = self.backend()
-        with self.device_for(workload, target, folder) as device:
-            build = device.build(made.name, made.default(workload, target))
+        with self.device_for(network, target, folder) as device:
+            build = device.build(made.name, made.default(network, target))
             if build.outcome != "measured":
                 return CandidateFailed(build.outcome, build.detail)
             try:
@@ -52,13 +52,13 @@ class BadInputContract(BackendContract):
                 return failure
         return None
 
-    def confined(self, workload: Workload, target: TargetSpec, folder: Path) -> LocalDevice:
+    def confined(self, network: Network, target: TargetSpec, folder: Path) -> LocalDevice:
         """A device of limited children, whatever :meth:`device_for` gives."""
         scratch = folder / "scratch"
         scratch.mkdir(parents=True)
         made = self.backend()
         return LocalDevice(
-            Ticket(workload, target, (made.name,), limits=_TIGHT), {made.name: made}, scratch
+            TuningRequest(network, target, (made.name,), limits=_TIGHT), {made.name: made}, scratch
         )
 
     def outputs_or_refusal(
@@ -69,10 +69,10 @@ class BadInputContract(BackendContract):
         Raises:
             CandidateFailed: it fails otherwise than by refusing.
         """
-        workload = networks.write(model, folder / "model")
+        network = networks.write(model, folder / "model")
         made = self.backend()
-        with self.device_for(workload, target, folder) as device:
-            build = device.build(made.name, made.default(workload, target))
+        with self.device_for(network, target, folder) as device:
+            build = device.build(made.name, made.default(network, target))
             if build.outcome == "invalid":
                 return build.detail
             try:
@@ -121,10 +121,10 @@ class BadInputContract(BackendContract):
     def test_vast_external_data_fill_neither_disk_nor_memory(
         self, target: TargetSpec, tmp_path: Path
     ) -> None:
-        workload = odd_networks.write_vast(tmp_path / "model", _TIGHT.memory_bytes + 2**28)
+        network = odd_networks.write_vast(tmp_path / "model", _TIGHT.memory_bytes + 2**28)
         made = self.backend()
-        with self.confined(workload, target, tmp_path) as device:
-            build = device.build(made.name, made.default(workload, target))
+        with self.confined(network, target, tmp_path) as device:
+            build = device.build(made.name, made.default(network, target))
             assert build.outcome in {*_CLASSED, "measured"}
             taken = [path.lstat().st_blocks * 512 for path in (tmp_path / "scratch").rglob("*")]
             assert sum(taken) < _TIGHT.file_bytes
@@ -132,15 +132,15 @@ class BadInputContract(BackendContract):
     def test_what_takes_more_than_all_memory_ends_and_the_next_runs(
         self, target: TargetSpec, tmp_path: Path
     ) -> None:
-        workload = networks.write(odd_networks.outer_product(), tmp_path / "model")
+        network = networks.write(odd_networks.outer_product(), tmp_path / "model")
         made = self.backend()
         huge = {"x": np.ones((2_000_000, 1), np.float32)}
-        usual = make_test_set(workload, {}, SEED).timing
+        usual = make_test_set(network, {}, SEED).timing
         with (
-            self.device_for(workload, target, tmp_path) as builder,
-            self.confined(workload, target, tmp_path / "tight") as device,
+            self.device_for(network, target, tmp_path) as builder,
+            self.confined(network, target, tmp_path / "tight") as device,
         ):
-            build = builder.build(made.name, made.default(workload, target))
+            build = builder.build(made.name, made.default(network, target))
             if build.outcome != "measured":
                 assert build.outcome == "invalid"
                 return

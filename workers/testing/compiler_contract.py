@@ -9,7 +9,7 @@ import pytest
 from workers.engine.errors import CandidateFailed
 from workers.engine.ports import Array
 from workers.engine.samples import make_test_set
-from workers.engine.types import Options, TargetSpec, Workload
+from workers.engine.types import Network, Options, TargetSpec
 from workers.testing import networks
 from workers.testing.backend_contract import SEED
 from workers.testing.bad_input_contract import BadInputContract
@@ -48,25 +48,25 @@ class CompilerContract(BadInputContract):
             assert_close(outputs, expected)
 
     def _outputs(
-        self, workload: Workload, target: TargetSpec, options: Options, folder: Path
+        self, network: Network, target: TargetSpec, options: Options, folder: Path
     ) -> Array:
         """The first output of a build whose network is gone by the time it is opened."""
         made = self.backend()
-        inputs = make_test_set(workload, {}, SEED).timing
-        with self.device_for(workload, target, folder) as device:
+        inputs = make_test_set(network, {}, SEED).timing
+        with self.device_for(network, target, folder) as device:
             build = device.build(made.name, options)
             assert build.outcome == "measured", (options, build.detail)
-            hidden = workload.model_path.parent.rename(folder / "hidden")
+            hidden = network.model_path.parent.rename(folder / "hidden")
             with closing(device.open(made.name, build, "candidate", inputs)) as session:
                 outputs = session.run(inputs)
-            hidden.rename(workload.model_path.parent)
+            hidden.rename(network.model_path.parent)
         return next(iter(outputs.values()))
 
     def test_open_dimensions_take_any_size(self, target: TargetSpec, tmp_path: Path) -> None:
-        workload = networks.write(networks.transformer(), tmp_path / "model")
+        network = networks.write(networks.transformer(), tmp_path / "model")
         made = self.backend()
-        with self.device_for(workload, target, tmp_path) as device:
-            build = device.build(made.name, made.default(workload, target))
+        with self.device_for(network, target, tmp_path) as device:
+            build = device.build(made.name, made.default(network, target))
             with closing(device.open(made.name, build, "candidate", {})) as session:
                 for rows, length in ((1, 1), (3, 7), (2, 64)):
                     ids = np.ones((rows, length), np.int64)
@@ -75,14 +75,14 @@ class CompilerContract(BadInputContract):
     def test_an_empty_batch_works_or_fails_in_its_class(
         self, target: TargetSpec, tmp_path: Path
     ) -> None:
-        workload = networks.write(networks.mlp(), tmp_path / "model")
+        network = networks.write(networks.mlp(), tmp_path / "model")
         made = self.backend()
-        with self.device_for(workload, target, tmp_path) as device:
-            build = device.build(made.name, made.default(workload, target))
+        with self.device_for(network, target, tmp_path) as device:
+            build = device.build(made.name, made.default(network, target))
             with closing(device.open(made.name, build, "candidate", {})) as session:
                 try:
                     shape = session.run({"x": np.zeros((0, 8), np.float32)})["scores"].shape
                 except CandidateFailed as failure:
                     shape = (0, 10) if failure.outcome in {"invalid", "crash"} else ()
             assert shape == (0, 10)
-            assert device.build(made.name, made.default(workload, target)).outcome == "measured"
+            assert device.build(made.name, made.default(network, target)).outcome == "measured"

@@ -14,7 +14,7 @@ from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
-from workers.engine.types import Limits, Ticket
+from workers.engine.types import Limits, TuningRequest
 
 
 class KeptChild:
@@ -58,9 +58,13 @@ class KeptDevice(LocalDevice):
     """A local device whose builds and sessions, one after the other, live in a kept child."""
 
     def __init__(
-        self, ticket: Ticket, backends: Mapping[str, Backend], scratch: Path, kept: KeptChild
+        self,
+        request: TuningRequest,
+        backends: Mapping[str, Backend],
+        scratch: Path,
+        kept: KeptChild,
     ) -> None:
-        super().__init__(ticket, backends, scratch)
+        super().__init__(request, backends, scratch)
         self._kept = kept
 
     def _child(self, *_: Path, programs: bool = False) -> Child:  # noqa: ARG002

@@ -12,7 +12,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from workers.engine.ports import Array
-from workers.engine.types import TensorSpec, Workload, sha256_of
+from workers.engine.types import Network, TensorSpec, sha256_of
 
 _IR_VERSION = 8
 _Tensor = tuple[str, Sequence[int | str]]
@@ -114,7 +114,7 @@ def with_operator(operator: str, domain: str = "") -> onnx.ModelProto:
     return _model([node], _Weights(0), [("x", ["N", 3])], [("y", ["N", 3])])
 
 
-def write(model: onnx.ModelProto, folder: Path, *, external_data: str = "") -> Workload:
+def write(model: onnx.ModelProto, folder: Path, *, external_data: str = "") -> Network:
     """Save a network into an empty folder of its own; returns what an inspection would find.
 
     Args:
@@ -124,7 +124,7 @@ def write(model: onnx.ModelProto, folder: Path, *, external_data: str = "") -> W
     # ONNX makes no folders.
     (folder / external_data).parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(exist_ok=True)
-    workload = describe(model, path)
+    network = describe(model, path)
     onnx.save(
         model,
         path,
@@ -132,7 +132,7 @@ def write(model: onnx.ModelProto, folder: Path, *, external_data: str = "") -> W
         location=external_data or None,
         size_threshold=0,
     )
-    return workload
+    return network
 
 
 def _convolution(
@@ -172,10 +172,10 @@ def _model(
     return helper.make_model(graph, opset_imports=imports, ir_version=_IR_VERSION)
 
 
-def describe(model: onnx.ModelProto, path: Path) -> Workload:
+def describe(model: onnx.ModelProto, path: Path) -> Network:
     """What an inspection would find in a network that lies at ``path``."""
     operators = dict(Counter(node.op_type for node in model.graph.node))
-    return Workload(
+    return Network(
         model_path=path,
         model_sha256=sha256_of(path.name),
         graph_hash=sha256_of(operators),

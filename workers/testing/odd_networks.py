@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx import GraphProto, NodeProto, TensorProto, helper, numpy_helper
 
-from workers.engine.types import Workload
+from workers.engine.types import Network
 from workers.testing import networks
 
 _IR_VERSION = 8
@@ -79,7 +79,7 @@ def of_strings() -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=imports, ir_version=_IR_VERSION)
 
 
-def write_vast(folder: Path, size_bytes: int) -> Workload:
+def write_vast(folder: Path, size_bytes: int) -> Network:
     """A network whose weights lie in a file of ``size_bytes`` that takes no room on the disk."""
     columns = size_bytes // (4 * 1024)
     weights = TensorProto(
@@ -91,12 +91,12 @@ def write_vast(folder: Path, size_bytes: int) -> Workload:
     weights.external_data.add(key="location", value="weights")
     model = _model([helper.make_node("MatMul", ["x", "w"], ["y"])], ["N", 1024], ["N", columns], {})
     model.graph.initializer.append(weights)
-    workload = networks.describe(model, folder / "model.onnx")
+    network = networks.describe(model, folder / "model.onnx")
     folder.mkdir(parents=True)
-    workload.model_path.write_bytes(model.SerializeToString())
+    network.model_path.write_bytes(model.SerializeToString())
     with (folder / "weights").open("wb") as file:
         file.truncate(columns * 4 * 1024)
-    return workload
+    return network
 
 
 def _branch(operator: str) -> GraphProto:

@@ -22,7 +22,7 @@ from workers.backends.fake.kernels import latency_s
 from workers.engine.errors import CandidateFailed, InvalidCandidate
 from workers.engine.ports import Array, EnergyCounter
 from workers.engine.profile import Profile
-from workers.engine.types import BuildResult, Options, Outcome, TargetSpec, Timing, Workload
+from workers.engine.types import BuildResult, Network, Options, Outcome, TargetSpec, Timing
 
 #: How long a session's threads go on after a run.
 _REST_S = 0.05
@@ -80,7 +80,7 @@ class SimulatedDevice:
     """
 
     backends: Mapping[str, FakeBackend]
-    workload: Workload
+    network: Network
     target: TargetSpec
     clock: VirtualClock
     noise: Noise = QUIET
@@ -132,7 +132,7 @@ class SimulatedDevice:
             return BuildResult(outcome, detail=detail)
         out = Path(mkdtemp(dir=self.root))
         try:
-            result = self.backends[backend].build(self.workload, self.target, options, out)
+            result = self.backends[backend].build(self.network, self.target, options, out)
         except InvalidCandidate as error:
             return BuildResult("invalid", detail=str(error))
         return replace(result, compile_s=self.build_s)
@@ -153,7 +153,7 @@ class SimulatedDevice:
     def open(
         self, backend: str, build: BuildResult, role: str, inputs: Mapping[str, Array]
     ) -> "SimulatedSession":
-        missing = {spec.name for spec in self.workload.inputs} - inputs.keys()
+        missing = {spec.name for spec in self.network.inputs} - inputs.keys()
         if missing:
             raise CandidateFailed("invalid", f"{role}: the timing input lacks {missing}")
         if self.broken:

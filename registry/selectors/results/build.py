@@ -35,7 +35,7 @@ def build_file_get(build: Build, path: str) -> BuildFile:
     raise NotFound("file_not_found", f"Build {build.uuid} has no file {path[:200]!r}.")
 
 
-def has_headlines(job_uuid: str) -> bool:
+def has_confirmed_builds(job_uuid: str) -> bool:
     """Whether builds of the job's network and target are published with a confirmed result."""
     job = Job.objects.select_related("revision").get(uuid=parse_uuid(job_uuid))
     published = Build.objects.filter(

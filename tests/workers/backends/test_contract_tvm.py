@@ -6,7 +6,7 @@ import pytest
 
 from workers.backends.tvm.backend import TvmBackend
 from workers.engine.local import LocalDevice
-from workers.engine.types import TargetSpec, Ticket, Workload
+from workers.engine.types import Network, TargetSpec, TuningRequest
 from workers.testing.compiler_contract import CompilerContract
 from workers.testing.here import HereDevice
 
@@ -17,8 +17,8 @@ class TestTvm(CompilerContract):
     heavy = ("tvm", "tvm_ffi", "onnx")
     sampled = 0
 
-    def device_for(self, workload: Workload, target: TargetSpec, folder: Path) -> LocalDevice:
+    def device_for(self, network: Network, target: TargetSpec, folder: Path) -> LocalDevice:
         """Without processes: importing TVM takes seconds; test_tvm.py has one confined build."""
         scratch = folder / "scratch"
         scratch.mkdir(exist_ok=True)
-        return HereDevice(Ticket(workload, target, ("tvm",)), {"tvm": TvmBackend()}, scratch)
+        return HereDevice(TuningRequest(network, target, ("tvm",)), {"tvm": TvmBackend()}, scratch)

@@ -17,7 +17,7 @@ from workers.backends.tensorrt.backend import TensorRtBackend
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
-from workers.engine.types import BuildResult, TargetSpec, Ticket, Workload
+from workers.engine.types import BuildResult, Network, TargetSpec, TuningRequest
 from workers.fleet.probe import this_machine
 from workers.testing import networks
 from workers.testing.compiler_contract import CompilerContract
@@ -41,12 +41,12 @@ class OnGpu(CompilerContract):
     def target(self) -> TargetSpec:
         return this_machine("gpu").spec
 
-    def device_for(self, workload: Workload, target: TargetSpec, folder: Path) -> LocalDevice:
+    def device_for(self, network: Network, target: TargetSpec, folder: Path) -> LocalDevice:
         """A child for each candidate: an error of the GPU stays with the process it befell."""
         scratch = folder / "scratch"
         scratch.mkdir(exist_ok=True)
         made = self.backend()
-        return LocalDevice(Ticket(workload, target, (made.name,)), {made.name: made}, scratch)
+        return LocalDevice(TuningRequest(network, target, (made.name,)), {made.name: made}, scratch)
 
 
 @pytest.mark.skipif(bool(_why_not("onnxruntime_cuda")), reason=_why_not("onnxruntime_cuda") or "-")
@@ -62,7 +62,7 @@ class TestTensorRt(OnGpu):
 
 
 @pytest.fixture
-def mlp(tmp_path: Path) -> Workload:
+def mlp(tmp_path: Path) -> Network:
     return networks.write(networks.mlp(), tmp_path / "model")
 
 
@@ -119,26 +119,26 @@ def test_a_worker_serves_its_processor_unless_told_otherwise(
 def test_default_and_reference_are_in_the_space_and_nothing_is_twice(
     backend: type[Backend], target: TargetSpec, network: Any, tmp_path: Path
 ) -> None:
-    workload = networks.write(network(), tmp_path / "model")
+    network = networks.write(network(), tmp_path / "model")
     b = backend()
-    space = b.space(workload, target)
+    space = b.space(network, target)
     every = [str(sorted(options.items())) for options in space.enumerate()]
     assert len(every) == len(set(every)) > 1
-    assert space.contains(b.default(workload, target))
-    assert space.contains(b.reference(workload, target))
+    assert space.contains(b.default(network, target))
+    assert space.contains(b.reference(network, target))
     # Turing has no TF32, so nothing is said of it.
     assert ("tf32" in space.parameters) == (target is H200)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_only_options_of_the_space_are_built(
-    backend: type[Backend], mlp: Workload, tmp_path: Path
+    backend: type[Backend], mlp: Network, tmp_path: Path
 ) -> None:
     with pytest.raises(InvalidCandidate, match="not in the space"):
         backend().build(mlp, H200, {"precision": "float4"}, tmp_path)
 
 
-def test_defaults_that_round_are_not_called_exact(mlp: Workload, tmp_path: Path) -> None:
+def test_defaults_that_round_are_not_called_exact(mlp: Network, tmp_path: Path) -> None:
     backend = OnnxRuntimeCudaBackend()
     backend.probe = lambda _: {}  # type: ignore[method-assign]
 
@@ -165,7 +165,7 @@ def test_defaults_that_round_are_not_called_exact(mlp: Workload, tmp_path: Path)
     ],
 )
 def test_an_engine_computes_in_what_its_tolerance_says(
-    options: dict[str, Any], cleared: list[str], tolerance: str, mlp: Workload, tmp_path: Path,
+    options: dict[str, Any], cleared: list[str], tolerance: str, mlp: Network, tmp_path: Path,
     driver: Driver,
 ) -> None:  # fmt: skip
     out = tmp_path / "out"
@@ -184,7 +184,7 @@ def test_an_engine_computes_in_what_its_tolerance_says(
 
 
 def test_int8_for_tensorrt_is_signed_and_around_zero(
-    mlp: Workload, tmp_path: Path, driver: Driver, monkeypatch: pytest.MonkeyPatch
+    mlp: Network, tmp_path: Path, driver: Driver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import onnx  # noqa: PLC0415
 
@@ -200,7 +200,7 @@ def test_int8_for_tensorrt_is_signed_and_around_zero(
 
 
 def test_what_tensorrt_refuses_names_operator_and_reason(
-    mlp: Workload, tmp_path: Path, driver: Driver
+    mlp: Network, tmp_path: Path, driver: Driver
 ) -> None:
     options = TensorRtBackend().default(mlp, H200)
     made.parses = False
@@ -265,10 +265,10 @@ def test_layers_are_timed_and_traced_to_the_nodes_they_stand_for(
     model = networks.mlp()
     for number, node in enumerate(model.graph.node[:2]):
         node.name = ("Gemm_0", "Relu_0")[number]
-    workload = networks.write(model, tmp_path / "model")
+    network = networks.write(model, tmp_path / "model")
     build = BuildResult("measured", engine.parent, engine.name, "tensorrt")
     found = TensorRtBackend().profile(
-        workload, H200, build, {"x": np.ones((1, 2), np.float32)}, tmp_path
+        network, H200, build, {"x": np.ones((1, 2), np.float32)}, tmp_path
     )
     first, second = found.call_sites
     assert (first.median_ns, first.runs, first.precision) == (500_000, 20, "float16")

@@ -22,7 +22,7 @@ from workers.engine.errors import CandidateFailed, InvalidCandidate
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.samples import make_test_set
-from workers.engine.types import Form, TargetSpec, Ticket, Workload
+from workers.engine.types import Form, Network, TargetSpec, TuningRequest
 from workers.testing import networks
 from workers.testing.backend_contract import BackendContract, this_target
 from workers.testing.kept import KeptChild, KeptDevice
@@ -45,15 +45,15 @@ def layers() -> list[Layer]:
     return [Layer(held[f"w{n}"], held[f"b{n}"]) for n in range(3)]
 
 
-def with_forms(folder: Path, *kinds: Kind) -> Workload:
+def with_forms(folder: Path, *kinds: Kind) -> Network:
     """The MLP as ONNX, and as TensorFlow Lite files with other names of tensors."""
-    workload = networks.write(networks.mlp(), folder)
+    network = networks.write(networks.mlp(), folder)
     calibration = np.random.default_rng(1).standard_normal((256, 8)).astype(np.float32)
     paths = [
         write_dense(folder / f"{kind}.tflite", layers(), kind, calibration=calibration)
         for kind in kinds
     ]
-    return replace(workload, forms=tuple(Form("tflite", path, "0" * 64) for path in paths))
+    return replace(network, forms=tuple(Form("tflite", path, "0" * 64) for path in paths))
 
 
 class TestLiteRt(BackendContract):
@@ -64,27 +64,27 @@ class TestLiteRt(BackendContract):
     sampled = 1
 
     @pytest.fixture
-    def workload(self, tmp_path: Path) -> Workload:
+    def network(self, tmp_path: Path) -> Network:
         return with_forms(tmp_path / "model", "float32", "int8")
 
     @pytest.fixture
-    def small(self, tmp_path: Path) -> Workload:
+    def small(self, tmp_path: Path) -> Network:
         return with_forms(tmp_path / "model", "float32")
 
 
 def test_every_kind_of_file_is_held_to_what_it_computes_in(tmp_path: Path) -> None:
-    workload = with_forms(tmp_path / "model", "float32", "float16", "int8-weights", "int8")
+    network = with_forms(tmp_path / "model", "float32", "float16", "int8-weights", "int8")
     backends = {"litert": LiteRtBackend(), "onnxruntime": OnnxRuntimeBackend()}
     target = this_target()
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    tests = make_test_set(workload, {}, 3)
-    ticket = Ticket(workload, target, tuple(backends))
+    tests = make_test_set(network, {}, 3)
+    request = TuningRequest(network, target, tuple(backends))
     with (
-        KeptChild(tmp_path, ticket.limits) as kept,
-        KeptDevice(ticket, backends, scratch, kept) as device,
+        KeptChild(tmp_path, request.limits) as kept,
+        KeptDevice(request, backends, scratch, kept) as device,
     ):
-        truth = device.build("onnxruntime", backends["onnxruntime"].reference(workload, target))
+        truth = device.build("onnxruntime", backends["onnxruntime"].reference(network, target))
         with closing(device.open("onnxruntime", truth, "reference", tests.timing)) as session:
             expected = run_reference(session, tests)
         for kind, tolerance in TOLERANCES.items():
@@ -100,24 +100,26 @@ def test_every_kind_of_file_is_held_to_what_it_computes_in(tmp_path: Path) -> No
 
 
 def test_a_file_of_another_network_is_refused(tmp_path: Path) -> None:
-    workload = with_forms(tmp_path / "model", "float32")
-    (only,) = workload.forms
+    network = with_forms(tmp_path / "model", "float32")
+    (only,) = network.forms
     write_dense(only.path, layers()[1:])
-    options = LiteRtBackend().default(workload, TARGET)
+    options = LiteRtBackend().default(network, TARGET)
     (tmp_path / "out").mkdir()
     with pytest.raises(InvalidCandidate, match=r"input has the shape \[\?, 32\], x .* \[N, 8\]"):
-        LiteRtBackend().build(workload, TARGET, options, tmp_path / "out")
+        LiteRtBackend().build(network, TARGET, options, tmp_path / "out")
 
 
 @pytest.mark.parametrize("damage", [b"", b"TFL3" * 4, b"\x1c\0\0\0TFL3" + b"\xff" * 64])
 def test_a_damaged_file_is_refused_without_its_folder(tmp_path: Path, damage: bytes) -> None:
-    workload = with_forms(tmp_path / "model", "float32")
-    workload.forms[0].path.write_bytes(damage)
+    network = with_forms(tmp_path / "model", "float32")
+    network.forms[0].path.write_bytes(damage)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     made = LiteRtBackend()
-    with LocalDevice(Ticket(workload, TARGET, ("litert",)), {"litert": made}, scratch) as device:
-        build = device.build("litert", made.default(workload, TARGET))
+    with LocalDevice(
+        TuningRequest(network, TARGET, ("litert",)), {"litert": made}, scratch
+    ) as device:
+        build = device.build("litert", made.default(network, TARGET))
     assert build.outcome == "invalid"
     assert "model.tflite" in build.detail
     assert str(tmp_path) not in build.detail
@@ -184,12 +186,14 @@ def test_without_its_converter_a_conversion_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "litert_torch", None)
     program = Form("torch-export", tmp_path / "model.pt2", "0" * 64)
-    workload = replace(networks.write(networks.mlp(), tmp_path / "model"), forms=(program,))
+    network = replace(networks.write(networks.mlp(), tmp_path / "model"), forms=(program,))
     made = LiteRtBackend()
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    with LocalDevice(Ticket(workload, TARGET, ("litert",)), {"litert": made}, scratch) as device:
-        build = device.build("litert", made.default(workload, TARGET))
+    with LocalDevice(
+        TuningRequest(network, TARGET, ("litert",)), {"litert": made}, scratch
+    ) as device:
+        build = device.build("litert", made.default(network, TARGET))
     # Not the machine's fault, which would have the search begun again, and again.
     assert build.outcome == "invalid"
     assert "hpcfair-hub[litert-convert]" in build.detail
@@ -201,17 +205,17 @@ def test_a_conversion_that_cannot_be_made_is_tried_once_and_only_where_nothing_e
     monkeypatch.setattr(space, "CONVERTER", "no_such_converter")
     program = Form("torch-export", tmp_path / "model.pt2", "0" * 64)
     file = Form("tflite", tmp_path / "model.tflite", "0" * 64)
-    workload = networks.write(networks.mlp(), tmp_path / "model")
+    network = networks.write(networks.mlp(), tmp_path / "model")
     for forms, sources in (
         ((program,), {"convert-float32"}),
         ((program, file), {"model.tflite"}),
     ):
-        found = LiteRtBackend().space(replace(workload, forms=forms), TARGET)
+        found = LiteRtBackend().space(replace(network, forms=forms), TARGET)
         assert {options["source"] for options in found.enumerate()} == sources
 
 
 def test_a_network_without_other_forms_says_what_to_publish(tmp_path: Path) -> None:
-    workload = networks.write(networks.mlp(), tmp_path / "model")
+    network = networks.write(networks.mlp(), tmp_path / "model")
     made = LiteRtBackend()
     with pytest.raises(InvalidCandidate, match=r"hpcfair\.save of a torch module"):
-        made.build(workload, TARGET, made.default(workload, TARGET), tmp_path)
+        made.build(network, TARGET, made.default(network, TARGET), tmp_path)

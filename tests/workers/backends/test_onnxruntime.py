@@ -12,13 +12,13 @@ import pytest
 from onnx import TensorProto, helper
 
 from tests.workers.backends import rewritable
-from tests.workers.backends.offered import ARM, X86, values, workload_of
+from tests.workers.backends.offered import ARM, X86, network_of, values
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.backends.onnxruntime.space import space_of
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.samples import make_test_set
-from workers.engine.types import BuildResult, Limits, Options, TargetSpec, Ticket, Workload
+from workers.engine.types import BuildResult, Limits, Network, Options, TargetSpec, TuningRequest
 from workers.testing import networks
 from workers.testing.kept import KeptChild, KeptDevice
 
@@ -43,36 +43,34 @@ def build(kept: KeptChild, tmp_path: Path) -> Build:
     """Builds and checks against the reference; gives the network, too, if it is an ONNX file."""
 
     def built(
-        workload: Workload, options: Options, target: TargetSpec = X86
+        network: Network, options: Options, target: TargetSpec = X86
     ) -> tuple[BuildResult, onnx.ModelProto | None]:
-        known = space_of(workload, target).parameters
+        known = space_of(network, target).parameters
         if "execution" in known:
             options = {**options, "execution": "sequential"}
         if options.get("precision") == "int8-static" and "quantize" in known:
             options = {"quantize": "between", **options}
-        with device_for(workload, target, tmp_path, kept) as device:
+        with device_for(network, target, tmp_path, kept) as device:
             made = device.build(BACKEND.name, options)
             if made.outcome == "measured":
-                check_outputs(device, workload, target, made)
+                check_outputs(device, network, target, made)
             path = made.directory and made.directory / made.entry_point
             return made, onnx.load(path) if path and path.suffix == ".onnx" else None
 
     return built
 
 
-def device_for(
-    workload: Workload, target: TargetSpec, folder: Path, kept: KeptChild
-) -> LocalDevice:
+def device_for(network: Network, target: TargetSpec, folder: Path, kept: KeptChild) -> LocalDevice:
     (folder / "scratch").mkdir(exist_ok=True)
-    ticket = Ticket(workload, target, (BACKEND.name,))
-    return KeptDevice(ticket, {BACKEND.name: BACKEND}, folder / "scratch", kept)
+    request = TuningRequest(network, target, (BACKEND.name,))
+    return KeptDevice(request, {BACKEND.name: BACKEND}, folder / "scratch", kept)
 
 
 def check_outputs(
-    device: LocalDevice, workload: Workload, target: TargetSpec, made: BuildResult
+    device: LocalDevice, network: Network, target: TargetSpec, made: BuildResult
 ) -> None:
-    tests = make_test_set(workload, device.samples(32), seed=1)
-    reference = device.build(BACKEND.name, BACKEND.reference(workload, target))
+    tests = make_test_set(network, device.samples(32), seed=1)
+    reference = device.build(BACKEND.name, BACKEND.reference(network, target))
     with closing(device.open(BACKEND.name, reference, "reference", tests.timing)) as session:
         expected = run_reference(session, tests)
     with closing(device.open(BACKEND.name, made, "candidate", tests.timing)) as session:
@@ -89,7 +87,7 @@ def test_layout_would_only_repeat_all(tmp_path: Path, maker: Callable[[], onnx.M
     ort = pytest.importorskip("onnxruntime")
     ort.set_default_logger_severity(3)
     levels = ort.GraphOptimizationLevel
-    path = workload_of(maker, tmp_path).model_path
+    path = network_of(maker, tmp_path).model_path
     saved = []
     for level in (levels.ORT_ENABLE_LAYOUT, levels.ORT_ENABLE_ALL):
         settings = ort.SessionOptions()
@@ -101,7 +99,7 @@ def test_layout_would_only_repeat_all(tmp_path: Path, maker: Callable[[], onnx.M
 
 
 def test_a_saved_network_fits_every_processor(build: Build, tmp_path: Path) -> None:
-    cnn = workload_of(networks.residual_cnn, tmp_path)
+    cnn = network_of(networks.residual_cnn, tmp_path)
     made, model = build(cnn, {**EXACT, "artefact": "optimized"})
     assert made.outcome == "measured", made.detail
     assert model is not None
@@ -169,7 +167,7 @@ def test_a_stem_of_few_channels_stays_in_float_where_that_is_faster(
 
 
 def test_calibration_prefers_the_networks_own_samples(build: Build, tmp_path: Path) -> None:
-    mlp = workload_of(networks.mlp, tmp_path)
+    mlp = network_of(networks.mlp, tmp_path)
     path = tmp_path / "model/samples.npz"
     rows = np.random.default_rng(0).standard_normal((100, 8)).astype(np.float32)
     arrays: dict[str, Any] = {"inputs/x": rows}
@@ -183,14 +181,14 @@ def test_calibration_prefers_the_networks_own_samples(build: Build, tmp_path: Pa
 def test_weights_lose_a_bit_where_sums_would_saturate(
     build: Build, tmp_path: Path, target: TargetSpec, bits: int
 ) -> None:
-    mlp = workload_of(networks.mlp, tmp_path)
+    mlp = network_of(networks.mlp, tmp_path)
     made, _ = build(mlp, STATIC, target)
     assert made.outcome == "measured", made.detail
     assert made.provenance["reduce_range"] is (bits == 7)
 
 
 def test_a_dense_network_becomes_int8_at_run_time(build: Build, tmp_path: Path) -> None:
-    mlp = workload_of(networks.mlp, tmp_path)
+    mlp = network_of(networks.mlp, tmp_path)
     made, model = build(mlp, {**SET, "precision": "int8-dynamic", "per_channel": False})
     assert made.outcome == "measured", made.detail
     assert "MatMulInteger" in operators(model)
@@ -227,7 +225,7 @@ def test_an_unknown_operator_cannot_be_calibrated_and_is_named(
 def test_arm_processors_get_half_precision(
     build: Build, tmp_path: Path, precision: str, tolerance: str
 ) -> None:
-    cnn = workload_of(networks.residual_cnn, tmp_path)
+    cnn = network_of(networks.residual_cnn, tmp_path)
     made, model = build(cnn, {**SET, "precision": precision}, ARM)
     assert made.outcome == "measured", made.detail
     assert made.tolerance == tolerance
@@ -236,7 +234,7 @@ def test_arm_processors_get_half_precision(
 
 
 def test_options_outside_the_space_are_refused(build: Build, tmp_path: Path) -> None:
-    mlp = workload_of(networks.mlp, tmp_path)
+    mlp = network_of(networks.mlp, tmp_path)
     made, _ = build(mlp, {**SET, "precision": "float4"})
     assert made.outcome == "invalid"
     assert "not in the space" in made.detail

@@ -15,38 +15,38 @@ from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.backends.onnxruntime.space import space_of
 from workers.engine.clock import SystemClock
 from workers.engine.errors import CandidateFailed
-from workers.engine.passes import bench as passes_bench
-from workers.engine.passes.bench import Bench, Effort
+from workers.engine.evaluation_context import EvaluationContext
+from workers.engine.passes import evaluation
 from workers.engine.passes.device import LocalCompiler
+from workers.engine.passes.evaluation import ComparisonEffort, DevicePassEvaluator
 from workers.engine.passes.menu import PassBackend
-from workers.engine.rig import Rig
-from workers.engine.types import TargetSpec, Ticket, Workload
+from workers.engine.types import Network, TargetSpec, TuningRequest
 from workers.testing import networks
 
 BACKEND = OnnxRuntimeBackend()
 X86 = TargetSpec("x86-64-avx2", "x86-64", frozenset({"avx2", "fma"}), 2, None)
 #: What changes the residual network of the tests, and nothing else.
 ENOUGH = "ConvBNFusion,ConvActivationFusion,NchwcTransformer"
-QUICK = Effort(pairs=2, seconds=0.5)
+QUICK = ComparisonEffort(pairs=2, seconds=0.5)
 
 
 @pytest.fixture(scope="module")
-def cnn(tmp_path_factory: pytest.TempPathFactory) -> Workload:
+def cnn(tmp_path_factory: pytest.TempPathFactory) -> Network:
     return networks.write(networks.residual_cnn(), tmp_path_factory.mktemp("cnn") / "model")
 
 
 @contextmanager
-def bench_of(workload: Workload, scratch: Path) -> Iterator[Bench]:
-    ticket = Ticket(workload, X86, (BACKEND.name,))
+def evaluator_of(network: Network, scratch: Path) -> Iterator[DevicePassEvaluator]:
+    request = TuningRequest(network, X86, (BACKEND.name,))
     with (
-        LocalCompiler(ticket, {BACKEND.name: BACKEND}, scratch) as device,
-        Rig(ticket, BACKEND, device, SystemClock()) as rig,
-        Bench(rig, device, BACKEND.name, BACKEND.menu(workload, X86)) as bench,
+        LocalCompiler(request, {BACKEND.name: BACKEND}, scratch) as device,
+        EvaluationContext(request, BACKEND, device, SystemClock()) as context,
+        DevicePassEvaluator(context, device, BACKEND.name, BACKEND.menu(network, X86)) as evaluator,
     ):
-        yield bench
+        yield evaluator
 
 
-def test_its_passes_can_be_chosen(cnn: Workload) -> None:
+def test_its_passes_can_be_chosen(cnn: Network) -> None:
     assert isinstance(BACKEND, PassBackend)
     menu = BACKEND.menu(cnn, X86)
     assert menu.default == optimisers.ALL
@@ -55,7 +55,7 @@ def test_its_passes_can_be_chosen(cnn: Workload) -> None:
     assert optimisers.disabled(menu.value(())) == set(optimisers.ALL)
 
 
-def test_every_optimiser_is_known_by_its_name(cnn: Workload) -> None:
+def test_every_optimiser_is_known_by_its_name(cnn: Network) -> None:
     """With all of them disabled, ONNX Runtime's own log knows of none beyond what it needs."""
     code = (
         "import sys, onnxruntime as ort\n"
@@ -76,7 +76,7 @@ def test_every_optimiser_is_known_by_its_name(cnn: Workload) -> None:
     assert applied == {"EnsureUniqueDQForNodeUnit"}
 
 
-def test_an_ordinary_search_knows_no_passes(cnn: Workload) -> None:
+def test_an_ordinary_search_knows_no_passes(cnn: Network) -> None:
     assert "passes" not in space_of(cnn, X86).parameters
     served = replace(cnn, passes={"onnxruntime": (ENOUGH, "none"), "tvm": ("FuseOps",)})
     found = {
@@ -88,42 +88,42 @@ def test_an_ordinary_search_knows_no_passes(cnn: Workload) -> None:
     assert more == 2 * sum(o.get("artefact") == "onnx" for o in space_of(cnn, X86).enumerate())
 
 
-def test_lists_are_told_apart_by_what_they_make_of_a_network(cnn: Workload, tmp_path: Path) -> None:
-    with bench_of(cnn, tmp_path) as bench:
-        own, enough, none, odd = bench.fingerprints(["default", ENOUGH, "none", "Abracadabra"])
+def test_lists_are_told_apart_by_what_they_make_of_a_network(cnn: Network, tmp_path: Path) -> None:
+    with evaluator_of(cnn, tmp_path) as evaluator:
+        own, enough, none, odd = evaluator.fingerprints(["default", ENOUGH, "none", "Abracadabra"])
         assert own == enough != none
         assert odd == ""
-        same = bench.judge(ENOUGH, QUICK)
+        same = evaluator.compare(ENOUGH, QUICK)
         assert (same.outcome, same.same_code) == ("measured", True), same.detail
         assert same.latency is not None
         assert same.latency.value == 1
         assert same.compile is not None
         assert same.compile.low <= same.compile.value <= same.compile.high
-        other = bench.judge("none", QUICK)
+        other = evaluator.compare("none", QUICK)
         assert (other.outcome, other.same_code) == ("measured", False), other.detail
         assert other.latency is not None
         assert other.raw["latency"]["blocks"]
-        assert bench.judge("Abracadabra", QUICK).outcome == "invalid"
+        assert evaluator.compare("Abracadabra", QUICK).outcome == "invalid"
         with pytest.raises(CandidateFailed, match="Abracadabra"):
-            bench.judge(ENOUGH, QUICK, against="Abracadabra")
+            evaluator.compare(ENOUGH, QUICK, against="Abracadabra")
 
 
 @pytest.mark.parametrize(("open_until", "ran"), [(0, 2), (1, 4), (9, 5)])
 def test_more_processes_run_as_long_as_it_is_open_whether_code_runs_as_fast(
-    open_until: int, ran: int, cnn: Workload, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_until: int, ran: int, cnn: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks = iter(range(100))
-    monkeypatch.setattr(passes_bench, "is_open", lambda _: next(looks) < open_until)
+    monkeypatch.setattr(evaluation, "is_open", lambda _: next(looks) < open_until)
     effort = replace(QUICK, seconds=0.1, sessions=2, most_sessions=5)
-    with bench_of(cnn, tmp_path) as bench:
-        found = bench.judge("none", effort)
+    with evaluator_of(cnn, tmp_path) as evaluator:
+        found = evaluator.compare("none", effort)
     assert {block["process"] for block in found.raw["latency"]["blocks"]} == set(range(ran))
 
 
-def test_a_build_is_opened_with_its_list(cnn: Workload, tmp_path: Path) -> None:
-    ticket = Ticket(cnn, X86, (BACKEND.name,))
+def test_a_build_is_opened_with_its_list(cnn: Network, tmp_path: Path) -> None:
+    request = TuningRequest(cnn, X86, (BACKEND.name,))
     menu = BACKEND.menu(cnn, X86)
-    with LocalCompiler(ticket, {BACKEND.name: BACKEND}, tmp_path) as device:
+    with LocalCompiler(request, {BACKEND.name: BACKEND}, tmp_path) as device:
         build = device.build(BACKEND.name, menu.candidate(ENOUGH))
         assert build.outcome == "measured", build.detail
         assert build.runtime_options["passes"] == ENOUGH
@@ -136,6 +136,6 @@ def test_a_build_is_opened_with_its_list(cnn: Workload, tmp_path: Path) -> None:
             assert session.outputs[0].name == "scores"
 
 
-def test_an_unknown_optimiser_is_refused_by_name(cnn: Workload) -> None:
+def test_an_unknown_optimiser_is_refused_by_name(cnn: Network) -> None:
     with pytest.raises(BadConfig, match="Abracadabra"):
         registry.open("onnxruntime", cnn.model_path, {"passes": "ConvBNFusion,Abracadabra"})

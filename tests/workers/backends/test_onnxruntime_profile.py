@@ -26,15 +26,15 @@ LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 def profiled(
     model: onnx.ModelProto, folder: Path, external: str = "", **options: str | bool
 ) -> Profile:
-    workload = networks.write(model, folder / "model", external_data=external)
-    every = BACKEND.space(workload, TARGET).enumerate()
+    network = networks.write(model, folder / "model", external_data=external)
+    every = BACKEND.space(network, TARGET).enumerate()
     wanted = next(one for one in every if options.items() <= one.items())
     if not options:
-        wanted = BACKEND.default(workload, TARGET)
+        wanted = BACKEND.default(network, TARGET)
     out = folder / "build"
     out.mkdir()
-    build = BACKEND.build(workload, TARGET, wanted, out)
-    return BACKEND.profile(workload, TARGET, build, random_inputs(workload, 0), folder)
+    build = BACKEND.build(network, TARGET, wanted, out)
+    return BACKEND.profile(network, TARGET, build, random_inputs(network, 0), folder)
 
 
 def grades(profile: Profile) -> dict[int, str]:
@@ -121,10 +121,10 @@ def test_folded_nodes_stand_apart_and_subgraphs_count_with_their_node(tmp_path: 
 
 
 def test_a_build_that_is_not_there_has_no_profile(tmp_path: Path) -> None:
-    workload = networks.write(networks.mlp(), tmp_path / "model")
+    network = networks.write(networks.mlp(), tmp_path / "model")
     failed = BuildResult("invalid", detail="never made")
     with pytest.raises(InvalidCandidate, match="never made"):
-        BACKEND.profile(workload, TARGET, failed, {}, tmp_path)
+        BACKEND.profile(network, TARGET, failed, {}, tmp_path)
 
 
 @pytest.mark.slow

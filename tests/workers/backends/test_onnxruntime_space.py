@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.workers.backends.offered import ARM, X86, values, workload_of
+from tests.workers.backends.offered import ARM, X86, network_of, values
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.backends.onnxruntime.space import space_of
 from workers.testing import networks
@@ -15,7 +15,7 @@ BACKEND = OnnxRuntimeBackend()
 
 
 def test_a_dense_network_has_no_levels_above_extended(tmp_path: Path) -> None:
-    mlp = workload_of(networks.mlp, tmp_path)
+    mlp = network_of(networks.mlp, tmp_path)
     assert values(mlp, X86, "graph_optimization") == ("disable", "basic", "all")
     assert values(mlp, X86, "artefact") == ("onnx", "optimized", "ort")
     assert values(mlp, X86, "execution") == ()
@@ -23,7 +23,7 @@ def test_a_dense_network_has_no_levels_above_extended(tmp_path: Path) -> None:
 
 
 def test_a_convolutional_network_is_not_saved_in_ort_format(tmp_path: Path) -> None:
-    cnn = workload_of(networks.residual_cnn, tmp_path)
+    cnn = network_of(networks.residual_cnn, tmp_path)
     assert values(cnn, X86, "graph_optimization") == ("disable", "basic", "extended", "all")
     assert values(cnn, X86, "artefact") == ("onnx", "optimized")
     assert values(cnn, X86, "execution") == ("sequential", "parallel")
@@ -37,7 +37,7 @@ def test_threads_are_offered_where_their_number_differs(
     tmp_path: Path, cores: int, threads: tuple[str, ...]
 ) -> None:
     target = replace(X86, cores=cores)
-    cnn = workload_of(networks.residual_cnn, tmp_path)
+    cnn = network_of(networks.residual_cnn, tmp_path)
     assert values(cnn, target, "threads") == threads
     assert bool(values(cnn, target, "spinning")) == (cores > 1)
     assert bool(values(cnn, target, "execution")) == (cores > 1)
@@ -47,8 +47,8 @@ def test_threads_are_offered_where_their_number_differs(
 
 
 def test_low_precision_is_offered_where_the_processor_gains(tmp_path: Path) -> None:
-    mlp = workload_of(networks.mlp, tmp_path / "mlp")
-    cnn = workload_of(networks.residual_cnn, tmp_path / "cnn")
+    mlp = network_of(networks.mlp, tmp_path / "mlp")
+    cnn = network_of(networks.residual_cnn, tmp_path / "cnn")
     assert values(mlp, X86, "precision") == ("float32", "int8-dynamic", "int8-static")
     assert values(cnn, X86, "precision") == ("float32", "int8-static")
     assert values(cnn, ARM, "precision") == ("float32", "int8-static", "float16", "bfloat16")
@@ -67,16 +67,16 @@ def test_low_precision_is_offered_where_the_processor_gains(tmp_path: Path) -> N
 def test_what_cannot_be_lowered_is_offered_as_it_is(
     tmp_path: Path, changed: dict[str, Any]
 ) -> None:
-    workload = workload_of(networks.residual_cnn, tmp_path)
+    network = network_of(networks.residual_cnn, tmp_path)
     if dtype := changed.get("dtype"):
-        workload = replace(workload, inputs=(replace(workload.inputs[0], dtype=dtype),))
+        network = replace(network, inputs=(replace(network.inputs[0], dtype=dtype),))
     else:
-        workload = replace(workload, **changed)
-    assert values(workload, ARM, "precision") == ("float32",)
-    assert values(workload, ARM, "per_channel") == ()
+        network = replace(network, **changed)
+    assert values(network, ARM, "precision") == ("float32",)
+    assert values(network, ARM, "per_channel") == ()
 
 
 def test_a_small_network_is_first_tried_on_one_thread(tmp_path: Path) -> None:
-    cnn = workload_of(networks.residual_cnn, tmp_path)
+    cnn = network_of(networks.residual_cnn, tmp_path)
     small, large = (space_of(replace(cnn, macs=m), X86).promising for m in (10**5, 10**8))
     assert (small[0]["threads"], large[0]["threads"]) == ("one", "all")

@@ -18,11 +18,11 @@ from workers.engine.samples import make_test_set
 from workers.engine.types import (
     BuildResult,
     Limits,
+    Network,
     Options,
     TargetSpec,
     TensorSpec,
-    Ticket,
-    Workload,
+    TuningRequest,
 )
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
@@ -44,28 +44,26 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptChild]:
 
 
 def device_for(
-    workload: Workload, kept: KeptChild, folder: Path, target: TargetSpec | None = None
+    network: Network, kept: KeptChild, folder: Path, target: TargetSpec | None = None
 ) -> KeptDevice:
     scratch = folder / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
-    ticket = Ticket(workload, target or this_target(), (BACKEND.name,))
-    return KeptDevice(ticket, {BACKEND.name: BACKEND}, scratch, kept)
+    request = TuningRequest(network, target or this_target(), (BACKEND.name,))
+    return KeptDevice(request, {BACKEND.name: BACKEND}, scratch, kept)
 
 
 def build(
-    workload: Workload, kept: KeptChild, folder: Path, options: Options | None = None
+    network: Network, kept: KeptChild, folder: Path, options: Options | None = None
 ) -> BuildResult:
     """How the defaults, changed by ``options``, are built; the files are gone."""
-    with device_for(workload, kept, folder) as device:
-        return device.build(
-            BACKEND.name, BACKEND.default(workload, this_target()) | (options or {})
-        )
+    with device_for(network, kept, folder) as device:
+        return device.build(BACKEND.name, BACKEND.default(network, this_target()) | (options or {}))
 
 
-def changed_by(options: Options, workload: Workload) -> Options:
+def changed_by(options: Options, network: Network) -> Options:
     """The defaults, changed by ``options``; what only some processors have stays plain."""
-    default = BACKEND.default(workload, this_target())
-    found = BACKEND.space(workload, this_target()).nearest(default | options)
+    default = BACKEND.default(network, this_target())
+    found = BACKEND.space(network, this_target()).nearest(default | options)
     assert found is not None
     return found
 
@@ -83,14 +81,14 @@ def model_of(
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
-def write(model: onnx.ModelProto, folder: Path, dtype: str = "float32") -> Workload:
+def write(model: onnx.ModelProto, folder: Path, dtype: str = "float32") -> Network:
     """Save a network of :func:`model_of`."""
     folder.mkdir()
     onnx.save(model, folder / "model.onnx")
     spec = TensorSpec("x", dtype, (2, 3))
     operators = {node.op_type: 1 for node in model.graph.node}
     outputs = (replace(spec, name="y"),)
-    return Workload(folder / "model.onnx", "", "", "other", (spec,), outputs, operators, 1, None)
+    return Network(folder / "model.onnx", "", "", "other", (spec,), outputs, operators, 1, None)
 
 
 @dataclass(frozen=True)
@@ -105,19 +103,19 @@ def made(
 ) -> Made:
     """A residual CNN, built, checked on several batch sizes, and profiled."""
     folder = tmp_path_factory.mktemp(request.param)
-    workload = networks.write(networks.residual_cnn(), folder / "model")
+    network = networks.write(networks.residual_cnn(), folder / "model")
     rng = np.random.default_rng(0)
     np.savez(
         folder / "samples.npz", **{"inputs/x": rng.standard_normal((40, 3, 16, 16), np.float32)}
     )
-    workload = replace(workload, samples_path=folder / "samples.npz")
+    network = replace(network, samples_path=folder / "samples.npz")
     changed: Options = INT8 if request.param == "int8" else {}
-    with device_for(workload, kept, folder) as device:
-        reference = device.build(BACKEND.name, BACKEND.reference(workload, this_target()))
-        result = device.build(BACKEND.name, changed_by(changed, workload))
+    with device_for(network, kept, folder) as device:
+        reference = device.build(BACKEND.name, BACKEND.reference(network, this_target()))
+        result = device.build(BACKEND.name, changed_by(changed, network))
         assert result.outcome == "measured", result.detail
         # 32 rows at once, then those left over, then one.
-        tests = make_test_set(workload, device.samples(40), 0)
+        tests = make_test_set(network, device.samples(40), 0)
         cases = (*tests.cases, *({"x": tests.cases[0]["x"][:n]} for n in (1, 2, 3, 5, 7)))
         tests = replace(tests, cases=cases)
         with closing(device.open(BACKEND.name, reference, "reference", tests.timing)) as session:
@@ -173,10 +171,10 @@ def test_nodes_that_constants_decide_are_folded_and_not_linked(
         helper.make_node("Relu", ["sum"], ["y"]),
     ]
     model = model_of(nodes, w=np.full(3, 2, np.float32))
-    workload = write(model, tmp_path / "model")
-    with device_for(workload, kept, tmp_path) as device:
-        result = device.build(BACKEND.name, BACKEND.default(workload, this_target()))
-        inputs = make_test_set(workload, {}, 0).timing
+    network = write(model, tmp_path / "model")
+    with device_for(network, kept, tmp_path) as device:
+        result = device.build(BACKEND.name, BACKEND.default(network, this_target()))
+        inputs = make_test_set(network, {}, 0).timing
         found = device.profile(BACKEND.name, result, inputs, tmp_path / "code")
     assert found.folded == (0,)
     assert {link.index for site in found.call_sites for link in site.nodes} == {1, 2}
@@ -185,9 +183,9 @@ def test_nodes_that_constants_decide_are_folded_and_not_linked(
 def test_a_precision_that_nothing_computes_in_is_refused(kept: KeptChild, tmp_path: Path) -> None:
     """The target promises float16; where the tests run there may be none."""
     target = replace(X86, features=X86.features | {"amx_fp16"})
-    workload = networks.write(networks.residual_cnn(), tmp_path / "model")
-    with device_for(workload, kept, tmp_path, target) as device:
-        options = BACKEND.default(workload, target) | {"precision": "float16"}
+    network = networks.write(networks.residual_cnn(), tmp_path / "model")
+    with device_for(network, kept, tmp_path, target) as device:
+        options = BACKEND.default(network, target) | {"precision": "float16"}
         found = device.build(BACKEND.name, options)
     if found.outcome == "measured":
         assert found.tolerance == "fp16"
@@ -200,10 +198,10 @@ def test_a_precision_that_nothing_computes_in_is_refused(kept: KeptChild, tmp_pa
 def test_a_transformer_is_smoothed_and_quantised_alike_each_time(
     kept: KeptChild, tmp_path: Path
 ) -> None:
-    workload = networks.write(networks.transformer(), tmp_path / "model")
-    workload = replace(workload, architecture_class="transformer")
-    options = changed_by({**INT8, "smoothing": True}, workload)
-    with device_for(workload, kept, tmp_path) as device:
+    network = networks.write(networks.transformer(), tmp_path / "model")
+    network = replace(network, architecture_class="transformer")
+    options = changed_by({**INT8, "smoothing": True}, network)
+    with device_for(network, kept, tmp_path) as device:
         one = device.build(BACKEND.name, options)
         # The second time in another process.
         kept.close()
@@ -218,11 +216,11 @@ def test_a_transformer_is_smoothed_and_quantised_alike_each_time(
 
 
 def test_shuffles_of_channels_go_into_weights(kept: KeptChild, tmp_path: Path) -> None:
-    workload = networks.write(rewritable.dealt(), tmp_path / "model")
+    network = networks.write(rewritable.dealt(), tmp_path / "model")
     rewritten: Options = {"artefact": "rewritten"}
-    with device_for(workload, kept, tmp_path) as device:
+    with device_for(network, kept, tmp_path) as device:
         plain, folded, int8 = (
-            device.build(BACKEND.name, changed_by(changed, workload))
+            device.build(BACKEND.name, changed_by(changed, network))
             for changed in ({}, rewritten, rewritten | INT8)
         )
         assert (folded.outcome, int8.outcome) == ("measured", "measured"), folded.detail
@@ -238,32 +236,32 @@ def test_shuffles_of_channels_go_into_weights(kept: KeptChild, tmp_path: Path) -
 
 
 def test_a_network_without_shuffles_is_not_rewritten(kept: KeptChild, tmp_path: Path) -> None:
-    workload = networks.write(rewritable.dealt(seen=True), tmp_path / "model")
-    found = build(workload, kept, tmp_path, {"artefact": "rewritten"})
+    network = networks.write(rewritable.dealt(seen=True), tmp_path / "model")
+    found = build(network, kept, tmp_path, {"artefact": "rewritten"})
     assert found.outcome == "invalid"
     assert "no shuffle of channels" in found.detail
 
 
 def test_text_is_refused_before_it_corrupts_memory(kept: KeptChild, tmp_path: Path) -> None:
     node = helper.make_node("Identity", ["x"], ["y"])
-    workload = write(model_of([node], TensorProto.STRING), tmp_path / "model", "string")
-    found = build(workload, kept, tmp_path)
+    network = write(model_of([node], TensorProto.STRING), tmp_path / "model", "string")
+    found = build(network, kept, tmp_path)
     assert found.outcome == "invalid"
     assert "x gives text" in found.detail
 
 
 def test_samples_that_do_not_fit_are_named(kept: KeptChild, tmp_path: Path) -> None:
-    workload = networks.write(networks.mlp(), tmp_path / "model")
+    network = networks.write(networks.mlp(), tmp_path / "model")
     np.savez(tmp_path / "samples.npz", **{"inputs/x": np.ones((4, 9), np.float32)})
-    workload = replace(workload, samples_path=tmp_path / "samples.npz")
-    found = build(workload, kept, tmp_path, changed_by(INT8, workload))
+    network = replace(network, samples_path=tmp_path / "samples.npz")
+    found = build(network, kept, tmp_path, changed_by(INT8, network))
     assert found.outcome == "invalid"
     assert "inputs/x has shape (4, 9)" in found.detail
 
 
 def test_a_signature_that_reads_otherwise_is_refused(kept: KeptChild, tmp_path: Path) -> None:
-    workload = write(model_of([helper.make_node("Relu", ["x"], ["y"])]), tmp_path / "model")
-    other = replace(workload, outputs=(TensorSpec("z", "float32", (2, 3)),))
+    network = write(model_of([helper.make_node("Relu", ["x"], ["y"])]), tmp_path / "model")
+    other = replace(network, outputs=(TensorSpec("z", "float32", (2, 3)),))
     found = build(other, kept, tmp_path)
     assert found.outcome == "invalid"
     assert "reads the signature as [['x'], ['y']]" in found.detail
@@ -275,16 +273,16 @@ def test_nan_weights_come_out_as_nan(kept: KeptChild, tmp_path: Path) -> None:
         helper.make_node("Relu", ["sum"], ["y"]),
     ]
     weights = np.array([np.nan, np.inf, 1], np.float32)
-    workload = write(model_of(nodes, w=weights), tmp_path / "model")
-    with device_for(workload, kept, tmp_path) as device:
-        found = device.build(BACKEND.name, BACKEND.default(workload, this_target()))
+    network = write(model_of(nodes, w=weights), tmp_path / "model")
+    with device_for(network, kept, tmp_path) as device:
+        found = device.build(BACKEND.name, BACKEND.default(network, this_target()))
         x = np.zeros((2, 3), np.float32)
         with closing(device.open(BACKEND.name, found, "candidate", {})) as session:
             np.testing.assert_array_equal(session.run({"x": x})["y"], x + weights)
 
 
 def test_options_outside_the_space_are_refused(kept: KeptChild, tmp_path: Path) -> None:
-    workload = networks.write(networks.mlp(), tmp_path / "model")
-    found = build(workload, kept, tmp_path, {"precision": "int4"})
+    network = networks.write(networks.mlp(), tmp_path / "model")
+    found = build(network, kept, tmp_path, {"precision": "int4"})
     assert found.outcome == "invalid"
     assert "not in the space of openvino" in found.detail

@@ -17,7 +17,7 @@ from workers.backends.openvino.convert import read_onnx, save
 from workers.engine.calibration import fitting_inputs
 from workers.engine.ports import Array
 from workers.engine.samples import EXTRA_MACS, random_inputs
-from workers.engine.types import Options, Workload
+from workers.engine.types import Network, Options
 from workers.testing import networks
 
 pytestmark = pytest.mark.slow
@@ -119,22 +119,22 @@ def gap(wanted: Mapping[str, Array], found: Mapping[str, Array]) -> float:
 def test_all_outputs_come_nearer_on_other_inputs(tmp_path: Path) -> None:
     for number, make in enumerate((classifier, detector, residual)):
         folder = tmp_path / str(number)
-        workload = networks.write(make(), folder)
-        exact = read_onnx(workload)
+        network = networks.write(make(), folder)
+        exact = read_onnx(network)
         low = rounded(exact)
-        corrected, facts = correct_biases(low, exact, workload, PLAIN)
+        corrected, facts = correct_biases(low, exact, network, PLAIN)
         before, after = facts["bias_correction"]["relative_l2"]
         assert after < before
-        unseen = random_inputs(workload, SEED, {"N": 3})
+        unseen = random_inputs(network, SEED, {"N": 3})
         wanted = answers(exact, unseen, folder)
         least = 0.95 * gap(wanted, answers(low, unseen, folder))
         assert gap(wanted, answers(corrected, unseen, folder)) < least, make.__name__
 
 
 def test_only_the_last_layers_are_changed(tmp_path: Path) -> None:
-    workload = networks.write(residual(), tmp_path / "model")
-    exact = read_onnx(workload)
-    corrected, _ = correct_biases(rounded(exact), exact, workload, PLAIN)
+    network = networks.write(residual(), tmp_path / "model")
+    exact = read_onnx(network)
+    corrected, _ = correct_biases(rounded(exact), exact, network, PLAIN)
     added = [
         node.input_value(0).get_node().friendly_name
         for node in corrected.get_ordered_ops()
@@ -182,31 +182,31 @@ def choosy() -> onnx.ModelProto:
 def test_a_network_that_cannot_be_corrected_stays_as_it_is(
     make: Callable[[], onnx.ModelProto], tmp_path: Path
 ) -> None:
-    workload = networks.write(make(), tmp_path / "model")
-    exact = read_onnx(workload)
+    network = networks.write(make(), tmp_path / "model")
+    exact = read_onnx(network)
     low = rounded(exact)
-    assert correct_biases(low, exact, workload, PLAIN) == (low, {})
+    assert correct_biases(low, exact, network, PLAIN) == (low, {})
 
 
 def test_a_network_that_is_exact_stays_as_it_is(tmp_path: Path) -> None:
-    workload = networks.write(residual(), tmp_path / "model")
-    exact = read_onnx(workload)
-    assert correct_biases(exact, exact, workload, PLAIN) == (exact, {})
+    network = networks.write(residual(), tmp_path / "model")
+    exact = read_onnx(network)
+    assert correct_biases(exact, exact, network, PLAIN) == (exact, {})
 
 
 def test_a_network_that_takes_long_stays_as_it_is(tmp_path: Path) -> None:
-    workload = networks.write(residual(), tmp_path / "model")
-    exact = read_onnx(workload)
+    network = networks.write(residual(), tmp_path / "model")
+    exact = read_onnx(network)
     low = rounded(exact)
-    assert correct_biases(low, exact, replace(workload, macs=EXTRA_MACS + 1), PLAIN) == (low, {})
+    assert correct_biases(low, exact, replace(network, macs=EXTRA_MACS + 1), PLAIN) == (low, {})
 
 
-def sampled(workload: Workload, rows: int, folder: Path) -> Workload:
+def sampled(network: Network, rows: int, folder: Path) -> Network:
     """With samples that tell their row."""
     pictures = np.ones((rows, 8, 6, 6), np.float32)
     pictures *= np.arange(rows, dtype=np.float32)[:, None, None, None]
     np.savez(folder / "samples.npz", **{"inputs/x": pictures})
-    return replace(workload, samples_path=folder / "samples.npz")
+    return replace(network, samples_path=folder / "samples.npz")
 
 
 def rows_of(cases: tuple[dict[str, Array], ...]) -> list[int]:
@@ -214,18 +214,18 @@ def rows_of(cases: tuple[dict[str, Array], ...]) -> list[int]:
 
 
 def test_what_judges_builds_fits_none(tmp_path: Path) -> None:
-    workload = networks.write(residual(), tmp_path / "model")
-    alone = fitting_inputs(workload)
+    network = networks.write(residual(), tmp_path / "model")
+    alone = fitting_inputs(network)
     assert (len(alone.fit), len(alone.check), alone.source, alone.judged) == (
         16,
         4,
         "random",
         False,
     )
-    few = fitting_inputs(sampled(workload, 15, tmp_path))
+    few = fitting_inputs(sampled(network, 15, tmp_path))
     assert (len(few.fit), few.source, few.judged) == (16, "random", True)
     assert rows_of(few.check) == [0, 1, 2, 3]
-    spared = fitting_inputs(sampled(workload, 32, tmp_path))
+    spared = fitting_inputs(sampled(network, 32, tmp_path))
     assert (spared.source, spared.judged) == ("samples", False)
     assert rows_of(spared.fit) == [24, 25, 26, 27, 28, 29]
     assert rows_of(spared.check) == [30, 31]

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from workers.backends.openvino.backend import OpenVinoBackend
 from workers.engine.samples import make_test_set
-from workers.engine.types import Options, Ticket, Workload
+from workers.engine.types import Network, Options, TuningRequest
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 from workers.testing.builds import check_profile
@@ -21,7 +21,7 @@ BACKEND = OpenVinoBackend()
 LAYERS = (("plain", 1, 3), ("wide", 2, 3), ("point", 2, 1), ("narrow", 16, 3), ("each", 32, 3))
 
 
-def grouped(folder: Path) -> Workload:
+def grouped(folder: Path) -> Network:
     rng, nodes, weights, previous = np.random.default_rng(0), [], [], "x"
     for name, groups, window in LAYERS:
         shape = (32, 32 // groups, window, window)
@@ -43,17 +43,17 @@ def grouped(folder: Path) -> Workload:
 
 
 def test_grouped_convolutions_compute_in_int8(tmp_path: Path) -> None:
-    workload = grouped(tmp_path / "model")
+    network = grouped(tmp_path / "model")
     (tmp_path / "scratch").mkdir()
-    ticket = Ticket(workload, this_target(), (BACKEND.name,))
+    request = TuningRequest(network, this_target(), (BACKEND.name,))
     target = this_target()
     int8: Options = {"precision": "int8", "preset": "mixed"}
-    options = BACKEND.space(workload, target).nearest(BACKEND.default(workload, target) | int8)
+    options = BACKEND.space(network, target).nearest(BACKEND.default(network, target) | int8)
     assert options is not None
-    inputs = make_test_set(workload, {}, 0).timing
+    inputs = make_test_set(network, {}, 0).timing
     with (
-        KeptChild(tmp_path, ticket.limits) as kept,
-        KeptDevice(ticket, {BACKEND.name: BACKEND}, tmp_path / "scratch", kept) as device,
+        KeptChild(tmp_path, request.limits) as kept,
+        KeptDevice(request, {BACKEND.name: BACKEND}, tmp_path / "scratch", kept) as device,
     ):
         found = device.build(BACKEND.name, options)
         assert found.outcome == "measured", found.detail

@@ -8,7 +8,7 @@ import pytest
 from workers.backends.openvino.backend import OpenVinoBackend
 from workers.backends.openvino.space import space_of
 from workers.engine.space import plain
-from workers.engine.types import TargetSpec, Workload
+from workers.engine.types import Network, TargetSpec
 from workers.testing import networks
 
 BACKEND = OpenVinoBackend()
@@ -17,9 +17,9 @@ AMX = replace(X86, slug="x86-64-amx", features=X86.features | {"avx512_bf16", "a
 ARM = TargetSpec("arm64-neoverse-v1", "arm64", frozenset({"asimdhp", "bf16"}), 8, None)
 
 
-def values(workload: Workload, target: TargetSpec, name: str) -> tuple[object, ...]:
+def values(network: Network, target: TargetSpec, name: str) -> tuple[object, ...]:
     """What the space offers for an option; empty if the option does not exist."""
-    found = space_of(workload, target).parameters.get(name)
+    found = space_of(network, target).parameters.get(name)
     return tuple(plain(found).values) if found else ()
 
 

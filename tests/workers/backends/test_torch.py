@@ -26,7 +26,7 @@ from workers.engine.numerics import check, require, run_reference
 from workers.engine.ports import Backend
 from workers.engine.profile import Profile
 from workers.engine.samples import make_test_set
-from workers.engine.types import BuildResult, Form, Limits, TargetSpec, Ticket, Workload
+from workers.engine.types import BuildResult, Form, Limits, Network, TargetSpec, TuningRequest
 from workers.inspection.pt2 import read_pt2
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
@@ -73,17 +73,17 @@ def export_mlp(path: Path) -> None:
 
 @dataclass(frozen=True)
 class Made:
-    workload: Workload
+    network: Network
     folder: Path
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     folder = tmp_path_factory.mktemp("published")
-    workload = networks.write(networks.mlp(), folder / "model")
+    network = networks.write(networks.mlp(), folder / "model")
     path = folder / "model/model.pt2"
     export_mlp(path)
-    return Made(replace(workload, forms=(Form("torch-export", path, "0" * 64),)), folder)
+    return Made(replace(network, forms=(Form("torch-export", path, "0" * 64),)), folder)
 
 
 @pytest.fixture(scope="module")
@@ -107,9 +107,9 @@ def built(made: Made, kept: KeptChild) -> Built:
     scratch, code = made.folder / "scratch", made.folder / "code"
     scratch.mkdir()
     backend, target = TorchBackend(), this_target()
-    ticket = Ticket(made.workload, target, ("torch",), limits=_LIMITS)
-    with KeptDevice(ticket, {"torch": backend}, scratch, kept) as device:
-        options = backend.default(made.workload, target) | {"effort": "freezing"}
+    request = TuningRequest(made.network, target, ("torch",), limits=_LIMITS)
+    with KeptDevice(request, {"torch": backend}, scratch, kept) as device:
+        options = backend.default(made.network, target) | {"effort": "freezing"}
         found = device.build("torch", options)
         assert found.outcome == "measured", found.detail
         assert found.directory is not None
@@ -156,13 +156,13 @@ def test_a_program_of_other_weights_is_linked_to_nothing_behind_them(made: Made)
 
     from workers.backends.torch.values import tensors_of_nodes  # noqa: PLC0415  imports PyTorch
 
-    program = torch.export.load(made.workload.forms[0].path)
+    program = torch.export.load(made.network.forms[0].path)
     mapped = [Mapped(Tensor("x", "float32", ("N", 8)), 0)]
     inputs = {"x": np.ones((2, 8), np.float32)}
     nodes = [node.name for node in program.graph.nodes]
 
     def found() -> list[str]:
-        path = made.workload.model_path
+        path = made.network.model_path
         return list(tensors_of_nodes(program, nodes, path, inputs, mapped, "float32").values())
 
     assert found() == [node.output[0] for node in networks.mlp().graph.node]
@@ -174,16 +174,16 @@ def test_a_program_of_other_weights_is_linked_to_nothing_behind_them(made: Made)
 def test_a_package_agrees_with_the_onnx_reference_on_any_batch(
     made: Made, build: BuildResult, kept: KeptChild, tmp_path: Path
 ) -> None:
-    target, workload = this_target(), made.workload
+    target, network = this_target(), made.network
     backends: dict[str, Backend] = {
         "torch": TorchBackend(),
         "onnxruntime": OnnxRuntimeBackend(),
     }
     samples = {"inputs/x": np.random.default_rng(0).standard_normal((40, 8)).astype(np.float32)}
-    tests = make_test_set(workload, samples, 0)
-    ticket = Ticket(workload, target, tuple(backends), limits=_LIMITS)
-    with KeptDevice(ticket, backends, tmp_path, kept) as device:
-        truth = device.build("onnxruntime", backends["onnxruntime"].reference(workload, target))
+    tests = make_test_set(network, samples, 0)
+    request = TuningRequest(network, target, tuple(backends), limits=_LIMITS)
+    with KeptDevice(request, backends, tmp_path, kept) as device:
+        truth = device.build("onnxruntime", backends["onnxruntime"].reference(network, target))
         with closing(device.open("onnxruntime", truth, "reference", tests.timing)) as session:
             expected = run_reference(session, tests)
         with closing(device.open("torch", build, "candidate", tests.timing)) as session:
@@ -222,7 +222,7 @@ def test_a_package_is_refused_what_it_cannot_take(build: BuildResult, tmp_path: 
 
 
 def test_inspection_reads_what_pytorch_writes(made: Made) -> None:
-    found = read_pt2(made.workload.forms[0].path)
+    found = read_pt2(made.network.forms[0].path)
     assert [(spec.dtype, spec.shape) for spec in found.inputs] == [("float32", ("?", 8))]
     assert [(spec.dtype, spec.shape) for spec in found.outputs] == [("float32", ("?", 10))]
 
@@ -232,8 +232,8 @@ def test_a_program_of_another_network_is_refused(made: Made, tmp_path: Path) -> 
 
     other = networks.write(networks.residual_cnn(), tmp_path / "other")
     with pytest.raises(InvalidCandidate, match=r"not this network: .*the shape"):
-        load_program(made.workload.forms[0].path, other, tmp_path)
-    tensors = load_program(made.workload.forms[0].path, made.workload, tmp_path)
+        load_program(made.network.forms[0].path, other, tmp_path)
+    tensors = load_program(made.network.forms[0].path, made.network, tmp_path)
     assert json.loads((tmp_path / "tensors.json").read_text())["inputs"][0]["name"] == "x"
     assert not any("stack_trace" in node.meta for node in tensors.graph.nodes)
 
@@ -244,18 +244,18 @@ def test_a_damaged_program_is_an_invalid_candidate(
     for name in ("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCHINDUCTOR_CACHE_DIR"):
         monkeypatch.setenv(name, "1")
     path = tmp_path / "model.pt2"
-    path.write_bytes(made.workload.forms[0].path.read_bytes()[:2000])
-    workload = replace(made.workload, forms=(Form("torch-export", path, "0" * 64),))
+    path.write_bytes(made.network.forms[0].path.read_bytes()[:2000])
+    network = replace(made.network, forms=(Form("torch-export", path, "0" * 64),))
     target = this_target()
     with pytest.raises(InvalidCandidate, match="Inductor: "):
-        TorchBackend().build(workload, target, TorchBackend().default(workload, target), tmp_path)
+        TorchBackend().build(network, target, TorchBackend().default(network, target), tmp_path)
 
 
 def test_a_network_without_its_program_says_what_to_publish(tmp_path: Path) -> None:
-    workload, target = networks.write(networks.mlp(), tmp_path / "model"), target_with()
+    network, target = networks.write(networks.mlp(), tmp_path / "model"), target_with()
     backend = TorchBackend()
     with pytest.raises(InvalidCandidate, match=r"publish the torch program too \(hpcfair\.save"):
-        backend.build(workload, target, backend.default(workload, target), tmp_path)
+        backend.build(network, target, backend.default(network, target), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -276,17 +276,17 @@ def test_code_is_for_the_target_not_for_the_machine_that_compiles(
 
 
 def test_bfloat16_is_tried_where_the_processor_computes_in_it(tmp_path: Path) -> None:
-    workload, backend = networks.write(networks.mlp(), tmp_path / "model"), TorchBackend()
-    plain = backend.space(workload, target_with(*_AVX512))
-    assert plain.contains(backend.default(workload, target_with(*_AVX512)))
-    assert backend.space(workload, target_with("amx_bf16")).size == 2 * plain.size
+    network, backend = networks.write(networks.mlp(), tmp_path / "model"), TorchBackend()
+    plain = backend.space(network, target_with(*_AVX512))
+    assert plain.contains(backend.default(network, target_with(*_AVX512)))
+    assert backend.space(network, target_with("amx_bf16")).size == 2 * plain.size
 
 
 def test_the_space_is_known_without_pytorch() -> None:
     code = (
         "import sys; from workers.backends.torch.backend import TorchBackend as B\n"
-        "from workers.engine.types import TargetSpec, Workload; from pathlib import Path\n"
-        "w = Workload(Path('m.onnx'), '', '', 'mlp', (), (), {'Gemm': 1}, 1, 1)\n"
+        "from workers.engine.types import TargetSpec, Network; from pathlib import Path\n"
+        "w = Network(Path('m.onnx'), '', '', 'mlp', (), (), {'Gemm': 1}, 1, 1)\n"
         "t = TargetSpec('arm64-generic', 'arm64', frozenset(), 4, None)\n"
         "B().space(w, t); B().default(w, t); B().probe(t); print('torch' in sys.modules)"
     )

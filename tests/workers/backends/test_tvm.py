@@ -20,7 +20,7 @@ from workers.backends.tvm.targets import target_of
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
 from workers.engine.local import LocalDevice
 from workers.engine.samples import random_inputs
-from workers.engine.types import BuildResult, TargetSpec, Ticket, Workload
+from workers.engine.types import BuildResult, Network, TargetSpec, TuningRequest
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 
@@ -29,11 +29,11 @@ pytestmark = pytest.mark.slow
 TARGET = this_target()
 
 
-def build(workload: Workload, out: Path, **options: str) -> BuildResult:
+def build(network: Network, out: Path, **options: str) -> BuildResult:
     backend = TvmBackend()
     out.mkdir()
-    chosen = {**backend.default(workload, TARGET), **options}
-    return backend.build(workload, TARGET, chosen, out)
+    chosen = {**backend.default(network, TARGET), **options}
+    return backend.build(network, TARGET, chosen, out)
 
 
 def runtime_of(built: BuildResult) -> Any:
@@ -54,43 +54,43 @@ def network(*nodes: Any, shape: tuple[int | str, ...] = ("N", 4)) -> ModelProto:
 
 
 @pytest.fixture(scope="module")
-def dense(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workload, BuildResult]:
+def dense(tmp_path_factory: pytest.TempPathFactory) -> tuple[Network, BuildResult]:
     """The dense network, built for one row."""
     folder = tmp_path_factory.mktemp("dense")
-    workload = networks.write(networks.mlp(), folder / "model")
-    return workload, build(workload, folder / "build", shapes="fixed")
+    network = networks.write(networks.mlp(), folder / "model")
+    return network, build(network, folder / "build", shapes="fixed")
 
 
 def test_a_confined_child_compiles_links_and_runs(tmp_path: Path) -> None:
-    workload = networks.write(networks.mlp(), tmp_path / "model")
-    backend, inputs = TvmBackend(), random_inputs(workload, 1)
+    network = networks.write(networks.mlp(), tmp_path / "model")
+    backend, inputs = TvmBackend(), random_inputs(network, 1)
     (tmp_path / "scratch").mkdir()
-    ticket = Ticket(workload, TARGET, ("tvm",))
-    with LocalDevice(ticket, {"tvm": backend}, tmp_path / "scratch") as device:
-        built = device.build("tvm", backend.default(workload, TARGET))
+    request = TuningRequest(network, TARGET, ("tvm",))
+    with LocalDevice(request, {"tvm": backend}, tmp_path / "scratch") as device:
+        built = device.build("tvm", backend.default(network, TARGET))
         assert built.outcome == "measured", built.detail
         with closing(device.open("tvm", built, "candidate", inputs)) as session:
             assert session.run(inputs)["scores"].shape == (1, 10)
 
 
 def test_a_build_for_one_row_takes_rows_one_after_another(
-    dense: tuple[Workload, BuildResult],
+    dense: tuple[Network, BuildResult],
 ) -> None:
-    workload, built = dense
+    network, built = dense
     assert built.provenance["sizes"] == {"N": 1}
     assert built.provenance["by_row"] is True
     runtime = runtime_of(built)
-    several = random_inputs(replace(workload, dimensions={"N": 5}), 3)["x"]
+    several = random_inputs(replace(network, dimensions={"N": 5}), 3)["x"]
     together = runtime.run({"x": several})["scores"]
     alone = [runtime.run({"x": several[row : row + 1]})["scores"][0] for row in range(5)]
     np.testing.assert_array_equal(together, alone)
     assert runtime.run({"x": several[:0]})["scores"].shape == (0, 10)
 
 
-def test_a_row_is_copied_however_it_lies_in_memory(dense: tuple[Workload, BuildResult]) -> None:
-    workload, built = dense
+def test_a_row_is_copied_however_it_lies_in_memory(dense: tuple[Network, BuildResult]) -> None:
+    network, built = dense
     runtime = runtime_of(built)
-    row = random_inputs(workload, 7)["x"]
+    row = random_inputs(network, 7)["x"]
     wanted = runtime.run({"x": row})["scores"]
     scattered = np.repeat(row, 2, axis=1)[:, ::2]
     several = runtime.run({"x": np.concatenate([row + 1, scattered])})["scores"]
@@ -110,9 +110,9 @@ def test_rows_that_look_at_each_other_are_not_run_one_by_one(tmp_path: Path) -> 
 
 
 def test_a_size_that_was_baked_in_is_required(tmp_path: Path) -> None:
-    workload = networks.write(networks.transformer(), tmp_path / "model")
-    workload = replace(workload, dimensions={"S": 6})
-    built = build(workload, tmp_path / "build", shapes="fixed")
+    network = networks.write(networks.transformer(), tmp_path / "model")
+    network = replace(network, dimensions={"S": 6})
+    built = build(network, tmp_path / "build", shapes="fixed")
     runtime = runtime_of(built)
     assert runtime.run({"ids": np.ones((2, 6), np.int64)})["scores"].shape == (2, 10)
     with pytest.raises(BadInput, match="dimension 1 must be 6"):
@@ -120,8 +120,8 @@ def test_a_size_that_was_baked_in_is_required(tmp_path: Path) -> None:
 
 
 def test_an_index_outside_a_table_reads_no_other_memory(tmp_path: Path) -> None:
-    workload = networks.write(networks.transformer(), tmp_path / "model")
-    runtime = runtime_of(build(workload, tmp_path / "build"))
+    network = networks.write(networks.transformer(), tmp_path / "model")
+    runtime = runtime_of(build(network, tmp_path / "build"))
     last = runtime.run({"ids": np.full((1, 3), 99)})["scores"]
     beyond = runtime.run({"ids": np.full((1, 3), 10**12)})["scores"]
     np.testing.assert_array_equal(beyond, last)
@@ -139,16 +139,16 @@ def test_what_limits_values_hands_nan_on(node: Any, expected: list[float], tmp_p
     model = network(node)
     for name, value in (("low", -2), ("high", 6)):
         model.graph.initializer.append(numpy_helper.from_array(np.array(value, np.float32), name))
-    workload = networks.write(model, tmp_path / "model")
+    written = networks.write(model, tmp_path / "model")
     given = np.array([[np.nan, np.inf, -np.inf, 1]], np.float32)
-    outputs = runtime_of(build(workload, tmp_path / "build")).run({"x": given})
+    outputs = runtime_of(build(written, tmp_path / "build")).run({"x": given})
     np.testing.assert_array_equal(outputs["y"], [expected])
 
 
-def test_an_output_is_the_callers_own(dense: tuple[Workload, BuildResult]) -> None:
-    workload, built = dense
+def test_an_output_is_the_callers_own(dense: tuple[Network, BuildResult]) -> None:
+    network, built = dense
     runtime = runtime_of(built)
-    inputs = random_inputs(workload, 5)
+    inputs = random_inputs(network, 5)
     first = runtime.run(inputs)["scores"]
     before = first.copy()
     runtime.run({"x": inputs["x"] + 1})
@@ -157,7 +157,7 @@ def test_an_output_is_the_callers_own(dense: tuple[Workload, BuildResult]) -> No
 
 
 def test_threads_soon_rest_unless_somebody_wants_otherwise(
-    dense: tuple[Workload, BuildResult], monkeypatch: pytest.MonkeyPatch
+    dense: tuple[Network, BuildResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TVM_THREAD_POOL_SPIN_COUNT", raising=False)
     runtime_of(dense[1]).close()
@@ -167,7 +167,7 @@ def test_threads_soon_rest_unless_somebody_wants_otherwise(
     assert os.environ["TVM_THREAD_POOL_SPIN_COUNT"] == "300000"
 
 
-def test_the_passes_that_ran_are_timed(dense: tuple[Workload, BuildResult]) -> None:
+def test_the_passes_that_ran_are_timed(dense: tuple[Network, BuildResult]) -> None:
     provenance = dense[1].provenance
     assert set(provenance["passes"]) <= provenance["pass_s"].keys()
     assert {"import", "codegen", "link"} <= provenance["pass_s"].keys()
@@ -177,12 +177,12 @@ def test_the_passes_that_ran_are_timed(dense: tuple[Workload, BuildResult]) -> N
 def test_schedules_are_used_where_the_ticket_brings_some(tmp_path: Path) -> None:
     from workers.backends.tvm.database import Record  # noqa: PLC0415  heavy
 
-    workload = networks.write(networks.mlp(), tmp_path / "model")
-    assert "schedules" not in TvmBackend().space(workload, TARGET).parameters
+    network = networks.write(networks.mlp(), tmp_path / "model")
+    assert "schedules" not in TvmBackend().space(network, TARGET).parameters
     file = tmp_path / "model" / "schedules.jsonl"
     write_records(file, [Record("0" * 64, [[], []], 1.0)])
-    workload = replace(workload, schedules_path=file)
-    built = build(workload, tmp_path / "build", shapes="fixed", schedules="database")
+    network = replace(network, schedules_path=file)
+    built = build(network, tmp_path / "build", shapes="fixed", schedules="database")
     assert built.provenance["schedules"] == {}
     assert len(built.provenance["schedules_sha256"]) == 64
 
@@ -195,7 +195,7 @@ def test_schedules_are_used_where_the_ticket_brings_some(tmp_path: Path) -> None
     ],
 )
 def test_unknown_options_are_refused(
-    dense: tuple[Workload, BuildResult], options: dict[str, Any], reason: str
+    dense: tuple[Network, BuildResult], options: dict[str, Any], reason: str
 ) -> None:
     with pytest.raises(BadConfig, match=reason):
         runtime_of(replace(dense[1], runtime_options=options))
@@ -203,7 +203,7 @@ def test_unknown_options_are_refused(
 
 @pytest.mark.parametrize("damage", ["library", "signature", "no signature"])
 def test_broken_files_are_refused(
-    dense: tuple[Workload, BuildResult], tmp_path: Path, damage: str
+    dense: tuple[Network, BuildResult], tmp_path: Path, damage: str
 ) -> None:
     assert dense[1].directory is not None
     folder = shutil.copytree(dense[1].directory, tmp_path / "build")
@@ -219,7 +219,7 @@ def test_broken_files_are_refused(
     assert str(tmp_path) not in str(caught.value)
 
 
-def test_a_closed_build_does_not_run(dense: tuple[Workload, BuildResult]) -> None:
+def test_a_closed_build_does_not_run(dense: tuple[Network, BuildResult]) -> None:
     runtime = runtime_of(dense[1])
     runtime.close()
     runtime.close()
@@ -263,7 +263,7 @@ def test_without_a_linker_the_backend_is_not_there(monkeypatch: pytest.MonkeyPat
         TvmBackend().probe(TARGET)
 
 
-def test_a_signature_says_what_the_library_takes(dense: tuple[Workload, BuildResult]) -> None:
+def test_a_signature_says_what_the_library_takes(dense: tuple[Network, BuildResult]) -> None:
     assert dense[1].directory is not None
     document = json.loads((dense[1].directory / "signature.json").read_text())
     assert document["inputs"] == [{"name": "x", "dtype": "float32", "shape": ["N", 8]}]

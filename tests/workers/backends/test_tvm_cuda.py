@@ -38,8 +38,8 @@ def test_every_call_of_a_network_has_a_kernel_of_the_gpu(tmp_path: Path) -> None
     from workers.backends.tvm.importer import import_model  # noqa: PLC0415
     from workers.backends.tvm.provenance import calls_of  # noqa: PLC0415
 
-    workload = networks.write(networks.mlp(), tmp_path / "model")
-    network = import_model(workload.model_path, workload.inputs, None)
+    network = networks.write(networks.mlp(), tmp_path / "model")
+    imported = import_model(network.model_path, network.inputs, None)
     called: list[str] = []
 
     def watch(name: str, module: object) -> object:
@@ -48,7 +48,7 @@ def test_every_call_of_a_network_has_a_kernel_of_the_gpu(tmp_path: Path) -> None
         return module
 
     target = cuda_target_of(HOPPER)
-    compiled = compile_network(network, pipeline_of("full"), target, {}, watch)
+    compiled = compile_network(imported, pipeline_of("full"), target, {}, watch)
     sources = code.sources_of(compiled.executable.mod, called)
     assert len(called) == 3
     assert all("__global__" in sources[name]["cuda"] for name in called)
@@ -74,21 +74,21 @@ def test_without_a_compiler_for_gpus_the_backend_is_not_there(
 
 
 def test_it_cannot_be_the_reference_and_its_passes_are_not_studied(tmp_path: Path) -> None:
-    workload = networks.write(networks.mlp(), tmp_path / "model")
+    network = networks.write(networks.mlp(), tmp_path / "model")
     backend = TvmCudaBackend()
-    assert backend.space(workload, HOPPER).contains(backend.default(workload, HOPPER))
+    assert backend.space(network, HOPPER).contains(backend.default(network, HOPPER))
     assert not isinstance(backend, PassBackend)
     with pytest.raises(InvalidCandidate, match="no unoptimised mode"):
-        backend.reference(workload, HOPPER)
+        backend.reference(network, HOPPER)
 
 
 @pytest.mark.skipif(not machine.describe().accelerators, reason="no NVIDIA GPU here")
 def test_a_build_runs_on_the_gpu(tmp_path: Path) -> None:
-    workload = networks.write(networks.residual_cnn(), tmp_path / "model")
+    network = networks.write(networks.residual_cnn(), tmp_path / "model")
     backend, target = TvmCudaBackend(), this_target()
     target = replace(target, features=frozenset(machine.describe().features))
     (tmp_path / "build").mkdir()
-    build = backend.build(workload, target, backend.default(workload, target), tmp_path / "build")
+    build = backend.build(network, target, backend.default(network, target), tmp_path / "build")
     session = backend.load(build, target)
-    assert session.run(random_inputs(workload, 1))["scores"].shape == (1, 10)
+    assert session.run(random_inputs(network, 1))["scores"].shape == (1, 10)
     session.close()

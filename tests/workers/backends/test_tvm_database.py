@@ -30,8 +30,8 @@ def program(folder: Path, names: str = "") -> Any:
             tensors[:] = [name if name in {"x", "scores"} else names + name for name in tensors]
     for tensor in model.graph.initializer:
         tensor.name = names + tensor.name
-    workload = networks.write(model, folder / f"model{names}")
-    module = import_model(workload.model_path, workload.inputs, {"N": 1})
+    network = networks.write(model, folder / f"model{names}")
+    module = import_model(network.model_path, network.inputs, {"N": 1})
     target = target_of(this_target())
     return compiling.tensor_program(module, pipeline_of("default"), target, tunable=True).module
 

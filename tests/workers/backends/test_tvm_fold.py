@@ -124,12 +124,12 @@ def test_nothing_to_fold_is_nothing_to_do() -> None:
 
 
 def test_a_network_with_normalisation_is_folded_as_tvm_folds_it(tmp_path: Path) -> None:
-    workload = networks.write(networks.residual_cnn(), tmp_path / "model")
-    module = import_model(workload.model_path, workload.inputs, open_sizes(workload))
+    network = networks.write(networks.residual_cnn(), tmp_path / "model")
+    module = import_model(network.model_path, network.inputs, open_sizes(network))
     for name in ("FoldBatchnormToConv2D", "DecomposeOpsForInference"):
         module = passes.make(name)(module)
     ours, tvms = fold(module), passes.make("FoldConstant")(module)
-    (x,) = random_inputs(workload, 0).values()
+    (x,) = random_inputs(network, 0).values()
     assert np.allclose(run(ours, x), run(tvms, x), rtol=1e-5, atol=1e-6)
     assert len(steps(ours)) < len(steps(module))
     computed = [b.value for block in ours["main"].body.blocks for b in block.bindings]
@@ -153,11 +153,11 @@ def test_the_program_is_the_one_that_tvms_own_folding_makes(
     ours: tuple[str, ...],
     tmp_path: Path,
 ) -> None:
-    workload = networks.write(made(), tmp_path / "model")
+    network = networks.write(made(), tmp_path / "model")
     target = {"kind": "llvm"}
     prints = [
         artefact.rehearse(
-            workload,
+            network,
             target,
             {"shapes": "fixed", "passes": passes.option_of(names)},
             timed=False,

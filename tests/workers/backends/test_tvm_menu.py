@@ -15,9 +15,9 @@ X86 = TargetSpec("x86-64-avx2", "x86-64", frozenset({"avx2"}), 2, None)
 
 
 def test_every_change_of_one_pass_is_legal_or_known_not_to_be(tmp_path: Path) -> None:
-    workload = networks.write(networks.residual_cnn(), tmp_path / "model")
+    network = networks.write(networks.residual_cnn(), tmp_path / "model")
     assert isinstance(BACKEND, PassBackend)
-    menu = BACKEND.menu(workload, X86)
+    menu = BACKEND.menu(network, X86)
     assert menu.legal(menu.default)
     assert menu.legal(menu.full)
     for name in menu.default:
@@ -32,20 +32,20 @@ def test_every_change_of_one_pass_is_legal_or_known_not_to_be(tmp_path: Path) ->
 
 
 def test_lists_become_options_of_its_space(tmp_path: Path) -> None:
-    workload = networks.write(networks.residual_cnn(), tmp_path / "model")
-    menu = BACKEND.menu(workload, X86)
+    network = networks.write(networks.residual_cnn(), tmp_path / "model")
+    menu = BACKEND.menu(network, X86)
     lean = passes.option_of(drop(menu, "FoldConstant").apply(menu.default))
-    served = replace(workload, passes={"tvm": (lean,)})
+    served = replace(network, passes={"tvm": (lean,)})
     assert BACKEND.space(served, X86).contains(menu.candidate(lean))
-    assert BACKEND.space(workload, X86).contains(menu.candidate("default"))
-    tuned = replace(workload, schedules_path=tmp_path / "schedules.jsonl")
+    assert BACKEND.space(network, X86).contains(menu.candidate("default"))
+    tuned = replace(network, schedules_path=tmp_path / "schedules.jsonl")
     assert BACKEND.menu(tuned, X86).options["schedules"] == "database"
 
 
 def test_tuned_convolutions_are_studied_in_the_layout_they_are_tuned_for(tmp_path: Path) -> None:
-    workload = networks.write(networks.residual_cnn(), tmp_path / "model")
-    tuned = BACKEND.menu(replace(workload, schedules_path=tmp_path / "schedules.jsonl"), X86)
-    untuned = BACKEND.menu(workload, X86)
+    network = networks.write(networks.residual_cnn(), tmp_path / "model")
+    tuned = BACKEND.menu(replace(network, schedules_path=tmp_path / "schedules.jsonl"), X86)
+    untuned = BACKEND.menu(network, X86)
     assert untuned.candidate(DEFAULT)["passes"] == "default"
     assert tuned.candidate(DEFAULT)["passes"] == passes.option_of(tuned.default)
     for names in (tuned.default, tuned.full):

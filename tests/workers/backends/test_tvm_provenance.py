@@ -18,7 +18,7 @@ from workers.backends.tvm.backend import TvmBackend
 from workers.engine.ports import Array
 from workers.engine.profile import Profile
 from workers.engine.samples import random_inputs
-from workers.engine.types import Workload
+from workers.engine.types import Network
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 from workers.testing.builds import check_profile
@@ -38,17 +38,17 @@ class Seen:
     values: list[list[Array]]
 
 
-def seen(model: onnx.ModelProto, workload: Workload, folder: Path, **options: str) -> Seen:
+def seen(model: onnx.ModelProto, network: Network, folder: Path, **options: str) -> Seen:
     """Build, profile and run a network with every call's output kept."""
     backend = TvmBackend()
     out, code = folder / "build", folder / "code"
     out.mkdir()
     code.mkdir()
     # What a call computes is settled before machine code is made, which takes longest.
-    chosen = {**backend.default(workload, TARGET), "llvm": "O0", **options}
-    build = backend.build(workload, TARGET, chosen, out)
-    inputs = random_inputs(workload, 11)
-    profile = backend.profile(workload, TARGET, build, inputs, code)
+    chosen = {**backend.default(network, TARGET), "llvm": "O0", **options}
+    build = backend.build(network, TARGET, chosen, out)
+    inputs = random_inputs(network, 11)
+    profile = backend.profile(network, TARGET, build, inputs, code)
     check_profile(profile, len(model.graph.node), code)
     session: Any = backend.load(build, TARGET)
     given = outputs_of_calls(session, inputs)
@@ -127,7 +127,7 @@ def unexplained(found: Seen) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("network", "shapes", "passes"),
+    ("make", "shapes", "passes"),
     [
         (networks.residual_cnn, "open", "full"),
         (networks.residual_cnn, "fixed", "channels_last"),
@@ -135,11 +135,11 @@ def unexplained(found: Seen) -> list[str]:
     ],
 )
 def test_every_call_gives_what_one_of_its_nodes_gives(
-    network: Any, shapes: str, passes: str, tmp_path: Path
+    make: Any, shapes: str, passes: str, tmp_path: Path
 ) -> None:
-    model = network()
-    workload = networks.write(model, tmp_path / "model")
-    found = seen(model, workload, tmp_path, shapes=shapes, passes=passes)
+    model = make()
+    network = networks.write(model, tmp_path / "model")
+    found = seen(model, network, tmp_path, shapes=shapes, passes=passes)
     assert unexplained(found) == []
     assert found.profile.folded == ()
 
@@ -148,8 +148,8 @@ def test_every_call_of_a_real_network_too(tmp_path: Path, monkeypatch: pytest.Mo
     # One untuned run takes long, and nobody looks at the times.
     monkeypatch.setattr("workers.backends.tvm.profile._RUNS", 1)
     model = end_of_squeezenet()
-    workload = networks.write(model, tmp_path / "model")
-    found = seen(model, workload, tmp_path, shapes="fixed")
+    network = networks.write(model, tmp_path / "model")
+    found = seen(model, network, tmp_path, shapes="fixed")
     assert unexplained(found) == []
     assert {link.grade for site in found.profile.call_sites for link in site.nodes} == {"exact"}
 
@@ -169,11 +169,11 @@ def end_of_squeezenet() -> onnx.ModelProto:
 
 def test_tuned_calls_bring_their_schedule_and_are_traced_as_well(tmp_path: Path) -> None:
     model = networks.residual_cnn()
-    workload = networks.write(model, tmp_path / "model")
+    network = networks.write(model, tmp_path / "model")
     file = tmp_path / "model" / "schedules.jsonl"
-    write_schedules(workload, file)
-    workload = replace(workload, schedules_path=file)
-    found = seen(model, workload, tmp_path, shapes="fixed", schedules="database")
+    write_schedules(network, file)
+    network = replace(network, schedules_path=file)
+    found = seen(model, network, tmp_path, shapes="fixed", schedules="database")
     assert unexplained(found) == []
     assert found.profile.folded == ()
     tuned = {site.kernel for site in found.profile.call_sites if site.implementation == "tuned"}
@@ -182,7 +182,7 @@ def test_tuned_calls_bring_their_schedule_and_are_traced_as_well(tmp_path: Path)
     assert traced == tuned
 
 
-def write_schedules(workload: Workload, file: Path) -> None:
+def write_schedules(network: Network, file: Path) -> None:
     """A schedule of MetaSchedule's own design for each convolution, not searched for."""
     from workers.backends.tvm import artefact, compile, database  # noqa: A004, PLC0415  heavy
     from workers.backends.tvm.passes import pipeline_of  # noqa: PLC0415
@@ -194,9 +194,9 @@ def write_schedules(workload: Workload, file: Path) -> None:
     )
 
     target = target_of(TARGET)
-    network = artefact.imported_of(workload, {"shapes": "fixed"})
+    imported = artefact.imported_of(network, {"shapes": "fixed"})
     pipeline = pipeline_of("default")
-    program = compile.tensor_program(network, pipeline, target, tunable=True).module
+    program = compile.tensor_program(imported, pipeline, target, tunable=True).module
     records = []
     for variable, function in program.functions_items():
         if variable.name_hint.startswith("conv2d"):
@@ -228,8 +228,8 @@ def test_what_is_constant_or_passes_its_input_on_is_folded(tmp_path: Path) -> No
         [two],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    workload = networks.write(model, tmp_path / "model")
-    found = seen(model, workload, tmp_path, passes="full")
+    network = networks.write(model, tmp_path / "model")
+    found = seen(model, network, tmp_path, passes="full")
     assert set(found.profile.folded) >= {0, 1, 3}
     assert unexplained(found) == []
 

@@ -22,7 +22,7 @@ from workers.testing import networks
 pytestmark = pytest.mark.slow
 
 LIMITS = Limits(wall_s=600.0)
-BUDGET = ScheduleBudget(seconds=None, trials=8, batch=4, finalists=2, rounds=2)
+BUDGET = ScheduleBudget(seconds=None, trials=8, batch=4, candidates_to_confirm=2, rounds=2)
 #: On a busy machine a schedule may look slow beside what it was the first time.
 RAN = {"measured", "pruned"}
 
@@ -47,8 +47,8 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tuned]:
     for name in ("model", "apart", "scratch"):
         (folder / name).mkdir()
     here = this_machine().spec
-    workload = networks.write(networks.mlp(), folder / "model")
-    tasks = tasks_of(workload, here, limits=LIMITS, scratch=folder / "apart")
+    network = networks.write(networks.mlp(), folder / "model")
+    tasks = tasks_of(network, here, limits=LIMITS, scratch=folder / "apart")
     store = MemoryScheduleStore(tasks)
     target = target_of(here)
     with TvmSchedules(

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from workers.engine.types import TargetSpec, TensorSpec, Workload
+from workers.engine.types import Network, TargetSpec, TensorSpec
 
-WORKLOAD = Workload(
+NETWORK = Network(
     model_path=Path("pretend.onnx"),
     model_sha256="a" * 64,
     graph_hash="b" * 64,

@@ -7,7 +7,7 @@ import pytest
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.testing.simulation import SimulatedDevice, VirtualClock
 
-from .cast import TARGET, WORKLOAD
+from .cast import NETWORK, TARGET
 
 
 @pytest.fixture
@@ -18,5 +18,5 @@ def clock() -> VirtualClock:
 @pytest.fixture
 def device(clock: VirtualClock) -> Iterator[SimulatedDevice]:
     backends = {"fake": FakeBackend(), "faulty": FaultyBackend()}
-    with SimulatedDevice(backends, WORKLOAD, TARGET, clock) as opened:
+    with SimulatedDevice(backends, NETWORK, TARGET, clock) as opened:
         yield opened

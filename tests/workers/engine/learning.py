@@ -17,7 +17,7 @@ from workers.engine.types import (
 )
 from workers.testing.strategy_contract import cost
 
-from .others import EVERY, scene
+from .others import EVERY, problem
 
 BEST = min(cost(candidate) for candidate in EVERY)
 
@@ -52,7 +52,7 @@ def searched(
 
 
 def trials_to_best(known: list[Experience], seed: int) -> int:
-    search = found(Learned(scene(known, seed)), cost, len(EVERY))
+    search = found(Learned(problem(known, seed)), cost, len(EVERY))
     return next(at for at, t in enumerate(search, 1) if t.ratio is not None and t.ratio <= BEST)
 
 

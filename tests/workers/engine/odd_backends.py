@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workers.backends.fake.backend import FakeBackend
-from workers.engine.types import BuildResult, Options, TargetSpec, Workload
+from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 #: What to change in an honest build's description.
 WORDS: dict[str, dict[str, Any]] = {
@@ -58,10 +58,10 @@ class OddBackend(FakeBackend):
     name = "odd"
 
     def build(
-        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+        self, network: Network, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
         oddity = str(options["kernel"])
-        build = super().build(workload, target, self.default(workload, target), out)
+        build = super().build(network, target, self.default(network, target), out)
         if oddity in DEEDS:
             DEEDS[oddity](out)
         return replace(build, **WORDS.get(oddity, {}))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from random import Random
 
-from workers.engine.strategies import Scene
+from workers.engine.strategies import SearchProblem
 from workers.engine.types import Candidate, Experience, Outcome, Tolerance
 from workers.testing.strategy_contract import SPACES, cost
 
@@ -62,9 +62,9 @@ def many(count: int, ratio: Callable[[Candidate], float | None] = cost) -> list[
     return found
 
 
-def scene(known: list[Experience], seed: int = 0) -> Scene:
+def problem(known: list[Experience], seed: int = 0) -> SearchProblem:
     """A network of a class and an embedding that the others have, too."""
-    return Scene(
+    return SearchProblem(
         SPACES,
         seed,
         [BASELINE, OTHER],

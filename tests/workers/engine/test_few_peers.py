@@ -9,7 +9,7 @@ from workers.engine.types import Candidate
 from workers.testing.strategy_contract import SPACES, cost
 
 from .learning import searched, trials_to_best, trials_without_experience
-from .others import BASELINE, OTHER, many, scene
+from .others import BASELINE, OTHER, many, problem
 
 PROMISING = {
     "alpha": SPACES["alpha"].with_promising(
@@ -20,7 +20,7 @@ PROMISING = {
 
 
 def test_without_experience_what_is_promising_comes_after_the_defaults_in_turn() -> None:
-    done = searched(Learned(replace(scene([]), spaces=PROMISING)), cost, 6)
+    done = searched(Learned(replace(problem([]), spaces=PROMISING)), cost, 6)
     assert [trial.candidate for trial in done[:5]] == [
         BASELINE,
         OTHER,
@@ -33,7 +33,7 @@ def test_without_experience_what_is_promising_comes_after_the_defaults_in_turn()
 
 
 def test_where_many_networks_are_known_they_are_asked_first() -> None:
-    known = replace(scene(many(ENOUGH_TO_GO_BY)), spaces=PROMISING)
+    known = replace(problem(many(ENOUGH_TO_GO_BY)), spaces=PROMISING)
     by = [trial.proposed_by for trial in searched(Learned(known), cost, 10)]
     assert 0 < by.index("portfolio") < by.index("promising") < by.index("ranking")
 
@@ -51,7 +51,7 @@ def test_one_other_network_that_is_unlike_costs_little() -> None:
 
 
 def test_a_backend_that_waits_is_not_promising_yet() -> None:
-    waiting = replace(scene([]), spaces=PROMISING, late=frozenset({"beta"}))
+    waiting = replace(problem([]), spaces=PROMISING, late=frozenset({"beta"}))
     tried = [trial.candidate.backend for trial in searched(Learned(waiting), cost, 5)]
     assert tried == ["alpha"] * 5
 

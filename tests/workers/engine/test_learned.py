@@ -6,7 +6,7 @@ from statistics import mean
 import pytest
 
 from workers.engine.space import Choice, Conditional, Flag, Space
-from workers.engine.strategies import Scene, Spaces, Strategy, learned, make_strategy
+from workers.engine.strategies import SearchProblem, Spaces, Strategy, learned, make_strategy
 from workers.engine.strategies.learned import FROM_PORTFOLIO, LATE, Learned
 from workers.engine.strategies.novel import unseen
 from workers.engine.types import (
@@ -17,7 +17,7 @@ from workers.engine.types import (
 from workers.testing.strategy_contract import SPACES, StrategyContract, cost, run_to_end
 
 from .learning import searched, told, trials_to_best, trials_without_experience
-from .others import BASELINE, EVERY, OTHER, experience, many, scene
+from .others import BASELINE, EVERY, OTHER, experience, many, problem
 
 
 @pytest.fixture(autouse=True)
@@ -32,7 +32,7 @@ class TestCold(StrategyContract):
 
     def make(self, spaces: Spaces, seed: int) -> Strategy:
         defaults = [Candidate(name, space.at(0)) for name, space in spaces.items()]
-        return make_strategy("learned", Scene(spaces, seed, defaults))
+        return make_strategy("learned", SearchProblem(spaces, seed, defaults))
 
 
 class TestWithHistoryAndExperience(StrategyContract):
@@ -40,13 +40,13 @@ class TestWithHistoryAndExperience(StrategyContract):
 
     def make(self, spaces: Spaces, seed: int) -> Strategy:
         defaults = [Candidate(name, space.at(0)) for name, space in spaces.items()]
-        known = replace(scene(many(6), seed), spaces=spaces, defaults=defaults)
+        known = replace(problem(many(6), seed), spaces=spaces, defaults=defaults)
         prior = Prior(Candidate("beta", spaces["beta"].at(3)), 0.8, "exact")
         return make_strategy("learned", replace(known, history=[prior]))
 
 
 def test_without_experience_the_defaults_come_first_then_the_model() -> None:
-    done = list(run_to_end(Learned(scene([]))))
+    done = list(run_to_end(Learned(problem([]))))
     assert [trial.candidate for trial in done[:2]] == [BASELINE, OTHER]
     assert {trial.proposed_by for trial in done[2:]} == {"model", "tpe", "random"}
 
@@ -57,7 +57,7 @@ def test_experience_finds_the_best_in_a_handful_of_trials() -> None:
 
 def test_the_order_is_baseline_history_portfolio_ranking() -> None:
     prior = Prior(Candidate("beta", {"level": 2, "fast": True}), 0.9, "exact")
-    strategy = make_strategy("learned", replace(scene(many(6)), history=[prior]))
+    strategy = make_strategy("learned", replace(problem(many(6)), history=[prior]))
     by = [trial.proposed_by for trial in searched(strategy, cost, 12)]
     assert by[:3] == ["default", "history", "portfolio"]
     assert "ranking" in by
@@ -68,7 +68,7 @@ def test_what_a_backend_promises_is_tried_whatever_served_others() -> None:
     """Others may lack what makes this network fast."""
     wish: Options = {"level": 4, "fast": False}
     spaces = {**SPACES, "beta": SPACES["beta"].with_promising(wish)}
-    strategy = make_strategy("learned", replace(scene(many(6)), spaces=spaces))
+    strategy = make_strategy("learned", replace(problem(many(6)), spaces=spaces))
     found = searched(strategy, cost, 2 + FROM_PORTFOLIO)
     by = [trial.proposed_by for trial in found]
     promised = by.index("promising")
@@ -85,7 +85,7 @@ def test_an_adversarial_history_costs_little() -> None:
 
 
 def test_predictions_are_of_candidates_not_tried_yet_and_come_close() -> None:
-    strategy = Learned(scene(many(6)))
+    strategy = Learned(problem(many(6)))
     for candidate in (BASELINE, OTHER):
         strategy.tell(told(candidate, cost(candidate)))
     errors = []
@@ -98,7 +98,7 @@ def test_predictions_are_of_candidates_not_tried_yet_and_come_close() -> None:
 
 
 def test_the_expected_gain_falls_as_less_is_left_to_find() -> None:
-    strategy = Learned(scene([]))
+    strategy = Learned(problem([]))
     gains = []
     while (proposal := strategy.ask()) is not None:
         if proposal.expected_gain is not None:
@@ -116,34 +116,34 @@ def slow(candidate: Candidate) -> float:
 
 
 def test_a_backend_that_is_far_slower_gets_one_trial() -> None:
-    done = searched(Learned(scene([])), slow, len(EVERY))
+    done = searched(Learned(problem([])), slow, len(EVERY))
     assert sum(trial.candidate.backend == "beta" for trial in done) == 1
 
 
 def test_a_backend_that_was_far_slower_on_every_network_gets_none() -> None:
-    done = searched(Learned(scene(many(4, slow))), slow, len(EVERY))
+    done = searched(Learned(problem(many(4, slow))), slow, len(EVERY))
     assert all(trial.candidate.backend == "alpha" for trial in done)
 
 
 def test_a_search_whose_only_backend_is_given_up_ends() -> None:
-    only = Scene({"beta": SPACES["beta"]}, 0, [BASELINE, OTHER])
+    only = SearchProblem({"beta": SPACES["beta"]}, 0, [BASELINE, OTHER])
     done = searched(Learned(only), slow, len(EVERY))
     assert [trial.candidate for trial in done] == [BASELINE, OTHER]
 
 
 def test_a_backend_that_takes_nothing_is_given_up() -> None:
     done = searched(
-        Learned(scene([])), lambda c: None if c.backend == "beta" else cost(c), len(EVERY)
+        Learned(problem([])), lambda c: None if c.backend == "beta" else cost(c), len(EVERY)
     )
     assert sum(trial.candidate.backend == "beta" for trial in done) == 3
 
 
 def test_a_backend_that_takes_long_to_build_waits_for_the_others() -> None:
-    done = searched(Learned(replace(scene([]), late=frozenset({"beta"}))), cost, len(EVERY))
+    done = searched(Learned(replace(problem([]), late=frozenset({"beta"}))), cost, len(EVERY))
     first = next(at for at, t in enumerate(done) if t.candidate.backend == "beta")
     assert first == LATE
     # What others have tried needs no waiting: whether it pays is known.
-    known = searched(Learned(replace(scene(many(6)), late=frozenset({"beta"}))), cost, LATE)
+    known = searched(Learned(replace(problem(many(6)), late=frozenset({"beta"}))), cost, LATE)
     assert any(trial.candidate.backend == "beta" for trial in known)
 
 
@@ -152,7 +152,7 @@ def test_a_backend_given_up_gets_another_trial_when_it_has_learned_something() -
         **SPACES,
         "beta": Space({**SPACES["beta"].parameters, "schedules": Choice(("untuned", "database"))}),
     }
-    better = replace(scene(many(4, slow)), spaces=spaces)
+    better = replace(problem(many(4, slow)), spaces=spaces)
     better = replace(
         better, defaults=[BASELINE, Candidate("beta", {**OTHER.options, "schedules": "untuned"})]
     )
@@ -163,7 +163,7 @@ def test_a_backend_given_up_gets_another_trial_when_it_has_learned_something() -
 
 def test_an_option_of_the_networks_own_is_unseen_whatever_others_did_with_theirs() -> None:
     spaces = {**SPACES, "beta": replace(SPACES["beta"], own=frozenset({"fast"}))}
-    made = make_strategy("learned", replace(scene(many(6, slow)), spaces=spaces))
+    made = make_strategy("learned", replace(problem(many(6, slow)), spaces=spaces))
     own = [t for t in searched(made, slow, 12) if t.candidate.backend == "beta"]
     assert [t.proposed_by for t in own] == ["unseen"]
     assert own[0].candidate.options["fast"] is True
@@ -204,7 +204,7 @@ def test_a_space_too_large_to_list_is_searched_around_the_best(known: int) -> No
 
     default = Candidate("big", space.at(space.size - 1))
     others = [e for n in range(known) for e in experience(n, ratio, [default])]
-    place = Scene({"big": space}, 1, [default], experience=others, target="here")
+    place = SearchProblem({"big": space}, 1, [default], experience=others, target="here")
     done = searched(Learned(place), ratio, 15)
     assert len({trial.candidate.sha256 for trial in done}) == 15
     assert all(space.contains(trial.candidate.options) for trial in done)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.workers.engine.cast import TARGET, WORKLOAD
+from tests.workers.engine.cast import NETWORK, TARGET
 from tests.workers.engine.odd_backends import WORDS, OddBackend
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.backends.fake.kernels import DEFAULT_S
@@ -18,7 +18,7 @@ from workers.engine.errors import CandidateFailed
 from workers.engine.handover import result_of
 from workers.engine.local import LocalDevice, LocalSession
 from workers.engine.ports import Backend
-from workers.engine.types import BuildResult, Limits, Options, Ticket, Workload
+from workers.engine.types import BuildResult, Limits, Network, Options, TuningRequest
 
 BACKENDS: dict[str, Backend] = {
     backend.name: backend for backend in (FakeBackend(), FaultyBackend(), OddBackend())
@@ -28,22 +28,24 @@ X = {"x": np.arange(16, dtype=np.float32).reshape(2, 8)}
 
 
 @pytest.fixture
-def workload(tmp_path: Path) -> Workload:
+def network(tmp_path: Path) -> Network:
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "model.onnx").write_bytes(b"pretend")
-    return replace(WORKLOAD, model_path=folder / "model.onnx")
+    return replace(NETWORK, model_path=folder / "model.onnx")
 
 
-def device_for(workload: Workload, tmp_path: Path, limits: Limits = LIMITS) -> LocalDevice:
+def device_for(network: Network, tmp_path: Path, limits: Limits = LIMITS) -> LocalDevice:
     scratch = tmp_path / "scratch"
     scratch.mkdir(exist_ok=True)
-    return LocalDevice(Ticket(workload, TARGET, tuple(BACKENDS), limits=limits), BACKENDS, scratch)
+    return LocalDevice(
+        TuningRequest(network, TARGET, tuple(BACKENDS), limits=limits), BACKENDS, scratch
+    )
 
 
 @pytest.fixture
-def device(workload: Workload, tmp_path: Path) -> Iterator[LocalDevice]:
-    with device_for(workload, tmp_path) as made:
+def device(network: Network, tmp_path: Path) -> Iterator[LocalDevice]:
+    with device_for(network, tmp_path) as made:
         yield made
 
 
@@ -53,8 +55,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalDevice]:
     folder = tmp_path_factory.mktemp("shared")
     (folder / "model").mkdir()
     (folder / "model" / "model.onnx").write_bytes(b"pretend")
-    workload = replace(WORKLOAD, model_path=folder / "model" / "model.onnx")
-    with device_for(workload, folder) as made:
+    network = replace(NETWORK, model_path=folder / "model" / "model.onnx")
+    with device_for(network, folder) as made:
         yield made
 
 
@@ -64,7 +66,7 @@ def build(shared: LocalDevice) -> BuildResult:
 
 
 def options_of(backend: str, **changed: str | int | bool) -> Options:
-    return {**BACKENDS[backend].default(WORKLOAD, TARGET), **changed}
+    return {**BACKENDS[backend].default(NETWORK, TARGET), **changed}
 
 
 def test_a_build_is_described_by_what_it_is(shared: LocalDevice, build: BuildResult) -> None:
@@ -119,10 +121,10 @@ def test_two_sessions_of_one_build_stand_side_by_side(
     ],
 )
 def test_a_failed_build_is_a_result_of_its_class(
-    workload: Workload, tmp_path: Path, fault: str, outcome: str, said: str
+    network: Network, tmp_path: Path, fault: str, outcome: str, said: str
 ) -> None:
     limits = replace(LIMITS, wall_s=1 if outcome == "timeout" else LIMITS.wall_s)
-    with device_for(workload, tmp_path, limits) as device:
+    with device_for(network, tmp_path, limits) as device:
         build = device.build("faulty", options_of("faulty", fault=fault))
         assert build.outcome == outcome
         assert said in build.detail
@@ -134,9 +136,9 @@ def test_a_failed_build_is_a_result_of_its_class(
 
 @pytest.mark.parametrize(("fault", "outcome"), [("crash", "crash"), ("hang", "timeout")])
 def test_a_session_that_breaks_is_a_failure_of_its_class(
-    workload: Workload, tmp_path: Path, fault: str, outcome: str
+    network: Network, tmp_path: Path, fault: str, outcome: str
 ) -> None:
-    with device_for(workload, tmp_path) as device:
+    with device_for(network, tmp_path) as device:
         build = device.build("faulty", options_of("faulty", fault=fault))
         session = device.open("faulty", build, "candidate", X)
         assert isinstance(session, LocalSession)
@@ -164,9 +166,9 @@ def test_a_session_that_breaks_is_a_failure_of_its_class(
     ],
 )
 def test_an_artefact_that_cannot_be_trusted_is_refused(
-    workload: Workload, tmp_path: Path, oddity: str, said: str
+    network: Network, tmp_path: Path, oddity: str, said: str
 ) -> None:
-    with device_for(workload, tmp_path) as device:
+    with device_for(network, tmp_path) as device:
         build = device.build("odd", options_of("odd", kernel=oddity))
         assert build.outcome in {"invalid", "crash"}
         assert said in build.detail
@@ -198,9 +200,9 @@ def test_a_description_that_makes_no_sense_is_refused(
 
 
 def test_closing_the_device_ends_sessions_and_deletes_builds(
-    workload: Workload, tmp_path: Path
+    network: Network, tmp_path: Path
 ) -> None:
-    with device_for(workload, tmp_path) as device:
+    with device_for(network, tmp_path) as device:
         build = device.build("fake", options_of("fake"))
         session = device.open("fake", build, "candidate", X)
     assert list((tmp_path / "scratch").iterdir()) == []
@@ -217,11 +219,11 @@ def test_a_discarded_build_is_gone_and_others_stay(device: LocalDevice) -> None:
     assert second.directory.exists()
 
 
-def test_samples_are_read_in_a_child(workload: Workload, tmp_path: Path) -> None:
-    path = workload.model_path.parent / "samples.npz"
+def test_samples_are_read_in_a_child(network: Network, tmp_path: Path) -> None:
+    path = network.model_path.parent / "samples.npz"
     arrays: dict[str, Any] = {"inputs/x": np.ones((9, 8), np.float32), "labels": np.arange(9)}
     np.savez(path, **arrays)
-    with device_for(replace(workload, samples_path=path), tmp_path) as device:
+    with device_for(replace(network, samples_path=path), tmp_path) as device:
         found = device.samples(4)
     assert found["inputs/x"].shape == (4, 8)
     np.testing.assert_array_equal(found["labels"], np.arange(4))
@@ -233,16 +235,16 @@ def test_a_network_without_samples_has_none(shared: LocalDevice) -> None:
 
 @pytest.mark.parametrize("content", ["not a zip", "pickle"])
 def test_samples_that_cannot_be_read_are_a_failure(
-    workload: Workload, tmp_path: Path, content: str
+    network: Network, tmp_path: Path, content: str
 ) -> None:
-    path = workload.model_path.parent / "samples.npz"
+    path = network.model_path.parent / "samples.npz"
     if content == "pickle":
         arrays: dict[str, Any] = {"inputs/x": np.array([{"a": 1}], dtype=object)}
         np.savez(path, **arrays)
     else:
         path.write_text(content)
     with (
-        device_for(replace(workload, samples_path=path), tmp_path) as device,
+        device_for(replace(network, samples_path=path), tmp_path) as device,
         pytest.raises(CandidateFailed) as caught,
     ):
         device.samples(4)

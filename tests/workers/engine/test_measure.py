@@ -27,10 +27,10 @@ from workers.testing.simulation import (
     VirtualClock,
 )
 
-from .cast import TARGET, WORKLOAD
+from .cast import NETWORK, TARGET
 
 BACKEND = FakeBackend()
-DEFAULT = BACKEND.default(WORKLOAD, TARGET)
+DEFAULT = BACKEND.default(NETWORK, TARGET)
 FAST: Options = {**DEFAULT, "kernel": "blocked", "tile": 32, "unroll": 4}
 SLOW: Options = {**DEFAULT, "vectorise": False}
 
@@ -44,7 +44,7 @@ def clock() -> VirtualClock:
 
 @pytest.fixture
 def device(clock: VirtualClock) -> Iterator[SimulatedDevice]:
-    with SimulatedDevice({"fake": BACKEND}, WORKLOAD, TARGET, clock) as opened:
+    with SimulatedDevice({"fake": BACKEND}, NETWORK, TARGET, clock) as opened:
         yield opened
 
 

@@ -19,7 +19,7 @@ from workers.engine.strategies.portfolio import MOST, portfolio
 from workers.engine.strategies.surrogate import trusted
 from workers.engine.types import TOLERANCES, Candidate
 
-from .others import EVERY, experience, scene
+from .others import EVERY, experience, problem
 
 FIRST, SECOND, THIRD = EVERY[3], EVERY[8], EVERY[14]
 
@@ -33,7 +33,7 @@ def test_a_portfolio_serves_networks_that_want_different_things() -> None:
     for network in range(4):
         ratios = for_network(network)
         known += experience(network, lambda c, ratios=ratios: ratios[c.sha256])  # type: ignore[misc]
-    chosen = [candidate for candidate, _ in portfolio(peers_of(scene(known)), "mlp")]
+    chosen = [candidate for candidate, _ in portfolio(peers_of(problem(known)), "mlp")]
     assert FIRST in chosen[:3]
     assert SECOND in chosen[:3]
     assert len(chosen) <= MOST
@@ -44,7 +44,7 @@ def test_each_tolerance_class_gets_its_best() -> None:
     for network in range(3):
         known += experience(network, lambda c: 0.8 if c == FIRST else 1.1, [FIRST, THIRD])
         known += experience(network, lambda _: 0.3, [SECOND], tolerance="int8")
-    chosen = [candidate for candidate, _ in portfolio(peers_of(scene(known)), "mlp")]
+    chosen = [candidate for candidate, _ in portfolio(peers_of(problem(known)), "mlp")]
     assert chosen == [SECOND, FIRST]
 
 
@@ -55,15 +55,15 @@ def test_the_class_counts_alone_where_it_has_a_few_networks() -> None:
         known += experience(
             network + 10, lambda c: 0.2 if c == SECOND else 1.1, architecture_class="transformer"
         )
-    ((candidate, expected),) = portfolio(peers_of(scene(known)), "mlp")
+    ((candidate, expected),) = portfolio(peers_of(problem(known)), "mlp")
     assert candidate == FIRST
     assert expected == pytest.approx(0.7)
-    of_all = [candidate for candidate, _ in portfolio(peers_of(scene(known)), "recurrent")]
+    of_all = [candidate for candidate, _ in portfolio(peers_of(problem(known)), "recurrent")]
     assert of_all[0] == SECOND
 
 
 def test_nothing_is_proposed_where_nothing_beats_the_baseline() -> None:
-    assert portfolio(peers_of(scene(experience(0, lambda _: 1.0))), "mlp") == []
+    assert portfolio(peers_of(problem(experience(0, lambda _: 1.0))), "mlp") == []
     assert portfolio([], "mlp") == []
 
 
@@ -74,7 +74,7 @@ def test_likeness_of_structure_and_target_decide_what_a_network_counts() -> None
         *experience(3, target="elsewhere"),
         *experience(4, embedding=()),
     ]
-    peers = peers_of(scene(known))
+    peers = peers_of(problem(known))
     assert [peer.network for peer in peers] == ["network 2", "network 3", "network 1", "network 4"]
     assert peers[0].weight == pytest.approx(1)
     assert cosine((1.0, 0.0), (0.8, 0.6)) == pytest.approx(0.8)
@@ -82,7 +82,7 @@ def test_likeness_of_structure_and_target_decide_what_a_network_counts() -> None
 
 def test_trials_of_one_candidate_are_one_and_a_failure_counts_where_nothing_else_came() -> None:
     known = experience(1, lambda _: 0.5, [FIRST]) + experience(1, lambda _: None, [FIRST, SECOND])
-    (peer,) = peers_of(scene(known))
+    (peer,) = peers_of(problem(known))
     values = {found.candidate.sha256: (found.value, found.failed) for found in peer.found}
     assert values == {
         FIRST.sha256: (pytest.approx(np.log(0.5)), False),
@@ -140,6 +140,6 @@ def test_the_option_that_goes_with_a_class_tells_the_class() -> None:
 
 def test_a_peer_elsewhere_is_worth_less_than_the_same_one_here() -> None:
     here, elsewhere = experience(1), experience(1, target="elsewhere")
-    assert peers_of(scene(elsewhere))[0].weight < peers_of(scene(here))[0].weight
-    other = replace(scene(here), embedding=(0.0, 1.0))
+    assert peers_of(problem(elsewhere))[0].weight < peers_of(problem(here))[0].weight
+    other = replace(problem(here), embedding=(0.0, 1.0))
     assert peers_of(other)[0].weight == 0

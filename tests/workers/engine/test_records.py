@@ -13,10 +13,10 @@ from workers.engine.artifacts import artifact_files, artifact_sha256
 from workers.engine.condition import Condition, quality_between
 from workers.engine.records import Origin, bench_record
 from workers.engine.spent import Spent
-from workers.engine.types import BuildResult, TargetSpec, Ticket, sha256_of
+from workers.engine.types import BuildResult, TargetSpec, TuningRequest, sha256_of
 from workers.testing.simulation import Noise, SimulatedDevice
 
-from .searching import a_ticket, search
+from .searching import a_request, search
 
 SCHEMA = json.loads(
     (Path(__file__).parents[3] / "registry/schemas/hpcfair.bench-1.json").read_text()
@@ -44,32 +44,34 @@ def assert_valid(document: dict[str, Any]) -> None:
 
 
 @pytest.fixture
-def ticket() -> Ticket:
-    return a_ticket(12)
+def tuning_request() -> TuningRequest:
+    return a_request(12)
 
 
 @pytest.mark.parametrize("source", ["normal", "samples"])
 def test_every_headline_and_the_baseline_give_a_valid_record(
-    source: str, ticket: Ticket, device: SimulatedDevice
+    source: str, tuning_request: TuningRequest, device: SimulatedDevice
 ) -> None:
     device.noise = Noise()
     if source == "samples":
         rows = np.random.default_rng(0).standard_normal((8, 8)).astype(np.float32)
         device.samples_file = {"inputs/x": rows, "labels": np.arange(8)}
-    result = search(device, ticket)
-    assert result.headlines
-    for headline in (*result.headlines, result.baseline):
-        document = bench_record(ticket, result, headline, ORIGIN)
+    result = search(device, tuning_request)
+    assert result.confirmed_results
+    for confirmed in (*result.confirmed_results, result.baseline):
+        document = bench_record(tuning_request, result, confirmed, ORIGIN)
         assert_valid(document)
         assert ("accuracy" in document["correctness"]) is (source == "samples")
         assert {i["distribution"] for i in document["identity"]["inputs"]} == {source}
 
 
-def test_a_record_says_what_was_measured(ticket: Ticket, device: SimulatedDevice) -> None:
+def test_a_record_says_what_was_measured(
+    tuning_request: TuningRequest, device: SimulatedDevice
+) -> None:
     device.noise = Noise()
-    result = search(device, ticket)
+    result = search(device, tuning_request)
     best = result.best("exact")
-    document = bench_record(ticket, result, best, ORIGIN)
+    document = bench_record(tuning_request, result, best, ORIGIN)
     measured = best.measurement
     assert document["config"]["options"] == best.trial.candidate.options
     assert document["identity"]["config_sha256"] == best.trial.candidate.sha256
@@ -88,9 +90,13 @@ def test_a_record_says_what_was_measured(ticket: Ticket, device: SimulatedDevice
     assert ("p95_ns" in side, "p99_ns" in side) == (len(samples) >= 100, len(samples) >= 1000)
 
 
-def test_what_is_not_known_is_absent(ticket: Ticket, device: SimulatedDevice) -> None:
-    result = search(device, ticket)
-    document = bench_record(ticket, result, result.baseline, replace(ORIGIN, search_key=None))
+def test_what_is_not_known_is_absent(
+    tuning_request: TuningRequest, device: SimulatedDevice
+) -> None:
+    result = search(device, tuning_request)
+    document = bench_record(
+        tuning_request, result, result.baseline, replace(ORIGIN, search_key=None)
+    )
     assert_valid(document)
     assert "search_key" not in document["search"]
     assert "predicted_ratio" not in document["search"]
@@ -100,16 +106,16 @@ def test_what_is_not_known_is_absent(ticket: Ticket, device: SimulatedDevice) ->
 
 
 def test_a_search_trial_gives_a_record_of_its_own_kind(
-    ticket: Ticket, device: SimulatedDevice
+    tuning_request: TuningRequest, device: SimulatedDevice
 ) -> None:
-    result = search(device, ticket)
-    document = bench_record(ticket, result, result.baseline, ORIGIN, kind="search-trial")
+    result = search(device, tuning_request)
+    document = bench_record(tuning_request, result, result.baseline, ORIGIN, kind="search-trial")
     assert_valid(document)
     assert document["identity"]["kind"] == "search-trial"
 
 
 def test_facts_of_the_machine_go_where_the_schema_has_a_place(
-    ticket: Ticket, device: SimulatedDevice
+    tuning_request: TuningRequest, device: SimulatedDevice
 ) -> None:
     facts = {
         "processor": "Pretend 9000",
@@ -122,9 +128,9 @@ def test_facts_of_the_machine_go_where_the_schema_has_a_place(
         "microcode": "0x1",
     }
     target = TargetSpec("arm64-generic", "arm64", frozenset({"asimd"}), 8, 2**34, facts)
-    ticket = replace(ticket, target=target)
-    result = search(device, ticket)
-    document = bench_record(ticket, result, result.baseline, ORIGIN)
+    tuning_request = replace(tuning_request, target=target)
+    result = search(device, tuning_request)
+    document = bench_record(tuning_request, result, result.baseline, ORIGIN)
     assert_valid(document)
     assert document["target"]["threads"] == 8
     assert document["target"]["facts"] == facts
@@ -133,12 +139,12 @@ def test_facts_of_the_machine_go_where_the_schema_has_a_place(
 
 
 def test_a_build_whose_files_are_gone_has_no_record(
-    ticket: Ticket, device: SimulatedDevice
+    tuning_request: TuningRequest, device: SimulatedDevice
 ) -> None:
-    result = search(device, ticket)
+    result = search(device, tuning_request)
     gone = replace(result.baseline, build=BuildResult("measured"))
     with pytest.raises(ValueError, match="files of this build are gone"):
-        bench_record(ticket, result, gone, ORIGIN)
+        bench_record(tuning_request, result, gone, ORIGIN)
 
 
 def test_an_artefact_is_named_by_paths_and_contents(tmp_path: Path) -> None:
@@ -153,10 +159,10 @@ def test_an_artefact_is_named_by_paths_and_contents(tmp_path: Path) -> None:
 
 
 def test_a_record_holds_what_the_machine_told_and_nothing_else(
-    ticket: Ticket, device: SimulatedDevice
+    tuning_request: TuningRequest, device: SimulatedDevice
 ) -> None:
-    result = search(device, ticket)
-    plain = bench_record(ticket, result, result.baseline, ORIGIN)
+    result = search(device, tuning_request)
+    plain = bench_record(tuning_request, result, result.baseline, ORIGIN)
     assert "energy" not in plain
     assert not {"throttled", "clock_mhz", "cotenant_cpu_share"} & plain["quality"].keys()
     assert plain["correctness"]["sizes"] == 1
@@ -169,7 +175,9 @@ def test_a_record_holds_what_the_machine_told_and_nothing_else(
                 "window_s": 2.0},
         quality=result.baseline.measurement.quality | quality_between(before, after),
     )  # fmt: skip
-    document = bench_record(ticket, result, replace(result.baseline, measurement=told), ORIGIN)
+    document = bench_record(
+        tuning_request, result, replace(result.baseline, measurement=told), ORIGIN
+    )
     assert_valid(document)
     assert document["energy"]["joules_per_run"] == 0.1
     assert document["quality"]["throttled"] is False

@@ -19,13 +19,13 @@ from workers.engine.samples import (
     read_samples,
     sample_rows,
 )
-from workers.engine.types import TensorSpec, Workload
+from workers.engine.types import Network, TensorSpec
 
-from .cast import WORKLOAD
+from .cast import NETWORK
 
 
-def taking(*inputs: TensorSpec, **changes: object) -> Workload:
-    return replace(WORKLOAD, inputs=inputs, **changes)
+def taking(*inputs: TensorSpec, **changes: object) -> Network:
+    return replace(NETWORK, inputs=inputs, **changes)
 
 
 def images(rows: int) -> dict[str, Array]:
@@ -40,9 +40,9 @@ def images(rows: int) -> dict[str, Array]:
 
 
 def test_random_tensors_repeat_under_their_seed() -> None:
-    first, second = random_inputs(WORKLOAD, 3), random_inputs(WORKLOAD, 3)
+    first, second = random_inputs(NETWORK, 3), random_inputs(NETWORK, 3)
     assert np.array_equal(first["x"], second["x"])
-    assert not np.array_equal(first["x"], random_inputs(WORKLOAD, 4)["x"])
+    assert not np.array_equal(first["x"], random_inputs(NETWORK, 4)["x"])
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
@@ -81,13 +81,13 @@ def test_masks_are_all_ones_and_segments_are_two() -> None:
 
 
 def test_named_dimensions_get_stated_sizes_else_one_sample_of_moderate_size() -> None:
-    workload = taking(
+    network = taking(
         TensorSpec("ids", "int64", ("batch", "sequence")),
         TensorSpec("positions", "int64", ("sequence",)),
     )
-    shapes = {name: array.shape for name, array in random_inputs(workload, 0).items()}
+    shapes = {name: array.shape for name, array in random_inputs(network, 0).items()}
     assert shapes == {"ids": (1, 32), "positions": (32,)}
-    stated = replace(workload, dimensions={"sequence": 5, "batch": 2})
+    stated = replace(network, dimensions={"sequence": 5, "batch": 2})
     assert random_inputs(stated, 0)["ids"].shape == (2, 5)
 
 
@@ -98,7 +98,7 @@ def test_a_type_without_random_tensors_is_named(dtype: str) -> None:
 
 
 def test_without_samples_the_test_set_is_random() -> None:
-    tests = make_test_set(WORKLOAD, {}, seed=5)
+    tests = make_test_set(NETWORK, {}, seed=5)
     assert (tests.source, tests.seed, len(tests.cases), tests.labels) == (
         "random",
         5,
@@ -125,7 +125,7 @@ def test_a_fixed_network_has_no_other_size() -> None:
 
 
 def test_beside_samples_random_inputs_are_tried_too() -> None:
-    tests = make_test_set(WORKLOAD, images(4), seed=0)
+    tests = make_test_set(NETWORK, images(4), seed=0)
     assert [extra["x"].shape for extra in tests.extras] == [(1, 8), (2, 8)]
     assert not np.array_equal(tests.extras[0]["x"], tests.timing["x"])
 
@@ -155,7 +155,7 @@ def test_planting_fits_into_the_smallest_tensors(shape: tuple[int, ...]) -> None
 
 
 def test_a_costly_network_is_checked_on_its_own_tensors_alone() -> None:
-    tests = make_test_set(replace(WORKLOAD, macs=EXTRA_MACS + 1), {}, seed=0)
+    tests = make_test_set(replace(NETWORK, macs=EXTRA_MACS + 1), {}, seed=0)
     assert tests.runs == tests.cases
 
 
@@ -172,7 +172,7 @@ def test_samples_nobody_can_make_up_have_no_random_companions() -> None:
 
 def test_samples_of_an_open_batch_run_in_chunks_and_are_timed_singly() -> None:
     rows = 2 * CHUNK_ROWS + 5
-    tests = make_test_set(WORKLOAD, images(rows), seed=0)
+    tests = make_test_set(NETWORK, images(rows), seed=0)
     assert [case["x"].shape[0] for case in tests.cases] == [CHUNK_ROWS, CHUNK_ROWS]
     assert tests.labels is not None
     assert tests.labels.shape == (2 * CHUNK_ROWS,)
@@ -206,12 +206,12 @@ def test_samples_that_do_not_fit_the_graph_are_refused_with_the_reason(
     change: dict[str, Array], reason: str
 ) -> None:
     with pytest.raises(ValueError, match=reason):
-        make_test_set(WORKLOAD, {**images(4), **change}, seed=0)
+        make_test_set(NETWORK, {**images(4), **change}, seed=0)
 
 
 def test_a_missing_input_and_too_few_rows_are_refused() -> None:
     with pytest.raises(ValueError, match="lack inputs/x"):
-        make_test_set(WORKLOAD, {"labels": np.zeros(4, np.int64)}, seed=0)
+        make_test_set(NETWORK, {"labels": np.zeros(4, np.int64)}, seed=0)
     with pytest.raises(ValueError, match="2 rows; one batch of this graph takes 4"):
         make_test_set(taking(TensorSpec("x", "float32", (4, 8))), images(2), seed=0)
     clash = taking(TensorSpec("x", "float32", (4, 8)), TensorSpec("z", "float32", (2, 8)))
@@ -274,4 +274,4 @@ def test_a_file_that_is_no_npz_is_refused(content: bytes | str, tmp_path: Path) 
     [(None, FEWEST_ROWS), (1, MOST_ROWS), (10**12, FEWEST_ROWS), (4 * 10**9, 50)],
 )
 def test_costly_networks_are_checked_on_fewer_rows(macs: int | None, rows: int) -> None:
-    assert sample_rows(replace(WORKLOAD, macs=macs)) == rows
+    assert sample_rows(replace(NETWORK, macs=macs)) == rows

@@ -5,16 +5,24 @@ from dataclasses import replace
 import pytest
 
 from workers.backends.fake.backend import FakeBackend
-from workers.engine.ledger import FEWEST_TRIALS, Ledger
 from workers.engine.measure import GLANCE_FACTOR
 from workers.engine.ratios import MARGIN
+from workers.engine.search_state import FEWEST_TRIALS, SearchState
 from workers.engine.space import Choice, Conditional, Flag, IntRange, Space
-from workers.engine.stores import MemoryStore
+from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.tune import WORTH_SHOWING, SearchResult, tune
-from workers.engine.types import Budget, Candidate, Interval, Measurement, Options, Prior, Trial
+from workers.engine.types import (
+    Candidate,
+    Interval,
+    Measurement,
+    Options,
+    Prior,
+    SearchBudget,
+    Trial,
+)
 from workers.testing.simulation import SimulatedDevice
 
-from .searching import BACKENDS, DEFAULT, a_ticket, search, true_ratio
+from .searching import BACKENDS, DEFAULT, a_request, search, true_ratio
 
 #: Some of the fake backend's.
 SMALL = Space(
@@ -33,19 +41,19 @@ def shown_by(device: SimulatedDevice, trials: int) -> list[SearchResult]:
     shown: list[SearchResult] = []
 
     def look(found: SearchResult) -> None:
-        for build in (found.baseline.build, *(each.build for each in found.headlines)):
+        for build in (found.baseline.build, *(each.build for each in found.confirmed_results)):
             assert build.directory is not None
             assert build.directory.is_dir()
         shown.append(found)
 
-    tune(a_ticket(trials), BACKENDS, device, MemoryStore(), clock=device.clock, found=look)
+    tune(a_request(trials), BACKENDS, device, MemoryTrialStore(), clock=device.clock, found=look)
     return shown
 
 
 def test_the_baseline_is_shown_first_then_every_clear_gain(device: SimulatedDevice) -> None:
     shown = shown_by(device, 25)
     assert len(shown[0].trials) == 1
-    assert not shown[0].headlines
+    assert not shown[0].confirmed_results
     assert len(shown) > 2
     best = {"exact": 1.0, "int8": 1.0}
     for found in shown[1:]:
@@ -53,14 +61,14 @@ def test_the_baseline_is_shown_first_then_every_clear_gain(device: SimulatedDevi
         assert newest.ratio is not None
         assert newest.ratio < (1 - WORTH_SHOWING) * best[newest.tolerance]
         best[newest.tolerance] = newest.ratio
-        ratios = {h.build.tolerance: h.measurement.ratio.value for h in found.headlines}
+        ratios = {h.build.tolerance: h.measurement.ratio.value for h in found.confirmed_results}
         assert ratios[newest.tolerance] == newest.ratio
-        assert len(ratios) == len(found.headlines)
+        assert len(ratios) == len(found.confirmed_results)
 
 
 def test_what_is_shown_are_the_trials_own_figures(device: SimulatedDevice) -> None:
     for found in shown_by(device, 12):
-        for each in found.headlines:
+        for each in found.confirmed_results:
             assert each.measurement == each.trial.measurement
             assert each.checked.deviation == each.trial.deviation
         assert {block.process for block in found.baseline.measurement.blocks} == {0}
@@ -69,8 +77,8 @@ def test_what_is_shown_are_the_trials_own_figures(device: SimulatedDevice) -> No
 # Early ends
 
 
-def with_history(options: Options) -> MemoryStore:
-    return MemoryStore([Prior(Candidate("fake", options), 0.5, "exact")])
+def with_history(options: Options) -> MemoryTrialStore:
+    return MemoryTrialStore([Prior(Candidate("fake", options), 0.5, "exact")])
 
 
 def test_a_candidate_that_is_many_times_slower_is_seen_at_a_glance(
@@ -79,7 +87,7 @@ def test_a_candidate_that_is_many_times_slower_is_seen_at_a_glance(
     slow = {**DEFAULT, "vectorise": False, "threads": 1}
     assert true_ratio(slow) < GLANCE_FACTOR
     monkeypatch.setattr("workers.engine.measure.GLANCE_FACTOR", 2.0)
-    result = search(device, replace(a_ticket(), strategy="default"), with_history(slow))
+    result = search(device, replace(a_request(), strategy="default"), with_history(slow))
     trial = result.trials[1]
     assert (trial.outcome, trial.deviation) == ("pruned", None)
     assert trial.measurement is not None
@@ -110,7 +118,7 @@ def test_a_slow_first_run_alone_rules_nothing_out(
 
     monkeypatch.setattr(SimulatedDevice, "open", slow_at_first)
     quick = {**DEFAULT, "threads": 3}
-    result = search(device, replace(a_ticket(), strategy="default"), with_history(quick))
+    result = search(device, replace(a_request(), strategy="default"), with_history(quick))
     assert result.trials[1].outcome == "measured"
 
 
@@ -123,13 +131,17 @@ def trial_with(half_width: float, number: int) -> Trial:
 def test_a_search_ends_when_less_is_expected_than_a_headline_can_tell() -> None:
     """However noisy its trials are."""
     trials = [trial_with(0.2, number) for number in range(FEWEST_TRIALS)]
-    ledger = Ledger(Budget(headline_half_width=0.02), Candidate("fake", DEFAULT), trials)
-    assert ledger.futile(0.021) is None
-    assert ledger.futile(0.019) == "the expected gain of 1.9% is below the noise of 2.0%"
-    assert ledger.futile(None) is None
-    few = Ledger(Budget(), Candidate("fake", DEFAULT), trials[:-1])
+    state = SearchState(
+        SearchBudget(confirmation_half_width=0.02), Candidate("fake", DEFAULT), trials
+    )
+    assert state.futile(0.021) is None
+    assert state.futile(0.019) == "the expected gain of 1.9% is below the noise of 2.0%"
+    assert state.futile(None) is None
+    few = SearchState(SearchBudget(), Candidate("fake", DEFAULT), trials[:-1])
     assert few.futile(0.0) is None
-    precise = Ledger(Budget(headline_half_width=0.0), Candidate("fake", DEFAULT), trials)
+    precise = SearchState(
+        SearchBudget(confirmation_half_width=0.0), Candidate("fake", DEFAULT), trials
+    )
     assert precise.futile(MARGIN / 2) is not None
 
 
@@ -143,16 +155,16 @@ def test_finalists_are_ordered_by_what_they_are_at_the_worst() -> None:
         )
         for number, ratio in enumerate(ratios)
     ]
-    ledger = Ledger(Budget(finalists=2), Candidate("fake", DEFAULT), trials)
-    assert [trial.number for trial in ledger.finalists()] == [1, 0]
+    state = SearchState(SearchBudget(candidates_to_confirm=2), Candidate("fake", DEFAULT), trials)
+    assert [trial.number for trial in state.candidates_to_confirm()] == [1, 0]
 
 
 def test_a_learned_search_says_that_no_more_is_to_be_gained(
     device: SimulatedDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(FakeBackend, "space", lambda *_: SMALL)
-    ticket = replace(a_ticket(200), strategy="learned")
-    result = search(device, ticket)
+    request = replace(a_request(200), strategy="learned")
+    result = search(device, request)
     assert "below the noise" in result.ended
     for tolerance, precision in (("exact", "float32"), ("int8", "int8")):
         best = min(true_ratio(o) for o in SMALL.enumerate() if o["precision"] == precision)
@@ -163,8 +175,8 @@ def test_a_learned_search_says_that_no_more_is_to_be_gained(
 def test_the_best_of_each_class_is_measured_again_whatever_the_time(
     device: SimulatedDevice,
 ) -> None:
-    hurried = search(device, a_ticket(25, headline_seconds=0.0))
-    classes = [headline.build.tolerance for headline in hurried.headlines]
+    hurried = search(device, a_request(25, confirmation_seconds=0.0))
+    classes = [confirmed.build.tolerance for confirmed in hurried.confirmed_results]
     assert sorted(classes) == ["exact", "int8"]
     best = {
         tolerance: min(
@@ -174,4 +186,4 @@ def test_the_best_of_each_class_is_measured_again_whatever_the_time(
         )
         for tolerance in classes
     }
-    assert {h.build.tolerance: h.trial.ratio for h in hurried.headlines} == best
+    assert {h.build.tolerance: h.trial.ratio for h in hurried.confirmed_results} == best

@@ -7,7 +7,7 @@ import pytest
 
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.backends.fake.kernels import DEFAULT_S, latency_s
-from workers.engine.strategies import Scene, Spaces, Strategy, make_strategy, random
+from workers.engine.strategies import SearchProblem, Spaces, Strategy, make_strategy, random
 from workers.engine.strategies.default import Listed
 from workers.engine.strategies.random import RandomSearch
 from workers.engine.strategies.tpe import TPE, bars
@@ -29,10 +29,10 @@ from workers.testing.strategy_contract import (
     run_to_end,
 )
 
-from .cast import TARGET, WORKLOAD
+from .cast import NETWORK, TARGET
 
-SPACE = FakeBackend().space(WORKLOAD, TARGET)
-DEFAULT = Candidate("fake", FakeBackend().default(WORKLOAD, TARGET))
+SPACE = FakeBackend().space(NETWORK, TARGET)
+DEFAULT = Candidate("fake", FakeBackend().default(NETWORK, TARGET))
 BEST = min(latency_s(o) for o in SPACE.enumerate() if o["precision"] == "float32")
 
 
@@ -58,7 +58,7 @@ class TestWholeSearch(StrategyContract):
     def make(self, spaces: Spaces, seed: int) -> Strategy:
         defaults = [Candidate(name, space.at(0)) for name, space in spaces.items()]
         priors = [Prior(Candidate("beta", spaces["beta"].at(3)), 0.8, "exact")]
-        return make_strategy("tpe", Scene(spaces, seed, defaults, priors))
+        return make_strategy("tpe", SearchProblem(spaces, seed, defaults, priors))
 
 
 def trial(number: int, candidate: Candidate, ratio: float | None, outcome: Outcome) -> Trial:
@@ -117,7 +117,7 @@ def test_random_search_needs_the_trials_that_theory_says() -> None:
 
 
 def test_tpe_learns_to_avoid_what_fails() -> None:
-    strategy = TPE({"faulty": FaultyBackend().space(WORKLOAD, TARGET)}, seed=0)
+    strategy = TPE({"faulty": FaultyBackend().space(NETWORK, TARGET)}, seed=0)
     failed: list[bool] = []
     for number in range(40):
         proposal = strategy.ask()
@@ -141,7 +141,7 @@ def test_each_default_comes_first_then_the_best_of_history_then_the_search() -> 
         Prior(Candidate("beta", {"level": 99, "fast": True}), 0.1, "exact"),
         Prior(Candidate("gone", {}), 0.1, "exact"),
     ]
-    trials = list(run_to_end(make_strategy("tpe", Scene(SPACES, 0, listed, history))))
+    trials = list(run_to_end(make_strategy("tpe", SearchProblem(SPACES, 0, listed, history))))
     assert [t.candidate for t in trials[:4]] == [*listed, good, quick]
     assert [t.proposed_by for t in trials[:5]] == [
         "default",
@@ -165,13 +165,13 @@ def test_history_tells_tpe_where_to_look() -> None:
 
 def test_the_default_strategy_tries_the_defaults_only() -> None:
     listed = [Candidate("alpha", SPACES["alpha"].at(0))]
-    trials = list(run_to_end(make_strategy("default", Scene(SPACES, 0, listed))))
+    trials = list(run_to_end(make_strategy("default", SearchProblem(SPACES, 0, listed))))
     assert [trial.candidate for trial in trials] == listed
 
 
 def test_an_unknown_strategy_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match="default, learned, random, tpe"):
-        make_strategy("psychic", Scene(SPACES))
+        make_strategy("psychic", SearchProblem(SPACES))
 
 
 def test_random_search_finds_the_last_configuration_of_a_large_space(
@@ -188,7 +188,7 @@ def test_random_search_finds_the_last_configuration_of_a_large_space(
 
 
 def test_random_search_of_a_large_space_repeats_nothing() -> None:
-    search = RandomSearch({"faulty": FaultyBackend().space(WORKLOAD, TARGET)}, seed=0)
+    search = RandomSearch({"faulty": FaultyBackend().space(NETWORK, TARGET)}, seed=0)
     drawn = [search.ask() for _ in range(300)]
     assert len({proposal.candidate.sha256 for proposal in drawn if proposal}) == 300
 

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
-from workers.engine.errors import Cancelled, LeaseLost, ReferenceFailed, RigFailed
-from workers.engine.stores import MemoryStore
+from workers.engine.errors import Cancelled, InfrastructureFailed, LeaseLost, ReferenceFailed
+from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.tune import tune
-from workers.engine.types import Budget, Candidate, Options, Ticket, Trial
+from workers.engine.types import Candidate, Options, SearchBudget, Trial, TuningRequest
 from workers.testing.simulation import SimulatedDevice, VirtualClock
 
-from .cast import TARGET, WORKLOAD
-from .searching import BACKENDS, DEFAULT, a_ticket, only, search, stored, true_ratio
+from .cast import NETWORK, TARGET
+from .searching import BACKENDS, DEFAULT, a_request, only, search, stored, true_ratio
 
 
 def test_the_best_build_of_each_class_is_found_measured_and_told(device: SimulatedDevice) -> None:
-    result = search(device, a_ticket(30))
+    result = search(device, a_request(30))
     for tolerance in ("exact", "int8"):
         best = result.best(tolerance)
         assert best.faster
@@ -44,25 +44,25 @@ def best_three(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def test_the_first_trial_is_the_baseline_against_itself(device: SimulatedDevice) -> None:
-    result = search(device, a_ticket(1))
+    result = search(device, a_request(1))
     (trial,) = result.trials
     assert trial.candidate == Candidate("fake", DEFAULT)
     assert trial.proposed_by == "default"
     assert trial.ratio == pytest.approx(1)
     assert result.baseline.measurement.verdict == "same"
     assert result.best("int8") is result.baseline
-    assert not result.headlines
+    assert not result.confirmed_results
 
 
 def test_trials_are_stored_as_they_land(device: SimulatedDevice, clock: VirtualClock) -> None:
     landed: list[tuple[int, float]] = []
 
-    class Watching(MemoryStore):
+    class Watching(MemoryTrialStore):
         def add(self, trial: Trial) -> None:
             landed.append((trial.number, clock.now_s))
             super().add(trial)
 
-    search(device, a_ticket(5), Watching())
+    search(device, a_request(5), Watching())
     assert [number for number, _ in landed] == [0, 1, 2, 3, 4]
     assert len({moment for _, moment in landed}) == 5
 
@@ -70,10 +70,10 @@ def test_trials_are_stored_as_they_land(device: SimulatedDevice, clock: VirtualC
 def test_a_resumed_search_runs_nothing_twice_and_goes_the_same_way(
     device: SimulatedDevice,
 ) -> None:
-    whole = [trial.candidate for trial in search(device, a_ticket(14)).trials]
+    whole = [trial.candidate for trial in search(device, a_request(14)).trials]
     device.built.clear()
 
-    class Killed(MemoryStore):
+    class Killed(MemoryTrialStore):
         def add(self, trial: Trial) -> None:
             if len(self.trials()) == 6:
                 raise LeaseLost("killed")
@@ -81,10 +81,10 @@ def test_a_resumed_search_runs_nothing_twice_and_goes_the_same_way(
 
     store = Killed()
     with pytest.raises(LeaseLost):
-        search(device, a_ticket(14), store)
+        search(device, a_request(14), store)
     paid = list(store.trials())
     device.built.clear()
-    result = search(device, a_ticket(14), stored(paid))
+    result = search(device, a_request(14), stored(paid))
     assert [trial.candidate for trial in result.trials] == whole
     assert [trial.number for trial in result.trials] == list(range(14))
     finals = {trial.number for trial in best_three(result.trials)}
@@ -95,13 +95,13 @@ def test_a_resumed_search_runs_nothing_twice_and_goes_the_same_way(
 
 
 def test_a_finished_search_resumed_only_measures_its_finalists(device: SimulatedDevice) -> None:
-    store = MemoryStore()
-    first = search(device, a_ticket(10), store)
+    store = MemoryTrialStore()
+    first = search(device, a_request(10), store)
     device.built.clear()
-    again = search(device, a_ticket(10), store)
+    again = search(device, a_request(10), store)
     assert [t.number for t in again.trials] == [t.number for t in first.trials]
-    numbers = [headline.trial.number for headline in again.headlines]
-    assert numbers == [headline.trial.number for headline in first.headlines]
+    numbers = [confirmed.trial.number for confirmed in again.confirmed_results]
+    assert numbers == [confirmed.trial.number for confirmed in first.confirmed_results]
     assert len(device.built) == 2 + len(best_three(first.trials))  # reference, baseline, finalists
 
 
@@ -109,25 +109,25 @@ def test_a_finished_search_resumed_only_measures_its_finalists(device: Simulated
 
 
 def test_the_budget_of_seconds_holds_over_attempts(device: SimulatedDevice) -> None:
-    ticket = replace(a_ticket(), budget=Budget(seconds=20, trials=None, patience=None))
-    store = MemoryStore()
-    result = search(device, ticket, store)
+    request = replace(a_request(), budget=SearchBudget(seconds=20, trials=None, patience=None))
+    store = MemoryTrialStore()
+    result = search(device, request, store)
     spent = sum(trial.duration_s for trial in result.trials)
     longest = max(trial.duration_s for trial in result.trials)
     assert 20 <= spent < 20 + longest
     assert "20 s" in result.ended
-    resumed = search(device, ticket, store)
+    resumed = search(device, request, store)
     assert len(resumed.trials) == len(result.trials)
 
 
 def test_the_budget_of_trials_holds(device: SimulatedDevice) -> None:
-    result = search(device, a_ticket(7))
+    result = search(device, a_request(7))
     assert len(result.trials) == 7
     assert result.ended == "all 7 trials used"
 
 
 def test_a_search_ends_when_no_gain_is_expected_any_more(device: SimulatedDevice) -> None:
-    result = search(device, replace(a_ticket(), budget=Budget(None, 400, patience=10)))
+    result = search(device, replace(a_request(), budget=SearchBudget(None, 400, patience=10)))
     assert result.ended == "no gain beyond noise in 10 trials"
     best_so_far = {"exact": 1.0, "int8": 1.0}
     for trial in result.trials[:-10]:
@@ -138,7 +138,7 @@ def test_a_search_ends_when_no_gain_is_expected_any_more(device: SimulatedDevice
 
 
 def test_a_search_ends_when_every_configuration_was_tried(device: SimulatedDevice) -> None:
-    result = search(device, replace(a_ticket(None), strategy="default"))
+    result = search(device, replace(a_request(None), strategy="default"))
     assert result.ended == "every configuration worth a trial was tried"
     assert len(result.trials) == 1
 
@@ -149,13 +149,13 @@ def test_a_search_ends_when_every_configuration_was_tried(device: SimulatedDevic
 def test_every_kind_of_failure_is_a_trial_and_the_search_goes_on(device: SimulatedDevice) -> None:
     faults = ("invalid", "memory", "build-hang", "crash", "hang", "wrong", "nan")
     fast = {**DEFAULT, "threads": 3}
-    budget = Budget(None, None, patience=None)
-    ticket = Ticket(WORKLOAD, TARGET, ("faulty",), budget, strategy="default")
-    ticket = replace(ticket, reference_backend="faulty")
+    budget = SearchBudget(None, None, patience=None)
+    request = TuningRequest(NETWORK, TARGET, ("faulty",), budget, strategy="default")
+    request = replace(request, reference_backend="faulty")
     found: dict[object, Trial] = {}
     for fault in faults:
         store = only({**fast, "fault": fault}, {**fast, "fault": "none"}, backend="faulty")
-        result = search(device, ticket, store)
+        result = search(device, request, store)
         found |= {trial.candidate.options["fault"]: trial for trial in result.trials[1:]}
         assert result.best("exact").trial.candidate.options["fault"] == "none"
     assert {fault: trial.outcome for fault, trial in found.items()} == {
@@ -175,11 +175,11 @@ def test_every_kind_of_failure_is_a_trial_and_the_search_goes_on(device: Simulat
 
 def test_a_reference_that_does_not_run_ends_the_search(device: SimulatedDevice) -> None:
     class Broken(FakeBackend):
-        def reference(self, workload: object, target: object) -> Options:  # noqa: ARG002
+        def reference(self, network: object, target: object) -> Options:  # noqa: ARG002
             return {**DEFAULT, "kernel": "gone"}
 
     with pytest.raises(ReferenceFailed, match="not in the space") as raised:
-        tune(a_ticket(), {"fake": Broken()}, device, MemoryStore(), clock=device.clock)
+        tune(a_request(), {"fake": Broken()}, device, MemoryTrialStore(), clock=device.clock)
     assert raised.value.outcome == "invalid"
 
 
@@ -187,15 +187,15 @@ def test_a_baseline_that_disagrees_with_the_reference_ends_the_search(
     device: SimulatedDevice,
 ) -> None:
     class Wrong(FaultyBackend):
-        def default(self, workload: object, target: object) -> Options:
-            return {**super().default(workload, target), "fault": "wrong"}  # type: ignore[arg-type]
+        def default(self, network: object, target: object) -> Options:
+            return {**super().default(network, target), "fault": "wrong"}  # type: ignore[arg-type]
 
-        def reference(self, workload: object, target: object) -> Options:
-            return {**super().default(workload, target), "fault": "none"}  # type: ignore[arg-type]
+        def reference(self, network: object, target: object) -> Options:
+            return {**super().default(network, target), "fault": "none"}  # type: ignore[arg-type]
 
-    ticket = replace(a_ticket(), backends=("faulty",), reference_backend="faulty")
+    request = replace(a_request(), backends=("faulty",), reference_backend="faulty")
     with pytest.raises(ReferenceFailed) as raised:
-        tune(ticket, {"faulty": Wrong()}, device, MemoryStore(), clock=device.clock)
+        tune(request, {"faulty": Wrong()}, device, MemoryTrialStore(), clock=device.clock)
     assert raised.value.outcome == "wrong-output"
     assert all(session.closed for session in device.sessions)
 
@@ -207,30 +207,30 @@ def test_samples_that_do_not_fit_the_graph_end_the_search(device: SimulatedDevic
 
 
 def test_a_machine_that_fails_is_not_charged_and_is_given_up(device: SimulatedDevice) -> None:
-    class Breaking(MemoryStore):
+    class Breaking(MemoryTrialStore):
         def add(self, trial: Trial) -> None:
             super().add(trial)
             device.broken = trial.number >= 1
 
     store = Breaking()
-    with pytest.raises(RigFailed):
-        search(device, a_ticket(20), store)
+    with pytest.raises(InfrastructureFailed):
+        search(device, a_request(20), store)
     failed = [trial.outcome == "infrastructure" for trial in store.trials()]
     assert failed == [False, False, True, True, True]
     device.broken = False
-    result = search(device, a_ticket(6), stored(store.trials()))
+    result = search(device, a_request(6), stored(store.trials()))
     assert sum(trial.outcome != "infrastructure" for trial in result.trials) == 6
 
 
 def test_a_dead_baseline_costs_one_trial_and_comes_back(device: SimulatedDevice) -> None:
-    class Killing(MemoryStore):
+    class Killing(MemoryTrialStore):
         def add(self, trial: Trial) -> None:
             super().add(trial)
             if trial.number == 1:
                 alive = [s for s in device.sessions if s.role == "baseline" and not s.closed]
                 alive[0].fails = "crash"
 
-    result = search(device, a_ticket(6), Killing())
+    result = search(device, a_request(6), Killing())
     outcomes = [trial.outcome for trial in result.trials]
     assert outcomes.count("infrastructure") == 1
     assert outcomes[2] == "infrastructure"
@@ -239,7 +239,7 @@ def test_a_dead_baseline_costs_one_trial_and_comes_back(device: SimulatedDevice)
 
 
 @pytest.mark.parametrize("stop", [Cancelled, LeaseLost, KeyboardInterrupt])
-@pytest.mark.parametrize("phase", ["reference", "search", "headline"])
+@pytest.mark.parametrize("phase", ["reference", "search", "confirmation"])
 def test_a_stop_from_outside_passes_through_and_closes_every_session(
     stop: type[BaseException], phase: str, device: SimulatedDevice
 ) -> None:
@@ -248,15 +248,22 @@ def test_a_stop_from_outside_passes_through_and_closes_every_session(
             raise stop
 
     with pytest.raises(stop):
-        tune(a_ticket(8), BACKENDS, device, MemoryStore(), clock=device.clock, progress=progress)
+        tune(
+            a_request(8),
+            BACKENDS,
+            device,
+            MemoryTrialStore(),
+            clock=device.clock,
+            progress=progress,
+        )
     assert all(session.closed for session in device.sessions)
 
 
 def test_builds_nobody_needs_are_deleted_during_the_search(device: SimulatedDevice) -> None:
-    result = search(device, a_ticket(20))
+    result = search(device, a_request(20))
     left = {path.name for path in device.root.iterdir()}
-    assert len(left) == 1 + len(result.headlines)  # the baseline's and the finalists'
-    assert len(result.headlines) <= 6
+    assert len(left) == 1 + len(result.confirmed_results)  # the baseline's and the finalists'
+    assert len(result.confirmed_results) <= 6
 
 
 def test_samples_with_labels_give_accuracies(device: SimulatedDevice) -> None:
@@ -265,7 +272,7 @@ def test_samples_with_labels_give_accuracies(device: SimulatedDevice) -> None:
         "inputs/x": rng.standard_normal((40, 8)).astype(np.float32),
         "labels": rng.integers(0, 10, 40),
     }
-    result = search(device, a_ticket(6))
+    result = search(device, a_request(6))
     assert result.reference_accuracy is not None
     assert 0 <= result.reference_accuracy <= 1
     assert result.baseline.checked.accuracy == result.reference_accuracy

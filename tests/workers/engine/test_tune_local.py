@@ -8,11 +8,11 @@ import pytest
 from workers.backends.fake.backend import FaultyBackend
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
-from workers.engine.stores import JsonLinesStore
+from workers.engine.trial_store import JsonLinesTrialStore
 from workers.engine.tune import tune
-from workers.engine.types import Budget, Candidate, Limits, Options, Prior, Ticket
+from workers.engine.types import Candidate, Limits, Options, Prior, SearchBudget, TuningRequest
 
-from .cast import TARGET, WORKLOAD
+from .cast import NETWORK, TARGET
 
 
 @pytest.mark.slow
@@ -21,18 +21,20 @@ def test_a_search_survives_its_candidates_and_finds_the_faster_one(tmp_path: Pat
     model.parent.mkdir()
     model.write_bytes(b"never read")
     backend = FaultyBackend()
-    default = backend.default(WORKLOAD, TARGET)
+    default = backend.default(NETWORK, TARGET)
     quick: Options = {**default, "kernel": "blocked", "tile": 32, "unroll": 4, "threads": 3}
     history = [
         Prior(Candidate("faulty", {**default, "threads": 3, "fault": "crash"}), 0.5, "exact"),
         Prior(Candidate("faulty", {**quick, "precision": "int8", "fault": "nan"}), 0.4, "int8"),
         Prior(Candidate("faulty", quick), 0.6, "exact"),
     ]
-    ticket = Ticket(
-        workload=replace(WORKLOAD, model_path=model),
+    request = TuningRequest(
+        network=replace(NETWORK, model_path=model),
         target=TARGET,
         backends=("faulty",),
-        budget=Budget(seconds=None, trials=None, seconds_per_measurement=1.0, headline_processes=1),
+        budget=SearchBudget(
+            seconds=None, trials=None, seconds_per_measurement=1.0, confirmation_processes=1
+        ),
         limits=Limits(wall_s=60, memory_bytes=2 * 2**30),
         strategy="default",
         reference_backend="faulty",
@@ -40,9 +42,9 @@ def test_a_search_survives_its_candidates_and_finds_the_faster_one(tmp_path: Pat
     backends: dict[str, Backend] = {"faulty": backend}
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    store = JsonLinesStore(tmp_path / "trials.jsonl", history)
-    with LocalDevice(ticket, backends, scratch) as device:
-        result = tune(ticket, backends, device, store)
+    store = JsonLinesTrialStore(tmp_path / "trials.jsonl", history)
+    with LocalDevice(request, backends, scratch) as device:
+        result = tune(request, backends, device, store)
         assert [trial.outcome for trial in result.trials] == [
             "measured",
             "crash",
@@ -50,11 +52,11 @@ def test_a_search_survives_its_candidates_and_finds_the_faster_one(tmp_path: Pat
             "wrong-output",
         ]
         # One process is too few for a verdict, but sleeps differ enough to be told apart.
-        (headline,) = result.headlines
-        assert headline.trial.candidate.options == quick
-        assert headline.measurement.ratio.value < 0.8
-        assert headline.build.directory is not None
-        assert (headline.build.directory / headline.build.entry_point).is_file()
+        (confirmed,) = result.confirmed_results
+        assert confirmed.trial.candidate.options == quick
+        assert confirmed.measurement.ratio.value < 0.8
+        assert confirmed.build.directory is not None
+        assert (confirmed.build.directory / confirmed.build.entry_point).is_file()
     assert not any(scratch.iterdir())
-    stored = JsonLinesStore(tmp_path / "trials.jsonl").trials()
+    stored = JsonLinesTrialStore(tmp_path / "trials.jsonl").trials()
     assert [trial.number for trial in stored] == [0, 1, 2, 3]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from workers.engine.types import Budget
+from workers.engine.types import SearchBudget
 from workers.inspection.inspect import inspect as read
 from workers.jobs import inspect, tune
 
@@ -13,12 +13,16 @@ from workers.jobs import inspect, tune
 def short_searches(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Little time to search and to measure what was found."""
 
-    def short(**given: Any) -> Budget:
-        little = {"seconds_per_measurement": 1.0, "headline_seconds": 3.0, "headline_processes": 3}
-        return Budget(**given | little)
+    def short(**given: Any) -> SearchBudget:
+        little = {
+            "seconds_per_measurement": 1.0,
+            "confirmation_seconds": 3.0,
+            "confirmation_processes": 3,
+        }
+        return SearchBudget(**given | little)
 
     settings.TUNE_BUDGET_S = 3
-    monkeypatch.setattr(tune, "Budget", short)
+    monkeypatch.setattr(tune, "SearchBudget", short)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from tests.factories import make_mlmodel, readme
 from workers.backends.registry import available
 from workers.jobs import run
 from workers.jobs.device import register
-from workers.jobs.workload import formats_of, workload_of
+from workers.jobs.network import formats_of, network_of
 from workers.testing import networks
 from workers.testing.pt2 import write_pt2
 from workers.testing.tflite import Layer, write_dense
@@ -66,8 +66,8 @@ def test_a_search_is_handed_the_forms_and_their_backends_alone(
     ticket = job_claim(device_name=here.device, kinds=[JobKind.TUNE], target=here.spec.slug)
     assert ticket is not None
     assert ticket.graph is not None
-    workload = workload_of(ticket, ticket.graph, tmp_path / "model")
-    (form,) = workload.forms
+    network = network_of(ticket, ticket.graph, tmp_path / "model")
+    (form,) = network.forms
     assert form.format == "tflite"
     assert form.path.read_bytes()[4:8] == b"TFL3"
     assert form.sha256 == sha256(form.path.read_bytes()).hexdigest()

@@ -17,10 +17,10 @@ from tests.factories import make_mlmodel, readme
 from workers.backends.registry import available
 from workers.backends.tvm.backend import TvmBackend
 from workers.engine.errors import LeaseLost
-from workers.engine.passes.bench import Effort
+from workers.engine.passes.evaluation import ComparisonEffort
 from workers.engine.passes.menu import Menu
-from workers.engine.passes.study import Budget
-from workers.engine.types import TargetSpec, Workload
+from workers.engine.passes.study import StudyBudget
+from workers.engine.types import Network, TargetSpec
 from workers.fleet.probe import ThisMachine
 from workers.jobs import passes, run
 from workers.jobs.device import register
@@ -34,11 +34,11 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 @pytest.fixture
 def here(settings: Any, monkeypatch: pytest.MonkeyPatch) -> ThisMachine:
     settings.PASSES_S = 4
-    quick = Effort(pairs=2, seconds=0.2)
+    quick = ComparisonEffort(pairs=2, seconds=0.2)
     monkeypatch.setattr(
         passes, "available", lambda spec, forms: available(spec, ["onnxruntime"], forms)
     )
-    monkeypatch.setattr(passes, "Budget", lambda s: Budget(s, screen=quick, final=quick))
+    monkeypatch.setattr(passes, "StudyBudget", lambda s: StudyBudget(s, screen=quick, final=quick))
     return register()
 
 
@@ -114,11 +114,11 @@ def test_a_study_is_of_the_code_that_the_hub_knows_schedules_for(
     handed: list[list[Any]] = []
     menu_of = TvmBackend.menu
 
-    def seen(self: TvmBackend, workload: Workload, target: TargetSpec) -> Menu:
-        path = workload.schedules_path
+    def seen(self: TvmBackend, network: Network, target: TargetSpec) -> Menu:
+        path = network.schedules_path
         lines = path.read_text().splitlines() if path else []
         handed.append([json.loads(line) for line in lines])
-        return menu_of(self, workload, target)
+        return menu_of(self, network, target)
 
     monkeypatch.setattr(TvmBackend, "menu", seen)
     study = studied(alice)

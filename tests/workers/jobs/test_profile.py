@@ -51,7 +51,7 @@ class Profiler:
         return answer
 
 
-def headline(threads: str) -> Any:
+def confirmed(threads: str) -> Any:
     options = shopfloor.candidate(threads)["options"]
     trial = SimpleNamespace(candidate=Candidate("onnxruntime", options))
     return SimpleNamespace(trial=trial, build=BuildResult("measured"))
@@ -78,7 +78,7 @@ def ticket() -> JobTicket:
 
 def profiled(ticket: JobTicket, folder: Path, *answers: Found | Exception) -> list[str]:
     """Profile the winners; what the job's log says then."""
-    baseline, faster = headline("all"), headline("half")
+    baseline, faster = confirmed("all"), confirmed("half")
     result = SimpleNamespace(
         baseline=baseline, best=lambda _: faster, tests=SimpleNamespace(timing={})
     )

@@ -12,7 +12,7 @@ from registry.selectors.results.resolution import resolve
 from registry.states import JobKind, JobState, ToleranceClass
 from registry.tables import Build, Job, MLModel, Trial, User
 from tests.factories import make_mlmodel, readme
-from workers.engine.types import Budget
+from workers.engine.types import SearchBudget
 from workers.jobs import run, tune
 from workers.jobs.device import register
 from workers.testing.tflite import Kind, Layer, write_dense
@@ -36,12 +36,16 @@ def written(folder: Path, kind: Kind) -> bytes:
 def little_is_timed(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Enough to try each file, and no more: how fast they are is not looked at."""
 
-    def short(**given: Any) -> Budget:
-        little = {"seconds_per_measurement": 0.3, "headline_seconds": 0.5, "headline_processes": 3}
-        return Budget(**given | little)
+    def short(**given: Any) -> SearchBudget:
+        little = {
+            "seconds_per_measurement": 0.3,
+            "confirmation_seconds": 0.5,
+            "confirmation_processes": 3,
+        }
+        return SearchBudget(**given | little)
 
     settings.TUNE_BUDGET_S = 3
-    monkeypatch.setattr(tune, "Budget", short)
+    monkeypatch.setattr(tune, "SearchBudget", short)
 
 
 @pytest.mark.usefixtures("little_is_timed")

@@ -26,7 +26,7 @@ from registry.tables import (
 )
 from tests.factories import make_mlmodel, readme, tiny_onnx
 from workers.backends.registry import available
-from workers.engine.types import Budget, TargetSpec
+from workers.engine.types import SearchBudget, TargetSpec
 from workers.jobs import run, tune
 from workers.jobs.device import register
 
@@ -39,16 +39,22 @@ def one_backend(short_searches: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
     Trials end a search, not time: a busy machine tries as much as an idle one.
     """
-    brief = tune.Budget
+    brief = tune.SearchBudget
 
     def here(spec: TargetSpec, wanted: list[str] | None, forms: Any) -> Any:
         return available(spec, wanted or ["onnxruntime"], forms)
 
-    def few(**given: Any) -> Budget:
-        return replace(brief(**given), seconds=300.0, trials=2, finalists=1, headline_processes=2)
+    def few(**given: Any) -> SearchBudget:
+        return replace(
+            brief(**given),
+            seconds=300.0,
+            trials=2,
+            candidates_to_confirm=1,
+            confirmation_processes=2,
+        )
 
     monkeypatch.setattr(tune, "available", here)
-    monkeypatch.setattr(tune, "Budget", few)
+    monkeypatch.setattr(tune, "SearchBudget", few)
 
 
 def publish(alice: User, model: bytes, **files: bytes) -> Revision:

@@ -13,7 +13,7 @@ from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
 from workers.engine.space import Choice, Conditional, Flag, IntRange, Space
-from workers.engine.types import BuildResult, Options, TargetSpec, TensorSpec, Workload
+from workers.engine.types import BuildResult, Network, Options, TargetSpec, TensorSpec
 
 #: How a candidate of :class:`FaultyBackend` fails, beside ``none``. While building: ``invalid``,
 #: ``memory`` (asks for more than any limit), ``build-hang``. While running: ``crash``, ``hang``,
@@ -69,7 +69,7 @@ class FakeBackend:
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002
         return {"fake": "1"}
 
-    def space(self, workload: Workload, target: TargetSpec) -> Space:  # noqa: ARG002
+    def space(self, network: Network, target: TargetSpec) -> Space:  # noqa: ARG002
         return Space(
             {
                 "kernel": Choice(("direct", "blocked", "winograd")),
@@ -82,7 +82,7 @@ class FakeBackend:
             }
         )
 
-    def default(self, workload: Workload, target: TargetSpec) -> Options:  # noqa: ARG002
+    def default(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
         return {
             "kernel": "direct",
             "layout": "nchw",
@@ -91,20 +91,20 @@ class FakeBackend:
             "precision": "float32",
         }
 
-    def reference(self, workload: Workload, target: TargetSpec) -> Options:
-        return {**self.default(workload, target), "vectorise": False, "threads": 1}
+    def reference(self, network: Network, target: TargetSpec) -> Options:
+        return {**self.default(network, target), "vectorise": False, "threads": 1}
 
     def build(
         self,
-        workload: Workload,
+        network: Network,
         target: TargetSpec,
         options: Options,
         out: Path,
     ) -> BuildResult:
-        if not self.space(workload, target).contains(options):
+        if not self.space(network, target).contains(options):
             raise InvalidCandidate(f"not in the space of {self.name}: {options}")
         _fail_building(options)
-        outputs = [[spec.name, spec.dtype, list(spec.shape)] for spec in workload.outputs]
+        outputs = [[spec.name, spec.dtype, list(spec.shape)] for spec in network.outputs]
         document = {"options": options, "outputs": outputs}
         (out / _ENTRY_POINT).write_text(json.dumps(document))
         return BuildResult(
@@ -128,7 +128,7 @@ class FakeBackend:
 
     def profile(
         self,
-        workload: Workload,  # noqa: ARG002
+        network: Network,  # noqa: ARG002
         target: TargetSpec,  # noqa: ARG002
         build: BuildResult,  # noqa: ARG002
         inputs: dict[str, Array],  # noqa: ARG002
@@ -142,12 +142,12 @@ class FaultyBackend(FakeBackend):
 
     name = "faulty"
 
-    def space(self, workload: Workload, target: TargetSpec) -> Space:
-        parameters = super().space(workload, target).parameters
+    def space(self, network: Network, target: TargetSpec) -> Space:
+        parameters = super().space(network, target).parameters
         return Space({**parameters, "fault": Choice(FAULTS)})
 
-    def default(self, workload: Workload, target: TargetSpec) -> Options:
-        return {**super().default(workload, target), "fault": "none"}
+    def default(self, network: Network, target: TargetSpec) -> Options:
+        return {**super().default(network, target), "fault": "none"}
 
 
 def _poisoned(array: Array) -> Array:

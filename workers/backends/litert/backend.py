@@ -16,7 +16,7 @@ from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Options, TargetSpec, Workload
+from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 _PACKAGE = "ai-edge-litert"
 _PASSED_ON = ("kernels", "threads")
@@ -33,37 +33,37 @@ class LiteRtBackend:
         """See :meth:`workers.engine.ports.Backend.probe`."""
         return versions(self.name, [_PACKAGE], "'hpcfair-hub[litert]'")
 
-    def space(self, workload: Workload, target: TargetSpec) -> Space:
+    def space(self, network: Network, target: TargetSpec) -> Space:
         """See :func:`workers.backends.litert.space.space_of`."""
-        return space_of(workload, target)
+        return space_of(network, target)
 
-    def default(self, workload: Workload, target: TargetSpec) -> Options:
+    def default(self, network: Network, target: TargetSpec) -> Options:
         """See :func:`workers.backends.litert.space.default_of`."""
-        return default_of(workload, target)
+        return default_of(network, target)
 
-    def reference(self, workload: Workload, target: TargetSpec) -> Options:
+    def reference(self, network: Network, target: TargetSpec) -> Options:
         """See :func:`workers.backends.litert.space.reference_of`."""
-        return reference_of(workload, target)
+        return reference_of(network, target)
 
     def build(
-        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+        self, network: Network, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
         """See :meth:`workers.engine.ports.Backend.build`."""
-        if not self.space(workload, target).contains(options):
+        if not self.space(network, target).contains(options):
             raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
         source, path = str(options["source"]), out / "model.tflite"
         # Both import LiteRT, which only a child may.
         if source in CONVERTED:
             from workers.backends.litert.convert import convert  # noqa: PLC0415
 
-            made = convert(workload, CONVERTED[source], path)
+            made = convert(network, CONVERTED[source], path)
         else:
-            form = published(workload)[source]
+            form = published(network)[source]
             shutil.copyfile(form.path, path)
             made = {"source": source, "source_sha256": form.sha256}
         from workers.backends.litert.files import describe  # noqa: PLC0415
 
-        tolerance, facts = describe(path, workload)
+        tolerance, facts = describe(path, network)
         return BuildResult(
             outcome="measured",
             directory=out,
@@ -81,7 +81,7 @@ class LiteRtBackend:
 
     def profile(
         self,
-        workload: Workload,  # noqa: ARG002
+        network: Network,  # noqa: ARG002
         target: TargetSpec,  # noqa: ARG002
         build: BuildResult,  # noqa: ARG002
         inputs: dict[str, Array],  # noqa: ARG002

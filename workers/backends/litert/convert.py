@@ -10,13 +10,13 @@ from typing import Any
 
 from workers.engine.errors import InvalidCandidate
 from workers.engine.samples import random_inputs
-from workers.engine.types import Workload
+from workers.engine.types import Network
 
 _HINT = "Install it with: pip install 'hpcfair-hub[litert-convert]'"
 _SEED = 0
 
 
-def convert(workload: Workload, precision: str, path: Path) -> dict[str, Any]:
+def convert(network: Network, precision: str, path: Path) -> dict[str, Any]:
     """Write ``path``; returns its provenance.
 
     Args:
@@ -28,7 +28,7 @@ def convert(workload: Workload, precision: str, path: Path) -> dict[str, Any]:
             not installed, which says how to get it. LiteRT itself works without: nothing is
             broken that another attempt could find mended.
     """
-    program = next((form for form in workload.forms if form.format == "torch-export"), None)
+    program = next((form for form in network.forms if form.format == "torch-export"), None)
     if program is None:
         raise InvalidCandidate(
             "neither a .tflite file nor a PyTorch program to make one of was published; "
@@ -39,8 +39,8 @@ def convert(workload: Workload, precision: str, path: Path) -> dict[str, Any]:
         import torch  # noqa: PLC0415
     except ImportError as error:
         raise InvalidCandidate(f"litert-torch is not installed: {error}. {_HINT}") from error
-    given = random_inputs(workload, _SEED)
-    examples = tuple(torch.from_numpy(given[spec.name]) for spec in workload.inputs)
+    given = random_inputs(network, _SEED)
+    examples = tuple(torch.from_numpy(given[spec.name]) for spec in network.inputs)
     try:
         module = torch.export.load(program.path).module()
         litert_torch.convert(module, examples).export(str(path))

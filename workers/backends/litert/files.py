@@ -11,10 +11,10 @@ from hpcfair.runtimes.litert import open_interpreter, tensors_of
 from hpcfair.runtimes.tensors import Mapped, write_tensors
 from workers.engine.errors import InvalidCandidate
 from workers.engine.forms import Misfit, bind
-from workers.engine.types import TensorSpec, Tolerance, Workload
+from workers.engine.types import Network, TensorSpec, Tolerance
 
 
-def describe(path: Path, workload: Workload) -> tuple[Tolerance, dict[str, Any]]:
+def describe(path: Path, network: Network) -> tuple[Tolerance, dict[str, Any]]:
     """Write beside the file which tensors of the graph its own stand for.
 
     Returns:
@@ -27,8 +27,8 @@ def describe(path: Path, workload: Workload) -> tuple[Tolerance, dict[str, Any]]
     try:
         interpreter = open_interpreter(path, {})
         sides = (
-            _mapped(tensors_of(interpreter.get_input_details()), workload.inputs),
-            _mapped(tensors_of(interpreter.get_output_details()), workload.outputs),
+            _mapped(tensors_of(interpreter.get_input_details()), network.inputs),
+            _mapped(tensors_of(interpreter.get_output_details()), network.outputs),
         )
     except HpcfairError as error:
         raise InvalidCandidate(error.detail) from error

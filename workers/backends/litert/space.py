@@ -12,54 +12,54 @@ from importlib import util
 
 from workers.backends.threads import thread_counts
 from workers.engine.space import Choice, Conditional, Parameter, Space
-from workers.engine.types import Form, Options, TargetSpec, Workload
+from workers.engine.types import Form, Network, Options, TargetSpec
 
 CONVERTED = {"convert-float32": "float32", "convert-int8": "int8"}
 #: Module of the converter, which is too large to come along: see the README.
 CONVERTER = "litert_torch"
 
 
-def space_of(workload: Workload, target: TargetSpec) -> Space:
+def space_of(network: Network, target: TargetSpec) -> Space:
     """Options worth trying for this network on this target."""
     threaded = Conditional("kernels", ("xnnpack", "builtin"), Choice(thread_counts(target.cores)))
     parameters: dict[str, Parameter] = {
-        "source": Choice(_sources(workload)),
+        "source": Choice(_sources(network)),
         "kernels": Choice(("xnnpack", "builtin", "reference")),
         "threads": threaded,
     }
-    each: list[Options] = [{"source": name} for name in _sources(workload)]
+    each: list[Options] = [{"source": name} for name in _sources(network)]
     return Space(parameters).with_promising(*each)
 
 
-def default_of(workload: Workload, target: TargetSpec) -> Options:
+def default_of(network: Network, target: TargetSpec) -> Options:
     """The first file as LiteRT opens it, on all cores."""
     threads = thread_counts(target.cores)[0]
-    return {"source": _sources(workload)[0], "kernels": "xnnpack", "threads": threads}
+    return {"source": _sources(network)[0], "kernels": "xnnpack", "threads": threads}
 
 
-def reference_of(workload: Workload, target: TargetSpec) -> Options:  # noqa: ARG001
+def reference_of(network: Network, target: TargetSpec) -> Options:  # noqa: ARG001
     """The first file by LiteRT's plain kernels."""
-    return {"source": _sources(workload)[0], "kernels": "reference"}
+    return {"source": _sources(network)[0], "kernels": "reference"}
 
 
-def published(workload: Workload) -> dict[str, Form]:
+def published(network: Network) -> dict[str, Form]:
     """The ``.tflite`` files by their names: what others are compared with, then float32 ones.
 
     Names are all there is to tell float32 by.
     """
-    files = [form for form in workload.forms if form.format == "tflite"]
+    files = [form for form in network.forms if form.format == "tflite"]
 
     def order(form: Form) -> tuple[bool, bool, str]:
         name = form.path.name
-        return form.path != workload.model_path, _looks_lowered(name), name
+        return form.path != network.model_path, _looks_lowered(name), name
 
     files.sort(key=order)
     return {form.path.name: form for form in files}
 
 
-def _sources(workload: Workload) -> tuple[str, ...]:
-    names = tuple(published(workload))
-    convertible = any(form.format == "torch-export" for form in workload.forms)
+def _sources(network: Network) -> tuple[str, ...]:
+    names = tuple(published(network))
+    convertible = any(form.format == "torch-export" for form in network.forms)
     if convertible and util.find_spec(CONVERTER):
         return (*names, *CONVERTED)
     # A candidate that only says what is missing is worth one trial, where there is nothing else.

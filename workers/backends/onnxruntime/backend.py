@@ -14,7 +14,7 @@ from workers.engine.passes.menu import Menu
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Options, TargetSpec, Tolerance, Workload
+from workers.engine.types import BuildResult, Network, Options, TargetSpec, Tolerance
 
 _PACKAGES = ("onnxruntime", "onnx")
 _TOLERANCES: dict[str, Tolerance] = {
@@ -38,28 +38,28 @@ class OnnxRuntimeBackend:
         """See :meth:`workers.engine.ports.Backend.probe`."""
         return versions(self.name, _PACKAGES, "onnxruntime onnx")
 
-    def space(self, workload: Workload, target: TargetSpec) -> Space:
+    def space(self, network: Network, target: TargetSpec) -> Space:
         """See :func:`workers.backends.onnxruntime.space.space_of`."""
-        return space_of(workload, target)
+        return space_of(network, target)
 
-    def default(self, workload: Workload, target: TargetSpec) -> Options:  # noqa: ARG002
+    def default(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
         """``InferenceSession(path)`` on the original file."""
         return dict(DEFAULT)
 
-    def reference(self, workload: Workload, target: TargetSpec) -> Options:
+    def reference(self, network: Network, target: TargetSpec) -> Options:
         """See :func:`workers.backends.onnxruntime.space.reference_of`."""
-        return reference_of(workload, target)
+        return reference_of(network, target)
 
     def build(
-        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+        self, network: Network, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
         """See :meth:`workers.engine.ports.Backend.build`."""
-        if not self._takes(workload, target, options):
+        if not self._takes(network, target, options):
             raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
         precision = str(options.get("precision", "float32"))
         runtime_options = _runtime_options(options)
         try:
-            entry_point, provenance = _make(precision, workload, target, options, out)
+            entry_point, provenance = _make(precision, network, target, options, out)
             if "passes" in options:
                 found = passes.fingerprint(out / entry_point, runtime_options, out)
                 provenance["fingerprint"] = found
@@ -79,17 +79,17 @@ class OnnxRuntimeBackend:
             provenance=provenance,
         )
 
-    def menu(self, workload: Workload, target: TargetSpec) -> Menu:
+    def menu(self, network: Network, target: TargetSpec) -> Menu:
         """See :meth:`workers.engine.passes.menu.PassBackend.menu`."""
-        return passes.menu_of(optimised_of(workload, target))
+        return passes.menu_of(optimised_of(network, target))
 
     def rehearse(
-        self, workload: Workload, target: TargetSpec, options: Options, out: Path, *, timed: bool
+        self, network: Network, target: TargetSpec, options: Options, out: Path, *, timed: bool
     ) -> tuple[float, str]:
         """See :meth:`workers.engine.passes.menu.PassBackend.rehearse`."""
-        if not self._takes(workload, target, options):
+        if not self._takes(network, target, options):
             raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
-        path, runtime_options = workload.model_path, _runtime_options(options)
+        path, runtime_options = network.model_path, _runtime_options(options)
         try:
             if timed:
                 return passes.open_s(path, runtime_options), ""
@@ -97,13 +97,13 @@ class OnnxRuntimeBackend:
         except HpcfairError as error:
             raise InvalidCandidate(error.detail) from error
 
-    def _takes(self, workload: Workload, target: TargetSpec, options: Options) -> bool:
+    def _takes(self, network: Network, target: TargetSpec, options: Options) -> bool:
         """Whether options are in the space, or would be under another portfolio of passes: a build
         can be made again from its options alone."""
         value = options.get("passes")
         known = (value,) if isinstance(value, str) and passes.are_known(value) else ()
-        workload = replace(workload, passes={**workload.passes, self.name: known})
-        return self.space(workload, target).contains(options)
+        network = replace(network, passes={**network.passes, self.name: known})
+        return self.space(network, target).contains(options)
 
     def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
         """See :meth:`workers.engine.ports.Backend.load`."""
@@ -111,7 +111,7 @@ class OnnxRuntimeBackend:
 
     def profile(
         self,
-        workload: Workload,
+        network: Network,
         target: TargetSpec,
         build: BuildResult,
         inputs: dict[str, Array],
@@ -120,7 +120,7 @@ class OnnxRuntimeBackend:
         """See :func:`workers.backends.onnxruntime.profile.profile_build`."""
         from workers.backends.onnxruntime.profile import profile_build  # noqa: PLC0415  heavy
 
-        return profile_build(workload, target, build, inputs)
+        return profile_build(network, target, build, inputs)
 
 
 def _runtime_options(options: Options) -> Options:
@@ -134,7 +134,7 @@ def _runtime_options(options: Options) -> Options:
 
 
 def _make(
-    precision: str, workload: Workload, target: TargetSpec, options: Options, out: Path
+    precision: str, network: Network, target: TargetSpec, options: Options, out: Path
 ) -> tuple[str, dict[str, Any]]:
     """Write the artefact; returns its entry point and its provenance."""
     path = out / "model.onnx"
@@ -144,15 +144,15 @@ def _make(
         from workers.backends.onnxruntime import quantize  # noqa: PLC0415
 
         lower = quantize.LOWER[precision]
-        return path.name, lower(workload, target, options, path)
+        return path.name, lower(network, target, options, path)
     if artefact == "onnx":
         from workers.backends.onnxruntime import files  # noqa: PLC0415
 
-        return files.copy_model(workload.model_path, out), {}
+        return files.copy_model(network.model_path, out), {}
     if artefact == "rewritten":
         from workers.backends.onnxruntime import rewrite  # noqa: PLC0415
 
-        return path.name, rewrite.save_rewritten(workload.model_path, path)
+        return path.name, rewrite.save_rewritten(network.model_path, path)
     from workers.backends.onnxruntime import optimize  # noqa: PLC0415
 
-    return optimize.save_optimized(workload.model_path, out, artefact)
+    return optimize.save_optimized(network.model_path, out, artefact)

@@ -28,7 +28,7 @@ from workers.backends.onnxruntime.files import external_files
 from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array
 from workers.engine.profile import CallSite, Profile
-from workers.engine.types import BuildResult, Options, TargetSpec, Workload
+from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 #: Untimed runs; then as many as fit the time, within bounds. The trace holds a million events.
 _WARMUP, _FEWEST, _MOST, _SECONDS = 2, 3, 50, 2.0
@@ -55,7 +55,7 @@ _BLOCKED = "com.microsoft.nchwc"
 
 
 def profile_build(
-    workload: Workload, target: TargetSpec, build: BuildResult, inputs: Mapping[str, Array]
+    network: Network, target: TargetSpec, build: BuildResult, inputs: Mapping[str, Array]
 ) -> Profile:
     """Run a build under the profiler.
 
@@ -73,7 +73,7 @@ def profile_build(
             graph = onnx.load(optimised, load_external_data=False).graph
     except HpcfairError as error:
         raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
-    return _read(workload, target, build.runtime_options, graph, runs, trace)
+    return _read(network, target, build.runtime_options, graph, runs, trace)
 
 
 def _named(path: Path, folder: Path) -> Path:
@@ -171,7 +171,7 @@ def _run(
 
 
 def _read(
-    workload: Workload,
+    network: Network,
     target: TargetSpec,
     options: Options,
     graph: onnx.GraphProto,
@@ -192,7 +192,7 @@ def _read(
         )
     order = sorted(nodes, key=lambda name: int(events[name][-1]["ts"]))
     operators = [_operator(nodes[name]) for name in order]
-    found = attribute(read_graph(workload.model_path), operators)
+    found = attribute(read_graph(network.model_path), operators)
     bf16 = bool(options.get("bf16_gemm")) and "bf16" in target.features
     sites = [
         _site(nodes[name], events[name][-runs:], bf16=bf16, nodes=links)

@@ -20,7 +20,7 @@ from workers.backends.onnxruntime.space import BETWEEN, HEAVY
 from workers.engine.calibration import calibration_inputs
 from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array
-from workers.engine.types import Options, TargetSpec, Workload
+from workers.engine.types import Network, Options, TargetSpec
 
 #: Per-channel weights exist from opset 13 on, and every tool here knows it.
 _OPSET, _IR_VERSION = 13, 8
@@ -30,14 +30,14 @@ _VNNI = frozenset({"avx512_vnni", "avx_vnni"})
 
 
 def quantize_dynamic(
-    workload: Workload, target: TargetSpec, options: Options, out: Path
+    network: Network, target: TargetSpec, options: Options, out: Path
 ) -> dict[str, Any]:
     """Write ``out`` with int8 weights, ranges of activations found at run time.
 
     Returns:
         Provenance.
     """
-    prepared = _prepare(workload, out.parent)
+    prepared = _prepare(network, out.parent)
     reduce_range = _reduces_range(target)
     quantization.quantize_dynamic(
         prepared,
@@ -52,15 +52,15 @@ def quantize_dynamic(
 
 
 def quantize_static(
-    workload: Workload, target: TargetSpec, options: Options, out: Path
+    network: Network, target: TargetSpec, options: Options, out: Path
 ) -> dict[str, Any]:
     """Write ``out`` with int8 weights and activations, whose ranges were found on test inputs.
 
     Returns:
         Provenance.
     """
-    prepared = _prepare(workload, out.parent)
-    inputs, source = calibration_inputs(workload)
+    prepared = _prepare(network, out.parent)
+    inputs, source = calibration_inputs(network)
     reduce_range = _reduces_range(target)
     # Means over runs keep one odd sample from widening every range; random tensors have no odd
     # ones, and being small, few of them reach as far as real ones will.
@@ -98,7 +98,7 @@ def quantize_static(
 
 
 def to_float16(
-    workload: Workload,
+    network: Network,
     target: TargetSpec,  # noqa: ARG001
     options: Options,  # noqa: ARG001
     out: Path,
@@ -111,14 +111,14 @@ def to_float16(
     # Not at the top: importing onnxruntime.transformers puts its own folder on sys.path.
     from onnxruntime.transformers.float16 import convert_float_to_float16  # noqa: PLC0415
 
-    _refuse_large(workload)
-    model = onnx.load(workload.model_path)
+    _refuse_large(network)
+    model = onnx.load(network.model_path)
     onnx.save(convert_float_to_float16(model, keep_io_types=True), out)
     return _described(out, frozenset({"Cast"}))
 
 
 #: Precision to what makes a network of it.
-LOWER: dict[str, Callable[[Workload, TargetSpec, Options, Path], dict[str, Any]]] = {
+LOWER: dict[str, Callable[[Network, TargetSpec, Options, Path], dict[str, Any]]] = {
     "int8-dynamic": quantize_dynamic,
     "int8-static": quantize_static,
     "float16": to_float16,
@@ -135,13 +135,13 @@ class _Reader(quantization.CalibrationDataReader):  # type: ignore[misc]  # the 
         return next(self._inputs, None)
 
 
-def _prepare(workload: Workload, folder: Path) -> Path:
+def _prepare(network: Network, folder: Path) -> Path:
     """The network at an opset the quantiser knows, its constants folded and its shapes inferred."""
-    _refuse_large(workload)
+    _refuse_large(network)
     # The quantiser explains its every step on the root logger.
     logging.getLogger().setLevel(logging.ERROR)
     upgraded, prepared = folder / "upgraded.onnx", folder / "prepared.onnx"
-    model = onnx.load(workload.model_path)
+    model = onnx.load(network.model_path)
     onnx.save(_upgrade(model), upgraded)
     # Symbolic shapes would need sympy, and tell little more where ranges come from real runs.
     quant_pre_process(upgraded, prepared, skip_symbolic_shape=True)
@@ -189,8 +189,8 @@ def _is_gpu(target: TargetSpec) -> bool:
     return "cuda" in target.features
 
 
-def _refuse_large(workload: Workload) -> None:
-    size = size_bytes(workload.model_path)
+def _refuse_large(network: Network) -> None:
+    size = size_bytes(network.model_path)
     if size > MOST_BYTES:
         raise InvalidCandidate(
             f"the network has {size} bytes; lowering the precision works up to {MOST_BYTES}"

@@ -12,7 +12,7 @@
 
 from workers.backends.threads import thread_counts
 from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
-from workers.engine.types import Options, TargetSpec, Workload
+from workers.engine.types import Network, Options, TargetSpec
 
 DEFAULT: Options = {"default": True}
 
@@ -51,22 +51,22 @@ _REWRITTEN = frozenset({"Concat", "LRN", "Transpose"})
 _ARITHMETIC_BETWEEN = frozenset({"Add", "AveragePool", "Concat", "GlobalAveragePool", "MaxPool"})
 
 
-def space_of(workload: Workload, target: TargetSpec) -> Space:
+def space_of(network: Network, target: TargetSpec) -> Space:
     """Options worth trying for this network on this target."""
-    operators = frozenset(workload.operators)
+    operators = frozenset(network.operators)
     threads = thread_counts(target.cores)
     parameters: dict[str, Parameter] = {
         "default": Flag(),
         "threads": Conditional("default", (False,), Choice(threads)),
-        "precision": Conditional("default", (False,), Choice(_precisions(workload, target))),
+        "precision": Conditional("default", (False,), Choice(_precisions(network, target))),
         "graph_optimization": Conditional(
             "precision", ("float32",), Choice(_optimizations(operators))
         ),
         "artefact": Conditional(
-            "graph_optimization", ("all",), Choice(_artefacts(workload, operators))
+            "graph_optimization", ("all",), Choice(_artefacts(network, operators))
         ),
     }
-    if lists := workload.passes.get("onnxruntime"):
+    if lists := network.passes.get("onnxruntime"):
         passes = Choice(("default", *(each for each in lists if each != "default")))
         parameters["passes"] = Conditional("artefact", ("onnx",), passes)
     # A single thread has no other to wait for, or to share branches with.
@@ -76,27 +76,27 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
         if operators & _BRANCHING:
             parallel = Choice(("sequential", "parallel"))
             parameters["execution"] = Conditional("threads", several, parallel)
-    quantised = tuple(p for p in _precisions(workload, target) if p.startswith("int8"))
+    quantised = tuple(p for p in _precisions(network, target) if p.startswith("int8"))
     if quantised:
         parameters["per_channel"] = Conditional("precision", quantised, Flag())
     if "int8-static" in quantised and operators & _ARITHMETIC_BETWEEN:
         parameters["quantize"] = Conditional(
             "precision", ("int8-static",), Choice(("heavy", "between"))
         )
-    fast = {**_FAST, "threads": "one"} if _is_small(workload) else _FAST
-    return Space(parameters).with_promising(*({**fast, **wish} for wish in _wishes(workload)))
+    fast = {**_FAST, "threads": "one"} if _is_small(network) else _FAST
+    return Space(parameters).with_promising(*({**fast, **wish} for wish in _wishes(network)))
 
 
-def _wishes(workload: Workload) -> tuple[Options, ...]:
+def _wishes(network: Network) -> tuple[Options, ...]:
     """What is promising; of a small network that nothing is rewritten of, first as it is."""
-    return ({**_EXACT, "artefact": "onnx"}, *_PROMISING) if _is_small(workload) else _PROMISING
+    return ({**_EXACT, "artefact": "onnx"}, *_PROMISING) if _is_small(network) else _PROMISING
 
 
-def _is_small(workload: Workload) -> bool:
-    return workload.macs is not None and workload.macs < _SMALL_MACS
+def _is_small(network: Network) -> bool:
+    return network.macs is not None and network.macs < _SMALL_MACS
 
 
-def reference_of(workload: Workload, target: TargetSpec) -> Options:
+def reference_of(network: Network, target: TargetSpec) -> Options:
     """Every optimisation off, operators one after another."""
     options: Options = {
         "default": False,
@@ -106,14 +106,14 @@ def reference_of(workload: Workload, target: TargetSpec) -> Options:
         "spinning": False,
         "execution": "sequential",
     }
-    known = space_of(workload, target).parameters
+    known = space_of(network, target).parameters
     return {name: options[name] for name in known if name in options}
 
 
-def optimised_of(workload: Workload, target: TargetSpec) -> Options:
+def optimised_of(network: Network, target: TargetSpec) -> Options:
     """Every optimisation on, all cores: the options beside which lists of passes are compared."""
     options: Options = {
-        **reference_of(workload, target),
+        **reference_of(network, target),
         "graph_optimization": "all",
         "artefact": "onnx",
     }
@@ -133,7 +133,7 @@ def _optimizations(operators: frozenset[str]) -> tuple[str, ...]:
     return ("disable", "basic", "all")
 
 
-def _artefacts(workload: Workload, operators: frozenset[str]) -> tuple[str, ...]:
+def _artefacts(network: Network, operators: frozenset[str]) -> tuple[str, ...]:
     """Forms of the file. All but ``rewritten`` run alike, and load faster from left to right.
 
     ORT files load as they were saved, so one with blocked layouts would only fit processors with
@@ -141,19 +141,19 @@ def _artefacts(workload: Workload, operators: frozenset[str]) -> tuple[str, ...]
     """
     if not operators & _BLOCKED:
         return ("onnx", "optimized", "ort")
-    rewritable = "Conv" in operators and operators & _REWRITTEN and _takes_float32(workload)
+    rewritable = "Conv" in operators and operators & _REWRITTEN and _takes_float32(network)
     return ("onnx", "optimized", "rewritten") if rewritable else ("onnx", "optimized")
 
 
-def _precisions(workload: Workload, target: TargetSpec) -> tuple[str, ...]:
+def _precisions(network: Network, target: TargetSpec) -> tuple[str, ...]:
     """Precisions that may pay here.
 
     On x86-64, float16 and bfloat16 are not among them: ONNX Runtime's CPU kernels compute both by
     converting to float32 and back around every operator.
     """
-    operators = workload.operators
+    operators = network.operators
     found = ["float32"]
-    if not _QUANTISED & operators.keys() and _takes_float32(workload):
+    if not _QUANTISED & operators.keys() and _takes_float32(network):
         convolutions = sum(operators.get(name, 0) for name in _CONVOLUTIONS)
         products = sum(operators.get(name, 0) for name in _PRODUCTS)
         # Convolutions have no fast kernel for ranges found at run time.
@@ -170,11 +170,11 @@ def _precisions(workload: Workload, target: TargetSpec) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _takes_float32(workload: Workload) -> bool:
+def _takes_float32(network: Network) -> bool:
     """Whether the network computes in float32: converters of other precisions expect it."""
     floats = {
         spec.dtype
-        for spec in (*workload.inputs, *workload.outputs)
+        for spec in (*network.inputs, *network.outputs)
         if spec.dtype.startswith(("float", "bfloat", "double"))
     }
     return floats <= {"float32"}

@@ -10,7 +10,7 @@ from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Options, TargetSpec, Tolerance, Workload
+from workers.engine.types import BuildResult, Network, Options, TargetSpec, Tolerance
 
 _PACKAGES = ("onnxruntime-gpu", "onnx")
 _PASSED_ON = ("graph_optimization", "tf32", "layout", "convolutions")
@@ -27,23 +27,23 @@ class OnnxRuntimeCudaBackend:
         """See :meth:`workers.engine.ports.Backend.probe`."""
         return versions(self.name, _PACKAGES, "'hpcfair-hub[cuda]'")
 
-    def space(self, workload: Workload, target: TargetSpec) -> Space:
+    def space(self, network: Network, target: TargetSpec) -> Space:
         """See :func:`workers.backends.onnxruntime_cuda.space.space_of`."""
-        return space_of(workload, target)
+        return space_of(network, target)
 
-    def default(self, workload: Workload, target: TargetSpec) -> Options:  # noqa: ARG002
+    def default(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
         """The provider with nothing set, on the original file."""
         return dict(DEFAULT)
 
-    def reference(self, workload: Workload, target: TargetSpec) -> Options:
+    def reference(self, network: Network, target: TargetSpec) -> Options:
         """See :func:`workers.backends.onnxruntime_cuda.space.reference_of`."""
-        return reference_of(workload, target)
+        return reference_of(network, target)
 
     def build(
-        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+        self, network: Network, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
         """See :meth:`workers.engine.ports.Backend.build`."""
-        if not self.space(workload, target).contains(options):
+        if not self.space(network, target).contains(options):
             raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
         precision = str(options.get("precision", "float32"))
         runtime_options: Options = {"default": True}
@@ -51,7 +51,7 @@ class OnnxRuntimeCudaBackend:
             runtime_options = {"graph_optimization": "all"}
             runtime_options |= {name: options[name] for name in _PASSED_ON if name in options}
         try:
-            entry_point, provenance = _make(precision, workload, target, options, out)
+            entry_point, provenance = _make(precision, network, target, options, out)
         except (InvalidCandidate, MemoryError, OSError):
             raise
         # The tools raise whatever they stumble over.
@@ -76,7 +76,7 @@ class OnnxRuntimeCudaBackend:
 
     def profile(
         self,
-        workload: Workload,  # noqa: ARG002
+        network: Network,  # noqa: ARG002
         target: TargetSpec,  # noqa: ARG002
         build: BuildResult,  # noqa: ARG002
         inputs: dict[str, Array],  # noqa: ARG002
@@ -94,7 +94,7 @@ def _tolerance(precision: str, *, tf32: bool) -> Tolerance:
 
 
 def _make(
-    precision: str, workload: Workload, target: TargetSpec, options: Options, out: Path
+    precision: str, network: Network, target: TargetSpec, options: Options, out: Path
 ) -> tuple[str, dict[str, Any]]:
     """Write the artefact; returns its entry point and its provenance."""
     # Imported where needed: a child lives for one build, and imports are half its life.
@@ -102,7 +102,7 @@ def _make(
         from workers.backends.onnxruntime import quantize  # noqa: PLC0415
 
         path = out / "model.onnx"
-        return path.name, quantize.to_float16(workload, target, options, path)
+        return path.name, quantize.to_float16(network, target, options, path)
     from workers.backends.onnxruntime import files  # noqa: PLC0415
 
-    return files.copy_model(workload.model_path, out), {}
+    return files.copy_model(network.model_path, out), {}

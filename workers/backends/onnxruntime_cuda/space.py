@@ -9,7 +9,7 @@
 """
 
 from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
-from workers.engine.types import Options, TargetSpec, Workload
+from workers.engine.types import Network, Options, TargetSpec
 
 DEFAULT: Options = {"default": True}
 _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
@@ -17,9 +17,9 @@ _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
 _TF32_FROM = 80
 
 
-def space_of(workload: Workload, target: TargetSpec) -> Space:
+def space_of(network: Network, target: TargetSpec) -> Space:
     """Options worth trying for this network on this GPU."""
-    precisions = ("float32", "float16") if takes_float32(workload) else ("float32",)
+    precisions = ("float32", "float16") if takes_float32(network) else ("float32",)
     parameters: dict[str, Parameter] = {
         "default": Flag(),
         "precision": Conditional("default", (False,), Choice(precisions)),
@@ -27,14 +27,14 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
     }
     if has_tf32(target):
         parameters["tf32"] = Conditional("precision", ("float32",), Flag())
-    if _CONVOLUTIONS & workload.operators.keys():
+    if _CONVOLUTIONS & network.operators.keys():
         parameters["layout"] = Conditional("default", (False,), Choice(("nchw", "nhwc")))
         searches = Choice(("exhaustive", "heuristic", "default"))
         parameters["convolutions"] = Conditional("default", (False,), searches)
     return Space(parameters)
 
 
-def reference_of(workload: Workload, target: TargetSpec) -> Options:
+def reference_of(network: Network, target: TargetSpec) -> Options:
     """Every optimisation off, float32 as it is written."""
     options: Options = {
         "default": False,
@@ -44,7 +44,7 @@ def reference_of(workload: Workload, target: TargetSpec) -> Options:
         "layout": "nchw",
         "convolutions": "default",
     }
-    known = space_of(workload, target).parameters
+    known = space_of(network, target).parameters
     return {name: options[name] for name in known}
 
 
@@ -54,11 +54,11 @@ def has_tf32(target: TargetSpec) -> bool:
     return any(generation >= _TF32_FROM for generation in generations)
 
 
-def takes_float32(workload: Workload) -> bool:
+def takes_float32(network: Network) -> bool:
     """Whether the network computes in float32: converters of other precisions expect it."""
     floats = {
         spec.dtype
-        for spec in (*workload.inputs, *workload.outputs)
+        for spec in (*network.inputs, *network.outputs)
         if spec.dtype.startswith(("float", "bfloat", "double"))
     }
     return floats <= {"float32"}

@@ -9,7 +9,7 @@ from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Options, TargetSpec, Tolerance, Workload
+from workers.engine.types import BuildResult, Network, Options, TargetSpec, Tolerance
 
 _PACKAGES = ("openvino", "nncf")
 _TOLERANCES: dict[str, Tolerance] = {
@@ -33,25 +33,25 @@ class OpenVinoBackend:
         """See :meth:`workers.engine.ports.Backend.probe`."""
         return versions(self.name, _PACKAGES, "'hpcfair-hub[openvino]'")
 
-    def space(self, workload: Workload, target: TargetSpec) -> Space:
+    def space(self, network: Network, target: TargetSpec) -> Space:
         """See :func:`workers.backends.openvino.space.space_of`."""
-        return space_of(workload, target)
+        return space_of(network, target)
 
-    def default(self, workload: Workload, target: TargetSpec) -> Options:
+    def default(self, network: Network, target: TargetSpec) -> Options:
         """See :func:`workers.backends.openvino.space.default_of`."""
-        return default_of(workload, target)
+        return default_of(network, target)
 
-    def reference(self, workload: Workload, target: TargetSpec) -> Options:
+    def reference(self, network: Network, target: TargetSpec) -> Options:
         """As near as OpenVINO comes: float32, one thread. Its optimiser cannot be switched off."""
-        options = default_of(workload, target)
+        options = default_of(network, target)
         options.pop("pinning", None)
         return options | {"threads": "one"}
 
     def build(
-        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+        self, network: Network, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
         """See :meth:`workers.engine.ports.Backend.build`."""
-        if not self.space(workload, target).contains(options):
+        if not self.space(network, target).contains(options):
             raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
         precision = str(options["precision"])
         computed = str(options.get("rest", "float32")) if precision == "int8" else precision
@@ -61,7 +61,7 @@ class OpenVinoBackend:
         from workers.backends.openvino import build  # noqa: PLC0415
 
         try:
-            provenance = build.make(workload, options, runtime_options, out / _ENTRY_POINT)
+            provenance = build.make(network, options, runtime_options, out / _ENTRY_POINT)
         except (InvalidCandidate, MemoryError, OSError):
             raise
         # The tools raise whatever they stumble over.
@@ -84,7 +84,7 @@ class OpenVinoBackend:
 
     def profile(
         self,
-        workload: Workload,
+        network: Network,
         target: TargetSpec,  # noqa: ARG002
         build: BuildResult,
         inputs: dict[str, Array],
@@ -93,4 +93,4 @@ class OpenVinoBackend:
         """See :meth:`workers.engine.ports.Backend.profile`."""
         from workers.backends.openvino import profile  # noqa: PLC0415  as above
 
-        return profile.profile_build(workload, build, inputs)
+        return profile.profile_build(network, build, inputs)

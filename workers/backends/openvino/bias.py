@@ -21,7 +21,7 @@ from workers.engine.deviation import Comparison
 from workers.engine.errors import WrongOutput
 from workers.engine.ports import Array
 from workers.engine.samples import EXTRA_MACS
-from workers.engine.types import Options, Workload
+from workers.engine.types import Network, Options
 
 _CONVOLUTIONS = frozenset({"Convolution", "GroupConvolution", "ConvolutionBackpropData"})
 _LAYERS = _CONVOLUTIONS | {"MatMul"}
@@ -44,7 +44,7 @@ class _Seen:
 
 
 def correct_biases(
-    model: Any, exact: Any, workload: Workload, options: Options
+    model: Any, exact: Any, network: Network, options: Options
 ) -> tuple[Any, dict[str, Any]]:
     """The network with its last biases corrected and the provenance of that.
 
@@ -56,10 +56,10 @@ def correct_biases(
         exact: The network that it shall agree with, computed in float32; layers are named alike.
     """
     names = _last_layers(exact)
-    if not names or (workload.macs or 0) > EXTRA_MACS:
+    if not names or (network.macs or 0) > EXTRA_MACS:
         return model, {}
     try:
-        fitting = fitting_inputs(workload)
+        fitting = fitting_inputs(network)
         wanted = _observe(exact, names, _EXACT, fitting.fit, fitting.check)
         found = _observe(model, names, options, fitting.fit, fitting.check)
     # Nothing can be made up for one of its types, or it refuses what was made up.
@@ -73,7 +73,7 @@ def correct_biases(
     before, after = _deviation(wanted[cut:], found[cut:]), _deviation(wanted[cut:], left)
     if not after < before:
         return model, {}
-    used = cut if fitting.judged else len(wanted)
+    used = cut if fitting.is_evaluated else len(wanted)
     shifts = _shifts(wanted[:used], found[:used])
     facts = {"source": fitting.source, "runs": used, "relative_l2": [before, after]}
     return _shifted(model, names, shifts), {"bias_correction": facts}

@@ -13,33 +13,33 @@ from workers.backends.openvino.bias import correct_biases
 from workers.backends.openvino.convert import has_nan, precisions, read_onnx, save
 from workers.engine.errors import InvalidCandidate
 from workers.engine.samples import open_sizes
-from workers.engine.types import Options, Workload
+from workers.engine.types import Network, Options
 
 
 def make(
-    workload: Workload, options: Options, runtime_options: Options, path: Path
+    network: Network, options: Options, runtime_options: Options, path: Path
 ) -> dict[str, Any]:
     """Write the IR; returns its provenance, with what each operator really computes in here.
 
     Raises:
         InvalidCandidate: OpenVINO cannot, or nothing would compute in the precision asked for.
     """
-    model, provenance = _read(workload, options)
+    model, provenance = _read(network, options)
     exact, precision = model, str(options["precision"])
     if precision == "int8":
         # Imported here: it takes seconds, and other builds do without.
         from workers.backends.openvino.quantize import quantize  # noqa: PLC0415
 
-        model, quantization = quantize(model.clone(), workload, options)
+        model, quantization = quantize(model.clone(), network, options)
         provenance |= quantization
     if precision != "float32":
-        model, correction = correct_biases(model, exact, workload, runtime_options)
+        model, correction = correct_biases(model, exact, network, runtime_options)
         provenance |= correction
     if has_nan(model):
         model = keep_nan(model)
         provenance["weights"] = "NaN or infinity"
     save(model, path)
-    found = _precisions(workload, runtime_options, path)
+    found = _precisions(network, runtime_options, path)
     if precision not in found and precision != "float32":
         raise InvalidCandidate(
             f"no operator of this network computes in {precision} here, but in {_listed(found)}"
@@ -47,27 +47,27 @@ def make(
     return provenance | {"precisions": found}
 
 
-def _read(workload: Workload, options: Options) -> tuple[Any, dict[str, Any]]:
+def _read(network: Network, options: Options) -> tuple[Any, dict[str, Any]]:
     """The network as it is or rewritten, and what was rewritten."""
     if options.get("artefact", "onnx") == "onnx":
-        return read_onnx(workload), {}
+        return read_onnx(network), {}
     # Imported here: it takes half a second, and most builds do without.
     from workers.backends.openvino.rewrite import save_rewritten  # noqa: PLC0415
 
     with TemporaryDirectory() as scratch:
-        path = Path(scratch) / workload.model_path.name
-        provenance = save_rewritten(workload.model_path, path)
-        return read_onnx(replace(workload, model_path=path)), provenance
+        path = Path(scratch) / network.model_path.name
+        provenance = save_rewritten(network.model_path, path)
+        return read_onnx(replace(network, model_path=path)), provenance
 
 
-def _precisions(workload: Workload, runtime_options: Options, path: Path) -> dict[str, int]:
+def _precisions(network: Network, runtime_options: Options, path: Path) -> dict[str, int]:
     """What the written network computes in, opened as its users will open it."""
     shapes = None
     if runtime_options.get("shapes") == "static":
-        sizes = open_sizes(workload)
+        sizes = open_sizes(network)
         shapes = [
             tuple(size if isinstance(size, int) else sizes[size] for size in spec.shape)
-            for spec in workload.inputs
+            for spec in network.inputs
         ]
     try:
         model = reshaped(read_model(path), shapes)

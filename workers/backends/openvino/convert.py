@@ -9,7 +9,7 @@ import numpy as np
 
 from hpcfair.runtimes.quiet_openvino import ov, reason
 from workers.engine.errors import InvalidCandidate
-from workers.engine.types import Workload
+from workers.engine.types import Network
 
 #: In the executable graph, what stands for a tensor and computes nothing.
 _TENSORS = frozenset({"Input", "Const", "Output"})
@@ -41,13 +41,13 @@ class Executed:
     sources: tuple[str, ...]
 
 
-def read_onnx(workload: Workload) -> Any:
+def read_onnx(network: Network) -> Any:
     """The network as OpenVINO's frontend for ONNX reads it.
 
     Raises:
         InvalidCandidate: it holds what the frontend or the CPU cannot take; names it.
     """
-    path = workload.model_path
+    path = network.model_path
     try:
         # Named, because left to choose OpenVINO would try every format it knows on the bytes.
         frontend = ov.frontend.FrontEndManager().load_by_framework("onnx")
@@ -58,7 +58,7 @@ def read_onnx(workload: Workload) -> Any:
         raise InvalidCandidate(f"OpenVINO cannot read {path.name}: {why}") from error
     _refuse_text(model)
     names = [[port.any_name for port in ports] for ports in (model.inputs, model.outputs)]
-    wanted = [[spec.name for spec in specs] for specs in (workload.inputs, workload.outputs)]
+    wanted = [[spec.name for spec in specs] for specs in (network.inputs, network.outputs)]
     if names != wanted:
         raise InvalidCandidate(f"OpenVINO reads the signature as {names}, not as {wanted}")
     return model

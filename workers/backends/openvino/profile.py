@@ -20,7 +20,7 @@ from workers.backends.openvino.convert import Executed, executed
 from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array
 from workers.engine.profile import CallSite, NodeLink, Profile
-from workers.engine.types import BuildResult, Workload
+from workers.engine.types import BuildResult, Network
 
 #: Runs of a round that count, after one that does not; rounds as many as fit the time.
 _RUNS, _FEWEST, _MOST, _SECONDS = 4, 3, 5, 10.0
@@ -35,7 +35,7 @@ _ONNX = {"Convert": "Cast"}
 _AXES = {4: "nchw", 5: "ncdhw"}
 
 
-def profile_build(workload: Workload, build: BuildResult, inputs: Mapping[str, Array]) -> Profile:
+def profile_build(network: Network, build: BuildResult, inputs: Mapping[str, Array]) -> Profile:
     """Run a build under the profiler.
 
     Raises:
@@ -63,7 +63,7 @@ def profile_build(workload: Workload, build: BuildResult, inputs: Mapping[str, A
     # OpenVINO numbers what it inserts anew each time, so rounds agree in order, not in names.
     if any([o.operator for o in each] != [o.operator for o in operators] for each in rounds):
         raise InvalidCandidate("OpenVINO compiles this network differently from time to time")
-    found = attribute(read_graph(workload.model_path), _operators(operators, _tensors(model)))
+    found = attribute(read_graph(network.model_path), _operators(operators, _tensors(model)))
     return Profile(
         method=f"openvino {metadata.version('openvino')} performance counters,"
         f" medians of {len(rounds)} means of {_RUNS} runs",

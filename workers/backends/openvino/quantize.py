@@ -13,7 +13,7 @@ from workers.backends.openvino.groups import settle_weights
 from workers.backends.openvino.space import is_transformer
 from workers.engine.calibration import calibration_inputs
 from workers.engine.errors import InvalidCandidate
-from workers.engine.types import Options, Workload
+from workers.engine.types import Network, Options
 
 #: NNCF imports torch where it is installed, which takes seconds and is of no use here; and it
 #: reports to its maker as OpenVINO does.
@@ -34,7 +34,7 @@ _SMOOTHING = {
 }
 
 
-def quantize(model: Any, workload: Workload, options: Options) -> tuple[Any, dict[str, Any]]:
+def quantize(model: Any, network: Network, options: Options) -> tuple[Any, dict[str, Any]]:
     """The network with int8 weights and activations, biases corrected; and its provenance.
 
     ``preset`` ``performance`` has symmetric ranges everywhere, ``mixed`` asymmetric ones for
@@ -43,7 +43,7 @@ def quantize(model: Any, workload: Workload, options: Options) -> tuple[Any, dic
     Raises:
         InvalidCandidate: NNCF finds nothing to quantise.
     """
-    inputs, source = calibration_inputs(workload)
+    inputs, source = calibration_inputs(network)
     settle_weights(model)
     nncf.set_log_level(logging.ERROR)
     advanced = nncf.AdvancedQuantizationParameters()
@@ -56,7 +56,7 @@ def quantize(model: Any, workload: Workload, options: Options) -> tuple[Any, dic
             preset=_PRESETS[str(options["preset"])],
             subset_size=len(inputs),
             fast_bias_correction=True,
-            model_type=nncf.ModelType.TRANSFORMER if is_transformer(workload) else None,
+            model_type=nncf.ModelType.TRANSFORMER if is_transformer(network) else None,
             advanced_parameters=advanced,
         )
     operators = Counter(node.get_type_name() for node in quantized.get_ops())

@@ -12,7 +12,7 @@
 
 from workers.backends.threads import thread_counts
 from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
-from workers.engine.types import Options, TargetSpec, Workload
+from workers.engine.types import Network, Options, TargetSpec
 
 #: What each precision needs of the processor, any one of them.
 _FEATURES: dict[str, frozenset[str]] = {
@@ -54,14 +54,14 @@ _ALONE: tuple[Options, ...] = (
 _FEW_CORES = 2
 
 
-def space_of(workload: Workload, target: TargetSpec) -> Space:
+def space_of(network: Network, target: TargetSpec) -> Space:
     """Options worth trying for this network on this target.
 
     Left out, as they change nothing for one request at a time on a CPU: streams beside the first,
     and with a fixed precision the execution mode.
     """
     threads = thread_counts(target.cores)
-    precisions = _precisions(workload, target)
+    precisions = _precisions(network, target)
     parameters: dict[str, Parameter] = {
         "threads": Choice(threads),
         "precision": Choice(precisions),
@@ -69,13 +69,13 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
     several = tuple(name for name in threads if name != "one")
     if several:
         parameters["pinning"] = Conditional("threads", several, Flag())
-    if any(isinstance(size, str) for spec in workload.inputs for size in spec.shape):
+    if any(isinstance(size, str) for spec in network.inputs for size in spec.shape):
         parameters["shapes"] = Choice(("dynamic", "static"))
-    if workload.operators.keys() >= _SHUFFLE and precisions != ("float32",):
+    if network.operators.keys() >= _SHUFFLE and precisions != ("float32",):
         parameters["artefact"] = Choice(("onnx", "rewritten"))
     if "int8" in precisions:
         parameters["preset"] = _of_int8(Choice(("performance", "mixed")))
-        if is_transformer(workload):
+        if is_transformer(network):
             parameters["smoothing"] = _of_int8(Flag())
         if "bfloat16" in precisions:
             parameters["rest"] = _of_int8(Choice(("float32", "bfloat16")))
@@ -84,7 +84,7 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
     return Space(parameters).with_promising(*first, *wishes)
 
 
-def default_of(workload: Workload, target: TargetSpec) -> Options:
+def default_of(network: Network, target: TargetSpec) -> Options:
     """``compile_model(path, "CPU")``, but for the precision, which would depend on the machine."""
     options: Options = {
         "threads": thread_counts(target.cores)[0],
@@ -93,23 +93,23 @@ def default_of(workload: Workload, target: TargetSpec) -> Options:
         "shapes": "dynamic",
         "artefact": "onnx",
     }
-    known = space_of(workload, target).parameters
+    known = space_of(network, target).parameters
     return {name: options[name] for name in known if name in options}
 
 
-def is_transformer(workload: Workload) -> bool:
+def is_transformer(network: Network) -> bool:
     """Whether the inspection found it to be one."""
-    return workload.architecture_class == _TRANSFORMER
+    return network.architecture_class == _TRANSFORMER
 
 
 def _of_int8(parameter: Choice | Flag) -> Conditional:
     return Conditional("precision", ("int8",), parameter)
 
 
-def _precisions(workload: Workload, target: TargetSpec) -> tuple[str, ...]:
+def _precisions(network: Network, target: TargetSpec) -> tuple[str, ...]:
     """Precisions that may pay here: of networks in float32 that are not quantised already."""
-    operators = workload.operators.keys()
-    specs = (*workload.inputs, *workload.outputs)
+    operators = network.operators.keys()
+    specs = (*network.inputs, *network.outputs)
     floats = {spec.dtype for spec in specs if spec.dtype.startswith(("float", "bfloat"))}
     if operators & _QUANTISED or not operators & _HEAVY or not floats <= {"float32"}:
         return ("float32",)

@@ -10,7 +10,7 @@ from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Options, TargetSpec, Tolerance, Workload
+from workers.engine.types import BuildResult, Network, Options, TargetSpec, Tolerance
 
 _PACKAGES = ("tensorrt", "onnx")
 _ENTRY_POINT = "model.engine"
@@ -28,31 +28,31 @@ class TensorRtBackend:
         """See :meth:`workers.engine.ports.Backend.probe`."""
         return versions(self.name, _PACKAGES, "'hpcfair-hub[tensorrt]'")
 
-    def space(self, workload: Workload, target: TargetSpec) -> Space:
+    def space(self, network: Network, target: TargetSpec) -> Space:
         """See :func:`workers.backends.tensorrt.space.space_of`."""
-        return space_of(workload, target)
+        return space_of(network, target)
 
-    def default(self, workload: Workload, target: TargetSpec) -> Options:
+    def default(self, network: Network, target: TargetSpec) -> Options:
         """See :func:`workers.backends.tensorrt.space.default_of`."""
-        return default_of(workload, target)
+        return default_of(network, target)
 
-    def reference(self, workload: Workload, target: TargetSpec) -> Options:
+    def reference(self, network: Network, target: TargetSpec) -> Options:
         """Float32 as it is written; TensorRT cannot be told not to optimise."""
-        options = default_of(workload, target)
+        options = default_of(network, target)
         return options | {"tf32": False} if "tf32" in options else options
 
     def build(
-        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+        self, network: Network, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
         """See :meth:`workers.engine.ports.Backend.build`."""
-        if not self.space(workload, target).contains(options):
+        if not self.space(network, target).contains(options):
             raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
         # Not at the top: it imports TensorRT.
         from workers.backends.tensorrt.compile import compile_engine  # noqa: PLC0415
 
         precision = str(options["precision"])
         try:
-            provenance = compile_engine(workload, target, options, out / _ENTRY_POINT)
+            provenance = compile_engine(network, target, options, out / _ENTRY_POINT)
         except (InvalidCandidate, MemoryError, OSError):
             raise
         # The tools raise whatever they stumble over.
@@ -79,7 +79,7 @@ class TensorRtBackend:
 
     def profile(
         self,
-        workload: Workload,
+        network: Network,
         target: TargetSpec,
         build: BuildResult,
         inputs: dict[str, Array],
@@ -88,4 +88,4 @@ class TensorRtBackend:
         """See :func:`workers.backends.tensorrt.profile.profile_build`."""
         from workers.backends.tensorrt.profile import profile_build  # noqa: PLC0415  heavy
 
-        return profile_build(workload, self.load(build, target), inputs)
+        return profile_build(network, self.load(build, target), inputs)

@@ -18,7 +18,7 @@ from workers.backends.attribution import Operator, attribute, read_graph
 from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import CallSite, Profile
-from workers.engine.types import Workload
+from workers.engine.types import Network
 
 _RUNS, _WARMUP = 20, 3
 #: How the parser notes in a layer which nodes it stands for.
@@ -38,7 +38,7 @@ class _Times(trt.IProfiler):  # type: ignore[misc]  # the package is untyped
         self.times.setdefault(layer_name, []).append(ms)
 
 
-def profile_build(workload: Workload, session: Session, inputs: Mapping[str, Array]) -> Profile:
+def profile_build(network: Network, session: Session, inputs: Mapping[str, Array]) -> Profile:
     """Run an opened engine under TensorRT's profiler; closes it.
 
     Raises:
@@ -60,7 +60,7 @@ def profile_build(workload: Workload, session: Session, inputs: Mapping[str, Arr
     finally:
         session.close()
     operators = [_operator(layers.get(name, {})) for name in times.times]
-    found = attribute(read_graph(workload.model_path), operators)
+    found = attribute(read_graph(network.model_path), operators)
     return Profile(
         method=f"TensorRT {trt.__version__} IProfiler, medians of {_RUNS} runs",
         total_ns=int(median(totals)),

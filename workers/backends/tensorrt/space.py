@@ -13,7 +13,7 @@ other, so what precision ran is known. (From version 11 on there is no other way
 
 from workers.backends.onnxruntime_cuda.space import has_tf32, takes_float32
 from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
-from workers.engine.types import Options, TargetSpec, Workload
+from workers.engine.types import Network, Options, TargetSpec
 
 _QUANTISED = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"})
 _HEAVY = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
@@ -21,10 +21,10 @@ _HEAVY = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 EFFORTS = {"usual": 3, "most": 5}
 
 
-def space_of(workload: Workload, target: TargetSpec) -> Space:
+def space_of(network: Network, target: TargetSpec) -> Space:
     """Options worth trying for this network on this GPU."""
     parameters: dict[str, Parameter] = {
-        "precision": Choice(_precisions(workload)),
+        "precision": Choice(_precisions(network)),
         "effort": Choice(tuple(EFFORTS)),
     }
     if has_tf32(target):
@@ -32,16 +32,16 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
     return Space(parameters)
 
 
-def default_of(workload: Workload, target: TargetSpec) -> Options:
+def default_of(network: Network, target: TargetSpec) -> Options:
     """What TensorRT does if nothing is asked for: float32, rounded to TF32 where the GPU can."""
     options: Options = {"precision": "float32", "effort": "usual", "tf32": True}
-    known = space_of(workload, target).parameters
+    known = space_of(network, target).parameters
     return {name: options[name] for name in known}
 
 
-def _precisions(workload: Workload) -> tuple[str, ...]:
-    if not takes_float32(workload) or _QUANTISED & workload.operators.keys():
+def _precisions(network: Network) -> tuple[str, ...]:
+    if not takes_float32(network) or _QUANTISED & network.operators.keys():
         return ("float32",)
-    if not _HEAVY & workload.operators.keys():
+    if not _HEAVY & network.operators.keys():
         return ("float32", "float16")
     return ("float32", "float16", "int8")

@@ -9,7 +9,7 @@ from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Form, Options, TargetSpec, Workload
+from workers.engine.types import BuildResult, Form, Network, Options, TargetSpec
 
 _PACKAGE = "torch"
 
@@ -26,29 +26,29 @@ class TorchBackend:
         """See :meth:`workers.engine.ports.Backend.probe`."""
         return versions(self.name, [_PACKAGE], "'hpcfair-hub[torch]'")
 
-    def space(self, workload: Workload, target: TargetSpec) -> Space:  # noqa: ARG002
+    def space(self, network: Network, target: TargetSpec) -> Space:  # noqa: ARG002
         """See :func:`workers.backends.torch.space.space_of`."""
         return space_of(target)
 
-    def default(self, workload: Workload, target: TargetSpec) -> Options:  # noqa: ARG002
+    def default(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
         """See :func:`workers.backends.torch.space.default_of`."""
         return default_of(target)
 
-    def reference(self, workload: Workload, target: TargetSpec) -> Options:  # noqa: ARG002
+    def reference(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
         """There is none: Inductor always optimises."""
         raise InvalidCandidate("Inductor has no mode without optimisations")
 
     def build(
-        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+        self, network: Network, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
         """See :meth:`workers.engine.ports.Backend.build`."""
-        if not self.space(workload, target).contains(options):
+        if not self.space(network, target).contains(options):
             raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
-        form = _form(workload)
+        form = _form(network)
         # Imports PyTorch, which only a child may.
         from workers.backends.torch.compile import compile_program  # noqa: PLC0415
 
-        provenance = compile_program(form.path, workload, target, options, out / "model.pt2")
+        provenance = compile_program(form.path, network, target, options, out / "model.pt2")
         return BuildResult(
             outcome="measured",
             directory=out,
@@ -66,7 +66,7 @@ class TorchBackend:
 
     def profile(
         self,
-        workload: Workload,
+        network: Network,
         target: TargetSpec,
         build: BuildResult,
         inputs: dict[str, Array],
@@ -75,16 +75,16 @@ class TorchBackend:
         """See :meth:`workers.engine.ports.Backend.profile`."""
         from workers.backends.torch import profile  # noqa: PLC0415  as in build
 
-        return profile.profile_build(workload, _form(workload).path, target, build, inputs, out)
+        return profile.profile_build(network, _form(network).path, target, build, inputs, out)
 
 
-def _form(workload: Workload) -> Form:
+def _form(network: Network) -> Form:
     """The program as published.
 
     Raises:
         InvalidCandidate: it was not.
     """
-    form = next((form for form in workload.forms if form.format == "torch-export"), None)
+    form = next((form for form in network.forms if form.format == "torch-export"), None)
     if form is None:
         raise InvalidCandidate(
             "Inductor takes PyTorch programs, not ONNX: publish the torch program too "

@@ -20,7 +20,7 @@ from hpcfair.runtimes.tensors import Mapped, write_tensors
 from workers.backends.torch.package import forget_folders
 from workers.engine.errors import InvalidCandidate
 from workers.engine.forms import Misfit, bind
-from workers.engine.types import Options, TargetSpec, TensorSpec, Workload
+from workers.engine.types import Network, Options, TargetSpec, TensorSpec
 
 _AVX512 = frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl"})
 #: Where a node came from in its author's files: nobody's business, and no part of the program.
@@ -34,7 +34,7 @@ _WATCHED: dict[str, Any] = {"cpp.enable_kernel_profile": True, "trace.provenance
 
 
 def compile_program(
-    program: Path, workload: Workload, target: TargetSpec, options: Options, package: Path
+    program: Path, network: Network, target: TargetSpec, options: Options, package: Path
 ) -> dict[str, Any]:
     """Write ``package`` and its ``tensors.json``; returns provenance.
 
@@ -42,7 +42,7 @@ def compile_program(
         InvalidCandidate: PyTorch cannot load or compile the program, or it is not this network.
     """
     with refusing():
-        exported = prepared(program, workload, options, package.parent)
+        exported = prepared(program, network, options, package.parent)
         make_package(exported, target, options, package)
     return {
         "march": generation(target),
@@ -69,11 +69,11 @@ def refusing() -> Iterator[None]:
         raise InvalidCandidate(f"Inductor: {type(error).__name__}: {reason}") from error
 
 
-def prepared(program: Path, workload: Workload, options: Options, folder: Path) -> Any:
+def prepared(program: Path, network: Network, options: Options, folder: Path) -> Any:
     """The exported program as it is compiled; its ``tensors.json`` is written to ``folder``."""
     os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"
     with _without_chmod():
-        exported = load_program(program, workload, folder)
+        exported = load_program(program, network, folder)
         return _in_bfloat16(exported) if options["precision"] == "bfloat16" else exported
 
 
@@ -112,7 +112,7 @@ def make_package(
     return origins
 
 
-def load_program(program: Path, workload: Workload, folder: Path) -> Any:
+def load_program(program: Path, network: Network, folder: Path) -> Any:
     """The exported program, and which tensors of the graph its own stand for in ``folder``.
 
     Raises:
@@ -128,8 +128,8 @@ def load_program(program: Path, workload: Workload, folder: Path) -> Any:
         sides = [
             _mapped(tuple(_spec(name, values[name]) for name in names), graph)
             for names, graph in (
-                (signature.user_inputs, workload.inputs),
-                (signature.user_outputs, workload.outputs),
+                (signature.user_inputs, network.inputs),
+                (signature.user_outputs, network.outputs),
             )
         ]
     except Misfit as error:

@@ -26,7 +26,7 @@ from workers.backends.torch.values import tensors_of_nodes
 from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import CallSite, Kernel, Profile
-from workers.engine.types import BuildResult, Options, TargetSpec, Workload
+from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 _RUNS, _SECONDS = 21, 5.0
 #: Names under which Inductor records: of its kernels, and of those of PyTorch that it calls.
@@ -35,7 +35,7 @@ _LIBRARY = re.compile(r"aoti_torch_(cpu_)?")
 
 
 def profile_build(
-    workload: Workload,
+    network: Network,
     program: Path,
     target: TargetSpec,
     build: BuildResult,
@@ -57,7 +57,7 @@ def profile_build(
     with tempfile.TemporaryDirectory() as scratch, refusing():
         twin = replace(build, directory=Path(scratch))
         package = Path(scratch, build.entry_point)
-        exported = prepared(program, workload, options, package.parent)
+        exported = prepared(program, network, options, package.parent)
         origins = make_package(exported, target, options, package, watched=True)
         if kernels_of(package) != kernels:
             raise InvalidCandidate("compiled again, the program came out with other kernels")
@@ -68,7 +68,7 @@ def profile_build(
         tensors = tensors_of_nodes(
             exported,
             {name for names in origins.values() for name in names},
-            workload.model_path,
+            network.model_path,
             inputs,
             mapped[0],
             str(options["precision"]),
@@ -76,7 +76,7 @@ def profile_build(
     computed = _computed([name for name, _ in log], origins)
     with closing(open_build(build)) as session:
         total_ns = _whole(session, inputs)
-    return _profile(workload, options, total_ns, log, computed, tensors, _written(kernels, out))
+    return _profile(network, options, total_ns, log, computed, tensors, _written(kernels, out))
 
 
 def _calls(session: Session, inputs: dict[str, Array]) -> list[tuple[str, list[int]]]:
@@ -155,7 +155,7 @@ def _written(kernels: Mapping[str, str], out: Path) -> dict[str, Kernel]:
 
 
 def _profile(
-    workload: Workload,
+    network: Network,
     options: Options,
     total_ns: int,
     log: Sequence[tuple[str, list[int]]],
@@ -167,7 +167,7 @@ def _profile(
         Operator(name, names=(), outputs=tuple(tensors[node] for node in nodes if node in tensors))
         for (name, _), nodes in zip(log, computed, strict=True)
     ]
-    found = attribute(read_graph(workload.model_path), operators)
+    found = attribute(read_graph(network.model_path), operators)
     seen: Counter[str] = Counter()
     sites = []
     for (name, times), links in zip(log, found.links, strict=True):

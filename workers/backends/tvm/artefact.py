@@ -17,7 +17,7 @@ from workers.backends.tvm.rows import rows_dimension
 from workers.backends.tvm.space import DATABASE, FIXED, has_open_dimensions
 from workers.engine.errors import InvalidCandidate
 from workers.engine.samples import open_sizes
-from workers.engine.types import Options, TensorSpec, Workload
+from workers.engine.types import Network, Options, TensorSpec
 
 LIBRARY = "model.so"
 #: Beyond this much of weights, offsets in a library no longer fit its code model (2 GiB).
@@ -25,7 +25,7 @@ MOST_BYTES = 1_500_000_000
 
 
 def write(
-    workload: Workload, target: Mapping[str, Any], options: Options, out: Path
+    network: Network, target: Mapping[str, Any], options: Options, out: Path
 ) -> tuple[str, dict[str, Any]]:
     """Compile a candidate into ``out``; returns the library's name there and its provenance.
 
@@ -35,17 +35,17 @@ def write(
     Raises:
         InvalidCandidate: TVM cannot; says what and why.
     """
-    records = records_of(workload, options)
-    if _size(workload.model_path) > MOST_BYTES:
+    records = records_of(network, options)
+    if _size(network.model_path) > MOST_BYTES:
         raise InvalidCandidate(f"a library of TVM holds weights up to {MOST_BYTES} bytes")
     pipeline = pipeline_of(str(options["passes"]))
     started = perf_counter()
-    imported = imported_of(workload, options)
+    imported = imported_of(network, options)
     import_s = perf_counter() - started
     compiled = compiling.compile_network(imported, pipeline, target, records)
     with tempfile.TemporaryDirectory() as workspace:
         compiling.export(compiled, out / LIBRARY, Path(workspace))
-    signature = signature_of(workload, options)
+    signature = signature_of(network, options)
     (out / SIGNATURE).write_text(json.dumps(signature, indent=1) + "\n", encoding="utf-8")
     timed = {"import": import_s, **compiled.pass_s}
     provenance = {
@@ -56,49 +56,49 @@ def write(
         # The same options once gave other bytes within one process, and it is not known why.
         "reproducible": False,
         "fingerprint": _fingerprint(compiled),
-        **_fixed(workload, options, signature),
-        **_schedules(workload, compiled.scheduled, records),
+        **_fixed(network, options, signature),
+        **_schedules(network, compiled.scheduled, records),
         "pass_s": {name: round(seconds, 6) for name, seconds in timed.items()},
     }
     return LIBRARY, provenance
 
 
 def rehearse(
-    workload: Workload, target: Mapping[str, Any], options: Options, *, timed: bool
+    network: Network, target: Mapping[str, Any], options: Options, *, timed: bool
 ) -> tuple[float, str]:
     """Compile a candidate without linking it; see
     :meth:`workers.engine.passes.menu.PassBackend.rehearse`."""
-    records, pipeline = records_of(workload, options), pipeline_of(str(options["passes"]))
+    records, pipeline = records_of(network, options), pipeline_of(str(options["passes"]))
     started = perf_counter()
-    imported = imported_of(workload, options)
+    imported = imported_of(network, options)
     compiled = compiling.compile_network(imported, pipeline, target, records, machine_code=timed)
     seconds = perf_counter() - started
     return seconds, "" if timed else _fingerprint(compiled)
 
 
-def records_of(workload: Workload, options: Options) -> dict[str, Record]:
+def records_of(network: Network, options: Options) -> dict[str, Record]:
     """Schedules a candidate asks for."""
-    if options.get("schedules") != DATABASE or workload.schedules_path is None:
+    if options.get("schedules") != DATABASE or network.schedules_path is None:
         return {}
-    return read_records(workload.schedules_path)
+    return read_records(network.schedules_path)
 
 
-def imported_of(workload: Workload, options: Options) -> Any:
+def imported_of(network: Network, options: Options) -> Any:
     """The network as a candidate wants its shapes."""
-    sizes = open_sizes(workload) if options["shapes"] == FIXED else None
-    return import_model(workload.model_path, workload.inputs, sizes)
+    sizes = open_sizes(network) if options["shapes"] == FIXED else None
+    return import_model(network.model_path, network.inputs, sizes)
 
 
-def signature_of(workload: Workload, options: Options) -> dict[str, Any]:
+def signature_of(network: Network, options: Options) -> dict[str, Any]:
     """What the runtime must know: tensors as this build takes them, and whether row by row."""
     sizes: Mapping[str, int] = {}
     rows = ""
-    if options["shapes"] == FIXED and has_open_dimensions(workload):
-        rows = rows_dimension(workload)
-        sizes = {name: size for name, size in open_sizes(workload).items() if name != rows}
+    if options["shapes"] == FIXED and has_open_dimensions(network):
+        rows = rows_dimension(network)
+        sizes = {name: size for name, size in open_sizes(network).items() if name != rows}
     return {
-        "inputs": [_described(spec, sizes) for spec in workload.inputs],
-        "outputs": [_described(spec, sizes) for spec in workload.outputs],
+        "inputs": [_described(spec, sizes) for spec in network.inputs],
+        "outputs": [_described(spec, sizes) for spec in network.outputs],
         "by_row": bool(rows),
     }
 
@@ -118,20 +118,20 @@ def _described(spec: TensorSpec, sizes: Mapping[str, int]) -> dict[str, Any]:
     return {"name": spec.name, "dtype": spec.dtype, "shape": shape}
 
 
-def _fixed(workload: Workload, options: Options, signature: Mapping[str, Any]) -> dict[str, Any]:
+def _fixed(network: Network, options: Options, signature: Mapping[str, Any]) -> dict[str, Any]:
     """Provenance of shapes: which sizes are baked in, and whether a batch runs row by row."""
-    if options["shapes"] != FIXED or not has_open_dimensions(workload):
+    if options["shapes"] != FIXED or not has_open_dimensions(network):
         return {}
-    return {"sizes": open_sizes(workload), "by_row": signature["by_row"]}
+    return {"sizes": open_sizes(network), "by_row": signature["by_row"]}
 
 
 def _schedules(
-    workload: Workload, scheduled: Mapping[str, str], records: Mapping[str, Record]
+    network: Network, scheduled: Mapping[str, str], records: Mapping[str, Record]
 ) -> dict[str, Any]:
     """Provenance of schedules: whose, and which functions have one."""
-    if not records or workload.schedules_path is None:
+    if not records or network.schedules_path is None:
         return {}
-    content = workload.schedules_path.read_bytes()
+    content = network.schedules_path.read_bytes()
     return {
         "schedules": dict(sorted(scheduled.items())),
         "schedules_sha256": hashlib.sha256(content).hexdigest(),

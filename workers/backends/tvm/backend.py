@@ -15,7 +15,7 @@ from workers.engine.passes.menu import Menu
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Options, TargetSpec, Workload
+from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 _PACKAGES = ("apache-tvm", "apache-tvm-ffi", "onnx")
 #: What links the machine code; the first that is there.
@@ -38,33 +38,33 @@ class TvmBuilds:
             )
         return versions(self.name, _PACKAGES, "'hpcfair-hub[tvm]'")
 
-    def space(self, workload: Workload, target: TargetSpec) -> Space:
+    def space(self, network: Network, target: TargetSpec) -> Space:
         """See :func:`workers.backends.tvm.space.space_of`."""
-        return space_of(workload, target)
+        return space_of(network, target)
 
-    def default(self, workload: Workload, target: TargetSpec) -> Options:
+    def default(self, network: Network, target: TargetSpec) -> Options:
         """See :func:`workers.backends.tvm.space.default_of`."""
-        return default_of(workload, target)
+        return default_of(network, target)
 
-    def reference(self, workload: Workload, target: TargetSpec) -> Options:
+    def reference(self, network: Network, target: TargetSpec) -> Options:
         """See :func:`workers.backends.tvm.space.reference_of`."""
-        return reference_of(workload, target)
+        return reference_of(network, target)
 
     def build(
-        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+        self, network: Network, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
         """See :meth:`workers.engine.ports.Backend.build`."""
         # A build can be made again from its options alone, whatever portfolio of passes there is;
         # whether a list is legal, compiling says with the reason.
-        lists = {**workload.passes, self.name: (str(options.get("passes")),)}
-        if not self.space(replace(workload, passes=lists), target).contains(options):
+        lists = {**network.passes, self.name: (str(options.get("passes")),)}
+        if not self.space(replace(network, passes=lists), target).contains(options):
             raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
         # Imported here: TVM is heavy, and a child lives for one build.
         import workers.backends.tvm.without_torch  # noqa: F401, PLC0415
         from workers.backends.tvm import artefact  # noqa: PLC0415
 
         named, runtime_options = self.lowered(target, options)
-        entry_point, provenance = artefact.write(workload, named, options, out)
+        entry_point, provenance = artefact.write(network, named, options, out)
         return BuildResult(
             outcome="measured",
             directory=out,
@@ -91,7 +91,7 @@ class TvmBuilds:
 
     def profile(
         self,
-        workload: Workload,
+        network: Network,
         target: TargetSpec,
         build: BuildResult,
         inputs: dict[str, Array],
@@ -102,7 +102,7 @@ class TvmBuilds:
 
         session = self.load(build, target)
         try:
-            return profile(workload, build, session, inputs, out)
+            return profile(network, build, session, inputs, out)
         finally:
             session.close()
 
@@ -110,13 +110,13 @@ class TvmBuilds:
 class TvmBackend(TvmBuilds):
     """Apache TVM on the CPU; a :class:`~workers.engine.passes.menu.PassBackend`."""
 
-    def menu(self, workload: Workload, target: TargetSpec) -> Menu:
+    def menu(self, network: Network, target: TargetSpec) -> Menu:
         """See :meth:`workers.engine.passes.menu.PassBackend.menu`."""
-        return menu_of(workload, target)
+        return menu_of(network, target)
 
     def rehearse(
         self,
-        workload: Workload,
+        network: Network,
         target: TargetSpec,
         options: Options,
         out: Path,  # noqa: ARG002
@@ -128,4 +128,4 @@ class TvmBackend(TvmBuilds):
         from workers.backends.tvm import artefact  # noqa: PLC0415
 
         named, _ = self.lowered(target, options)
-        return artefact.rehearse(workload, named, options, timed=timed)
+        return artefact.rehearse(network, named, options, timed=timed)

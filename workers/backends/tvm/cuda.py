@@ -11,7 +11,7 @@ from workers.backends.tvm.space import cuda_space_of
 from workers.backends.tvm.targets import cuda_target_of
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Options, TargetSpec, Workload
+from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 #: What makes machine code of a GPU: NVIDIA's compiler, or the package of its library.
 _COMPILER, _LIBRARY = "nvcc", "cuda-bindings"
@@ -35,24 +35,24 @@ class TvmCudaBackend(TvmBuilds):
                 f"pip install {_LIBRARY}"
             ) from error
 
-    def space(self, workload: Workload, target: TargetSpec) -> Space:  # noqa: ARG002
+    def space(self, network: Network, target: TargetSpec) -> Space:  # noqa: ARG002
         """See :func:`workers.backends.tvm.space.cuda_space_of`."""
-        return cuda_space_of(workload)
+        return cuda_space_of(network)
 
-    def default(self, workload: Workload, target: TargetSpec) -> Options:
+    def default(self, network: Network, target: TargetSpec) -> Options:
         """TVM's own pipeline, for every size the network takes."""
-        return self.space(workload, target).at(0)
+        return self.space(network, target).at(0)
 
-    def reference(self, workload: Workload, target: TargetSpec) -> Options:  # noqa: ARG002
+    def reference(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
         """See :meth:`workers.engine.ports.Backend.reference`: there is none."""
         raise InvalidCandidate(f"{self.name} has no unoptimised mode")
 
     def build(
-        self, workload: Workload, target: TargetSpec, options: Options, out: Path
+        self, network: Network, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
         """See :meth:`workers.engine.ports.Backend.build`."""
         os.environ["TVM_CUDA_COMPILE_MODE"] = "nvcc" if shutil.which(_COMPILER) else "nvrtc"
-        return super().build(workload, target, options, out)
+        return super().build(network, target, options, out)
 
     def lowered(self, target: TargetSpec, options: Options) -> tuple[dict[str, Any], Options]:  # noqa: ARG002
         """See :meth:`workers.backends.tvm.backend.TvmBuilds.lowered`."""

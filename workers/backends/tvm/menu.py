@@ -5,21 +5,21 @@ from collections.abc import Sequence
 from workers.backends.tvm import passes
 from workers.backends.tvm.space import DATABASE, FIXED, default_of
 from workers.engine.passes.menu import DEFAULT, Menu, Passes
-from workers.engine.types import Options, TargetSpec, Workload
+from workers.engine.types import Network, Options, TargetSpec
 
 
-def menu_of(workload: Workload, target: TargetSpec) -> Menu:
+def menu_of(network: Network, target: TargetSpec) -> Menu:
     """All passes for networks of fixed shapes, with the schedules tuned for this one if any.
 
     Convolutions are tuned with channels last, and a schedule fits no other layout. Where there are
     some, TVM's own lists are compared behind the passes that lay channels so: else it would be
     tuned code of one list beside untuned code of the others.
     """
-    options: Options = {**default_of(workload, target), "shapes": FIXED}
+    options: Options = {**default_of(network, target), "shapes": FIXED}
     del options["passes"]
-    has_convolutions, own = "Conv" in workload.operators, DEFAULT
+    has_convolutions, own = "Conv" in network.operators, DEFAULT
     default, full = passes.DEFAULT, passes.FULL
-    if workload.schedules_path is not None:
+    if network.schedules_path is not None:
         options["schedules"] = DATABASE
         if has_convolutions:
             default, full = map(passes.laid_out, (default, full))

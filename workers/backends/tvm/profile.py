@@ -27,7 +27,7 @@ from workers.backends.tvm.provenance import RESHAPE, Site, Tracker, calls_of
 from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import CallSite, Kernel, NodeLink, Profile
-from workers.engine.types import BuildResult, Workload
+from workers.engine.types import BuildResult, Network
 
 _RUNS, _MOST_S = 21, 5.0
 #: What the virtual machine calls for itself: memory, shapes, checks.
@@ -52,7 +52,7 @@ class _Again:
 
 
 def profile(
-    workload: Workload, build: BuildResult, runtime: Session, inputs: dict[str, Array], out: Path
+    network: Network, build: BuildResult, runtime: Session, inputs: dict[str, Array], out: Path
 ) -> Profile:
     """See :meth:`workers.engine.ports.Backend.profile`.
 
@@ -61,11 +61,11 @@ def profile(
     """
     if not isinstance(runtime, TvmRuntime):
         raise InvalidCandidate(f"no build of TVM: {build.runtime}")
-    again = _compile_again(workload, build)
+    again = _compile_again(network, build)
     log, total_ns = timed(runtime, inputs)
     if [name for name, _ in log] != [name for name, _ in again.called]:
         raise InvalidCandidate("the build calls other functions than its network compiles to")
-    links, folded = links_of(workload.model_path, again.sites)
+    links, folded = links_of(network.model_path, again.sites)
     return Profile(
         method=f"VirtualMachine.set_instrument of TVM {tvm.__version__}, each call",
         total_ns=total_ns,
@@ -108,17 +108,17 @@ def timed(runtime: TvmRuntime, inputs: dict[str, Array]) -> tuple[list[tuple[str
     return log, int(median(totals))
 
 
-def _compile_again(workload: Workload, build: BuildResult) -> _Again:
+def _compile_again(network: Network, build: BuildResult) -> _Again:
     options = build.provenance["options"]
-    records, pipeline = records_of(workload, options), pipeline_of(options["passes"])
+    records, pipeline = records_of(network, options), pipeline_of(options["passes"])
     tracker, calls = Tracker(), _Calls(pipeline.tail[0])
 
     def watch(name: str, module: IRModule) -> IRModule:
         return calls(name, tracker(name, module))
 
-    network = imported_of(workload, options)
+    imported = imported_of(network, options)
     target = build.provenance["target"]
-    compiled = compiling.compile_network(network, pipeline, target, records, watch)
+    compiled = compiling.compile_network(imported, pipeline, target, records, watch)
     sites, keys = tracker.sites(), calls.keys()
     if not len(sites) == len(calls.symbols) == len(keys):
         raise InvalidCandidate("passes after fusion changed which functions are called")

@@ -8,37 +8,37 @@ import onnxruntime as ort
 
 from workers.engine.ports import Array
 from workers.engine.samples import open_sizes, random_inputs
-from workers.engine.types import Workload
+from workers.engine.types import Network
 
 _ROWS = 3
 _SEED = 20
 
 
-def rows_dimension(workload: Workload) -> str:
+def rows_dimension(network: Network) -> str:
     """The dimension whose rows a build for one row may run one after another; empty if none.
 
     It must lead every input and output, stand nowhere else and be timed at one row; and the rows
     must not look at each other, which is tried with ONNX Runtime on random inputs.
     """
-    specs = (*workload.inputs, *workload.outputs)
+    specs = (*network.inputs, *network.outputs)
     leading = {spec.shape[0] if spec.shape else "" for spec in specs}
     inner = {size for spec in specs for size in spec.shape[1:]}
     name = leading.pop()
     if leading or not isinstance(name, str) or not name or name in inner:
         return ""
-    if open_sizes(workload).get(name) != 1:
+    if open_sizes(network).get(name) != 1:
         return ""
-    return name if _independent(workload, name) else ""
+    return name if _independent(network, name) else ""
 
 
-def _independent(workload: Workload, name: str) -> bool:
+def _independent(network: Network, name: str) -> bool:
     """Whether some rows together give what each gives alone."""
-    several = replace(workload, dimensions={**workload.dimensions, name: _ROWS})
+    several = replace(network, dimensions={**network.dimensions, name: _ROWS})
     settings = ort.SessionOptions()
     settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     try:
         session = ort.InferenceSession(
-            workload.model_path, settings, providers=["CPUExecutionProvider"]
+            network.model_path, settings, providers=["CPUExecutionProvider"]
         )
         inputs = random_inputs(several, _SEED)
         together = session.run(None, inputs)

@@ -13,30 +13,30 @@ from workers.backends.threads import thread_counts
 from workers.backends.tvm.passes import OPTION_CHANNELS_LAST, OPTION_DEFAULT, OPTION_FULL
 from workers.backends.tvm.targets import LLVM_LEVELS
 from workers.engine.space import Choice, Conditional, Parameter, Space
-from workers.engine.types import Options, TargetSpec, Workload
+from workers.engine.types import Network, Options, TargetSpec
 
 OPEN, FIXED = "open", "fixed"
 UNTUNED, DATABASE = "untuned", "database"
 
 
-def space_of(workload: Workload, target: TargetSpec) -> Space:
+def space_of(network: Network, target: TargetSpec) -> Space:
     """Options worth trying for this network on this target."""
-    named = (OPTION_DEFAULT, OPTION_FULL, passes_for_tuning(workload))
-    passes = dict.fromkeys((*named, *workload.passes.get("tvm", ())))
+    named = (OPTION_DEFAULT, OPTION_FULL, passes_for_tuning(network))
+    passes = dict.fromkeys((*named, *network.passes.get("tvm", ())))
     parameters: dict[str, Parameter] = {
-        "shapes": Choice(_shapes(workload)),
+        "shapes": Choice(_shapes(network)),
         "passes": Choice(tuple(passes)),
         "llvm": Choice(LLVM_LEVELS),
         "threads": Choice(thread_counts(target.cores)),
     }
-    if workload.schedules_path is not None:
+    if network.schedules_path is not None:
         # Schedules are for loops of known length.
         # The plainest first: what is known of networks without schedules is of that.
         schedules = Choice((UNTUNED, DATABASE))
         parameters["schedules"] = Conditional("shapes", (FIXED,), schedules)
     tuned: Options = {
         "shapes": FIXED,
-        "passes": passes_for_tuning(workload),
+        "passes": passes_for_tuning(network),
         "schedules": DATABASE,
     }
     if "schedules" not in parameters:
@@ -44,47 +44,47 @@ def space_of(workload: Workload, target: TargetSpec) -> Space:
     return Space(parameters, own=frozenset({"schedules"})).with_promising(tuned)
 
 
-def cuda_space_of(workload: Workload) -> Space:
+def cuda_space_of(network: Network) -> Space:
     """Options worth trying on a GPU: TVM's rules schedule its loops, not a database."""
-    passes = (OPTION_DEFAULT, OPTION_FULL, *workload.passes.get("tvm_cuda", ()))
+    passes = (OPTION_DEFAULT, OPTION_FULL, *network.passes.get("tvm_cuda", ()))
     return Space(
         {
-            "shapes": Choice(_shapes(workload)),
+            "shapes": Choice(_shapes(network)),
             "passes": Choice(tuple(dict.fromkeys(passes))),
         }
     )
 
 
-def default_of(workload: Workload, target: TargetSpec) -> Options:
+def default_of(network: Network, target: TargetSpec) -> Options:
     """TVM's own pipeline, for every size the network takes."""
     options: Options = {
-        "shapes": _shapes(workload)[0],
+        "shapes": _shapes(network)[0],
         "passes": OPTION_DEFAULT,
         "llvm": LLVM_LEVELS[0],
         "threads": thread_counts(target.cores)[0],
     }
-    if options["shapes"] == FIXED and workload.schedules_path is not None:
+    if options["shapes"] == FIXED and network.schedules_path is not None:
         options["schedules"] = UNTUNED
     return options
 
 
-def reference_of(workload: Workload, target: TargetSpec) -> Options:
+def reference_of(network: Network, target: TargetSpec) -> Options:
     """Machine code without optimisations; fusing loops leaves the arithmetic as it is."""
-    return {**default_of(workload, target), "llvm": "O0"}
+    return {**default_of(network, target), "llvm": "O0"}
 
 
-def passes_for_tuning(workload: Workload) -> str:
+def passes_for_tuning(network: Network) -> str:
     """The pipeline whose loop nests schedules are searched for: the option ``passes``.
 
     A schedule serves one loop nest, so a candidate with schedules does well to take this pipeline.
     """
-    return OPTION_CHANNELS_LAST if "Conv" in workload.operators else OPTION_DEFAULT
+    return OPTION_CHANNELS_LAST if "Conv" in network.operators else OPTION_DEFAULT
 
 
-def has_open_dimensions(workload: Workload) -> bool:
+def has_open_dimensions(network: Network) -> bool:
     """Whether some input takes several shapes."""
-    return any(isinstance(size, str) for spec in workload.inputs for size in spec.shape)
+    return any(isinstance(size, str) for spec in network.inputs for size in spec.shape)
 
 
-def _shapes(workload: Workload) -> tuple[str, ...]:
-    return (OPEN, FIXED) if has_open_dimensions(workload) else (FIXED,)
+def _shapes(network: Network) -> tuple[str, ...]:
+    return (OPEN, FIXED) if has_open_dimensions(network) else (FIXED,)

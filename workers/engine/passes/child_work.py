@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workers.engine.child_work import backend_of, target_from, workload_from
+from workers.engine.child_work import backend_of, network_from, target_from
 from workers.engine.errors import InvalidCandidate
 from workers.engine.passes.menu import PassBackend
 from workers.engine.types import Options
@@ -14,7 +14,7 @@ from workers.engine.types import Options
 def rehearse_each(
     *,
     backend: str,
-    workload: Mapping[str, Any],
+    network: Mapping[str, Any],
     target: Mapping[str, Any],
     sequence: Sequence[Options],
     timed: bool,
@@ -28,7 +28,7 @@ def rehearse_each(
     Returns:
         Of each its ``seconds`` and ``fingerprint``, or why it cannot be compiled as ``detail``.
     """
-    maker, spec, network = backend_of(backend), target_from(target), workload_from(workload)
+    maker, spec, model = backend_of(backend), target_from(target), network_from(network)
     assert isinstance(maker, PassBackend)  # noqa: S101  nobody else is asked
     maker.probe(spec)
     told = []
@@ -36,7 +36,7 @@ def rehearse_each(
         folder = Path(out) / str(number)
         folder.mkdir()
         try:
-            seconds, fingerprint = maker.rehearse(network, spec, options, folder, timed=timed)
+            seconds, fingerprint = maker.rehearse(model, spec, options, folder, timed=timed)
         except InvalidCandidate as error:
             told.append({"seconds": 0.0, "fingerprint": "", "detail": str(error) or "invalid"})
         else:

@@ -55,15 +55,15 @@ class LocalCompiler(LocalDevice):
         folder = self._new_folder()
         out = folder / "artefact"
         out.mkdir()
-        readable = [self._workload.model_path.parent]
-        if self._workload.samples_path:
-            readable.append(self._workload.samples_path)
+        readable = [self._network.model_path.parent]
+        if self._network.samples_path:
+            readable.append(self._network.samples_path)
         try:
             with self._child(folder, *readable, programs=self._programs[backend]) as child:
                 told = child.call(
                     "workers.engine.passes.child_work:rehearse_each",
                     backend=self._paths[backend],
-                    workload=self._workload,
+                    network=self._network,
                     target=self._target,
                     sequence=list(sequence),
                     timed=timed,

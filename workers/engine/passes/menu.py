@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from workers.engine.ports import Backend
-from workers.engine.types import Options, TargetSpec, Workload
+from workers.engine.types import Network, Options, TargetSpec
 
 Passes = tuple[str, ...]
 
@@ -87,13 +87,13 @@ class Menu:
 class PassBackend(Backend, Protocol):
     """A backend whose passes can be chosen by its option ``passes``."""
 
-    def menu(self, workload: Workload, target: TargetSpec) -> Menu:
+    def menu(self, network: Network, target: TargetSpec) -> Menu:
         """The passes to choose from. Runs in the worker: imports nothing heavy."""
         ...
 
     def rehearse(
         self,
-        workload: Workload,
+        network: Network,
         target: TargetSpec,
         options: Options,
         out: Path,

@@ -20,7 +20,7 @@ def is_open(latency: Interval) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PassComparison:
     """A list of passes beside another, usually the compiler's own.
 
     Ratios are this list over the other, interleaved: below 1 compiles or runs faster.
@@ -82,7 +82,7 @@ class PassTrial:
     number: int
     role: str
     passes: str
-    finding: Finding
+    comparison: PassComparison
     about: str = ""
 
     def as_dict(self) -> dict[str, Any]:

@@ -19,7 +19,7 @@ SHUFFLES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class NetworkScores:
     """What lists of passes are worth to a network.
 
     Attributes:
@@ -36,7 +36,7 @@ class Network:
         return min((self.scores.get(each, 1.0) for each in lists), default=1.0)
 
 
-def greedy(networks: Sequence[Network], most: int) -> tuple[str, ...]:
+def greedy(networks: Sequence[NetworkScores], most: int) -> tuple[str, ...]:
     """At most ``most`` lists, each the one that adds most to those before it.
 
     Gain is the mean logarithm of ratios, so halving one network is worth as much as halving
@@ -55,7 +55,7 @@ def greedy(networks: Sequence[Network], most: int) -> tuple[str, ...]:
 
 
 def left_out(
-    networks: Sequence[Network], most: int, grouping: Grouping, seed: int = 0
+    networks: Sequence[NetworkScores], most: int, grouping: Grouping, seed: int = 0
 ) -> dict[str, float]:
     """Per network the ratio it gets from the portfolio of the others.
 
@@ -72,7 +72,7 @@ def left_out(
     return _by_class(networks, most)
 
 
-def _by_class(networks: Sequence[Network], most: int) -> dict[str, float]:
+def _by_class(networks: Sequence[NetworkScores], most: int) -> dict[str, float]:
     found = {}
     for network in networks:
         others = [
@@ -84,7 +84,7 @@ def _by_class(networks: Sequence[Network], most: int) -> dict[str, float]:
     return found
 
 
-def _shuffled(networks: Sequence[Network], rng: Random) -> list[Network]:
+def _shuffled(networks: Sequence[NetworkScores], rng: Random) -> list[NetworkScores]:
     classes = [network.architecture_class for network in networks]
     rng.shuffle(classes)
     return [
@@ -93,5 +93,5 @@ def _shuffled(networks: Sequence[Network], rng: Random) -> list[Network]:
     ]
 
 
-def _loss(networks: Sequence[Network], lists: Sequence[str]) -> float:
+def _loss(networks: Sequence[NetworkScores], lists: Sequence[str]) -> float:
     return sum(log(network.with_portfolio(lists)) for network in networks)

@@ -20,11 +20,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log
 
-from workers.engine.passes.bench import Effort, Judge
-from workers.engine.passes.book import Book
+from workers.engine.passes.evaluation import ComparisonEffort, PassEvaluator
 from workers.engine.passes.factors import Factor, combinations, drop, insert, swap
 from workers.engine.passes.menu import Menu, Passes
 from workers.engine.passes.objective import COMPILE_MARGIN, OBJECTIVES, PassTrial
+from workers.engine.passes.study_state import StudyState
 from workers.engine.ports import Clock
 from workers.engine.types import Interval
 
@@ -32,27 +32,27 @@ from workers.engine.types import Interval
 MOST_FACTORS = 8
 #: Latencies closer than this are the same to anybody, as elsewhere in the engine.
 _LATENCY_MARGIN = 0.01
-_ROUGH = Effort(pairs=4, seconds=2.0, half_width=0.02)
-_FINAL = Effort(pairs=6, processes=3, seconds=4.0, sessions=3, most_sessions=12)
+_ROUGH = ComparisonEffort(pairs=4, seconds=2.0, half_width=0.02)
+_FINAL = ComparisonEffort(pairs=6, processes=3, seconds=4.0, sessions=3, most_sessions=12)
 #: Of each objective, how many are measured again.
 _FINALISTS = 2
 _ROLES = {"drop": "ablation", "insert": "extra", "swap": "order"}
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class StudyBudget:
     """What a study may cost.
 
     Attributes:
         seconds: After which no further list is tried.
         points: Of the factorial at most.
-        screen, final: Effort of one comparison before and at the end.
+        screen, final: ComparisonEffort of one comparison before and at the end.
     """
 
     seconds: float
     points: int = 64
-    screen: Effort = _ROUGH
-    final: Effort = _FINAL
+    screen: ComparisonEffort = _ROUGH
+    final: ComparisonEffort = _FINAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ class Study:
 
 def study(
     menu: Menu,
-    judge: Judge,
-    budget: Budget,
+    evaluator: PassEvaluator,
+    budget: StudyBudget,
     clock: Clock,
     *,
     served: Sequence[str] = (),
@@ -92,20 +92,20 @@ def study(
 
     Raises:
         CandidateFailed: the compiler's own pipeline cannot build the network.
-        RigFailed: what it built does not run any more.
+        InfrastructureFailed: what it built does not run any more.
     """
-    book = Book(menu, judge, budget.seconds, clock, known, keep)
+    state = StudyState(menu, evaluator, budget.seconds, clock, known, keep)
     # The likeliest gains come first: a network that compiles for long has time for little else.
     for value in served:
-        book.value("class", value, budget.screen)
+        state.value("class", value, budget.screen)
     for value in menu.promising:
-        book.value("promising", value, budget.screen)
-    noise = _Noise.of(book.trial("noise", menu.default, budget.screen))
-    rest = menu.without(menu.default, _idle(menu, judge, book))
-    book.trial("idle", rest, budget.screen)
+        state.value("promising", value, budget.screen)
+    noise = _Noise.of(state.trial("noise", menu.default, budget.screen))
+    rest = menu.without(menu.default, _idle(menu, evaluator, state))
+    state.trial("idle", rest, budget.screen)
     changes = [*_drops(menu, rest), *_inserts(menu)]
     single = {
-        factor: book.trial(_ROLES[factor.kind], factor.apply(rest), budget.screen, factor.name)
+        factor: state.trial(_ROLES[factor.kind], factor.apply(rest), budget.screen, factor.name)
         for factor in changes
     }
     factors = [factor for factor, trial in single.items() if noise.exceeded(trial)]
@@ -114,25 +114,25 @@ def study(
         for factor, trial in single.items()
         if factor.kind == "drop" and trial and not noise.exceeded(trial)
     ]
-    culprits = _culprits(menu, book, rest, quiet, budget.screen)
+    culprits = _culprits(menu, state, rest, quiet, budget.screen)
     factors += [drop(menu, name) for name in rest if name in culprits]
     base = menu.without(rest, [name for name in quiet if name not in culprits])
     for factor in _swaps(menu, base, [f.about[0] for f in factors if f.kind == "drop"]):
-        single[factor] = book.trial("order", factor.apply(base), budget.screen, factor.name)
+        single[factor] = state.trial("order", factor.apply(base), budget.screen, factor.name)
         if noise.exceeded(single[factor]):
             factors.append(factor)
-    _factorial(menu, book, base, factors, single, budget)
-    winners = _final(book, budget)
+    _factorial(menu, state, base, factors, single, budget)
+    winners = _final(state, budget)
     return Study(
-        trials=tuple(book.trials),
+        trials=tuple(state.trials),
         survivors=tuple(name for name in base if any(name in f.about for f in factors)),
         dropped=tuple(name for name in menu.default if name not in base),
         winners=winners,
-        ended=book.ended(),
+        ended=state.ended(),
     )
 
 
-def _idle(menu: Menu, judge: Judge, book: Book) -> list[str]:
+def _idle(menu: Menu, evaluator: PassEvaluator, state: StudyState) -> list[str]:
     """Passes that can go all at once without changing the code.
 
     Groups that change nothing go whole and others are halved, so few builds tell of many passes.
@@ -140,12 +140,12 @@ def _idle(menu: Menu, judge: Judge, book: Book) -> list[str]:
 
     def prints(groups: Sequence[Sequence[str]]) -> list[str]:
         lists = [menu.without(menu.default, group) for group in groups]
-        return judge.fingerprints([menu.value(passes) for passes in lists])
+        return evaluator.fingerprints([menu.value(passes) for passes in lists])
 
     groups = [[name for name in menu.default if name not in menu.needed]]
     own, *told = prints([[], *groups])
     idle: list[list[str]] = []
-    while own and groups and not book.spent:
+    while own and groups and not state.spent:
         told = told or prints(groups)
         idle += [group for group, code in zip(groups, told, strict=True) if code == own]
         others = [group for group, code in zip(groups, told, strict=True) if code != own]
@@ -157,7 +157,7 @@ def _idle(menu: Menu, judge: Judge, book: Book) -> list[str]:
         return together
     # Some stand in for each other: those go that still can.
     gone: list[str] = []
-    while idle and not book.spent:
+    while idle and not state.spent:
         group, *idle = idle
         if prints([[*gone, *group]]) == [own]:
             gone += group
@@ -186,7 +186,7 @@ def _swaps(menu: Menu, passes: Passes, survivors: Sequence[str]) -> list[Factor]
 
 
 def _culprits(
-    menu: Menu, book: Book, rest: Passes, quiet: Sequence[str], effort: Effort
+    menu: Menu, state: StudyState, rest: Passes, quiet: Sequence[str], effort: ComparisonEffort
 ) -> set[str]:
     """Of passes that each can go alone, those that cannot go together.
 
@@ -195,8 +195,8 @@ def _culprits(
     """
 
     def bad(gone: Sequence[str]) -> bool:
-        trial = book.trial("joint", menu.without(rest, gone), effort) if gone else None
-        return trial is not None and trial.finding.hurts
+        trial = state.trial("joint", menu.without(rest, gone), effort) if gone else None
+        return trial is not None and trial.comparison.hurts
 
     def narrow(suspects: list[str], also: list[str]) -> set[str]:
         if len(suspects) == 1:
@@ -209,23 +209,23 @@ def _culprits(
         return narrow(left, [*right, *also]) | narrow(right, [*left, *also])
 
     found: set[str] = set()
-    while bad(gone := [name for name in quiet if name not in found]) and not book.spent:
+    while bad(gone := [name for name in quiet if name not in found]) and not state.spent:
         found |= narrow(gone, [])
     return found
 
 
 def _factorial(
     menu: Menu,
-    book: Book,
+    state: StudyState,
     base: Passes,
     factors: Sequence[Factor],
     single: dict[Factor, PassTrial | None],
-    budget: Budget,
+    budget: StudyBudget,
 ) -> None:
     """Try combinations, those first that should do well if effects simply multiplied."""
     logs = {factor: _logs(single.get(factor)) for factor in factors}
     # What made compiling fail alone will not do better in company.
-    able = [f for f in factors if (trial := single.get(f)) is None or trial.finding.latency]
+    able = [f for f in factors if (trial := single.get(f)) is None or trial.comparison.latency]
     chosen = sorted(able, key=lambda f: -max(map(abs, logs[f])))[:MOST_FACTORS]
 
     def promise(combination: Sequence[Factor]) -> tuple[bool, float]:
@@ -239,20 +239,20 @@ def _factorial(
         for factor in sorted(combination, key=lambda f: f.kind, reverse=True):
             passes = factor.apply(passes)
         if menu.legal(passes):
-            book.trial("factorial", passes, budget.screen)
+            state.trial("factorial", passes, budget.screen)
 
 
-def _final(book: Book, budget: Budget) -> tuple[PassTrial, ...]:
+def _final(state: StudyState, budget: StudyBudget) -> tuple[PassTrial, ...]:
     """The best of each objective measured again, since the best of many noisy figures flatter."""
     winners: dict[str, PassTrial] = {}
     for objective in OBJECTIVES:
         ranked = sorted(
-            (trial for trial in book.trials if trial.finding.score(objective) < 1),
-            key=lambda trial: trial.finding.score(objective),
+            (trial for trial in state.trials if trial.comparison.score(objective) < 1),
+            key=lambda trial: trial.comparison.score(objective),
         )
-        finals = [book.final(trial.passes, budget.final) for trial in ranked[:_FINALISTS]]
-        able = [t for t in finals if t is not None and t.finding.score(objective) < 1]
-        best = min(able, key=lambda trial: trial.finding.score(objective), default=None)
+        finals = [state.final(trial.passes, budget.final) for trial in ranked[:_FINALISTS]]
+        able = [t for t in finals if t is not None and t.comparison.score(objective) < 1]
+        best = min(able, key=lambda trial: trial.comparison.score(objective), default=None)
         if best is not None:
             winners.setdefault(best.passes, best)
     return tuple(winners.values())
@@ -268,8 +268,8 @@ class _Noise:
     @classmethod
     def of(cls, trial: PassTrial | None) -> "_Noise":
         """What the compiler's own list beside itself shows."""
-        compiling = trial.finding.compile if trial else None
-        running = trial.finding.latency if trial else None
+        compiling = trial.comparison.compile if trial else None
+        running = trial.comparison.latency if trial else None
         if compiling is None or running is None:
             return cls()
         return cls(
@@ -281,7 +281,7 @@ class _Noise:
         """Whether a change did anything beyond noise; a failure certainly did."""
         if trial is None:
             return False
-        found = trial.finding
+        found = trial.comparison
         if found.latency is None or found.compile is None:
             return True
         return _off(found.latency, self.latency) or _off(found.compile, self.compile)
@@ -293,6 +293,6 @@ def _off(ratio: Interval, margin: float) -> bool:
 
 def _logs(trial: PassTrial | None) -> tuple[float, float]:
     """Logarithms of a change's effects on compiling and running; nothing known is no effect."""
-    if trial is None or trial.finding.compile is None or trial.finding.latency is None:
+    if trial is None or trial.comparison.compile is None or trial.comparison.latency is None:
         return 0.0, 0.0
-    return log(trial.finding.compile.value), log(trial.finding.latency.value)
+    return log(trial.comparison.compile.value), log(trial.comparison.latency.value)

@@ -141,7 +141,7 @@ class ScheduleBudget:
     patience: int = 96
     noise: float = 0.02
     descent: float = 0.2
-    finalists: int = 5
+    candidates_to_confirm: int = 5
     rounds: int = 6
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
-from workers.engine.strategies.base import Proposal, Scene, Spaces, Strategy
+from workers.engine.strategies.base import Proposal, SearchProblem, Spaces, Strategy
 from workers.engine.strategies.default import Listed, best_priors
 from workers.engine.strategies.learned import Learned
 from workers.engine.strategies.peers import peers_of
@@ -11,7 +11,15 @@ from workers.engine.strategies.random import RandomSearch
 from workers.engine.strategies.tpe import TPE
 from workers.engine.types import Trial
 
-__all__ = ["STRATEGIES", "InTurn", "Proposal", "Scene", "Spaces", "Strategy", "make_strategy"]
+__all__ = [
+    "STRATEGIES",
+    "InTurn",
+    "Proposal",
+    "SearchProblem",
+    "Spaces",
+    "Strategy",
+    "make_strategy",
+]
 
 #: How many of history's best in each tolerance class are tried before the search proper.
 FROM_HISTORY = 2
@@ -33,29 +41,29 @@ class InTurn(Strategy):
             strategy.learn(trial)
 
 
-def _known_first(scene: Scene, *then: Strategy) -> Strategy:
+def _known_first(problem: SearchProblem, *then: Strategy) -> Strategy:
     """Every backend's default, then the best of earlier searches of the key, then the rest."""
     return InTurn(
         [
-            Listed([(candidate, None) for candidate in scene.defaults], "default"),
-            Listed(best_priors(scene.history, FROM_HISTORY), "history"),
+            Listed([(candidate, None) for candidate in problem.defaults], "default"),
+            Listed(best_priors(problem.history, FROM_HISTORY), "history"),
             *then,
         ]
     )
 
 
 #: Name to maker. "default" searches no further than the known; "learned" is what jobs use.
-STRATEGIES: dict[str, Callable[[Scene], Strategy]] = {
+STRATEGIES: dict[str, Callable[[SearchProblem], Strategy]] = {
     "default": _known_first,
     "learned": Learned,
-    "random": lambda scene: _known_first(scene, RandomSearch(scene.spaces, scene.seed)),
-    "tpe": lambda scene: _known_first(
-        scene, TPE(scene.spaces, scene.seed, scene.history, peers_of(scene))
+    "random": lambda problem: _known_first(problem, RandomSearch(problem.spaces, problem.seed)),
+    "tpe": lambda problem: _known_first(
+        problem, TPE(problem.spaces, problem.seed, problem.history, peers_of(problem))
     ),
 }
 
 
-def make_strategy(name: str, scene: Scene) -> Strategy:
+def make_strategy(name: str, problem: SearchProblem) -> Strategy:
     """The strategy ``name``, over what of the scene's history is in its spaces.
 
     Raises:
@@ -65,8 +73,8 @@ def make_strategy(name: str, scene: Scene) -> Strategy:
         raise ValueError(f"no strategy {name!r}; there are {', '.join(STRATEGIES)}")
     usable = [
         prior
-        for prior in scene.history
-        if prior.candidate.backend in scene.spaces
-        and scene.spaces[prior.candidate.backend].contains(prior.candidate.options)
+        for prior in problem.history
+        if prior.candidate.backend in problem.spaces
+        and problem.spaces[prior.candidate.backend].contains(prior.candidate.options)
     ]
-    return STRATEGIES[name](replace(scene, history=usable))
+    return STRATEGIES[name](replace(problem, history=usable))

@@ -31,7 +31,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class SearchProblem:
     """Where a search takes place and what is known beforehand.
 
     Attributes:

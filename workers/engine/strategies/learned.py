@@ -22,12 +22,12 @@ from random import Random
 
 import numpy as np
 
-from workers.engine.strategies.base import Proposal, Scene, Spaces, Strategy
+from workers.engine.strategies.base import Proposal, SearchProblem, Spaces, Strategy
 from workers.engine.strategies.classes import class_shares
 from workers.engine.strategies.default import best_priors
 from workers.engine.strategies.features import Features
-from workers.engine.strategies.hearsay import Hearsay
 from workers.engine.strategies.joint import JointSpace
+from workers.engine.strategies.neighbour_prior import NeighbourPrior
 from workers.engine.strategies.novel import unseen
 from workers.engine.strategies.peers import Found, Peer, peers_of, value_of
 from workers.engine.strategies.pool import Pool
@@ -65,17 +65,17 @@ class Learned(Strategy):
 
     name = "learned"
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         super().__init__()
-        self._scene = scene
+        self._problem = problem
         self._trials: list[Trial] = []
-        self._joint = JointSpace(scene.spaces)
+        self._joint = JointSpace(problem.spaces)
         self._features = Features(self._joint)
-        self._peers = peers_of(scene)
+        self._peers = peers_of(problem)
         self._networks = {peer.network for peer in self._peers}
         self._expected = _expected(self._peers)
-        self._history = best_priors(scene.history, FROM_HISTORY)
-        self._portfolio = portfolio(self._peers, scene.architecture_class)
+        self._history = best_priors(problem.history, FROM_HISTORY)
+        self._portfolio = portfolio(self._peers, problem.architecture_class)
         self._elsewhere = self._known_elsewhere()
         self._close = {f.candidate.backend for f in self._found if f.value < log(HOPELESS)}
         self._written_off = self._hopeless_elsewhere()
@@ -105,7 +105,7 @@ class Learned(Strategy):
     ) -> Proposal:
         if len(taken) % TPE_EVERY == TPE_EVERY - 1:
             return self._tpe(pool, taken) or Proposal(next(iter(free.values())), TPE.name)
-        chance = Random(f"{self._scene.seed} {len(taken)}")  # noqa: S311 - a search, not a secret
+        chance = Random(f"{self._problem.seed} {len(taken)}")  # noqa: S311 - a search, not a secret
         if chance.random() < EPSILON:
             return Proposal(chance.choice(list(free.values())), "random")
         best = list(free.values())[int(np.argmax(ahead.worth))]
@@ -118,7 +118,7 @@ class Learned(Strategy):
         are in the portfolio.
         """
         believed = trusted(self._pairs())
-        baseline, others = self._scene.defaults[:1], self._scene.defaults[1:]
+        baseline, others = self._problem.defaults[:1], self._problem.defaults[1:]
         defaults = [c for c in others if not (believed and c.backend in self._elsewhere)]
         listed = [Proposal(c, "default") for c in (*baseline, *defaults)]
         listed += [Proposal(c, "history", ratio) for c, ratio in self._history]
@@ -139,22 +139,22 @@ class Learned(Strategy):
         for trial in self._trials:
             if trial.proposed_by != "unseen":
                 tried[trial.candidate.backend].update(trial.candidate.options)
-        earlier = [each.candidate for each in self._scene.experience]
-        earlier += [prior.candidate for prior in self._scene.history]
+        earlier = [each.candidate for each in self._problem.experience]
+        earlier += [prior.candidate for prior in self._problem.history]
         for candidate in earlier:
-            space = self._scene.spaces.get(candidate.backend)
+            space = self._problem.spaces.get(candidate.backend)
             own = frozenset() if space is None else space.own
             tried[candidate.backend].update(candidate.options.keys() - own)
         found = [
-            unseen(default, self._scene.spaces[default.backend], tried[default.backend])
-            for default in self._scene.defaults[1:]
+            unseen(default, self._problem.spaces[default.backend], tried[default.backend])
+            for default in self._problem.defaults[1:]
             if default.backend not in pool.spaces and tried[default.backend]
         ]
         return [candidate for candidate in found if candidate is not None]
 
     def _tpe(self, pool: Pool, taken: Set[str]) -> Proposal | None:
-        scene = self._scene
-        tpe = TPE(pool.spaces, scene.seed, scene.history, self._peers)
+        problem = self._problem
+        tpe = TPE(pool.spaces, problem.seed, problem.history, self._peers)
         for trial in self._trials:
             tpe.learn(trial)
         return tpe.propose(taken)
@@ -162,7 +162,7 @@ class Learned(Strategy):
     def _outlook(self, free: Mapping[str, Candidate]) -> Outlook:
         rows = self._features.of(free)
         own = self._features.matrix([trial.candidate for trial in self._trials])
-        told = self._ranking or self._hearsay
+        told = self._ranking or self._neighbour_prior
         prior, before, error = np.zeros(len(rows)), np.zeros(len(own)), None
         if told is not None:
             said = told.predict(own) if self._trials else prior[:0]
@@ -173,7 +173,7 @@ class Learned(Strategy):
         seen += [(f.candidate, f.tolerance) for f in self._found if not f.failed]
         known = self._features.matrix([candidate for candidate, _ in seen])
         # The baseline's ratio to itself is 1, whatever noise made of it.
-        others = [t for t in self._trials if t.candidate not in self._scene.defaults[:1]]
+        others = [t for t in self._trials if t.candidate not in self._problem.defaults[:1]]
         timed = [(t.ratio, t.tolerance) for t in others if t.ratio is not None]
         return outlook(
             list(zip(self._trials, own, before, strict=True)),
@@ -188,12 +188,12 @@ class Learned(Strategy):
         """Made when it is first needed: the library takes its time."""
         if len(self._networks) < FEWEST_PEERS:
             return None
-        return Ranking(self._scene, self._peers, self._features)
+        return Ranking(self._problem, self._peers, self._features)
 
     @cached_property
-    def _hearsay(self) -> Hearsay | None:
+    def _neighbour_prior(self) -> NeighbourPrior | None:
         """In place of the ranking, where the networks are too few to learn one."""
-        return Hearsay(self._peers, self._features) if self._peers else None
+        return NeighbourPrior(self._peers, self._features) if self._peers else None
 
     def _pairs(self) -> list[tuple[float, float]]:
         """What others let expect of own trials, and what came of them, as logarithms."""
@@ -207,18 +207,18 @@ class Learned(Strategy):
         """Candidates of the backends that are open."""
         closed = self._closed()
         if closed not in self._pools:
-            spaces = {name: s for name, s in self._scene.spaces.items() if name not in closed}
+            spaces = {name: s for name, s in self._problem.spaces.items() if name not in closed}
             known = [found.candidate for found in self._found]
-            self._pools[closed] = Pool(spaces, self._scene.seed, known)
+            self._pools[closed] = Pool(spaces, self._problem.seed, known)
         return self._pools[closed]
 
     def _closed(self) -> frozenset[str]:
         """Backends that get no more trials. The baseline's is never among them."""
-        first = {candidate.backend for candidate in self._scene.defaults[:1]}
+        first = {candidate.backend for candidate in self._problem.defaults[:1]}
         trials: dict[str, list[Trial]] = defaultdict(list)
         for trial in self._trials:
             trials[trial.candidate.backend].append(trial)
-        waiting = self._scene.late - self._close if len(self._trials) < LATE else frozenset()
+        waiting = self._problem.late - self._close if len(self._trials) < LATE else frozenset()
         closed = {
             name
             for name, own in trials.items()
@@ -238,10 +238,10 @@ class Learned(Strategy):
 
     def _hopeless_elsewhere(self) -> frozenset[str]:
         """Backends that were far slower than the baseline on every network of this target."""
-        scene = self._scene
+        problem = self._problem
         best: dict[str, list[float]] = defaultdict(list)
         for peer in self._peers:
-            if peer.target == scene.target:
+            if peer.target == problem.target:
                 of_peer: dict[str, float] = {}
                 for found in peer.found:
                     name = found.candidate.backend
@@ -256,7 +256,7 @@ class Learned(Strategy):
             and min(values) > log(HOPELESS)
             and name not in known_here
             # The network, too, decides whether to look again: jobs all have the same seed.
-            and Random(f"{scene.seed} {name} {scene.embedding}").random() > LOOK_AGAIN  # noqa: S311
+            and Random(f"{problem.seed} {name} {problem.embedding}").random() > LOOK_AGAIN  # noqa: S311
         )
 
     @property

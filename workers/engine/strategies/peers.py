@@ -7,7 +7,7 @@ from math import log
 
 import numpy as np
 
-from workers.engine.strategies.base import Scene, Spaces
+from workers.engine.strategies.base import SearchProblem, Spaces
 from workers.engine.types import Candidate, Experience, Tolerance
 
 #: Logarithms of ratios are cut here: beyond, slower is just slower. Failures count as the worst.
@@ -60,15 +60,15 @@ def value_of(ratio: float | None) -> float:
     return WORST_LOG if ratio is None else min(WORST_LOG, max(BEST_LOG, log(ratio)))
 
 
-def peers_of(scene: Scene) -> list[Peer]:
+def peers_of(problem: SearchProblem) -> list[Peer]:
     """The networks of the scene's experience, likest first.
 
     Trials that mean nothing in the spaces at hand are left out, and networks left without any.
     """
     groups: dict[tuple[str, str], list[Experience]] = defaultdict(list)
-    for trial in scene.experience:
+    for trial in problem.experience:
         groups[trial.network, trial.target].append(trial)
-    peers = [_peer(scene, trials) for trials in groups.values()]
+    peers = [_peer(problem, trials) for trials in groups.values()]
     return sorted(
         (peer for peer in peers if peer.found),
         key=lambda peer: (-peer.weight, peer.network, peer.target),
@@ -86,12 +86,12 @@ def project(candidate: Candidate, spaces: Spaces) -> Candidate | None:
     return None if options is None else Candidate(candidate.backend, options)
 
 
-def _peer(scene: Scene, trials: Sequence[Experience]) -> Peer:
+def _peer(problem: SearchProblem, trials: Sequence[Experience]) -> Peer:
     first = trials[0]
-    likeness = cosine(scene.embedding, first.embedding) ** _SHARPNESS
+    likeness = cosine(problem.embedding, first.embedding) ** _SHARPNESS
     merged: dict[str, list[Found]] = defaultdict(list)
     for trial in trials:
-        candidate = project(trial.candidate, scene.spaces)
+        candidate = project(trial.candidate, problem.spaces)
         if candidate is not None:
             merged[candidate.sha256].append(
                 Found(
@@ -108,7 +108,7 @@ def _peer(scene: Scene, trials: Sequence[Experience]) -> Peer:
         first.embedding,
         first.target,
         first.features,
-        likeness * (1.0 if first.target == scene.target else _ELSEWHERE),
+        likeness * (1.0 if first.target == problem.target else _ELSEWHERE),
         tuple(_mean(found) for _, found in sorted(merged.items())),
     )
 

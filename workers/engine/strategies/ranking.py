@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workers.engine.strategies.base import Scene
+from workers.engine.strategies.base import SearchProblem
 from workers.engine.strategies.classes import class_shares
 from workers.engine.strategies.features import Features, Floats
 from workers.engine.strategies.peers import Found, Peer
@@ -50,10 +50,10 @@ class Ranking:
         ValueError: there are fewer than ``FEWEST_PEERS`` networks.
     """
 
-    def __init__(self, scene: Scene, peers: Sequence[Peer], features: Features) -> None:
+    def __init__(self, problem: SearchProblem, peers: Sequence[Peer], features: Features) -> None:
         if len({peer.network for peer in peers}) < FEWEST_PEERS:
             raise ValueError(f"a ranking needs {FEWEST_PEERS} networks to learn from")
-        self._scene = scene
+        self._problem = problem
         self._features = features
         self._all_features = sorted({name for peer in peers for name in peer.features})
         self._classes = sorted({peer.architecture_class for peer in peers})
@@ -64,7 +64,7 @@ class Ranking:
         values = np.array([row.found.value for row in rows])
         folds = np.array([row.fold for row in rows])
         self._forests = [
-            _forest(inputs, values, rows, folds == fold, scene.seed) for fold in (0, 1)
+            _forest(inputs, values, rows, folds == fold, problem.seed) for fold in (0, 1)
         ]
         scores = np.where(folds == 0, self._scores(1, inputs), self._scores(0, inputs))
         self._calibrate(rows, scores, values)
@@ -100,11 +100,11 @@ class Ranking:
         contexts: dict[int, Floats] = {}
         for peer in peers:
             if id(peer) not in contexts:
-                contexts[id(peer)] = self._context(peer or self._scene)
+                contexts[id(peer)] = self._context(peer or self._problem)
         return np.hstack([options, np.array([contexts[id(peer)] for peer in peers])])
 
-    def _context(self, of: Peer | Scene) -> Floats:
-        width = len(self._scene.embedding)
+    def _context(self, of: Peer | SearchProblem) -> Floats:
+        width = len(self._problem.embedding)
         embedding = of.embedding if len(of.embedding) == width else (0.0,) * width
         classes = [float(of.architecture_class == name) for name in self._classes]
         features = [float(name in of.features) for name in self._all_features]

@@ -5,7 +5,7 @@ import pytest
 
 from workers.engine.passes.factors import Factor, combinations, drop, fraction, insert, swap
 from workers.engine.passes.menu import Menu, Passes
-from workers.engine.passes.objective import Finding
+from workers.engine.passes.objective import PassComparison
 from workers.engine.types import Interval
 
 MENU = Menu(options={"x": 1}, default=("a", "b", "c"), full=("e", "a", "f", "b", "e", "c"))
@@ -83,7 +83,7 @@ def ratio(value: float, wide: float = 0.01) -> Interval:
 def test_what_wins(
     compiling: Interval | None, running: Interval | None, *, cuts: bool, faster: bool
 ) -> None:
-    found = Finding("measured", compile=compiling, latency=running)
+    found = PassComparison("measured", compile=compiling, latency=running)
     assert (found.cuts_compile, found.cuts_latency) == (cuts, faster)
     assert found.wins == (cuts or faster)
     assert found.score("compile") == (compiling.value if cuts and compiling else 1.0)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.engine.passes.portfolio import Network, greedy, left_out
+from workers.engine.passes.portfolio import NetworkScores, greedy, left_out
 
 LISTS = ("a", "a,b", "c", "b,c", "none")
 tables = st.lists(
@@ -16,11 +16,11 @@ tables = st.lists(
 )
 
 
-def networks(scores: list[dict[str, float]]) -> list[Network]:
-    return [Network(f"net{n}", "class", each) for n, each in enumerate(scores)]
+def networks(scores: list[dict[str, float]]) -> list[NetworkScores]:
+    return [NetworkScores(f"net{n}", "class", each) for n, each in enumerate(scores)]
 
 
-def gain(rows: list[Network], lists: tuple[str, ...]) -> float:
+def gain(rows: list[NetworkScores], lists: tuple[str, ...]) -> float:
     return -sum(log(row.with_portfolio(lists)) for row in rows)
 
 
@@ -48,11 +48,13 @@ def test_small_cases_are_solved_as_by_hand() -> None:
     assert greedy(networks([{"b,c": 0.5, "a,b": 0.5, "c": 0.5, "a": 0.5}]), 1) == ("a",)
 
 
-def four_classes(alike: float, different: float) -> list[Network]:
+def four_classes(alike: float, different: float) -> list[NetworkScores]:
     """Three networks of each class, whose class's list gives ``alike`` and others' the other."""
     classes = ("residual-cnn", "depthwise-cnn", "detection", "transformer")
     return [
-        Network(f"{own} {n}", own, {f"for {c}": alike if c == own else different for c in classes})
+        NetworkScores(
+            f"{own} {n}", own, {f"for {c}": alike if c == own else different for c in classes}
+        )
         for own in classes
         for n in range(3)
     ]
@@ -78,7 +80,7 @@ def test_where_they_do_not_nothing_is_gained_by_them() -> None:
 
 
 def test_a_network_never_helps_itself() -> None:
-    alone = [Network("x", "mlp", {"a": 0.1}), Network("y", "other", {"c": 0.1})]
+    alone = [NetworkScores("x", "mlp", {"a": 0.1}), NetworkScores("y", "other", {"c": 0.1})]
     for grouping in ("class", "global", "shuffled"):
         assert left_out(alone, 3, grouping) == {"x": 1.0, "y": 1.0}
 

@@ -6,23 +6,23 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
-from workers.engine.errors import RigFailed
-from workers.engine.passes.bench import Effort
+from workers.engine.errors import InfrastructureFailed
+from workers.engine.passes.evaluation import ComparisonEffort
 from workers.engine.passes.menu import DEFAULT, Menu
-from workers.engine.passes.objective import Finding, PassTrial
-from workers.engine.passes.study import Budget, Study, study
+from workers.engine.passes.objective import PassComparison, PassTrial
+from workers.engine.passes.study import Study, StudyBudget, study
 from workers.engine.ratios import ratio_interval
 from workers.engine.types import Block, sha256_of
 from workers.testing.simulation import VirtualClock
 
 NAMES = tuple(f"Pass{letter}" for letter in "ABCDEFGHIJKL")
 MENU = Menu(options={"x": 1}, default=NAMES)
-QUICK = Effort(pairs=8)
+QUICK = ComparisonEffort(pairs=8)
 
 
 @dataclass
 class Simulated:
-    """A :class:`~workers.engine.passes.bench.Judge` with true times of its own.
+    """A :class:`~workers.engine.passes.evaluation.PassEvaluator` with true times of its own.
 
     Attributes:
         compiles, runs: Seconds that a list takes; ``None`` of a run says that it fails.
@@ -34,7 +34,7 @@ class Simulated:
     runs: Callable[[tuple[str, ...]], float | None]
     noise: float = 0.004
     idle: frozenset[str] = frozenset()
-    judged: list[str] = field(default_factory=list)
+    compared: list[str] = field(default_factory=list)
     broken: bool = False
 
     def __post_init__(self) -> None:
@@ -45,22 +45,22 @@ class Simulated:
             return [""] * len(values)
         return [sha256_of([n for n in self._list(v) if n not in self.idle]) for v in values]
 
-    def judge(
+    def compare(
         self,
         value: str,
-        effort: Effort,  # noqa: ARG002
+        effort: ComparisonEffort,  # noqa: ARG002
         against: str = DEFAULT,
-    ) -> Finding:
+    ) -> PassComparison:
         self.clock.sleep(1)
-        self.judged.append(value)
+        self.compared.append(value)
         if self.broken:
-            raise RigFailed("the compiler is gone")
+            raise InfrastructureFailed("the compiler is gone")
         ours, theirs = self._list(value), self._list(against)
         running, other = self.runs(ours), self.runs(theirs)
         if running is None or other is None:
-            return Finding("invalid", "Conv: cannot be lowered")
+            return PassComparison("invalid", "Conv: cannot be lowered")
         same = self.fingerprints([value, against])
-        return Finding(
+        return PassComparison(
             "measured",
             compile=ratio_interval(self._blocks(self.compiles(theirs), self.compiles(ours))),
             latency=ratio_interval(self._blocks(other, running)),
@@ -86,8 +86,10 @@ def seconds(each: dict[str, float], base: float = 1.0) -> Callable[[tuple[str, .
     return lambda passes: base + sum(each.get(name, 0.0) for name in passes)
 
 
-def run(judge: Simulated, menu: Menu = MENU, budget: float = 1e6, **options: object) -> Study:
-    return study(menu, judge, Budget(budget, screen=QUICK, final=QUICK), judge.clock, **options)  # type: ignore[arg-type]
+def run(evaluator: Simulated, menu: Menu = MENU, budget: float = 1e6, **options: object) -> Study:
+    return study(
+        menu, evaluator, StudyBudget(budget, screen=QUICK, final=QUICK), evaluator.clock, **options
+    )  # type: ignore[arg-type]
 
 
 def names(trial: PassTrial) -> set[str]:
@@ -101,15 +103,15 @@ def clock() -> VirtualClock:
 
 def test_it_finds_exactly_what_was_planted(clock: VirtualClock) -> None:
     # A makes code faster, D slower; C only costs time.
-    judge = Simulated(
+    evaluator = Simulated(
         clock, seconds({"PassA": 0.1, "PassC": 0.8}), seconds({"PassA": -0.4, "PassD": 0.2})
     )
-    found = run(judge)
+    found = run(evaluator)
     assert set(found.survivors) == {"PassA", "PassC", "PassD"}
     assert set(found.dropped) == set(NAMES) - {"PassA", "PassC", "PassD"}
-    fastest = min(found.winners, key=lambda trial: trial.finding.score("latency"))
+    fastest = min(found.winners, key=lambda trial: trial.comparison.score("latency"))
     assert names(fastest) & {"PassA", "PassD"} == {"PassA"}
-    quickest = min(found.winners, key=lambda trial: trial.finding.score("compile"))
+    quickest = min(found.winners, key=lambda trial: trial.comparison.score("compile"))
     assert "PassC" not in names(quickest)
     assert "PassA" in names(quickest)
 
@@ -121,14 +123,14 @@ def test_where_nothing_matters_nothing_wins(clock: VirtualClock) -> None:
 
 
 def test_passes_that_stand_in_for_each_other_are_not_both_dropped(clock: VirtualClock) -> None:
-    judge = Simulated(
+    evaluator = Simulated(
         clock,
         seconds({"PassB": 0.3, "PassK": 0.3}),
         lambda passes: 1.0 if {"PassB", "PassK"} & set(passes) else 2.0,
     )
     # Neither costs enough to be noticed alone: both look idle until both are gone.
-    judge.compiles = seconds({"PassB": 0.005, "PassK": 0.005, "PassC": 0.5})
-    found = run(judge)
+    evaluator.compiles = seconds({"PassB": 0.005, "PassK": 0.005, "PassC": 0.5})
+    found = run(evaluator)
     assert {"PassB", "PassK"} <= set(found.survivors)
     assert found.winners
     assert all(names(trial) & {"PassB", "PassK"} for trial in found.winners)
@@ -142,28 +144,28 @@ def test_the_factorial_finds_what_only_a_combination_gains(clock: VirtualClock) 
 
     found = run(Simulated(clock, lambda _: 1.0, running))
     assert names(found.winners[0]).isdisjoint({"PassA", "PassD"})
-    assert found.winners[0].finding.cuts_latency
+    assert found.winners[0].comparison.cuts_latency
 
 
 def test_code_that_stays_the_same_is_not_measured(clock: VirtualClock) -> None:
     idle = frozenset(NAMES) - {"PassB", "PassG"}
-    judge = Simulated(
+    evaluator = Simulated(
         clock,
         seconds(dict.fromkeys(idle, 0.05)),
         seconds({"PassB": -0.3, "PassG": -0.2}),
         idle=idle,
     )
-    found = run(judge)
+    found = run(evaluator)
     assert set(found.dropped) == idle
     assert names(found.winners[0]) == {"PassB", "PassG"}
-    assert found.winners[0].finding.compile is not None
-    assert found.winners[0].finding.compile.value == pytest.approx(1 / 1.5, rel=0.02)
+    assert found.winners[0].comparison.compile is not None
+    assert found.winners[0].comparison.compile.value == pytest.approx(1 / 1.5, rel=0.02)
     assert sum(trial.role == "ablation" for trial in found.trials) == 2
 
 
 def test_code_tells_of_passes_that_stand_in_for_each_other(clock: VirtualClock) -> None:
     pair = {"PassB", "PassK"}
-    judge = Simulated(
+    evaluator = Simulated(
         clock,
         seconds(dict.fromkeys(NAMES, 0.1)),
         lambda passes: 1.0 if pair & set(passes) else 2.0,
@@ -172,8 +174,8 @@ def test_code_tells_of_passes_that_stand_in_for_each_other(clock: VirtualClock) 
     def prints(values: Sequence[str]) -> list[str]:
         return ["same" if pair & set(value.split(",")) else "other" for value in values]
 
-    judge.fingerprints = prints  # type: ignore[method-assign]
-    found = run(judge)
+    evaluator.fingerprints = prints  # type: ignore[method-assign]
+    found = run(evaluator)
     # One of the two is enough; all others do nothing.
     assert len(set(found.dropped) & pair) == 1
     assert len(found.dropped) == len(NAMES) - 1
@@ -181,15 +183,15 @@ def test_code_tells_of_passes_that_stand_in_for_each_other(clock: VirtualClock) 
 
 
 def test_what_cannot_be_left_out_stays(clock: VirtualClock) -> None:
-    judge = Simulated(
+    evaluator = Simulated(
         clock,
         seconds({"PassA": 0.5, "PassL": 0.5}),
         lambda passes: 1.0 if "PassA" in passes else None,
     )
-    found = run(judge)
+    found = run(evaluator)
     assert all("PassA" in names(trial) for trial in found.winners)
     assert any("PassL" not in names(trial) for trial in found.winners)
-    failed = [trial for trial in found.trials if trial.finding.outcome == "invalid"]
+    failed = [trial for trial in found.trials if trial.comparison.outcome == "invalid"]
     assert {trial.about for trial in failed} == {"drop PassA"}
 
 
@@ -218,35 +220,35 @@ def test_an_extra_pass_that_pays_is_put_in(clock: VirtualClock) -> None:
 
 def test_it_ends_with_its_time_and_measures_the_best_again(clock: VirtualClock) -> None:
     costs = {name: 0.1 * n for n, name in enumerate(NAMES)}
-    judge = Simulated(clock, seconds(costs), seconds({"PassA": -0.1}))
-    found = run(judge, budget=20)
+    evaluator = Simulated(clock, seconds(costs), seconds({"PassA": -0.1}))
+    found = run(evaluator, budget=20)
     assert clock.now_s <= 22
     assert "20 s used" in found.ended
     assert any(trial.role == "final" for trial in found.trials)
 
 
 def test_a_study_taken_up_again_repeats_nothing(clock: VirtualClock) -> None:
-    judge = Simulated(clock, seconds({"PassC": 0.8}), lambda _: 1.0)
+    evaluator = Simulated(clock, seconds({"PassC": 0.8}), lambda _: 1.0)
     kept: list[PassTrial] = []
-    first = run(judge, keep=kept.append)
+    first = run(evaluator, keep=kept.append)
     assert tuple(kept) == first.trials
-    judge.judged.clear()
-    again = run(judge, known=kept)
-    assert judge.judged == []
+    evaluator.compared.clear()
+    again = run(evaluator, known=kept)
+    assert evaluator.compared == []
     assert again.winners == first.winners
     assert [trial.number for trial in again.trials] == list(range(len(kept)))
 
 
 def test_a_rig_that_breaks_ends_it(clock: VirtualClock) -> None:
-    with pytest.raises(RigFailed):
+    with pytest.raises(InfrastructureFailed):
         run(Simulated(clock, lambda _: 1.0, lambda _: 1.0, broken=True))
 
 
 def test_what_serves_the_class_comes_first_then_what_the_backend_holds_for_good(
     clock: VirtualClock,
 ) -> None:
-    judge = Simulated(clock, seconds({"PassC": 0.8}), lambda _: 1.0)
+    evaluator = Simulated(clock, seconds({"PassC": 0.8}), lambda _: 1.0)
     menu = replace(MENU, promising=("PassA,PassC",))
-    found = run(judge, menu, budget=4, served=("PassA,PassB",))
-    assert judge.judged[:3] == ["PassA,PassB", "PassA,PassC", ",".join(NAMES)]
+    found = run(evaluator, menu, budget=4, served=("PassA,PassB",))
+    assert evaluator.compared[:3] == ["PassA,PassB", "PassA,PassC", ",".join(NAMES)]
     assert [trial.passes for trial in found.winners] == ["PassA,PassB"]

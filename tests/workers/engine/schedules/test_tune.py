@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.workers.engine.schedules.simulated import BEST, Clockwork, Simulated, task
-from workers.engine.errors import LeaseLost, RigFailed
+from workers.engine.errors import InfrastructureFailed, LeaseLost
 from workers.engine.schedules.stores import MemoryScheduleStore
 from workers.engine.schedules.tune import tune_schedules
 from workers.engine.schedules.types import ScheduleBudget, ScheduleTrial
@@ -146,7 +146,7 @@ def test_failures_of_the_machine_are_kept_but_not_charged_and_made_again() -> No
 def test_a_machine_that_fails_again_and_again_is_given_up() -> None:
     compiler = Simulated()
     compiler.spoil = 100
-    with pytest.raises(RigFailed, match="no memory"):
+    with pytest.raises(InfrastructureFailed, match="no memory"):
         tune_schedules([HEAVY], compiler, MemoryScheduleStore([HEAVY]), BUDGET)
 
 

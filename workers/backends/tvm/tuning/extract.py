@@ -23,7 +23,7 @@ from workers.backends.tvm.passes import pipeline_of
 from workers.backends.tvm.space import FIXED, passes_for_tuning
 from workers.backends.tvm.targets import target_of
 from workers.backends.tvm.tuning.workload import pack
-from workers.engine.child_work import target_from, workload_from
+from workers.engine.child_work import network_from, target_from
 
 _OWNER = re.compile(r"onnx\d+_")
 #: Loop nests that TVM replaces by a call that moves nothing.
@@ -33,7 +33,7 @@ _DIMENSIONS = 16
 
 
 def tasks(
-    *, workload: Mapping[str, Any], target: Mapping[str, Any], passes: str
+    *, network: Mapping[str, Any], target: Mapping[str, Any], passes: str
 ) -> list[dict[str, Any]]:
     """Loop nests of a network, each with the number of calls a run makes.
 
@@ -43,10 +43,10 @@ def tasks(
     Raises:
         InvalidCandidate: TVM cannot take the network.
     """
-    network = workload_from(workload)
-    imported = imported_of(network, {"shapes": FIXED})
+    model = network_from(network)
+    imported = imported_of(model, {"shapes": FIXED})
     named = target_of(target_from(target))
-    pipeline = pipeline_of(passes or passes_for_tuning(network))
+    pipeline = pipeline_of(passes or passes_for_tuning(model))
     program = tensor_program(imported, pipeline, named, tunable=True).module
     calls = _calls(program)
     found: dict[str, dict[str, Any]] = {}

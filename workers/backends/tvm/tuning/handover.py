@@ -9,7 +9,7 @@ import numpy as np
 from workers.engine.child import call
 from workers.engine.errors import CandidateFailed
 from workers.engine.schedules.types import ScheduleCandidate, ScheduleTask
-from workers.engine.types import Limits, TargetSpec, Workload
+from workers.engine.types import Limits, Network, TargetSpec
 
 #: Package of what runs in the children.
 ROOM = "workers.backends.tvm.tuning"
@@ -18,7 +18,7 @@ _LONGEST_S = 1e6
 
 
 def tasks_of(
-    workload: Workload, target: TargetSpec, *, limits: Limits, scratch: Path, passes: str = ""
+    network: Network, target: TargetSpec, *, limits: Limits, scratch: Path, passes: str = ""
 ) -> list[ScheduleTask]:
     """The workloads of a network, found in a child.
 
@@ -34,8 +34,8 @@ def tasks_of(
         f"{ROOM}.extract:tasks",
         limits=limits,
         workspace=scratch,
-        readable=[workload.model_path.parent],
-        workload=workload,
+        readable=[network.model_path.parent],
+        network=network,
         target=target,
         passes=passes,
     )

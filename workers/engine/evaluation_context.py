@@ -14,10 +14,10 @@ from workers.engine.errors import (
 from workers.engine.numerics import Checked, Outputs, accuracy, check, require, run_reference
 from workers.engine.ports import Backend, Clock, Device, RunningSession
 from workers.engine.samples import TestSet, make_test_set, sample_rows
-from workers.engine.types import BuildResult, Candidate, Options, Ticket, Tolerance
+from workers.engine.types import BuildResult, Candidate, Options, Tolerance, TuningRequest
 
 
-class Rig:
+class EvaluationContext:
     """What candidates of one ticket are held against. Leaves no child behind.
 
     Entering runs the reference, then builds, opens and checks the baseline.
@@ -38,15 +38,17 @@ class Rig:
     reference_accuracy: float | None
     baseline_build: BuildResult
 
-    def __init__(self, ticket: Ticket, reference: Backend, device: Device, clock: Clock) -> None:
-        self.ticket = ticket
+    def __init__(
+        self, request: TuningRequest, reference: Backend, device: Device, clock: Clock
+    ) -> None:
+        self.request = request
         self.device = device
         self.clock = clock
         self._backend = reference
         self._open = ExitStack()
         self._session: RunningSession | None = None
         self._baseline_checked: Checked | None = None
-        defaults = reference.default(ticket.workload, ticket.target)
+        defaults = reference.default(request.network, request.target)
         self.baseline = Candidate(reference.name, defaults)
 
     def __enter__(self) -> Self:
@@ -117,12 +119,12 @@ class Rig:
         require(checked, tolerance, self._baseline_checked, self.reference_accuracy)
 
     def _make_tests(self) -> TestSet:
-        workload = self.ticket.workload
-        samples = self.device.samples(sample_rows(workload))
-        return make_test_set(workload, samples, self.ticket.seed)
+        network = self.request.network
+        samples = self.device.samples(sample_rows(network))
+        return make_test_set(network, samples, self.request.seed)
 
     def _run_reference(self) -> None:
-        options = self._backend.reference(self.ticket.workload, self.ticket.target)
+        options = self._backend.reference(self.request.network, self.request.target)
         candidate = Candidate(self._backend.name, options)
         build = self._built(options)
         with closing(self.open(candidate, build, "reference")) as session:

@@ -16,7 +16,7 @@ from workers.engine.strategies.peers import Peer
 _LENGTH, _DOUBT = 0.08, 0.3
 
 
-class Hearsay:
+class NeighbourPrior:
     """Expected logarithms of ratios for the scene's network.
 
     Args:

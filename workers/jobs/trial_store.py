@@ -22,7 +22,7 @@ from workers.engine.types import (
 )
 
 
-class RegistryStore:
+class RegistryTrialStore:
     """Keeps a job's trials as rows, each written under the job's fence as it lands.
 
     Args:

@@ -6,15 +6,15 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Protocol
 
-from workers.engine.errors import BaselineFailed, CandidateFailed, RigFailed, WrongOutput
+from workers.engine.errors import BaselineFailed, CandidateFailed, InfrastructureFailed, WrongOutput
+from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.measure import measure_into
 from workers.engine.numerics import Checked, require
 from workers.engine.passes.device import CompilingDevice
 from workers.engine.passes.menu import DEFAULT, Menu
-from workers.engine.passes.objective import Finding, is_open
+from workers.engine.passes.objective import PassComparison, is_open
 from workers.engine.ports import RunningSession
 from workers.engine.ratios import half_width, ratio_interval
-from workers.engine.rig import Rig
 from workers.engine.rounds import Rounds, Rule
 from workers.engine.types import Block, BuildResult, Interval, Measurement
 
@@ -23,7 +23,7 @@ _COMPILE_HALF_WIDTH = 0.03
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class ComparisonEffort:
     """How much one comparison may cost.
 
     Attributes:
@@ -44,32 +44,38 @@ class Effort:
     half_width: float = 0.01
 
 
-class Judge(Protocol):
+class PassEvaluator(Protocol):
     """Tells what lists of passes are worth on one network. Tests simulate it."""
 
     def fingerprints(self, values: Sequence[str]) -> list[str]:
         """Of each list what tells its code from others', empty if that cannot be told."""
         ...
 
-    def judge(self, value: str, effort: Effort, against: str = DEFAULT) -> Finding:
+    def compare(
+        self, value: str, effort: ComparisonEffort, against: str = DEFAULT
+    ) -> PassComparison:
         """Compare a list with another; a failure is a finding.
 
         Raises:
             CandidateFailed: the other one cannot be built.
-            RigFailed: it does not run, which it did before.
+            InfrastructureFailed: it does not run, which it did before.
         """
         ...
 
 
-class Bench:
-    """A :class:`Judge` on a rig. Use as a context manager: it keeps builds and sessions open.
+class DevicePassEvaluator:
+    """A :class:`PassEvaluator` that builds, runs and times on a device.
+
+    Use as a context manager: builds and sessions stay open until it is left.
 
     Args:
         backend: Name of the backend whose passes are chosen.
     """
 
-    def __init__(self, rig: Rig, device: CompilingDevice, backend: str, menu: Menu) -> None:
-        self._rig = rig
+    def __init__(
+        self, context: EvaluationContext, device: CompilingDevice, backend: str, menu: Menu
+    ) -> None:
+        self._context = context
         self._device = device
         self._backend = backend
         self._menu = menu
@@ -78,14 +84,14 @@ class Bench:
         self._sessions: dict[str, RunningSession] = {}
         self._checked: dict[str, Checked] = {}
 
-    def __enter__(self) -> "Bench":
+    def __enter__(self) -> "DevicePassEvaluator":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._close()
 
     def fingerprints(self, values: Sequence[str]) -> list[str]:
-        """See :meth:`Judge.fingerprints`."""
+        """See :meth:`PassEvaluator.fingerprints`."""
         try:
             candidates = [self._menu.candidate(value) for value in values]
             compiled = self._device.rehearse_each(self._backend, candidates, timed=False)
@@ -93,26 +99,28 @@ class Bench:
             return [""] * len(values)
         return [each.fingerprint for each in compiled]
 
-    def judge(self, value: str, effort: Effort, against: str = DEFAULT) -> Finding:
-        """See :meth:`Judge.judge`."""
+    def compare(
+        self, value: str, effort: ComparisonEffort, against: str = DEFAULT
+    ) -> PassComparison:
+        """See :meth:`PassEvaluator.compare`."""
         other = self._baseline(against)
         build = self._device.build(self._backend, self._menu.candidate(value))
         if build.outcome != "measured":
-            return Finding(build.outcome, build.detail)
+            return PassComparison(build.outcome, build.detail)
         fingerprint = str(build.provenance.get("fingerprint", ""))
         same = bool(fingerprint) and fingerprint == other.provenance.get("fingerprint")
         try:
             measured = None if same else self._latency(build, against, effort)
             blocks = self._compile(value, against, effort)
         except CandidateFailed as error:
-            return Finding(error.outcome, str(error), fingerprint=fingerprint)
+            return PassComparison(error.outcome, str(error), fingerprint=fingerprint)
         except WrongOutput as error:
-            return Finding("wrong-output", str(error), fingerprint=fingerprint)
+            return PassComparison("wrong-output", str(error), fingerprint=fingerprint)
         except BaselineFailed as error:
-            raise RigFailed(f"passes {against}: {error}") from error
+            raise InfrastructureFailed(f"passes {against}: {error}") from error
         finally:
             self._device.discard(build)
-        return Finding(
+        return PassComparison(
             outcome="measured",
             compile=ratio_interval(blocks),
             latency=measured.ratio if measured else Interval(1.0, 1.0, 1.0),
@@ -134,7 +142,7 @@ class Bench:
             self._builds[value] = build
         return self._builds[value]
 
-    def _latency(self, build: BuildResult, against: str, effort: Effort) -> Measurement:
+    def _latency(self, build: BuildResult, against: str, effort: ComparisonEffort) -> Measurement:
         rule = Rule(effort.half_width, effort.seconds)
         rounds = Rounds()
         done, wanted = 0, effort.sessions
@@ -157,20 +165,20 @@ class Bench:
             if not process:
                 self._check(session, build, against)
             measure_into(
-                rounds, self._opened(against), session, rule, self._rig.clock, process=process
+                rounds, self._opened(against), session, rule, self._context.clock, process=process
             )
 
     def _check(self, session: RunningSession, build: BuildResult, against: str) -> None:
         """Refuse outputs beyond the limits, or farther off than the other list's: whether that
         hands on NaN and infinity, which some compilers do not, is not for a list to mend."""
-        accuracy = self._rig.reference_accuracy
+        accuracy = self._context.reference_accuracy
         if against not in self._checked:
-            other = self._rig.compare(self._opened(against))
+            other = self._context.compare(self._opened(against))
             require(other, build.tolerance, None, accuracy)
             self._checked[against] = other
-        require(self._rig.compare(session), build.tolerance, self._checked[against], accuracy)
+        require(self._context.compare(session), build.tolerance, self._checked[against], accuracy)
 
-    def _compile(self, value: str, against: str, effort: Effort) -> list[Block]:
+    def _compile(self, value: str, against: str, effort: ComparisonEffort) -> list[Block]:
         """Pairs of builds in turns (ABBA), after one build that fills the compiler's caches."""
         ours, other = self._menu.candidate(value), self._menu.candidate(against)
         turns = [(other, ours) if n % 2 == 0 else (ours, other) for n in range(effort.pairs)]
@@ -200,7 +208,7 @@ class Bench:
         return self._sessions[value]
 
     def _session(self, build: BuildResult, role: str) -> RunningSession:
-        return self._device.open(self._backend, build, role, self._rig.tests.timing)
+        return self._device.open(self._backend, build, role, self._context.tests.timing)
 
     def _close(self) -> None:
         self._sessions.clear()

@@ -1,6 +1,6 @@
-"""What every record store must do. Subclass, implement :meth:`StoreContract.make`.
+"""What every record store must do. Subclass, implement :meth:`TrialStoreContract.make`.
 
-class TestMine(StoreContract):
+class TestMine(TrialStoreContract):
     @pytest.fixture(autouse=True)
     def database(self, tmp_path): ...
 
@@ -11,7 +11,7 @@ class TestMine(StoreContract):
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from workers.engine.ports import RecordStore
+from workers.engine.ports import TrialStore
 from workers.engine.types import (
     Block,
     BuildResult,
@@ -74,13 +74,13 @@ def make_experience(number: int, outcome: Outcome = "measured") -> Experience:
     )
 
 
-class StoreContract(ABC):
-    """See :class:`workers.engine.ports.RecordStore`."""
+class TrialStoreContract(ABC):
+    """See :class:`workers.engine.ports.TrialStore`."""
 
     @abstractmethod
     def make(
         self, history: Sequence[Prior] = (), experience: Sequence[Experience] = ()
-    ) -> RecordStore:
+    ) -> TrialStore:
         """The search's store. Called again in a test, it opens the same one as after a crash."""
 
     def test_trials_come_back_by_number_after_a_crash(self) -> None:

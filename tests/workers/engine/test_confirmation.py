@@ -5,14 +5,22 @@ from collections.abc import Sequence
 import pytest
 
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
-from workers.engine.finals import measured_again
-from workers.engine.judge import FEWEST_PROCESSES, Headline
+from workers.engine.confirmation import confirm_candidates
+from workers.engine.evaluation import FEWEST_PROCESSES, ConfirmedResult
+from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.ratios import half_width
-from workers.engine.rig import Rig
-from workers.engine.types import Budget, BuildResult, Candidate, Options, Ticket, Tolerance, Trial
+from workers.engine.types import (
+    BuildResult,
+    Candidate,
+    Options,
+    SearchBudget,
+    Tolerance,
+    Trial,
+    TuningRequest,
+)
 from workers.testing.simulation import Noise, SimulatedDevice
 
-from .cast import TARGET, WORKLOAD
+from .cast import NETWORK, TARGET
 from .searching import DEFAULT, true_ratio
 
 QUICK: Options = {**DEFAULT, "threads": 3}
@@ -21,31 +29,33 @@ SMALL: Options = {**QUICK, "precision": "int8"}
 ROUGH = Noise(run=0.02, process=0.02, drift=0.2)
 
 
-def finals(
+def confirmed_results(
     device: SimulatedDevice,
     *options: Options,
     backend: str = "fake",
     wait_s: float = 0.0,
     resumed: bool = False,
     **budget: float,
-) -> list[Headline]:
+) -> list[ConfirmedResult]:
     """Headlines of these finalists, as if a search had just found them.
 
     Args:
         resumed: The search was cut short, and their files are gone.
         wait_s: Whoever is told of progress holds the search for so long.
     """
-    limits = Budget(**budget)  # type: ignore[arg-type]
-    ticket = Ticket(WORKLOAD, TARGET, (backend,), limits, reference_backend=backend)
+    limits = SearchBudget(**budget)  # type: ignore[arg-type]
+    request = TuningRequest(NETWORK, TARGET, (backend,), limits, reference_backend=backend)
     made: Sequence[FakeBackend] = (FakeBackend(), FaultyBackend())
     reference = next(each for each in made if each.name == backend)
-    with Rig(ticket, reference, device, device.clock) as rig:
-        finalists: list[tuple[Trial, BuildResult | None]] = [
+    with EvaluationContext(request, reference, device, device.clock) as context:
+        candidates_to_confirm: list[tuple[Trial, BuildResult | None]] = [
             _trial(device, backend, number, each) for number, each in enumerate(options)
         ]
         if resumed:
-            finalists = [(trial, None) for trial, _ in finalists]
-        return measured_again(rig, finalists, lambda *_: device.clock.sleep(wait_s))
+            candidates_to_confirm = [(trial, None) for trial, _ in candidates_to_confirm]
+        return confirm_candidates(
+            context, candidates_to_confirm, lambda *_: device.clock.sleep(wait_s)
+        )
 
 
 def _trial(
@@ -57,13 +67,13 @@ def _trial(
 
 def gaining(low: float, high: float) -> Options:
     """A float32 candidate whose true ratio lies between these."""
-    space = FakeBackend().space(WORKLOAD, TARGET)
+    space = FakeBackend().space(NETWORK, TARGET)
     exact = (options for options in space.enumerate() if options["precision"] == "float32")
     return next(options for options in exact if low < true_ratio(options) < high)
 
 
-def processes(headline: Headline) -> int:
-    return len({block.process for block in headline.measurement.blocks})
+def processes(confirmed: ConfirmedResult) -> int:
+    return len({block.process for block in confirmed.measurement.blocks})
 
 
 def test_a_small_gain_is_proved_with_more_processes(device: SimulatedDevice) -> None:
@@ -72,18 +82,18 @@ def test_a_small_gain_is_proved_with_more_processes(device: SimulatedDevice) -> 
     hurried, patient = [], []
     for seed in range(3):
         device.noise, device.seed = ROUGH, seed
-        hurried += finals(device, few, headline_processes=FEWEST_PROCESSES)
-        patient += finals(device, few)
+        hurried += confirmed_results(device, few, confirmation_processes=FEWEST_PROCESSES)
+        patient += confirmed_results(device, few)
     assert {processes(each) for each in hurried} == {FEWEST_PROCESSES}
     assert all(processes(each) == 10 or each.measurement.verdict == "faster" for each in patient)
     assert sum(each.faster for each in patient) > sum(each.faster for each in hurried)
 
 
 def test_processes_end_when_the_interval_is_narrow_enough(device: SimulatedDevice) -> None:
-    (exact,) = finals(device, QUICK)
+    (exact,) = confirmed_results(device, QUICK)
     assert processes(exact) == FEWEST_PROCESSES
     device.noise = Noise(run=0.0, process=0.01, drift=0.0)
-    (rough,) = finals(device, QUICK, headline_half_width=0.02)
+    (rough,) = confirmed_results(device, QUICK, confirmation_half_width=0.02)
     assert FEWEST_PROCESSES <= processes(rough) < 10
     assert half_width(rough.measurement.ratio) <= 0.02
 
@@ -92,7 +102,7 @@ def test_the_best_of_each_class_has_its_processes_whatever_the_time_and_no_more(
     device: SimulatedDevice,
 ) -> None:
     device.noise = ROUGH
-    found = finals(device, QUICKER, QUICK, SMALL, headline_seconds=0.0)
+    found = confirmed_results(device, QUICKER, QUICK, SMALL, confirmation_seconds=0.0)
     assert [each.trial.candidate.options for each in found] == [QUICKER, SMALL]
     assert {processes(each) for each in found} == {FEWEST_PROCESSES}
 
@@ -100,10 +110,14 @@ def test_the_best_of_each_class_has_its_processes_whatever_the_time_and_no_more(
 def test_the_time_is_kept_to(device: SimulatedDevice) -> None:
     device.noise = Noise(run=0.05, process=0.05, drift=0.2)
     before = device.clock.now_s
-    finals(device, QUICKER, SMALL, headline_half_width=0.0001, headline_seconds=0.0)
+    confirmed_results(
+        device, QUICKER, SMALL, confirmation_half_width=0.0001, confirmation_seconds=0.0
+    )
     least_s = device.clock.now_s - before
     before = device.clock.now_s
-    found = finals(device, QUICKER, SMALL, headline_half_width=0.0001, headline_seconds=least_s)
+    found = confirmed_results(
+        device, QUICKER, SMALL, confirmation_half_width=0.0001, confirmation_seconds=least_s
+    )
     assert device.clock.now_s - before <= least_s * 1.6
     assert max(processes(each) for each in found) > FEWEST_PROCESSES
 
@@ -114,27 +128,27 @@ def test_an_interval_that_says_nothing_is_worth_more_time(
     """A disturbed process among three must not cost users a build that is several times as fast."""
     device.noise = Noise(run=0.0, process=0.4, drift=0.0)
     before = device.clock.now_s
-    (short,) = finals(device, QUICKER, headline_seconds=0.0)
+    (short,) = confirmed_results(device, QUICKER, confirmation_seconds=0.0)
     least_s = device.clock.now_s - before
     assert processes(short) == FEWEST_PROCESSES
     before = device.clock.now_s
-    (wide,) = finals(device, QUICKER, headline_seconds=0.7 * least_s)
+    (wide,) = confirmed_results(device, QUICKER, confirmation_seconds=0.7 * least_s)
     assert FEWEST_PROCESSES < processes(wide) < 10
     assert device.clock.now_s - before <= 2 * least_s
 
 
 def test_waiting_for_a_quiet_machine_costs_no_processes(device: SimulatedDevice) -> None:
     device.noise = Noise(run=0.0, process=0.4, drift=0.0)
-    hurried = finals(device, QUICKER, headline_seconds=10.0)
-    patient = finals(device, QUICKER, headline_seconds=10.0, wait_s=100.0)
+    hurried = confirmed_results(device, QUICKER, confirmation_seconds=10.0)
+    patient = confirmed_results(device, QUICKER, confirmation_seconds=10.0, wait_s=100.0)
     assert processes(hurried[0]) == processes(patient[0]) > FEWEST_PROCESSES
 
 
 def test_making_files_again_costs_no_processes(device: SimulatedDevice) -> None:
     device.noise = Noise(run=0.0, process=0.4, drift=0.0)
-    (fresh,) = finals(device, QUICKER, headline_seconds=10.0)
+    (fresh,) = confirmed_results(device, QUICKER, confirmation_seconds=10.0)
     device.build_s = 100.0
-    (resumed,) = finals(device, QUICKER, headline_seconds=10.0, resumed=True)
+    (resumed,) = confirmed_results(device, QUICKER, confirmation_seconds=10.0, resumed=True)
     assert processes(resumed) == processes(fresh) > FEWEST_PROCESSES
 
 
@@ -144,10 +158,10 @@ def test_beyond_the_budget_time_goes_where_a_gain_is_in_doubt(device: SimulatedD
     clear: Options = {**QUICKER, "precision": "int8"}
     device.noise = Noise(run=0.0, process=0.1, drift=0.0)
     before = device.clock.now_s
-    short = finals(device, few, clear, headline_seconds=0.0)
+    short = confirmed_results(device, few, clear, confirmation_seconds=0.0)
     assert {processes(each) for each in short} == {FEWEST_PROCESSES}
     seconds = device.clock.now_s - before
-    doubtful, plain = finals(device, few, clear, headline_seconds=seconds)
+    doubtful, plain = confirmed_results(device, few, clear, confirmation_seconds=seconds)
     assert processes(doubtful) > processes(plain)
 
 
@@ -158,9 +172,9 @@ def test_within_the_budget_too_what_is_clear_waits_for_what_is_in_doubt(
     clear: Options = {**QUICKER, "precision": "int8"}
     device.noise = Noise(run=0.0, process=0.1, drift=0.0)
     before = device.clock.now_s
-    finals(device, few, clear, headline_seconds=0.0)
+    confirmed_results(device, few, clear, confirmation_seconds=0.0)
     seconds = 1.3 * (device.clock.now_s - before)
-    doubtful, plain = finals(device, few, clear, headline_seconds=seconds)
+    doubtful, plain = confirmed_results(device, few, clear, confirmation_seconds=seconds)
     assert plain.measurement.ratio.high < 0.8
     assert processes(doubtful) > processes(plain) == FEWEST_PROCESSES
 
@@ -170,17 +184,17 @@ def test_a_leader_of_whom_little_is_known_leaves_the_others_their_time(
 ) -> None:
     """Trials are short: who led there may well be second."""
     before = device.clock.now_s
-    finals(device, QUICK, headline_seconds=0.0)
+    confirmed_results(device, QUICK, confirmation_seconds=0.0)
     seconds = 3 * (device.clock.now_s - before)
     device.noise = Noise(run=0.0, process=0.1, drift=0.0)
     for device.seed in range(4):
-        found = finals(device, QUICK, QUICKER, headline_seconds=seconds)
+        found = confirmed_results(device, QUICK, QUICKER, confirmation_seconds=seconds)
         count = {each.trial.number: processes(each) for each in found}
         assert count[1] >= count[0] >= FEWEST_PROCESSES
 
 
 def test_one_that_its_classmate_beats_in_every_round_is_given_up(device: SimulatedDevice) -> None:
-    found = finals(device, QUICKER, QUICK)
+    found = confirmed_results(device, QUICKER, QUICK)
     assert [each.trial.candidate.options for each in found] == [QUICKER]
     kept = {found[0].build.directory}
     assert kept < set(device.root.iterdir())
@@ -190,7 +204,7 @@ def test_one_that_its_classmate_beats_in_every_round_is_given_up(device: Simulat
 def test_who_cannot_be_the_best_any_more_gets_no_more_processes(device: SimulatedDevice) -> None:
     """Of two builds alike but for their luck, only the one that may be better goes on."""
     device.noise = Noise(run=0.02, process=0.05, drift=0.0)
-    found = finals(device, QUICK, QUICK, QUICK, headline_half_width=0.0001)
+    found = confirmed_results(device, QUICK, QUICK, QUICK, confirmation_half_width=0.0001)
     assert max(processes(each) for each in found) == 10
     best = min(each.measurement.ratio.value for each in found)
     for each in found:
@@ -203,7 +217,7 @@ def test_where_the_best_of_a_class_fails_the_next_takes_its_place(
 ) -> None:
     bad: Options = {**QUICKER, "fault": fault}
     good: Options = {**QUICK, "fault": "none"}
-    found = finals(device, bad, good, backend="faulty", headline_seconds=0.0)
+    found = confirmed_results(device, bad, good, backend="faulty", confirmation_seconds=0.0)
     assert [each.trial.candidate.options for each in found] == [good]
     assert processes(found[0]) == FEWEST_PROCESSES
 
@@ -211,9 +225,9 @@ def test_where_the_best_of_a_class_fails_the_next_takes_its_place(
 def test_finalists_whose_files_are_gone_are_built_again(device: SimulatedDevice) -> None:
     tolerance: Tolerance = "exact"
     trial = Trial(0, Candidate("fake", QUICK), "resumed", "measured", 1.0)
-    ticket = Ticket(WORKLOAD, TARGET, ("fake",), reference_backend="fake")
-    with Rig(ticket, FakeBackend(), device, device.clock) as rig:
+    request = TuningRequest(NETWORK, TARGET, ("fake",), reference_backend="fake")
+    with EvaluationContext(request, FakeBackend(), device, device.clock) as context:
         device.built.clear()
-        (found,) = measured_again(rig, [(trial, None)], lambda *_: None)
+        (found,) = confirm_candidates(context, [(trial, None)], lambda *_: None)
     assert device.built == [("fake", QUICK)]
     assert found.build.tolerance == tolerance

@@ -6,33 +6,33 @@ from pathlib import Path
 
 import pytest
 
-from workers.engine.ports import RecordStore
-from workers.engine.stores import JsonLinesStore, MemoryStore
+from workers.engine.ports import TrialStore
+from workers.engine.trial_store import JsonLinesTrialStore, MemoryTrialStore
 from workers.engine.types import Experience, Prior
-from workers.testing.store_contract import StoreContract, make_trial
+from workers.testing.trial_store_contract import TrialStoreContract, make_trial
 
 
-class TestMemoryStore(StoreContract):
+class TestMemoryStore(TrialStoreContract):
     @pytest.fixture(autouse=True)
     def _forget(self) -> None:
-        self.store: MemoryStore | None = None
+        self.store: MemoryTrialStore | None = None
 
     def make(
         self, history: Sequence[Prior] = (), experience: Sequence[Experience] = ()
-    ) -> RecordStore:
-        self.store = self.store or MemoryStore(history, experience)
+    ) -> TrialStore:
+        self.store = self.store or MemoryTrialStore(history, experience)
         return self.store
 
 
-class TestJsonLinesStore(StoreContract):
+class TestJsonLinesStore(TrialStoreContract):
     @pytest.fixture(autouse=True)
     def _folder(self, tmp_path: Path) -> None:
         self.path = tmp_path / "trials.jsonl"
 
     def make(
         self, history: Sequence[Prior] = (), experience: Sequence[Experience] = ()
-    ) -> RecordStore:
-        return JsonLinesStore(self.path, history, experience)
+    ) -> TrialStore:
+        return JsonLinesTrialStore(self.path, history, experience)
 
     def test_a_line_cut_off_by_a_crash_is_dropped_and_written_over(self) -> None:
         self.make().add(make_trial(0))

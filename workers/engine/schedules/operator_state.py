@@ -20,7 +20,7 @@ _WINDOW = 3
 _PESSIMISM = 4.0
 
 
-class Book:
+class OperatorState:
     """Trials of a workload, of all searches, and their best-so-far curve.
 
     Attributes:
@@ -66,10 +66,10 @@ class Book:
         self._enter(trial)
         self.changed = True
 
-    def finalists(self) -> list[ScheduleCandidate]:
+    def candidates_to_confirm(self) -> list[ScheduleCandidate]:
         """The best by their first measurement, which picks wrong winners by noise."""
         ranked = sorted(self._measured.values(), key=lambda entry: entry[0])
-        return [candidate for _, candidate in ranked[: self._budget.finalists]]
+        return [candidate for _, candidate in ranked[: self._budget.candidates_to_confirm]]
 
     def gain(self, flops_per_s: float) -> float:
         """Seconds per run of the network that the next round promises to save.
@@ -105,9 +105,9 @@ class Book:
         self._stale = 0 if gained else self._stale + 1
 
 
-def pick(books: Sequence[Book]) -> Book | None:
+def pick(states: Sequence[OperatorState]) -> OperatorState | None:
     """The workload whose next round promises the network most; ``None`` when none does."""
-    rates = [book.task.flops / book.best_s for book in books if book.best_s < inf]
+    rates = [state.task.flops / state.best_s for state in states if state.best_s < inf]
     slow = min(rates, default=1e9) / _PESSIMISM
-    best = max(books, key=lambda book: book.gain(slow), default=None)
+    best = max(states, key=lambda state: state.gain(slow), default=None)
     return best if best is not None and best.gain(slow) > 0 else None

@@ -6,13 +6,13 @@ from typing import Any
 
 from benchmarks.report import say
 from examples.models.catalogue import make
-from workers.engine.types import TensorSpec, Workload
+from workers.engine.types import Network, TensorSpec
 from workers.inspection.inspect import read_folder
 
 SAMPLES = "samples.npz"
 
 
-def example(name: str, cache: Path) -> Workload:
+def example(name: str, cache: Path) -> Network:
     """The example ``name`` of :mod:`examples.models`, from ``cache`` where it was made before.
 
     Raises:
@@ -22,10 +22,10 @@ def example(name: str, cache: Path) -> Workload:
     if not (folder / SAMPLES).exists():
         say(f"{name}: making the model")
         make(name, folder)
-    return workload_of(folder)
+    return network_of(folder)
 
 
-def workload_of(folder: Path) -> Workload:
+def network_of(folder: Path) -> Network:
     """What an inspection finds in ``folder``, as a workload."""
     # Whole, because children work in folders of their own.
     folder = folder.resolve()
@@ -33,7 +33,7 @@ def workload_of(folder: Path) -> Workload:
     (graph,) = found["graphs"]
     path = folder / graph["path"]
     samples = folder / SAMPLES
-    return Workload(
+    return Network(
         model_path=path,
         model_sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
         graph_hash=graph["graph_hash"],

@@ -24,8 +24,8 @@ from workers.engine.types import (
     Prior,
     Trial,
 )
-from workers.jobs.record_store import RegistryStore
-from workers.testing.store_contract import StoreContract, make_experience
+from workers.jobs.trial_store import RegistryTrialStore
+from workers.testing.trial_store_contract import TrialStoreContract, make_experience
 
 pytestmark = pytest.mark.django_db
 
@@ -54,9 +54,9 @@ def measured(number: int, threads: str = "all", ratio: float = 0.8) -> Trial:
     )
 
 
-def store(floor: shopfloor.Floor) -> RegistryStore:
+def store(floor: shopfloor.Floor) -> RegistryTrialStore:
     floor.tune()
-    return RegistryStore(floor.claim(), KEY, shopfloor.SLUG)
+    return RegistryTrialStore(floor.claim(), KEY, shopfloor.SLUG)
 
 
 def test_a_trial_comes_back_as_it_was_but_for_its_files() -> None:
@@ -139,7 +139,7 @@ def remember(known: Experience, key: str = "d" * 64, name: str = "") -> None:
     if known.ratio is not None:
         as_measured = measured(0, ratio=known.ratio)
         trial = replace(as_measured, candidate=known.candidate, duration_s=known.seconds)
-    RegistryStore(ticket, key, target.slug).add(trial)
+    RegistryTrialStore(ticket, key, target.slug).add(trial)
 
 
 def test_experience_is_of_other_keys_and_of_this_target_first() -> None:
@@ -168,7 +168,7 @@ def test_a_network_tuned_every_night_does_not_push_out_the_others(
     assert [each.network for each in kept.experience()] == [often.network, other.network]
 
 
-class TestRegistryStore(StoreContract):
+class TestRegistryStore(TrialStoreContract):
     """The contract every store of the engine keeps."""
 
     @pytest.fixture(autouse=True)
@@ -179,7 +179,7 @@ class TestRegistryStore(StoreContract):
 
     def make(
         self, history: Sequence[Prior] = (), experience: Sequence[Experience] = ()
-    ) -> RegistryStore:
+    ) -> RegistryTrialStore:
         for known in experience:
             remember(known)
         if history:
@@ -187,4 +187,4 @@ class TestRegistryStore(StoreContract):
             for number, prior in enumerate(history):
                 found = measured(number, ratio=prior.ratio)
                 earlier.add(replace(found, candidate=prior.candidate))
-        return RegistryStore(self.ticket, KEY, shopfloor.SLUG)
+        return RegistryTrialStore(self.ticket, KEY, shopfloor.SLUG)

@@ -20,7 +20,7 @@ from workers.engine.types import (
 )
 
 
-class MemoryStore:
+class MemoryTrialStore:
     """Trials of one search, gone with the process."""
 
     def __init__(
@@ -43,7 +43,7 @@ class MemoryStore:
         self._trials.append(trial)
 
 
-class JsonLinesStore(MemoryStore):
+class JsonLinesTrialStore(MemoryTrialStore):
     """One trial a line, appended and synced before :meth:`add` returns.
 
     A line that a crash cut off is the last one: it was never acknowledged and is dropped.

@@ -4,18 +4,18 @@ from pathlib import Path
 from typing import Any
 
 from registry.tickets import GraphFacts, JobTicket
-from workers.engine.types import Form, TensorSpec, Workload
+from workers.engine.types import Form, Network, TensorSpec
 from workers.jobs.workspace import fetch
 
 _SAMPLES = "samples.npz"
 
 
-def workload_of(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Workload:
+def network_of(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Network:
     """Copy the network a job is about into ``folder``, with all that belongs to it."""
     forms = [form["path"] for form in graph.forms]
     wanted = {graph.path, *graph.external_data, *forms, _SAMPLES}
     fetch([file for file in ticket.files if file.path in wanted], folder)
-    return workload_at(ticket, graph, folder)
+    return network_at(ticket, graph, folder)
 
 
 def formats_of(graph: GraphFacts) -> set[str]:
@@ -23,10 +23,10 @@ def formats_of(graph: GraphFacts) -> set[str]:
     return {graph.format, *(form["format"] for form in graph.forms)}
 
 
-def workload_at(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Workload:
+def network_at(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Network:
     """The network a job is about, whose files lie in ``folder``, or would."""
     digests = {file.path: file.sha256 for file in ticket.files}
-    return Workload(
+    return Network(
         model_path=folder / graph.path,
         model_sha256=digests[graph.path],
         graph_hash=graph.graph_hash,

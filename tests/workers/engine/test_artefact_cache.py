@@ -2,25 +2,25 @@
 
 from pathlib import Path
 
-from workers.engine.shelf import Shelf
+from workers.engine.artefact_cache import ArtefactCache
 from workers.engine.types import BuildResult, Options
 
 
-def made(folder: Path, options: Options, runtime: Options) -> tuple[Shelf, BuildResult]:
+def made(folder: Path, options: Options, runtime: Options) -> tuple[ArtefactCache, BuildResult]:
     """A shelf with one build of a backend whose threads and spinning are of opening."""
-    shelf = Shelf({"b": frozenset({"threads", "spinning"})})
+    cache = ArtefactCache({"b": frozenset({"threads", "spinning"})})
     (folder / "first").mkdir()
     (folder / "first" / "model").write_text("weights")
     build = BuildResult("measured", folder / "first", "model", "r", runtime, compile_s=9.0)
-    shelf.put("b", options, build)
-    return shelf, build
+    cache.put("b", options, build)
+    return cache, build
 
 
 def test_another_way_of_opening_takes_a_copy(tmp_path: Path) -> None:
     options: Options = {"precision": "int8", "threads": "all", "spinning": True}
     runtime: Options = {"level": "all", "threads": "all", "spinning": True}
-    shelf, build = made(tmp_path, options, runtime)
-    shared = shelf.take("b", {"precision": "int8", "threads": "one"}, tmp_path / "second")
+    cache, build = made(tmp_path, options, runtime)
+    shared = cache.take("b", {"precision": "int8", "threads": "one"}, tmp_path / "second")
     assert shared is not None
     assert (tmp_path / "second" / "model").read_text() == "weights"
     assert shared.directory == tmp_path / "second"
@@ -32,29 +32,29 @@ def test_another_way_of_opening_takes_a_copy(tmp_path: Path) -> None:
 def test_what_a_backend_sets_by_itself_stays_even_if_it_is_called_as_an_option(
     tmp_path: Path,
 ) -> None:
-    shelf, _ = made(tmp_path, {"precision": "int8"}, {"threads": "all"})
-    shared = shelf.take("b", {"precision": "int8"}, tmp_path / "second")
+    cache, _ = made(tmp_path, {"precision": "int8"}, {"threads": "all"})
+    shared = cache.take("b", {"precision": "int8"}, tmp_path / "second")
     assert shared is not None
     assert shared.runtime_options == {"threads": "all"}
 
 
 def test_other_files_are_made_anew(tmp_path: Path) -> None:
-    shelf, build = made(tmp_path, {"precision": "int8", "threads": "all"}, {"threads": "all"})
+    cache, build = made(tmp_path, {"precision": "int8", "threads": "all"}, {"threads": "all"})
     other: Options = {"precision": "float32", "threads": "all"}
-    assert shelf.take("b", other, tmp_path / "second") is None
+    assert cache.take("b", other, tmp_path / "second") is None
     assert build.directory is not None
     build.directory.rename(tmp_path / "gone")
     gone: Options = {"precision": "int8", "threads": "one"}
-    assert shelf.take("b", gone, tmp_path / "second") is None
+    assert cache.take("b", gone, tmp_path / "second") is None
     assert not (tmp_path / "second").exists()
 
 
 def test_a_copy_serves_when_what_it_was_copied_from_is_gone(tmp_path: Path) -> None:
-    shelf, build = made(tmp_path, {"precision": "int8", "threads": "all"}, {"threads": "all"})
-    assert shelf.take("b", {"precision": "int8", "threads": "one"}, tmp_path / "second")
+    cache, build = made(tmp_path, {"precision": "int8", "threads": "all"}, {"threads": "all"})
+    assert cache.take("b", {"precision": "int8", "threads": "one"}, tmp_path / "second")
     assert build.directory is not None
     build.directory.rename(tmp_path / "gone")
-    third = shelf.take("b", {"precision": "int8", "threads": "half"}, tmp_path / "third")
+    third = cache.take("b", {"precision": "int8", "threads": "half"}, tmp_path / "third")
     assert third is not None
     assert third.runtime_options == {"threads": "half"}
     assert (tmp_path / "third" / "model").read_text() == "weights"

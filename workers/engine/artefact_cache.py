@@ -11,7 +11,7 @@ from pathlib import Path
 from workers.engine.types import BuildResult, Options, sha256_of
 
 
-class Shelf:
+class ArtefactCache:
     """Builds made so far, by what shaped their files.
 
     Args:

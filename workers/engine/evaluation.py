@@ -5,11 +5,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from math import inf
 
-from workers.engine.errors import BaselineFailed, CandidateFailed, RigFailed, WrongOutput
+from workers.engine.errors import BaselineFailed, CandidateFailed, InfrastructureFailed, WrongOutput
+from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.measure import hopeless_at_a_glance, measure_into
 from workers.engine.numerics import Checked
 from workers.engine.ratios import disturbed, half_width, round_ratios
-from workers.engine.rig import Rig
 from workers.engine.rounds import Rounds, Rule
 from workers.engine.strategies import Proposal
 from workers.engine.types import (
@@ -24,12 +24,12 @@ from workers.engine.types import (
 
 #: Rounds in each fresh process of a headline, and processes before its interval may end it:
 #: builds differ more between processes than within one, so many short ones say more.
-HEADLINE_ROUNDS = 3
+CONFIRMATION_ROUNDS = 3
 FEWEST_PROCESSES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Headline:
+class ConfirmedResult:
     """A build measured again in fresh processes: the figure to publish."""
 
     trial: Trial
@@ -43,7 +43,7 @@ class Headline:
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class ConfirmationEffort:
     """How much a headline may cost: the first bound reached, after a few processes.
 
     Attributes:
@@ -58,7 +58,7 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Evaluation:
     """A trial, and how its outputs compared where it came that far."""
 
     trial: Trial
@@ -75,27 +75,29 @@ class _Findings:
     measurement: Measurement | None = None
 
 
-def attempt(rig: Rig, number: int, proposal: Proposal, bar: Callable[[Tolerance], float]) -> Judged:
+def evaluate(
+    context: EvaluationContext, number: int, proposal: Proposal, bar: Callable[[Tolerance], float]
+) -> Evaluation:
     """Build, check and measure a candidate. Its failure is a trial like any other.
 
     Args:
         bar: Ratio per tolerance class that the candidate should reach; one that is clearly slower
             is pruned.
     """
-    started = rig.clock.monotonic()
+    started = context.clock.monotonic()
     candidate = proposal.candidate
-    build = rig.device.build(candidate.backend, candidate.options)
+    build = context.device.build(candidate.backend, candidate.options)
     found = _Findings(build.outcome, build.detail)
     if build.outcome == "measured":
         # The baseline beside itself is no competitor: noise must not prune it.
-        hopeless_above = inf if candidate == rig.baseline else bar(build.tolerance)
-        _judge(rig, candidate, build, hopeless_above, found)
+        hopeless_above = inf if candidate == context.baseline else bar(build.tolerance)
+        _evaluate_build(context, candidate, build, hopeless_above, found)
     trial = Trial(
         number=number,
         candidate=candidate,
         proposed_by=proposal.proposed_by,
         outcome=found.outcome,
-        duration_s=rig.clock.monotonic() - started,
+        duration_s=context.clock.monotonic() - started,
         build=build,
         deviation=found.checked.deviation if found.checked else None,
         accuracy=found.checked.accuracy if found.checked else None,
@@ -103,10 +105,10 @@ def attempt(rig: Rig, number: int, proposal: Proposal, bar: Callable[[Tolerance]
         predicted_ratio=proposal.predicted_ratio,
         detail=found.detail,
     )
-    return Judged(trial, found.checked)
+    return Evaluation(trial, found.checked)
 
 
-class Again:
+class Confirmation:
     """A trial's candidate measured again, in one fresh process of each side after another.
 
     Attributes:
@@ -117,17 +119,19 @@ class Again:
         ratio: So far; anything, before the first process.
     """
 
-    def __init__(self, rig: Rig, trial: Trial, build: BuildResult | None, wanted: float) -> None:
+    def __init__(
+        self, context: EvaluationContext, trial: Trial, build: BuildResult | None, wanted: float
+    ) -> None:
         """``wanted`` is the relative half-width of the ratio's interval aimed at."""
         self.trial = trial
         self.build = build
         self.processes = 0
         self.seconds = 0.0
         self.ratio = Interval(1.0, 0.0, inf)
-        self._rig = rig
-        seconds = rig.ticket.budget.seconds_per_measurement
-        self._rule = Rule(wanted, seconds, rounds=HEADLINE_ROUNDS)
-        self._rounds = Rounds(counters=rig.device.counters)
+        self._context = context
+        seconds = context.request.budget.seconds_per_measurement
+        self._rule = Rule(wanted, seconds, rounds=CONFIRMATION_ROUNDS)
+        self._rounds = Rounds(counters=context.device.counters)
         self._checked: Checked | None = None
 
     def process(self) -> None:
@@ -136,32 +140,32 @@ class Again:
         Raises:
             CandidateFailed: it does not build or run this time.
             WrongOutput: it does not give the right outputs this time.
-            RigFailed: the baseline does not run any more.
+            InfrastructureFailed: the baseline does not run any more.
         """
-        rig, candidate = self._rig, self.trial.candidate
+        context, candidate = self._context, self.trial.candidate
         if self.build is None:
-            self.build = rig.device.build(candidate.backend, candidate.options)
+            self.build = context.device.build(candidate.backend, candidate.options)
         if self.build.outcome != "measured":
             raise CandidateFailed(self.build.outcome, self.build.detail)
-        rig.close()
-        started = rig.clock.monotonic()
+        context.close()
+        started = context.clock.monotonic()
         try:
-            self._measure(rig, self.build)
+            self._measure(context, self.build)
         except BaselineFailed as error:
-            raise RigFailed(f"the baseline failed: {error}") from error
+            raise InfrastructureFailed(f"the baseline failed: {error}") from error
         finally:
-            rig.close()
-            self.seconds += rig.clock.monotonic() - started
+            context.close()
+            self.seconds += context.clock.monotonic() - started
         self.processes += 1
         self.ratio = self._rounds.ratio()
 
-    def _measure(self, rig: Rig, build: BuildResult) -> None:
-        with closing(rig.open(self.trial.candidate, build, "candidate")) as session:
+    def _measure(self, context: EvaluationContext, build: BuildResult) -> None:
+        with closing(context.open(self.trial.candidate, build, "candidate")) as session:
             if self._checked is None:
-                self._checked = rig.compare(session)
-                rig.require(self._checked, build.tolerance)
-            baseline, done = rig.baseline_session(), self.processes
-            measure_into(self._rounds, baseline, session, self._rule, rig.clock, process=done)
+                self._checked = context.compare(session)
+                context.require(self._checked, build.tolerance)
+            baseline, done = context.baseline_session(), self.processes
+            measure_into(self._rounds, baseline, session, self._rule, context.clock, process=done)
 
     @property
     def settled(self) -> bool:
@@ -177,52 +181,60 @@ class Again:
         """Whether it was, in every round."""
         return bool(min(round_ratios(self._rounds.blocks)) > ratio)
 
-    def headline(self) -> Headline:
+    def result(self) -> ConfirmedResult:
         """What came of it; there must have been a process."""
         assert self.build is not None  # noqa: S101 - as above
         assert self._checked is not None  # noqa: S101
-        return Headline(self.trial, self.build, self._rounds.measurement(self._rule), self._checked)
+        return ConfirmedResult(
+            self.trial, self.build, self._rounds.measurement(self._rule), self._checked
+        )
 
 
-def headline(rig: Rig, trial: Trial, build: BuildResult | None, effort: Effort) -> Headline:
+def confirm(
+    context: EvaluationContext, trial: Trial, build: BuildResult | None, effort: ConfirmationEffort
+) -> ConfirmedResult:
     """Check a trial's candidate and measure it in fresh processes of both sides.
 
     Args:
         build: The trial's build where its files still exist; else it is built again.
 
     Raises:
-        CandidateFailed, WrongOutput, RigFailed: as :meth:`Again.process`.
+        CandidateFailed, WrongOutput, InfrastructureFailed: as :meth:`Confirmation.process`.
     """
-    again = Again(rig, trial, build, effort.half_width)
-    while again.processes < effort.processes:
-        done = again.processes
-        late = done and again.seconds * (done + 1) / done > effort.seconds
-        if done >= FEWEST_PROCESSES and (late or again.settled):
+    confirmation = Confirmation(context, trial, build, effort.half_width)
+    while confirmation.processes < effort.processes:
+        done = confirmation.processes
+        late = done and confirmation.seconds * (done + 1) / done > effort.seconds
+        if done >= FEWEST_PROCESSES and (late or confirmation.settled):
             break
-        again.process()
-    return again.headline()
+        confirmation.process()
+    return confirmation.result()
 
 
-def _judge(
-    rig: Rig, candidate: Candidate, build: BuildResult, bar: float, found: _Findings
+def _evaluate_build(
+    context: EvaluationContext,
+    candidate: Candidate,
+    build: BuildResult,
+    bar: float,
+    found: _Findings,
 ) -> None:
     """Check and measure a build; writes to ``found`` how far it came and why not further."""
-    budget = rig.ticket.budget
+    budget = context.request.budget
     rule = Rule(budget.half_width, budget.seconds_per_measurement, hopeless_above=bar)
-    rounds = Rounds(counters=rig.device.counters)
+    rounds = Rounds(counters=context.device.counters)
     try:
-        with closing(rig.open(candidate, build, "candidate")) as session:
-            against = rig.baseline_session()
-            if not hopeless_at_a_glance(rounds, against, session, rule, rig.clock):
-                found.checked = rig.compare(session)
-                rig.require(found.checked, build.tolerance)
-                measure_into(rounds, against, session, rule, rig.clock)
+        with closing(context.open(candidate, build, "candidate")) as session:
+            against = context.baseline_session()
+            if not hopeless_at_a_glance(rounds, against, session, rule, context.clock):
+                found.checked = context.compare(session)
+                context.require(found.checked, build.tolerance)
+                measure_into(rounds, against, session, rule, context.clock)
     except CandidateFailed as error:
         found.outcome, found.detail = error.outcome, str(error)
     except WrongOutput as error:
         found.outcome, found.detail = "wrong-output", str(error)
     except BaselineFailed as error:
-        rig.close()
+        context.close()
         found.outcome, found.detail = "infrastructure", f"the baseline failed: {error}"
     else:
         found.measurement = rounds.measurement(rule)

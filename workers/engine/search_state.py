@@ -3,35 +3,35 @@
 from collections.abc import Sequence
 from math import inf
 
-from workers.engine.errors import RigFailed
+from workers.engine.errors import InfrastructureFailed
 from workers.engine.ratios import MARGIN
 from workers.engine.strategies.tpe import bars
-from workers.engine.types import TOLERANCES, Budget, BuildResult, Candidate, Tolerance, Trial
+from workers.engine.types import TOLERANCES, BuildResult, Candidate, SearchBudget, Tolerance, Trial
 
 #: Trials in a row that fail by the machine's fault before the machine is given up.
-MOST_RIG_FAILURES = 3
+MOST_INFRASTRUCTURE_FAILURES = 3
 #: Trials before a model's word that no more is to be gained ends a search.
 FEWEST_TRIALS = 8
 
 
-class Ledger:
+class SearchState:
     """Trials of a search, resumed ones included, against its budget.
 
     Args:
         baseline: Never among the finalists: it is what they are compared with.
     """
 
-    def __init__(self, budget: Budget, baseline: Candidate, stored: Sequence[Trial]) -> None:
+    def __init__(self, budget: SearchBudget, baseline: Candidate, stored: Sequence[Trial]) -> None:
         self.trials: list[Trial] = []
         self._budget = budget
         self._baseline = baseline
         self._since_gain = 0
-        self._rig_failures = 0
+        self._infrastructure_failures = 0
         self._builds: dict[int, BuildResult] = {}
         for trial in sorted(stored, key=lambda trial: trial.number):
             self._book(trial)
         # A machine that failed then gets another chance now.
-        self._rig_failures = 0
+        self._infrastructure_failures = 0
 
     @property
     def charged(self) -> int:
@@ -46,11 +46,13 @@ class Ledger:
         """Book a trial made now; returns builds whose files are of no use any more.
 
         Raises:
-            RigFailed: too many in a row failed by the machine's fault.
+            InfrastructureFailed: too many in a row failed by the machine's fault.
         """
         self._book(trial)
-        if self._rig_failures >= MOST_RIG_FAILURES:
-            raise RigFailed(f"{self._rig_failures} trials in a row failed: {trial.detail}")
+        if self._infrastructure_failures >= MOST_INFRASTRUCTURE_FAILURES:
+            raise InfrastructureFailed(
+                f"{self._infrastructure_failures} trials in a row failed: {trial.detail}"
+            )
         if trial.build is not None and trial.build.directory is not None:
             self._builds[trial.number] = trial.build
         wanted = {t.number for tolerance in TOLERANCES for t in self._best(tolerance)}
@@ -82,7 +84,7 @@ class Ledger:
         """
         if expected_gain is None or self.charged < FEWEST_TRIALS:
             return None
-        noise = max(MARGIN, self._budget.headline_half_width)
+        noise = max(MARGIN, self._budget.confirmation_half_width)
         if expected_gain >= noise:
             return None
         return f"the expected gain of {expected_gain:.1%} is below the noise of {noise:.1%}"
@@ -91,10 +93,10 @@ class Ledger:
         """The ratio a build of this class must reach to be of use: to be among its finalists, and
         better than what stricter classes and the baseline offer."""
         best = self._best(tolerance)
-        last = best[-1].ratio if len(best) == self._budget.finalists else None
+        last = best[-1].ratio if len(best) == self._budget.candidates_to_confirm else None
         return min(inf if last is None else last, self._stricter(tolerance))
 
-    def finalists(self) -> list[Trial]:
+    def candidates_to_confirm(self) -> list[Trial]:
         """The best of each class that may beat the baseline and every stricter class."""
         return [
             trial
@@ -112,9 +114,9 @@ class Ledger:
 
     def _book(self, trial: Trial) -> None:
         if trial.outcome == "infrastructure":
-            self._rig_failures += 1
+            self._infrastructure_failures += 1
         else:
-            self._rig_failures = 0
+            self._infrastructure_failures = 0
             noise = 1 - self._budget.half_width
             gain = trial.ratio is not None and trial.ratio < noise * self._bars()[trial.tolerance]
             self._since_gain = 0 if gain else self._since_gain + 1
@@ -131,7 +133,7 @@ class Ledger:
             and trial.tolerance == tolerance
             and trial.candidate != self._baseline
         ]
-        return [trial for _, _, trial in sorted(measured)[: self._budget.finalists]]
+        return [trial for _, _, trial in sorted(measured)[: self._budget.candidates_to_confirm]]
 
     def _bars(self) -> dict[Tolerance, float]:
         # The baseline's ratio to itself is 1, whatever noise made of it.
