@@ -216,16 +216,16 @@ def rows_of(cases: tuple[dict[str, Array], ...]) -> list[int]:
 def test_what_judges_builds_fits_none(tmp_path: Path) -> None:
     network = networks.write(residual(), tmp_path / "model")
     alone = fitting_inputs(network)
-    assert (len(alone.fit), len(alone.check), alone.source, alone.judged) == (
+    assert (len(alone.fit), len(alone.check), alone.source, alone.is_evaluated) == (
         16,
         4,
         "random",
         False,
     )
     few = fitting_inputs(sampled(network, 15, tmp_path))
-    assert (len(few.fit), few.source, few.judged) == (16, "random", True)
+    assert (len(few.fit), few.source, few.is_evaluated) == (16, "random", True)
     assert rows_of(few.check) == [0, 1, 2, 3]
     spared = fitting_inputs(sampled(network, 32, tmp_path))
-    assert (spared.source, spared.judged) == ("samples", False)
+    assert (spared.source, spared.is_evaluated) == ("samples", False)
     assert rows_of(spared.fit) == [24, 25, 26, 27, 28, 29]
     assert rows_of(spared.check) == [30, 31]
