@@ -4,7 +4,7 @@ from typing import Any
 
 from registry.services.results.build import builds_publish
 from registry.services.results.record import record_add
-from registry.services.work.job import job_succeed
+from registry.services.work.attempt import job_succeed
 from registry.tables import Record
 from tests.registry import shopfloor
 from tests.registry.shopfloor import Floor

@@ -12,8 +12,9 @@ from django.utils import timezone
 from hypothesis import strategies as st
 
 from registry import schemas
+from registry.services.work.attempt import job_claim
 from registry.services.work.device import device_register
-from registry.services.work.job import job_claim, job_submit
+from registry.services.work.job import job_submit
 from registry.services.work.target import target_register
 from registry.states import JobKind, NamespaceKind, RefKind, Role, Visibility
 from registry.tables import (

@@ -1,8 +1,8 @@
 """Background work gives way to searches that people wait for."""
 
 from registry.errors import Conflict
-from registry.selectors.work.job import search_waits
-from registry.services.work.job import job_yield
+from registry.selectors.work.job import is_search_due
+from registry.services.work.attempt import job_yield
 from registry.tickets import JobTicket
 from workers.engine.errors import LeaseLost
 
@@ -15,7 +15,7 @@ def give_way(ticket: JobTicket) -> None:
     Raises:
         LeaseLost: one waits, or the job is somebody else's anyhow.
     """
-    if not search_waits(ticket.job_uuid):
+    if not is_search_due(ticket.job_uuid):
         return
     try:
         job_yield(job_uuid=ticket.job_uuid, fence=ticket.fence)

@@ -12,7 +12,7 @@ from registry.errors import Invalid
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
 from registry.services.results.graph import graph_store
-from registry.services.work.job import job_note
+from registry.services.work.attempt import job_note
 from registry.services.work.plan import plan
 from registry.tickets import GraphFacts, JobTicket
 from workers.engine.child import call

@@ -8,7 +8,7 @@ from types import TracebackType
 from django.db import connections
 
 from registry.errors import Conflict
-from registry.services.work.job import job_heartbeat, job_progress
+from registry.services.work.attempt import job_heartbeat, job_progress
 from registry.tickets import JobTicket
 from workers.engine.errors import Cancelled, LeaseLost
 

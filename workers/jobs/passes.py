@@ -20,8 +20,8 @@ from registry.services.results.passes import (
     plan_pass_study,
     portfolio_store,
 )
-from registry.services.work.job import job_note
-from registry.services.work.plan import plan_with_findings
+from registry.services.work.attempt import job_note
+from registry.services.work.plan import plan_follow_up
 from registry.tickets import GraphFacts, JobTicket
 from workers.backends.registry import available
 from workers.engine.clock import SystemClock
@@ -189,7 +189,7 @@ class _Study:
         self._guarded(portfolio_store, **self._of, networks=len(networks["latency"]), lists=lists)
         new = {each["passes"] for each in lists if each["objective"] == "latency"} - set(had)
         if new:
-            self._guarded(plan_with_findings)
+            self._guarded(plan_follow_up)
 
     def _note(self, message: str) -> None:
         self._guarded(job_note, message=message)

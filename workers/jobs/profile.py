@@ -6,7 +6,7 @@ from typing import Any
 from registry.errors import Conflict, RegistryError
 from registry.services.results.profile import profile_store
 from registry.services.storage.blob import blob_adopt
-from registry.services.work.job import job_note
+from registry.services.work.attempt import job_note
 from registry.tickets import JobTicket
 from workers.engine.errors import CandidateFailed, LeaseLost
 from workers.engine.evaluation import ConfirmedResult

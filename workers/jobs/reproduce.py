@@ -21,7 +21,7 @@ from registry.errors import Conflict
 from registry.selectors.results.reproduction import builds_of_job, outcomes_of_job
 from registry.selectors.results.testtensor import tests_of_job
 from registry.services.results import reproduction
-from registry.services.work.job import job_note
+from registry.services.work.attempt import job_note
 from registry.tickets import BuildTicket, JobTicket
 from workers.backends.registry import available
 from workers.engine.errors import CandidateFailed, InfrastructureFailed, LeaseLost, WrongOutput

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from registry.errors import Conflict, RegistryError
-from registry.services.work.job import job_claim, job_fail, job_release, job_succeed
+from registry.services.work.attempt import job_claim, job_fail, job_release, job_succeed
 from registry.states import FailureClass, JobKind
 from registry.tickets import JobTicket
 from workers.engine.errors import (

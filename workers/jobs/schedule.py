@@ -8,8 +8,8 @@ from django.conf import settings
 
 from registry.selectors.results.schedule import schedules_best
 from registry.services.results.schedule import plan_schedules
-from registry.services.work.job import job_note
-from registry.services.work.plan import plan_with_findings
+from registry.services.work.attempt import job_note
+from registry.services.work.plan import plan_follow_up
 from registry.tickets import JobTicket
 from workers.backends.registry import available
 from workers.backends.tvm.targets import target_of
@@ -64,7 +64,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         result = _search(tasks, store, ticket, lease, here, folder)
     job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=result.ended)
     if result.improved:
-        plan_with_findings(job_uuid=ticket.job_uuid, fence=ticket.fence)
+        plan_follow_up(job_uuid=ticket.job_uuid, fence=ticket.fence)
     return {
         "summary": f"better schedules for {len(result.improved)} of {len(tasks)} workloads "
         f"after {result.charged} trials",

@@ -19,7 +19,7 @@ from registry.errors import Conflict, RegistryError
 from registry.selectors.results.testtensor import place_of, tests_of_job
 from registry.services.results.testtensor import tests_store
 from registry.services.storage.blob import blob_adopt
-from registry.services.work.job import job_note
+from registry.services.work.attempt import job_note
 from registry.tickets import FileTicket, GraphFacts, JobTicket, TensorTicket
 from workers.backends.registry import available, reference_for
 from workers.engine.child import call

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from registry.selectors.results.build import has_confirmed_builds
-from registry.services.work.job import job_note
+from registry.services.work.attempt import job_note
 from registry.tickets import GraphFacts, JobTicket
 from workers.backends.registry import available, reference_for
 from workers.engine.local import LocalDevice

@@ -1,4 +1,4 @@
-"""Reads of machines."""
+"""Reads of devices."""
 
 from django.db.models import QuerySet
 
@@ -16,8 +16,8 @@ def device_get(name: str) -> Device:
     if device is None:
         raise NotFound(
             "device_not_found",
-            f"This hub knows no device {name[:200]!r}.",
-            "A device appears when its worker starts and registers.",
+            f"There is no device {name[:200]!r}.",
+            "A device is registered when its worker starts.",
         )
     return device
 

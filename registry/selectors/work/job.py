@@ -1,9 +1,9 @@
-"""Reads of work: for people through ``actor``, for workers as tickets."""
+"""Reads of jobs: for users, who are checked through ``actor``, and for workers as tickets."""
 
 from collections.abc import Iterable
 
 from django.conf import settings
-from django.db.models import Func, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from registry.errors import NotFound
@@ -11,8 +11,18 @@ from registry.ids import parse_uuid
 from registry.selectors.access import Actor, readable_jobs
 from registry.selectors.people.account import named
 from registry.selectors.results.graph import graph_facts, graph_of
-from registry.states import JobKind, JobState
-from registry.tables import Job, JobEvent, MLModel, Namespace, Revision, Trial
+from registry.states import JobKind, JobState, RefKind
+from registry.tables import (
+    Graph,
+    Job,
+    JobEvent,
+    MLModel,
+    Namespace,
+    Ref,
+    Revision,
+    Target,
+    Trial,
+)
 from registry.tickets import FileTicket, JobTicket
 
 _RELATED = ("revision__mlmodel__namespace", "target", "device", "requested_by")
@@ -22,16 +32,16 @@ def job_get(actor: Actor, uuid: str) -> Job:
     """The job of that UUID, with model, target and device.
 
     Raises:
-        NotFound: ``job_not_found``, also for a job the actor may not know of.
+        NotFound: ``job_not_found``, also for a job that the actor may not read.
     """
-    found = readable_jobs(actor).filter(uuid=parse_uuid(uuid)).select_related(*_RELATED).first()
-    if found is None:
+    job = readable_jobs(actor).filter(uuid=parse_uuid(uuid)).select_related(*_RELATED).first()
+    if job is None:
         raise NotFound(
             "job_not_found",
             f"There is no job {uuid[:64]!r}.",
             "Check the id, or sign in if the model is private.",
         )
-    return found
+    return job
 
 
 def jobs_of(
@@ -64,7 +74,7 @@ def latest_job(revision: Revision, kind: JobKind) -> Job | None:
 
 
 def open_jobs(revision: Revision) -> QuerySet[Job]:
-    """The revision's jobs that have not ended, in the order they were asked for."""
+    """The revision's jobs that have not ended, oldest first."""
     rows = Job.objects.filter(revision=revision, state__in=[JobState.QUEUED, JobState.LEASED])
     return rows.select_related(*_RELATED).order_by("id")
 
@@ -80,16 +90,16 @@ def events_of(job: Job) -> QuerySet[JobEvent]:
 
 
 def queue_position(job: Job) -> int | None:
-    """1 for the job the next free worker takes, and so on; ``None`` if it does not wait."""
+    """Position in the queue of its workers, from 1; ``None`` if the job is not queued."""
     return queue_positions([job]).get(job.pk)
 
 
 def queue_positions(jobs: Iterable[Job]) -> dict[int, int]:
-    """For lists: primary key to :func:`queue_position`, for those of ``jobs`` that wait."""
-    waiting = [job.pk for job in jobs if job.state == JobState.QUEUED]
-    if not waiting:
+    """For lists: key of a job to :func:`queue_position`; jobs that are not queued are left out."""
+    queued = [job.pk for job in jobs if job.state == JobState.QUEUED]
+    if not queued:
         return {}
-    # A target's workers do all its kinds; each of the hub's own is done by a task of its own.
+    # A target has one queue for all kinds; each kind of the hub's own jobs has a queue.
     rivals = Job.objects.filter(
         Q(target=OuterRef("target")) | Q(target=None, kind=OuterRef("kind")),
         Q(priority__lt=OuterRef("priority"))
@@ -97,12 +107,27 @@ def queue_positions(jobs: Iterable[Job]) -> dict[int, int]:
         state=JobState.QUEUED,
     )
     ahead = Subquery(rivals.annotate(n=Func("id", function="COUNT")).values("n"))
-    rows = Job.objects.filter(pk__in=waiting, state=JobState.QUEUED).annotate(ahead=ahead)
+    rows = Job.objects.filter(pk__in=queued, state=JobState.QUEUED).annotate(ahead=ahead)
     return {pk: count + 1 for pk, count in rows.values_list("pk", "ahead")}
 
 
+def unsearched_heads(target: Target) -> QuerySet[Revision]:
+    """Heads of default branches whose network was never searched on ``target``, newest first.
+
+    A failed search counts, because it would fail again.
+    """
+    heads = Ref.objects.filter(kind=RefKind.BRANCH, name=F("mlmodel__default_branch"))
+    graphs = Graph.objects.filter(revision=OuterRef("pk"), is_primary=True)
+    searches = Job.objects.filter(revision=OuterRef("pk"), target=target, kind=JobKind.TUNE)
+    return (
+        Revision.objects.filter(Exists(graphs), ~Exists(searches), pk__in=heads.values("revision"))
+        .select_related("mlmodel__namespace")
+        .order_by("-id")
+    )
+
+
 def job_ticket(job: Job) -> JobTicket:
-    """What the worker that claimed ``job`` needs to do it."""
+    """The data that a worker needs to do ``job``."""
     revision = job.revision
     graph = graph_of(revision)
     files = revision.files.select_related("blob").order_by("path")
@@ -123,11 +148,8 @@ def job_ticket(job: Job) -> JobTicket:
     )
 
 
-def search_waits(job_uuid: str) -> bool:
-    """Whether a search waits for the target of a job that would be claimed before it.
-
-    One that pauses after a failure would not.
-    """
+def is_search_due(job_uuid: str) -> bool:
+    """Whether a search is due that would be claimed before the job, on the job's target."""
     job = Job.objects.filter(uuid=parse_uuid(job_uuid))
     return Job.objects.filter(
         Q(not_before=None) | Q(not_before__lte=timezone.now()),

@@ -1,4 +1,4 @@
-"""Reads of kinds of hardware."""
+"""Reads of targets."""
 
 from django.db.models import QuerySet
 
@@ -17,8 +17,8 @@ def target_get(slug: str) -> Target:
     if target is None:
         raise NotFound(
             "target_not_found",
-            f"This hub knows no target {slug[:64]!r}.",
-            "List the targets; a new one appears when its first device registers.",
+            f"There is no target {slug[:64]!r}.",
+            "List the targets; a target is registered with its first device.",
         )
     return target
 
@@ -29,5 +29,5 @@ def targets() -> QuerySet[Target]:
 
 
 def targets_served() -> QuerySet[Target]:
-    """Targets that are enabled and have a device online: those worth planning work for."""
+    """Enabled targets with a device online; searches are planned for these."""
     return targets().filter(enabled=True, devices__health=DeviceHealth.ONLINE).distinct()

@@ -1,4 +1,4 @@
-"""Machines: they register, they are seen, they fall silent."""
+"""Devices: registration, signs of life, health checks."""
 
 from datetime import timedelta
 from typing import Any
@@ -14,13 +14,13 @@ from registry.states import DeviceHealth
 from registry.tables import Device, Target
 from registry.validation.document import check_json
 
-# In leases: a worker shows itself at least once per lease, at work or idle.
+# Leases without a sign of life; a worker sends at least one per lease, also when idle.
 _SUSPECT_AFTER = 2
 _OFFLINE_AFTER = 4
 
 
 def device_register(*, name: str, target: Target, facts: dict[str, Any]) -> Device:
-    """Make a machine known, or bring what is known of it up to date; it is online then.
+    """Register a device, or update its entry; it is online afterwards.
 
     Raises:
         Invalid: ``invalid_name``, ``invalid_request``.
@@ -28,13 +28,13 @@ def device_register(*, name: str, target: Target, facts: dict[str, Any]) -> Devi
     if not name.strip() or len(name) > 200 or not name.isprintable():
         raise Invalid(
             "invalid_name",
-            f"{name[:50]!r} cannot name a device.",
-            "Give it 1 to 200 printable characters, such as its host name.",
+            f"{name[:50]!r} is not a valid name of a device.",
+            "Use 1 to 200 printable characters, such as its host name.",
         )
-    seen = {"health": DeviceHealth.ONLINE, "last_seen_at": timezone.now()}
+    columns = {"health": DeviceHealth.ONLINE, "last_seen_at": timezone.now()}
     with transaction.atomic():
         device, is_new = Device.objects.update_or_create(
-            name=name, defaults={"target": target, "facts": check_json(facts), **seen}
+            name=name, defaults={"target": target, "facts": check_json(facts), **columns}
         )
         if is_new:
             audit(
@@ -47,14 +47,14 @@ def device_register(*, name: str, target: Target, facts: dict[str, Any]) -> Devi
 
 
 def device_seen(*, device: Device) -> None:
-    """Note that a machine is there. Its worker says so at least once per lease, even when idle."""
+    """Record a sign of life; workers send at least one per lease, also when idle."""
     Device.objects.filter(pk=device.pk).update(
         last_seen_at=timezone.now(), health=DeviceHealth.ONLINE
     )
 
 
 def device_check() -> None:
-    """Mark machines that fell silent: suspect after two leases, offline after four."""
+    """Mark silent devices: suspect after two leases, offline after four."""
     now = timezone.now()
 
     def silent_for(leases: int) -> Q:

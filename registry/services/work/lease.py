@@ -1,7 +1,6 @@
-"""Holding a job: the transitions of its row, and the fence that keeps everybody else out.
+"""Leases of jobs: state transitions, the check of the fence, and the end of an attempt.
 
-Used by the services that write for a job; the verbs themselves are in
-:mod:`registry.services.work.job`.
+Used by all services that write on behalf of a job.
 """
 
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from registry.states import JOB_ENDED, JOB_TRANSITIONS, FailureClass, JobState
 from registry.tables import Job, JobEvent, Target
 from registry.validation.document import printable
 
-#: Uncharged retries are bounded too: no job is claimed more often than this times max_attempts.
+#: Upper bound on claims of a job, yields not counted, as a multiple of ``max_attempts``.
 CLAIMS_PER_ATTEMPT = 3
 #: Workers are notified again of a job that is queued for longer: a notification may get lost.
 NOTIFY_AGAIN_AFTER_S = 60.0
@@ -27,7 +26,7 @@ _LONGEST_PAUSE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why an attempt failed."""
+    """The reason why an attempt failed."""
 
     failure_class: FailureClass
     code: str
@@ -35,10 +34,10 @@ class Failure:
 
 
 def transition(rows: QuerySet[Job], source: JobState, to: JobState, **columns: Any) -> bool:
-    """Move the one job in ``rows`` from ``source`` to ``to``; whether this caller moved it.
+    """Move the one job in ``rows`` from ``source`` to ``to``; returns whether this caller did.
 
     Raises:
-        ValueError: the automaton has no such arrow.
+        ValueError: :data:`~registry.states.JOB_TRANSITIONS` has no such transition.
     """
     if to not in JOB_TRANSITIONS[source]:
         raise ValueError(f"a job does not go from {source} to {to}")
@@ -48,10 +47,10 @@ def transition(rows: QuerySet[Job], source: JobState, to: JobState, **columns: A
 
 
 def held_job(*, job_uuid: str, fence: int) -> Job:
-    """The job, if the claim of that fence still holds it. Call inside a transaction.
+    """The job, if the claim with that fence still holds it. Call it inside a transaction.
 
-    The row stays locked until the transaction ends, so what is written for the job along with
-    this check is written before anybody else can hold it.
+    The row stays locked until the transaction ends, so that nobody else can claim the job before
+    the writes that depend on this check.
 
     Raises:
         Conflict: ``lease_lost``.
@@ -74,16 +73,16 @@ def target_of(job: Job) -> Target:
         Invalid: ``invalid_target``.
     """
     if job.target is None:
-        raise Invalid("invalid_target", f"Job {job.uuid} is for no target, so it measures nothing.")
+        raise Invalid("invalid_target", f"Job {job.uuid} has no target to publish results for.")
     return job.target
 
 
 def lease_lost(job_uuid: str, fence: int) -> Conflict:
-    """The refusal of a write that names a fence which no longer holds."""
+    """The error of a write whose fence is out of date."""
     return Conflict(
         "lease_lost",
-        f"Claim {fence} does not hold job {job_uuid} any more.",
-        "Stop working on it: it has ended, or somebody else does it now.",
+        f"Claim {fence} no longer holds job {job_uuid}.",
+        "Stop working on it: the job has ended or was claimed again.",
     )
 
 
@@ -95,18 +94,18 @@ def note(job: Job, message: str) -> None:
 def end_attempt(
     rows: QuerySet[Job], job: Job, failure: Failure, *, charged: bool, pause: bool = False
 ) -> bool:
-    """A held job's attempt is over without a verdict on the work: cancel, queue again, or fail.
+    """End an attempt that has no result: cancel the job, queue it again, or fail it.
 
     Args:
-        rows: The job, further filtered by what must still hold for the caller to decide this.
+        rows: The job, filtered by the conditions that must still hold.
         job: The same job, read and locked in the current transaction.
-        failure: What the job fails with where it may not be tried again.
-        charged: Whether this attempt counts.
-        pause: Whether to wait before the next attempt, twice as long each time: what broke the
-            rig needs time to mend.
+        failure: Stored if no further attempt is allowed.
+        charged: Whether this attempt counts towards ``max_attempts``.
+        pause: Whether the next attempt waits 2, 4, 8 ... at most 60 seconds, so that a broken
+            machine has time to recover.
 
     Returns:
-        Whether this caller moved the job.
+        Whether this caller changed the job's state.
     """
     if job.cancel_requested:
         moved = transition(rows, JobState.LEASED, JobState.CANCELLED)

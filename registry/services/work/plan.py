@@ -1,4 +1,4 @@
-"""What to tune for: a search per target that somebody serves."""
+"""Plans searches of networks: one tune job per target."""
 
 from collections.abc import Collection
 from typing import Any
@@ -8,18 +8,19 @@ from django.db import transaction
 from registry.errors import Invalid, NotFound
 from registry.selectors.access import Actor
 from registry.selectors.results.graph import graph_of
-from registry.selectors.work.plan import unsearched_heads
+from registry.selectors.work.job import unsearched_heads
 from registry.selectors.work.target import target_get, targets_served
 from registry.services.work.job import job_submit
 from registry.services.work.lease import held_job, target_of
 from registry.states import JobKind
 from registry.tables import Job, Revision, Target
 
-#: Searches planned for a target that joins; they run after those that people ask for.
+#: Priorities; lower runs first, and submissions by users have 100.
+#: Searches of published models for a target that joins.
 _CATCH_UP_PRIORITY = 200
-#: Searches with what background work found: before more of that, which may take the whole night.
-_FINDINGS_PRIORITY = 280
-#: Schedules and passes: behind every search.
+#: Searches that use the results of background jobs: before further background jobs.
+_FOLLOW_UP_PRIORITY = 280
+#: Background jobs, which study schedules and passes: behind every search.
 BACKGROUND_PRIORITY = 300
 
 
@@ -30,25 +31,25 @@ def plan(
     targets: Collection[str] | None = None,
     parameters: dict[str, Any] | None = None,
 ) -> list[Job]:
-    """Queue a search of the revision's network for each target.
+    """Queue a search of a revision's network for each target.
 
     Args:
-        targets: Slugs; ``None`` stands for every enabled target with a device online.
-        parameters: Given to each job, such as ``{"budget_s": 60}``.
+        targets: Slugs; ``None`` for all enabled targets with a device online.
+        parameters: Of each job, such as ``{"budget_s": 60}``.
 
     Raises:
         Unauthenticated, Forbidden: the actor may not write to the model.
         NotFound: ``graph_not_found`` before inspection; ``target_not_found``.
-        Invalid: ``invalid_target`` where there is nobody to do the work.
+        Invalid: ``invalid_target``: no target is left.
     """
     if graph_of(revision) is None:
         raise NotFound(
             "graph_not_found",
-            f"Nothing is known of a network in revision {revision.oid[:10]}.",
+            f"No network is known in revision {revision.oid[:10]}.",
             "Wait for its inspection, or add an ONNX or TensorFlow Lite file.",
         )
-    chosen = list(targets_served()) if targets is None else [target_get(slug) for slug in targets]
-    if not chosen:
+    selected = list(targets_served()) if targets is None else [target_get(slug) for slug in targets]
+    if not selected:
         raise Invalid(
             "invalid_target",
             "No enabled target has a device online.",
@@ -62,14 +63,14 @@ def plan(
             target=target,
             parameters=parameters or {},
         )
-        for target in chosen
+        for target in selected
     ]
 
 
 def plan_catch_up(*, target: Target) -> list[Job]:
-    """Queue a search for each model's newest revision that was never searched on the target.
+    """Queue a search for each model whose newest revision was never searched on the target.
 
-    Called when a device joins: what was published before gets its builds too.
+    Called when a device joins, for models that were published before.
     """
     return [
         job_submit(
@@ -83,9 +84,8 @@ def plan_catch_up(*, target: Target) -> list[Job]:
     ]
 
 
-def plan_with_findings(*, job_uuid: str, fence: int) -> Job:
-    """Queue a search of the network that a job worked on in the background: it found schedules or
-    lists of passes to try.
+def plan_follow_up(*, job_uuid: str, fence: int) -> Job:
+    """Queue a search of the network of a background job, to try the schedules or passes it found.
 
     Raises:
         Conflict: ``lease_lost``.
@@ -98,5 +98,5 @@ def plan_with_findings(*, job_uuid: str, fence: int) -> Job:
         kind=JobKind.TUNE,
         revision=job.revision,
         target=target,
-        priority=_FINDINGS_PRIORITY,
+        priority=_FOLLOW_UP_PRIORITY,
     )

@@ -1,4 +1,4 @@
-"""Kinds of hardware: made known by the first device, switched on and off by operators."""
+"""Targets: registered by workers, enabled and disabled by operators."""
 
 from django.db import transaction
 
@@ -14,9 +14,9 @@ from registry.tables import Target
 def target_register(
     *, slug: str, title: str, architecture: str, features: list[str], rank: int
 ) -> Target:
-    """Make a kind of hardware known, or bring what is known of it up to date.
+    """Register a target, or update its entry; whether it is enabled does not change.
 
-    Workers call this at every start. Whether the target is enabled stays as operators set it.
+    Workers call this at every start.
 
     Raises:
         Invalid: ``invalid_target``: the slug is not lower-case words joined by hyphens.
@@ -24,7 +24,7 @@ def target_register(
     if not SLUG_RE.fullmatch(slug) or len(slug) > 64:
         raise Invalid(
             "invalid_target",
-            f"{slug[:100]!r} cannot name a target.",
+            f"{slug[:100]!r} is not a valid name of a target.",
             "Use at most 64 lower-case letters and digits, in words joined by hyphens.",
         )
     facts = {
@@ -41,18 +41,18 @@ def target_register(
 
 
 def target_enable(*, actor: Actor, slug: str, enabled: bool) -> Target:
-    """Switch work for a target on or off. What waits for it then waits on.
+    """Enable or disable a target. Jobs of a disabled target stay queued.
 
     Raises:
-        Unauthenticated, Forbidden: the actor does not operate the hub.
+        Unauthenticated, Forbidden: the actor is not an operator of the hub.
         NotFound: ``target_not_found``.
     """
     operator = require_scope(actor, Scope.ADMIN)
     if operator is not None and not operator.is_staff:
         raise Forbidden(
             "permission_denied",
-            "Only operators of the hub switch targets on and off.",
-            "Ask one of them.",
+            "Only operators of the hub can enable or disable targets.",
+            "Ask an operator.",
         )
     target = target_get(slug)
     with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Machines."""
+"""Table of devices."""
 
 from django.db import models
 
@@ -10,8 +10,8 @@ from registry.tables.work.target import Target
 class Device(models.Model):
     """One machine of a target.
 
-    ``facts`` is what the machine says of itself (``hpcfair.machine.describe()``): processor,
-    features, cores, memory, operating system, versions.
+    ``facts`` is the machine's description by ``hpcfair.machine.describe()``: processor, features,
+    cores, memory, operating system, versions.
     """
 
     uuid = uuid_column()

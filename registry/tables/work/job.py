@@ -13,11 +13,11 @@ from registry.tables.work.target import Target
 
 
 class Job(models.Model):
-    """One piece of work on one revision, for one target where the kind has one.
+    """A job on one revision, for one target if its kind has one.
 
-    ``fence`` grows with every claim; whoever writes for a job must name the current one, so that
-    a worker that lost its lease without noticing changes nothing. ``attempt`` counts the claims
-    that count, ``yields`` those given up for other jobs. ``progress`` is
+    ``fence`` is incremented by each claim; writes for a job name the current one, so that a worker
+    that lost its lease without noticing changes nothing. ``attempt`` counts charged claims,
+    ``yields`` claims given up for other jobs. ``progress`` is
     ``{"phase", "done", "total", "message"}`` for people.
     """
 
@@ -38,7 +38,7 @@ class Job(models.Model):
     lease_until = models.DateTimeField(null=True)
     heartbeat_at = models.DateTimeField(null=True)
     cancel_requested = models.BooleanField(default=False)
-    # After a broken attempt: not to be claimed earlier than this.
+    # Earliest time of the next claim, after a failure of the infrastructure.
     not_before = models.DateTimeField(null=True)
     # Time of the last wake-up notification; the reaper repeats it while the job stays queued.
     notified_at = models.DateTimeField(default=timezone.now)
@@ -58,8 +58,8 @@ class Job(models.Model):
 
     class Meta:
         constraints = [
-            # One open job of a kind for a revision and target: asking twice is asking once.
-            # Two constraints, since SQLite cannot count two missing targets as equal.
+            # At most one open job of a kind for a revision and target. Two constraints, because
+            # SQLite does not treat two NULL targets as equal.
             models.UniqueConstraint(
                 fields=["kind", "revision", "target"],
                 condition=Q(state__in=[JobState.QUEUED, JobState.LEASED]),

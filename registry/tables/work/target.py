@@ -1,4 +1,4 @@
-"""Kinds of hardware."""
+"""Table of targets."""
 
 from django.db import models
 
@@ -8,9 +8,9 @@ from registry.ids import uuid_column
 class Target(models.Model):
     """A kind of hardware, such as ``x86-64-avx512``.
 
-    ``features`` are the instruction-set and accelerator features a build for it may use; a
-    machine can load the builds of every target whose architecture is its own and whose features
-    it has. ``rank`` orders such targets: the highest is the closest match.
+    ``features`` are the instruction-set and accelerator features that its builds may use. A machine
+    can load the builds of all targets of its architecture whose features it has; of these the
+    target of the highest ``rank`` is the closest.
     """
 
     uuid = uuid_column()

@@ -9,7 +9,8 @@ from registry.services.results.build import builds_publish
 from registry.services.results.profile import profile_store
 from registry.services.results.record import record_add
 from registry.services.results.trial import trial_add
-from registry.services.work.job import job_claim, job_note, job_submit
+from registry.services.work.attempt import job_claim, job_note
+from registry.services.work.job import job_submit
 from registry.states import JobKind
 from registry.tables import Build, Graph, Job, MLModel, Record, Revision, Target, Trial
 from tests.factories import store

@@ -4,7 +4,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from registry.selectors.repository.revision import revision_get
 from registry.services.results.trial import trial_add
-from registry.services.work.job import job_fail, job_submit
+from registry.services.work.attempt import job_fail
+from registry.services.work.job import job_submit
 from registry.states import FailureClass, JobKind
 from registry.tables import MLModel
 from tests.factories import make_mlmodel, tiny_onnx

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from registry.services.work.job import job_fail
+from registry.services.work.attempt import job_fail
 from registry.states import FailureClass
 from registry.tables import MLModel, Reproduction
 from tests.factories import commit_files, tiny_onnx

@@ -3,7 +3,8 @@
 from pytest_django import DjangoAssertNumQueries
 
 from registry.services.results.reproduction import reproduction_add
-from registry.services.work.job import job_claim, job_submit
+from registry.services.work.attempt import job_claim
+from registry.services.work.job import job_submit
 from registry.states import JobKind, TensorSide
 from registry.tables import TestTensor
 from tests.factories import store

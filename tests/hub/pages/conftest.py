@@ -20,7 +20,8 @@ from registry.services.results.build import builds_publish
 from registry.services.results.profile import profile_store
 from registry.services.results.record import record_add
 from registry.services.results.trial import trial_add
-from registry.services.work.job import job_fail, job_submit, job_succeed
+from registry.services.work.attempt import job_fail, job_succeed
+from registry.services.work.job import job_submit
 from registry.states import FailureClass, JobKind, RepositoryKind
 from registry.tables import Graph, Job, MLModel, Namespace, Record, User
 from tests.factories import PASSWORD, make_mlmodel, make_user, readme, tiny_onnx

@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from registry.services.work.job import job_claim, job_progress, job_succeed
+from registry.services.work.attempt import job_claim, job_progress, job_succeed
 from registry.states import JobKind
 from registry.tables import AccessRequest, Discussion, Job, MLModel, User
 from tests.hub.fair.records import make_record

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from registry.services.work.job import job_claim, job_fail
+from registry.services.work.attempt import job_claim, job_fail
 from registry.states import FailureClass, JobKind, RepositoryKind
 from registry.tables import Identifier, Job, MLModel, User
 from tests.factories import make_mlmodel, readme

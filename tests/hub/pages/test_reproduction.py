@@ -5,7 +5,7 @@ from django.test import Client
 
 from registry.services.repository.mlmodel import mlmodel_update
 from registry.services.results.reproduction import plan_after_search, reproduction_add
-from registry.services.work.job import job_claim
+from registry.services.work.attempt import job_claim
 from registry.states import JobKind, TensorSide
 from registry.tables import Build, Graph, TestTensor, User
 from tests.factories import store

@@ -27,7 +27,7 @@ from registry.services.fair import assessment as service
 from registry.services.repository.fork import fork
 from registry.services.repository.mlmodel import mlmodel_move, mlmodel_update
 from registry.services.repository.revision import ref_create
-from registry.services.work.job import job_claim, job_succeed
+from registry.services.work.attempt import job_claim, job_succeed
 from registry.services.work.reaper import job_reap
 from registry.states import JobKind, JobState, RefKind, RepositoryKind
 from registry.tables import AuditEntry, Job, MLModel, Revision, User

@@ -21,7 +21,7 @@ from registry.services.fair.doi import (
     doi_told,
 )
 from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
-from registry.services.work.job import job_claim
+from registry.services.work.attempt import job_claim
 from registry.states import JobKind
 from registry.tables import AuditEntry, Identifier, MLModel, User
 from registry.tickets import DoiTicket, JobTicket

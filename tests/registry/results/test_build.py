@@ -11,7 +11,7 @@ from registry.selectors.results.build import build_file_get, build_get, builds_o
 from registry.services.repository.mlmodel import mlmodel_delete
 from registry.services.results.build import builds_publish
 from registry.services.results.record import record_add
-from registry.services.work.job import job_heartbeat, job_succeed
+from registry.services.work.attempt import job_heartbeat, job_succeed
 from registry.tables import AuditEntry, Build, Job, OutboxEntry, Record
 from registry.tickets import JobTicket
 from tests.registry import shopfloor

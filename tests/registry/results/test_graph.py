@@ -7,7 +7,8 @@ import pytest
 from registry.errors import Conflict
 from registry.selectors.results.graph import graph_facts, graph_of
 from registry.services.results.graph import graph_store
-from registry.services.work.job import job_claim, job_submit
+from registry.services.work.attempt import job_claim
+from registry.services.work.job import job_submit
 from registry.states import JobKind
 from registry.tables import Graph, OutboxEntry, Revision
 from registry.tickets import JobTicket

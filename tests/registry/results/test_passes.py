@@ -14,14 +14,14 @@ from registry.selectors.results.passes import (
     pass_trials_of_job,
     portfolio_of,
 )
-from registry.selectors.work.job import search_waits
+from registry.selectors.work.job import is_search_due
 from registry.services.results.passes import (
     ENOUGH_NETWORKS,
     pass_trial_add,
     plan_pass_study,
     portfolio_store,
 )
-from registry.services.work.job import job_claim
+from registry.services.work.attempt import job_claim
 from registry.states import JobKind
 from registry.tables import Graph, Job, PassPortfolio, PassTrial
 from registry.tickets import JobTicket
@@ -165,17 +165,17 @@ def test_few_networks_of_a_class_are_studied_each_once() -> None:
 
 
 def test_a_search_that_people_wait_for_comes_first(ticket: JobTicket) -> None:
-    assert search_waits(ticket.job_uuid)
+    assert is_search_due(ticket.job_uuid)
     search = Job.objects.get(kind=JobKind.TUNE)
     search.not_before = timezone.now() + timedelta(hours=1)
     search.save()
     # While it pauses nobody would claim it.
-    assert not search_waits(ticket.job_uuid)
+    assert not is_search_due(ticket.job_uuid)
     search.not_before = timezone.now()
     search.save()
-    assert search_waits(ticket.job_uuid)
+    assert is_search_due(ticket.job_uuid)
     Job.objects.filter(kind=JobKind.TUNE).update(priority=400)
-    assert not search_waits(ticket.job_uuid)
+    assert not is_search_due(ticket.job_uuid)
 
 
 def test_operators_read_portfolios_with_their_evidence(ticket: JobTicket) -> None:

@@ -18,7 +18,7 @@ from registry.selectors.results.reproduction import (
 from registry.services.results.build import builds_publish
 from registry.services.results.record import record_add
 from registry.services.results.reproduction import plan_after_search, plan_again, reproduction_add
-from registry.services.work.job import job_claim, job_succeed
+from registry.services.work.attempt import job_claim, job_succeed
 from registry.services.work.target import target_enable
 from registry.states import JobKind, JobState
 from registry.tables import AuditEntry, Build, Job, Reproduction

@@ -20,7 +20,8 @@ from registry.services.results.schedule import (
     schedule_task_add,
     schedule_trial_add,
 )
-from registry.services.work.job import job_submit, job_succeed
+from registry.services.work.attempt import job_succeed
+from registry.services.work.job import job_submit
 from registry.states import JobKind
 from registry.tables import Blob, Graph, Job, ScheduleSketch, ScheduleTask, ScheduleTrial
 from registry.tickets import JobTicket

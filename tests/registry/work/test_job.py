@@ -6,13 +6,8 @@ from django.contrib.auth.models import AnonymousUser
 from registry.errors import Conflict, Forbidden, Invalid, NotFound, Unauthenticated
 from registry.selectors.work.job import events_of, job_get, jobs_of, queue_position, trials_of
 from registry.services.results.trial import trial_add
-from registry.services.work.job import (
-    job_cancel,
-    job_heartbeat,
-    job_release,
-    job_submit,
-    job_succeed,
-)
+from registry.services.work.attempt import job_heartbeat, job_release, job_succeed
+from registry.services.work.job import job_cancel, job_submit
 from registry.services.work.plan import BACKGROUND_PRIORITY
 from registry.services.work.target import target_enable
 from registry.states import JobKind, JobState
@@ -83,7 +78,7 @@ def test_tuning_needs_a_target_that_is_switched_on(floor: Floor) -> None:
     assert caught.value.code == "invalid_target"
     target_enable(actor=None, slug=floor.target.slug, enabled=False)
     floor.target.refresh_from_db()
-    with pytest.raises(Invalid, match="switched off"):
+    with pytest.raises(Invalid, match="disabled"):
         floor.tune()
 
 

@@ -15,7 +15,8 @@ from django.db import connections
 from django.utils import timezone
 
 from registry.errors import Conflict
-from registry.services.work.job import job_claim, job_submit, job_succeed
+from registry.services.work.attempt import job_claim, job_succeed
+from registry.services.work.job import job_submit
 from registry.services.work.reaper import job_reap
 from registry.states import JobKind, JobState
 from registry.tables import Job
@@ -32,7 +33,7 @@ CLAIMER = """
 import json, sys
 import django
 django.setup()
-from registry.services.work.job import job_claim
+from registry.services.work.attempt import job_claim
 print("ready", flush=True)
 sys.stdin.readline()
 got = []

@@ -11,17 +11,17 @@ from registry.errors import Conflict, Invalid, NotFound
 from registry.selectors.work.job import events_of
 from registry.services.results.record import record_add
 from registry.services.results.trial import trial_add
-from registry.services.work.job import (
+from registry.services.work.attempt import (
     job_claim,
     job_fail,
     job_heartbeat,
     job_note,
     job_progress,
     job_release,
-    job_submit,
     job_succeed,
     job_yield,
 )
+from registry.services.work.job import job_submit
 from registry.services.work.lease import CLAIMS_PER_ATTEMPT, transition
 from registry.states import JOB_TRANSITIONS, FailureClass, JobKind, JobState
 from registry.tables import Job, Record, Target, Trial

@@ -20,8 +20,7 @@ from hypothesis.stateful import (
 
 from registry.errors import Conflict
 from registry.services.results.trial import trial_add
-from registry.services.work.job import (
-    job_cancel,
+from registry.services.work.attempt import (
     job_claim,
     job_fail,
     job_heartbeat,
@@ -29,6 +28,7 @@ from registry.services.work.job import (
     job_succeed,
     job_yield,
 )
+from registry.services.work.job import job_cancel
 from registry.services.work.lease import CLAIMS_PER_ATTEMPT
 from registry.services.work.reaper import job_reap
 from registry.states import JOB_ENDED, FailureClass, JobKind, JobState

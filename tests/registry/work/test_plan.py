@@ -3,13 +3,13 @@
 import pytest
 
 from registry.errors import Conflict, Forbidden, Invalid, NotFound
-from registry.selectors.work.job import search_waits
+from registry.selectors.work.job import is_search_due
 from registry.services.work.job import job_submit
 from registry.services.work.plan import (
     BACKGROUND_PRIORITY,
     plan,
     plan_catch_up,
-    plan_with_findings,
+    plan_follow_up,
 )
 from registry.services.work.target import target_enable
 from registry.states import DeviceHealth, JobKind
@@ -96,9 +96,9 @@ def test_what_was_found_in_the_background_is_tried_before_more_is_looked_for(
     )
     ticket = floor.claim(kind)
     assert ticket.job_uuid == str(found.uuid)
-    search = plan_with_findings(job_uuid=ticket.job_uuid, fence=ticket.fence)
+    search = plan_follow_up(job_uuid=ticket.job_uuid, fence=ticket.fence)
     assert (search.kind, search.revision) == (JobKind.TUNE, floor.revision)
-    assert search_waits(str(more.uuid))
+    assert is_search_due(str(more.uuid))
     assert other.tune().priority < search.priority
 
 
@@ -108,7 +108,7 @@ def test_who_lost_the_job_plans_nothing() -> None:
     ticket = floor.claim()
     Job.objects.update(fence=99)
     with pytest.raises(Conflict):
-        plan_with_findings(job_uuid=ticket.job_uuid, fence=ticket.fence)
+        plan_follow_up(job_uuid=ticket.job_uuid, fence=ticket.fence)
 
 
 def test_what_was_searched_there_once_is_not_searched_again() -> None:

@@ -10,8 +10,9 @@ from registry import dispatch
 from registry.errors import Conflict
 from registry.selectors.work.job import events_of
 from registry.services.work import reaper
+from registry.services.work.attempt import job_claim, job_fail, job_heartbeat
 from registry.services.work.device import device_seen
-from registry.services.work.job import job_cancel, job_claim, job_fail, job_heartbeat, job_submit
+from registry.services.work.job import job_cancel, job_submit
 from registry.services.work.reaper import job_reap
 from registry.states import DeviceHealth, FailureClass, JobKind, JobState
 from registry.tables import Device, Job

@@ -16,7 +16,8 @@ from registry.services.repository.mlmodel import mlmodel_update
 from registry.services.results.build import builds_publish
 from registry.services.results.record import record_add
 from registry.services.results.reproduction import reproduction_add
-from registry.services.work.job import job_claim, job_submit, job_succeed
+from registry.services.work.attempt import job_claim, job_succeed
+from registry.services.work.job import job_submit
 from registry.states import JobKind, JobState, RepositoryKind
 from registry.tables import Assessment, Build, Job, JobEvent, MLModel, Revision, Target, User
 from tests.factories import commit_files, make_mlmodel, readme, store, tiny_onnx

@@ -9,7 +9,7 @@ import pytest
 from onnx import numpy_helper
 
 from registry.selectors.results.graph import graph_facts, graph_of
-from registry.services.work.job import job_claim
+from registry.services.work.attempt import job_claim
 from registry.states import JobKind
 from registry.tables import Job, MLModel, Revision, User
 from tests.factories import make_mlmodel, readme

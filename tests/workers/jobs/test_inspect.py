@@ -7,7 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from registry.services.work.job import job_claim
+from registry.services.work.attempt import job_claim
 from registry.states import JobKind, JobState
 from registry.tables import Graph, Job, MLModel, User
 from tests.factories import commit_files, make_mlmodel, readme, tiny_onnx

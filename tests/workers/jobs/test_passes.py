@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from registry.selectors.results.schedule import schedules_best
-from registry.services.work.job import job_claim, job_submit
+from registry.services.work.attempt import job_claim
+from registry.services.work.job import job_submit
 from registry.services.work.plan import BACKGROUND_PRIORITY
 from registry.states import ArchitectureClass, JobKind, JobState
 from registry.tables import Graph, Job, PassPortfolio, PassTrial, User

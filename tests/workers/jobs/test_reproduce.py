@@ -9,7 +9,8 @@ from registry.selectors.repository.revision import revision_get
 from registry.services.results.build import builds_publish
 from registry.services.results.record import record_add
 from registry.services.results.reproduction import plan_after_search
-from registry.services.work.job import job_claim, job_submit, job_succeed
+from registry.services.work.attempt import job_claim, job_succeed
+from registry.services.work.job import job_submit
 from registry.states import JobKind, JobState
 from registry.tables import Job, Reproduction, Target, TestTensor, User
 from tests.factories import make_mlmodel, readme, store, tiny_onnx
@@ -117,7 +118,7 @@ def test_a_run_gives_way_to_a_search_and_goes_on_where_it_stopped(
         # After the first attempt's first build.
         return len(asked) == 2
 
-    monkeypatch.setattr(background, "search_waits", one_waits)
+    monkeypatch.setattr(background, "is_search_due", one_waits)
     assert run.drain([JobKind.REPRODUCE], here=here) == 2
     job = newest()
     assert (job.state, job.attempt, job.yields) == (JobState.SUCCEEDED, 1, 1)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from registry.selectors.results import trial as selector
-from registry.services.work.job import job_claim, job_submit
+from registry.services.work.attempt import job_claim
+from registry.services.work.job import job_submit
 from registry.states import JobKind
 from registry.tables import Job
 from registry.tables import Trial as Row

@@ -1,0 +1,224 @@
+"""Attempts at jobs: claimed by workers, renewed by heartbeats, reported and ended.
+
+A report names the fence of its claim. Ending a job is idempotent: repeating it has no effect.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.utils import timezone
+
+from registry.errors import CODES, Invalid
+from registry.ids import parse_uuid
+from registry.selectors.work.device import device_get
+from registry.selectors.work.job import job_ticket
+from registry.services.work.device import device_seen
+from registry.services.work.lease import (
+    Failure,
+    end_attempt,
+    held_job,
+    lease_lost,
+    note,
+    transition,
+)
+from registry.states import FailureClass, JobKind, JobState
+from registry.tables import Device, Job
+from registry.tickets import HeartbeatReply, JobTicket
+from registry.validation.document import check_json, printable
+
+
+def job_claim(
+    *, device_name: str | None, kinds: list[JobKind], target: str | None
+) -> JobTicket | None:
+    """Claim the next queued job: lowest priority number first, then the oldest.
+
+    Args:
+        device_name: Device of the worker; required for jobs that have a target.
+        kinds: Kinds of jobs that the worker can do.
+        target: Slug of the device's target; ``None`` to claim only jobs without a target.
+
+    Returns:
+        The job, leased for ``settings.JOB_LEASE_S`` seconds; ``None`` if no such job is queued.
+
+    Raises:
+        NotFound: ``device_not_found``.
+        Invalid: ``invalid_target``: the device is not of that target.
+    """
+    device = _claimant(device_name, target)
+    while True:
+        first = _queue(kinds, target).values("pk", "fence").first()
+        if first is None:
+            return None
+        now = timezone.now()
+        with transaction.atomic():
+            # The fence is compared as well: the job may have been claimed and queued again since.
+            is_claimed = transition(
+                Job.objects.filter(pk=first["pk"], fence=first["fence"]),
+                JobState.QUEUED,
+                JobState.LEASED,
+                fence=F("fence") + 1,
+                attempt=F("attempt") + 1,
+                device=device,
+                lease_until=_lease_end(now),
+                heartbeat_at=now,
+                started_at=now,
+                progress={},
+            )
+            if is_claimed:
+                job = Job.objects.select_related("revision__mlmodel__namespace").get(pk=first["pk"])
+                note(job, f"Attempt {job.attempt} begins on {device or 'the hub'}.")
+                return job_ticket(job)
+
+
+def job_heartbeat(*, job_uuid: str, fence: int) -> HeartbeatReply:
+    """Renew a lease; the reply says whether the job is to be cancelled.
+
+    Raises:
+        Conflict: ``lease_lost``.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        if not _held(job_uuid, fence).update(lease_until=_lease_end(now), heartbeat_at=now):
+            raise lease_lost(job_uuid, fence)
+        job = Job.objects.select_related("device").get(uuid=job_uuid)
+        if job.device:
+            device_seen(device=job.device)
+    return HeartbeatReply(cancel=job.cancel_requested)
+
+
+def job_progress(
+    *, job_uuid: str, fence: int, phase: str, done: int, total: int | None, message: str
+) -> None:
+    """Store a job's progress, for people.
+
+    Raises:
+        Conflict: ``lease_lost``.
+    """
+    progress = {"phase": phase, "done": done, "total": total, "message": printable(message[:500])}
+    if not _held(job_uuid, fence).update(progress=progress):
+        raise lease_lost(job_uuid, fence)
+
+
+def job_note(*, job_uuid: str, fence: int, message: str) -> None:
+    """Add a line to a job's log.
+
+    Raises:
+        Conflict: ``lease_lost``.
+    """
+    with transaction.atomic():
+        note(held_job(job_uuid=job_uuid, fence=fence), message)
+
+
+def job_succeed(*, job_uuid: str, fence: int, result: dict[str, Any]) -> None:
+    """End a job as succeeded.
+
+    Raises:
+        Conflict: ``lease_lost``.
+        Invalid: ``invalid_request``: the result is not storable JSON.
+    """
+    stored = check_json(result)
+    with transaction.atomic():
+        if transition(_held(job_uuid, fence), JobState.LEASED, JobState.SUCCEEDED, result=stored):
+            note(Job.objects.get(uuid=job_uuid), "Succeeded.")
+        elif not _has_ended(job_uuid, fence, JobState.SUCCEEDED):
+            raise lease_lost(job_uuid, fence)
+
+
+def job_fail(
+    *, job_uuid: str, fence: int, failure_class: FailureClass, code: str, detail: str
+) -> None:
+    """End an attempt as failed.
+
+    A failure of class ``infrastructure`` is not charged: the job is queued again after a pause,
+    until it was claimed ``max_attempts * CLAIMS_PER_ATTEMPT`` times, not counting yields. A
+    failure of any other class ends the job.
+
+    Raises:
+        Conflict: ``lease_lost``.
+        ValueError: no such failure class or code.
+    """
+    if code not in CODES:
+        raise ValueError(f"error code {code!r} is not listed in registry.errors.CODES")
+    failure = Failure(FailureClass(failure_class), code, printable(detail))
+    with transaction.atomic():
+        if _has_ended(job_uuid, fence, JobState.FAILED):
+            return
+        job = held_job(job_uuid=job_uuid, fence=fence)
+        if failure.failure_class == FailureClass.INFRASTRUCTURE:
+            end_attempt(_held(job_uuid, fence), job, failure, charged=False, pause=True)
+            return
+        transition(
+            _held(job_uuid, fence),
+            JobState.LEASED,
+            JobState.FAILED,
+            failure_class=failure.failure_class,
+            failure_code=failure.code,
+            failure_detail=failure.detail,
+        )
+        note(job, f"Failed: {failure.detail}")
+
+
+def job_release(*, job_uuid: str, fence: int) -> None:
+    """End an attempt uncharged, because the worker stops or the job is to be cancelled.
+
+    Raises:
+        Conflict: ``lease_lost``.
+    """
+    failure = Failure(
+        FailureClass.INFRASTRUCTURE, "job_interrupted", "Its worker was stopped too often."
+    )
+    with transaction.atomic():
+        job = held_job(job_uuid=job_uuid, fence=fence)
+        end_attempt(_held(job_uuid, fence), job, failure, charged=False)
+
+
+def job_yield(*, job_uuid: str, fence: int) -> None:
+    """End an attempt uncharged, in favour of a job of higher priority; allowed any number of times.
+
+    Raises:
+        Conflict: ``lease_lost``.
+    """
+    failure = Failure(FailureClass.INFRASTRUCTURE, "job_interrupted", "It yields to a search.")
+    with transaction.atomic():
+        job = held_job(job_uuid=job_uuid, fence=fence)
+        job.yields += 1
+        job.save(update_fields=["yields"])
+        end_attempt(_held(job_uuid, fence), job, failure, charged=False)
+
+
+def _queue(kinds: list[JobKind], target: str | None) -> QuerySet[Job]:
+    """Jobs that a worker may claim now, the next one first."""
+    fits = Q(target=None)
+    if target:
+        fits |= Q(target__slug=target, target__enabled=True)
+    due = Q(not_before=None) | Q(not_before__lte=timezone.now())
+    queued = Job.objects.filter(fits, due, state=JobState.QUEUED, kind__in=kinds)
+    return queued.order_by("priority", "id")
+
+
+def _claimant(device_name: str | None, target: str | None) -> Device | None:
+    device = device_get(device_name) if device_name else None
+    if target and (device is None or device.target.slug != target):
+        raise Invalid(
+            "invalid_target",
+            f"{device_name or 'A worker without a device'} is not a device of target {target}.",
+            "Register the device for that target first.",
+        )
+    if device:
+        device_seen(device=device)
+    return device
+
+
+def _held(job_uuid: str, fence: int) -> QuerySet[Job]:
+    return Job.objects.filter(uuid=parse_uuid(job_uuid), state=JobState.LEASED, fence=fence)
+
+
+def _has_ended(job_uuid: str, fence: int, state: JobState) -> bool:
+    return Job.objects.filter(uuid=parse_uuid(job_uuid), state=state, fence=fence).exists()
+
+
+def _lease_end(now: datetime) -> datetime:
+    return now + timedelta(seconds=settings.JOB_LEASE_S)
