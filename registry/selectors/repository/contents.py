@@ -8,6 +8,7 @@ that the answers are kept in memory.
 import json
 import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -54,7 +55,8 @@ def config_of(blobs: Mapping[str, Blob]) -> dict[str, Any]:
     for path in CONFIG_PATHS:
         blob = blobs.get(path)
         if blob is not None and blob.size_bytes <= _MOST_CONFIG_BYTES:
-            config |= _config_in(blob.sha256, path)
+            with suppress(NotFound):
+                config |= _config_in(blob.sha256, path)
     return config
 
 
@@ -66,7 +68,10 @@ def parameters_of(blobs: Mapping[str, Blob]) -> dict[str, int]:
     whole = blobs.get("model.safetensors")
     counted: dict[str, int] = {}
     for blob in [whole] if whole else shards[: _MOST_SHARDS + 1]:
-        some = _parameters_in(blob.sha256, blob.size_bytes)
+        try:
+            some = _parameters_in(blob.sha256, blob.size_bytes)
+        except NotFound:
+            return {}
         if not some or len(shards) > _MOST_SHARDS:
             return {}
         for dtype, number in some:
@@ -150,11 +155,13 @@ def _object_in(data: bytes) -> dict[str, Any]:
 
 
 def _start_of(sha256: str, length: int) -> bytes:
-    try:
-        with blob_open(Blob(sha256=sha256)) as stream:
-            return stream.read(length)
-    except NotFound:
-        return b""
+    """The first ``length`` bytes of a blob.
+
+    Raises:
+        NotFound: the bytes are not there. They may come back, so no cached function may answer.
+    """
+    with blob_open(Blob(sha256=sha256)) as stream:
+        return stream.read(length)
 
 
 def _is_text(value: Any) -> bool:
