@@ -196,9 +196,11 @@ def install(monkeypatch: pytest.MonkeyPatch, driver: Driver | None = None) -> Dr
     }.items():
         setattr(module, name, value)
     monkeypatch.setitem(sys.modules, "tensorrt", module)
-    for name in ("hpcfair.runtimes.tensorrt", "workers.backends.tensorrt.compile"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    monkeypatch.delitem(sys.modules, "workers.backends.tensorrt.profile", raising=False)
+    backend = "workers.backends.tensorrt"
+    for name in ("hpcfair.runtimes.tensorrt", f"{backend}.compile", f"{backend}.profile"):
+        # Set and then removed: what is imported meanwhile goes at the end of the test as well.
+        monkeypatch.setitem(sys.modules, name, module)
+        del sys.modules[name]
     driver = driver or Driver()
     cuda = sys.modules.get("hpcfair.runtimes._cuda") or __import__(
         "hpcfair.runtimes._cuda", fromlist=["_cuda"]
