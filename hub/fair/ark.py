@@ -19,7 +19,12 @@ from registry.fair.addresses import RepositoryAddress
 from registry.selectors.access import Actor
 from registry.selectors.fair.description import describe
 from registry.selectors.fair.hub import repository_address
-from registry.selectors.fair.identifier import Found, identifier_get, pid_url, withdrawn_get
+from registry.selectors.fair.identifier import (
+    ResolvedIdentifier,
+    identifier_get,
+    pid_url,
+    withdrawn_get,
+)
 from registry.selectors.repository.mlmodel import repository_get, repository_moved
 from registry.selectors.repository.revision import revision_get
 from registry.states import IdentifierKind, RepositoryKind
@@ -47,14 +52,14 @@ def resolve(request: HttpRequest, text: str) -> HttpResponseBase:
     return response
 
 
-def _info(found: Found) -> HttpResponse:
+def _info(found: ResolvedIdentifier) -> HttpResponse:
     description = found.description or describe(found.revision or revision_get(_living(found)))
     pid = pid_url(found.identifier.name)
     body = erc.render(description, pid=pid, minted=found.identifier.minted_at)
     return HttpResponse(body, content_type=erc.MEDIA_TYPE)
 
 
-def _place(actor: Actor, found: Found) -> str | None:
+def _place(actor: Actor, found: ResolvedIdentifier) -> str | None:
     """Path of the page that shows what was found; ``None`` where something else is there now."""
     if found.description is None:
         mlmodel, revision = _living(found), found.revision
@@ -65,7 +70,7 @@ def _place(actor: Actor, found: Found) -> str | None:
     return _place_of_gone(actor, found)
 
 
-def _place_of_gone(actor: Actor, found: Found) -> str | None:
+def _place_of_gone(actor: Actor, found: ResolvedIdentifier) -> str | None:
     row = found.identifier
     kind = RepositoryKind(row.repository_kind)
     oid = row.oid if row.kind == IdentifierKind.VERSION else None
@@ -87,7 +92,7 @@ def _is_taken(actor: Actor, kind: RepositoryKind, full_name: str) -> bool:
     return True
 
 
-def _living(found: Found) -> MLModel:
+def _living(found: ResolvedIdentifier) -> MLModel:
     assert found.mlmodel is not None  # noqa: S101 - what is not withdrawn is there
     return found.mlmodel
 

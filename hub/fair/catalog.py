@@ -49,12 +49,12 @@ def _number(asked: str) -> int:
     return int(asked)
 
 
-def _page(number: int, total: int) -> dcat.Page:
+def _page(number: int, total: int) -> dcat.CatalogPage:
     last = max(1, math.ceil(total / AT_ONCE))
     if number > last:
         raise _no_page(str(number))
     address = f"{this_hub().url}/catalog?page="
-    return dcat.Page(
+    return dcat.CatalogPage(
         url=f"{address}{number}",
         total=total,
         first=f"{address}1",
@@ -64,7 +64,7 @@ def _page(number: int, total: int) -> dcat.Page:
     )
 
 
-def _links(page: dcat.Page) -> str:
+def _links(page: dcat.CatalogPage) -> str:
     """The other pages, and the forms of this one (RFC 8288)."""
     places = {"first": page.first, "prev": page.previous, "next": page.next, "last": page.last}
     links = [typed("", rel, url) for rel, url in places.items() if url]

@@ -12,9 +12,9 @@ from hub.fair.subject import version_view
 from hub.files import caching
 from hub.sharing import shared_if_public
 from registry.errors import NotFound
-from registry.fair.crate.measurements import TABLES, Table, table_csv
+from registry.fair.crate.measurements import TABLES, MeasurementTable, table_csv
 from registry.selectors.fair.description import describe
-from registry.selectors.results.measurement import rows_of, stamp_of
+from registry.selectors.results.measurement import cache_validator, rows_of
 from registry.tables import Revision
 
 # RFC 4180 names the first line's meaning so.
@@ -32,7 +32,7 @@ def measurements(request: HttpRequest, revision: Revision, *, file_name: str) ->
             f"There is no table {file_name[:50]!r}.",
             f"There is {' and '.join(one.file_name for one in TABLES)}.",
         )
-    etag = f'W/"{stamp_of(revision)}-{table.file_name}"'
+    etag = f'W/"{cache_validator(revision)}-{table.file_name}"'
     early = get_conditional_response(request, etag=etag)
     response = _sent(request, revision, table) if early is None else early
     response.headers["Content-Disposition"] = content_disposition_header(
@@ -43,7 +43,7 @@ def measurements(request: HttpRequest, revision: Revision, *, file_name: str) ->
     return of_version(shared_if_public(harmless(response)), describe(revision))
 
 
-def _sent(request: HttpRequest, revision: Revision, table: Table) -> HttpResponseBase:
+def _sent(request: HttpRequest, revision: Revision, table: MeasurementTable) -> HttpResponseBase:
     if request.method == "HEAD":
         return HttpResponse(content_type=_TYPE)
     lines = table_csv(table, rows_of(revision, table))

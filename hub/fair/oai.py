@@ -19,13 +19,13 @@ from hub.fair.headers import harmless
 from hub.sharing import shared
 from registry.errors import Invalid, NotFound
 from registry.fair.oai.payloads import PAYLOADS
-from registry.fair.oai.provider import Page, Provider, Record, Repository, refusal
+from registry.fair.oai.provider import ListPart, OaiRecord, Provider, Repository, refusal
 from registry.fair.oai.request import OaiError, parse
 from registry.pagination import decode_cursor, encode_cursor
 from registry.selectors.fair.harvest import (
-    Behind,
-    Part,
-    Wanted,
+    HarvestCursor,
+    HarvestPart,
+    HarvestSelection,
     harvest_begin,
     harvest_count,
     harvest_get,
@@ -121,20 +121,20 @@ class _Course:
     """
 
     prefix: str
-    wanted: Wanted
-    after: Behind | None = None
+    wanted: HarvestSelection
+    after: HarvestCursor | None = None
     sent: int = 0
     total: int = 0
 
 
-def _get(identifier: str) -> Record:
+def _get(identifier: str) -> OaiRecord:
     try:
         return harvest_get(identifier)
     except NotFound as error:
         raise OaiError("idDoesNotExist", error.detail) from error
 
 
-def _next(provider: Provider) -> tuple[_Course, Part]:
+def _next(provider: Provider) -> tuple[_Course, HarvestPart]:
     """The part that is asked for, and the list it is of."""
     course = _course(provider)
     verb = provider.request.verb
@@ -156,20 +156,20 @@ def _course(provider: Provider) -> _Course:
         kind = _KINDS.get(asked.set_spec)
         if kind is None:
             raise OaiError("noRecordsMatch", "There is no such set.")
-    wanted = Wanted(kind=kind, since=asked.since, until=asked.until)
+    wanted = HarvestSelection(kind=kind, since=asked.since, until=asked.until)
     return _Course(prefix=asked.prefix or "", wanted=wanted, total=harvest_count(wanted))
 
 
-def _page(provider: Provider, course: _Course, part: Part) -> Page | None:
+def _page(provider: Provider, course: _Course, part: HarvestPart) -> ListPart | None:
     """Where the answer stands; ``None`` if it is the whole list."""
     if part.last is None and not course.sent:
         return None
     verb = provider.request.verb
     token = _written(course, part.last, verb) if part.last else ""
-    return Page(token=token, cursor=course.sent, total=max(course.total, course.sent))
+    return ListPart(token=token, cursor=course.sent, total=max(course.total, course.sent))
 
 
-def _written(course: _Course, last: Behind, verb: str) -> str:
+def _written(course: _Course, last: HarvestCursor, verb: str) -> str:
     wanted = course.wanted
     times = [at.isoformat() if at else "" for at in (wanted.since, wanted.until, last.changed)]
     sent = course.sent + AT_ONCE[verb]
@@ -187,10 +187,10 @@ def _read(token: str, verb: str) -> _Course:
         raise _bad_token() from None
     return _Course(
         prefix=prefix,
-        wanted=Wanted(
+        wanted=HarvestSelection(
             kind=RepositoryKind(kind) if kind else None, since=_time(since), until=_time(until)
         ),
-        after=Behind(datetime.fromisoformat(changed), is_gone=is_gone, pk=pk),
+        after=HarvestCursor(datetime.fromisoformat(changed), is_gone=is_gone, pk=pk),
         sent=sent,
         total=total,
     )

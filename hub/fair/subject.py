@@ -15,7 +15,7 @@ from hub.refusals import refusing
 from registry.errors import NotFound
 from registry.selectors.fair.description import describe
 from registry.selectors.fair.hub import repository_address
-from registry.selectors.fair.identifier import Found, withdrawn_get
+from registry.selectors.fair.identifier import ResolvedIdentifier, withdrawn_get
 from registry.selectors.repository.mlmodel import repository_get, repository_moved
 from registry.selectors.repository.revision import revision_get
 from registry.states import RepositoryKind
@@ -41,7 +41,7 @@ def version_view(view: View) -> View:
         subject = _subject(request, kind, f"{namespace}/{name}")
         if isinstance(subject, MLModel):
             return _led_on(request, subject)
-        if isinstance(subject, Found):
+        if isinstance(subject, ResolvedIdentifier):
             return tombstone(request, subject)
         return view(request, subject, **rest)
 
@@ -61,7 +61,7 @@ def description_view(view: View) -> View:
         subject = _subject(request, kind, f"{namespace}/{name}")
         if isinstance(subject, MLModel):
             return _led_on(request, subject)
-        if isinstance(subject, Found):
+        if isinstance(subject, ResolvedIdentifier):
             return view(request, subject.description, cache_control=_LEFT, **rest)
         cache_control = caching(subject.mlmodel, fixed=False)
         return view(request, describe(subject), cache_control=cache_control, **rest)
@@ -71,7 +71,7 @@ def description_view(view: View) -> View:
 
 def _subject(
     request: HttpRequest, kind: RepositoryKind, full_name: str
-) -> Revision | Found | MLModel:
+) -> Revision | ResolvedIdentifier | MLModel:
     """The version, what is left of it, or what moved away from ``full_name``.
 
     Raises:

@@ -13,14 +13,14 @@ from registry.fair.iris import iri
 from registry.fair.linked import jsonld
 from registry.fair.signposting import metadata_url
 from registry.selectors.fair.hub import repository_address
-from registry.selectors.fair.identifier import Found, pid_url, withdrawn_get
+from registry.selectors.fair.identifier import ResolvedIdentifier, pid_url, withdrawn_get
 from registry.states import RepositoryKind
 from registry.tables import MLModel
 
 GONE = 410
 
 
-def tombstone(request: HttpRequest, found: Found) -> HttpResponse:
+def tombstone(request: HttpRequest, found: ResolvedIdentifier) -> HttpResponse:
     """410 with the record of what was withdrawn, as ``Accept`` asks for it.
 
     Args:
@@ -59,7 +59,7 @@ def tombstone_at(
     return tombstone(request, found) if found else None
 
 
-def _context(found: Found, description: Description) -> dict[str, object]:
+def _context(found: ResolvedIdentifier, description: Description) -> dict[str, object]:
     formats = formats_of(description.kind)
     return {
         "section": "datasets" if description.kind == "dataset" else "models",

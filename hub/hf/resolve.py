@@ -18,7 +18,7 @@ from hub.hf.errors import answer, refuse
 from hub.hf.views import KINDS, repository_view
 from registry.errors import NotFound
 from registry.selectors.access import require_fetch_file
-from registry.selectors.fair.identifier import Found, pid_url, withdrawn_get
+from registry.selectors.fair.identifier import ResolvedIdentifier, pid_url, withdrawn_get
 from registry.selectors.repository.mlmodel import repository_get
 from registry.selectors.repository.revision import file_get, main_path, revision_along
 from registry.states import RepositoryKind
@@ -49,7 +49,9 @@ def resolve(
         return refuse(_GONE, message, code=_CAUSES[missing.code])
 
 
-def _left(request: HttpRequest, kind: RepositoryKind, full_name: str, rev: str) -> Found | None:
+def _left(
+    request: HttpRequest, kind: RepositoryKind, full_name: str, rev: str
+) -> ResolvedIdentifier | None:
     with suppress(NotFound):
         mlmodel = repository_get(actor_of(request), kind, full_name)
         return withdrawn_get(kind, full_name, rev, mlmodel=mlmodel)

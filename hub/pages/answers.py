@@ -26,9 +26,9 @@ from hub.pages.questions import (
 )
 from registry.errors import Conflict, Invalid
 from registry.fair.card.answers import QUESTIONS, Answers, is_bare
-from registry.fair.score.gaps import Gap, gaps
+from registry.fair.score.gaps import CardGap, gaps
 from registry.fair.score.metric import Principle
-from registry.fair.score.score import Part, Score
+from registry.fair.score.score import Points, Score
 from registry.selectors.access import require
 from registry.selectors.repository.answers import Known, answers_known, draft_of, kind_of
 from registry.selectors.repository.dataset import datasets_matching
@@ -68,7 +68,7 @@ class Shown:
         place: Id of the field to go to, "" where that is not on the page.
     """
 
-    gap: Gap
+    gap: CardGap
     name: str
     place: str
 
@@ -156,7 +156,7 @@ def _worth(known: Known, answers: Answers) -> dict[str, Any]:
     }
 
 
-def _letters(score: Score) -> list[tuple[str, Part]]:
+def _letters(score: Score) -> list[tuple[str, Points]]:
     return [(title, score.of_principle(letter)) for letter, title in _LETTERS.items()]
 
 

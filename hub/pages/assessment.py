@@ -18,7 +18,7 @@ from registry.selectors.fair.assessment import (
     hub_report,
     is_assessable,
     latest,
-    part_of,
+    points_of,
 )
 from registry.selectors.fair.description import describe
 from registry.selectors.fair.expectation import expected_of
@@ -59,7 +59,7 @@ def assessment(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         "found": found,
         "document": document,
         "lacking": _lacking(document["metrics"]) if document else [],
-        "looks": [(row, part_of(row)) for row in looks],
+        "looks": [(row, points_of(row)) for row in looks],
         "course": scorecharts.course([_look(row) for row in reversed(looks)]),
         "pending": open_jobs(revision).filter(kind=JobKind.ASSESS).first(),
         "is_assessable": is_assessable(revision),
@@ -89,7 +89,7 @@ def badge(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     found = latest(revision_get(mlmodel, asked))
     if found is None and not asked:
         found = history_of(mlmodel).first()
-    data = score.badge(part_of(found) if found else None)
+    data = score.badge(points_of(found) if found else None)
     etag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
     early = get_conditional_response(request, etag=etag)
     response = early or HttpResponse(data, content_type="image/svg+xml")
@@ -109,8 +109,8 @@ def report(request: HttpRequest) -> HttpResponseBase:
         "report": found,
         "chart": scorecharts.distribution(found.percents),
         "lists": [
-            ("Most FAIR", [(row, part_of(row)) for row in found.best]),
-            ("Least FAIR", [(row, part_of(row)) for row in found.least]),
+            ("Most FAIR", [(row, points_of(row)) for row in found.best]),
+            ("Least FAIR", [(row, points_of(row)) for row in found.least]),
         ],
     }
     return render(request, "assessment/report.html", context)
@@ -136,7 +136,7 @@ def _lacking(metrics: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _look(row: Assessment) -> scorecharts.Look:
-    part = part_of(row)
+    part = points_of(row)
     share = 100 * part.points / part.of if part.of else 0.0
     label = (
         f"{row.created_at:%Y-%m-%d %H:%M}: {part.points:g} of {part.of:g} points, "

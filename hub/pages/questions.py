@@ -8,9 +8,9 @@ from django import forms
 
 from registry.errors import Invalid
 from registry.fair.card.answers import QUESTIONS, Answers, Creator
-from registry.fair.card.place import MAX_TEXT
+from registry.fair.card.values import MAX_TEXT
 from registry.selectors.repository.answers import Known, kind_of
-from registry.validation.findings import Fault
+from registry.validation.findings import InvalidValue
 from registry.validation.license import license_of
 from registry.validation.orcid import orcid_url
 from registry.validation.ror import ror_url
@@ -164,7 +164,7 @@ class CreatorForm(forms.Form):
         try:
             if text:
                 check(text)
-        except Fault as fault:
+        except InvalidValue as fault:
             raise forms.ValidationError(f"{fault.message} {fault.fix}") from fault
         return text
 

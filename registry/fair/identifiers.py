@@ -4,7 +4,7 @@ import re
 from typing import NamedTuple
 
 
-class Identifier(NamedTuple):
+class TypedIdentifier(NamedTuple):
     """Attributes: ``value`` as DataCite's documentation spells identifiers of this ``scheme``."""
 
     scheme: str
@@ -23,10 +23,10 @@ _SCHEMES: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 
 
-def identifier_of(address: str) -> Identifier:
+def identifier_of(address: str) -> TypedIdentifier:
     """What ``address`` identifies by; ``URL`` if by nothing better."""
     for scheme, pattern in _SCHEMES:
         if found := pattern.fullmatch(address):
             value = found[found.lastindex or 0]
-            return Identifier(scheme, f"arXiv:{value}" if scheme == "arXiv" else value)
-    return Identifier("URL", address)
+            return TypedIdentifier(scheme, f"arXiv:{value}" if scheme == "arXiv" else value)
+    return TypedIdentifier("URL", address)

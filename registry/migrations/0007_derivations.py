@@ -3,7 +3,7 @@
 from django.db import migrations
 
 from registry.fair.card.links import bases_of
-from registry.fair.card.place import Notes
+from registry.fair.card.values import CardReader
 from registry.validation.card import Card
 
 _AT_ONCE = 1000
@@ -28,7 +28,7 @@ def _rows(revision, table, mlmodels):
         return
     mlmodel = revision.mlmodel
     full_name = f"{mlmodel.namespace.name}/{mlmodel.name}"
-    for base in bases_of(Notes(Card(values=revision.card)), full_name, lambda _: ()):
+    for base in bases_of(CardReader(Card(values=revision.card)), full_name, lambda _: ()):
         owner, _, name = base.source.partition("/")
         found = None
         if name.isprintable() and owner.isprintable():

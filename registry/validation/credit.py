@@ -5,7 +5,7 @@ Source: ANSI/NISO Z39.104-2022, CRediT, Contributor Roles Taxonomy; terms as on 
 
 import re
 
-from registry.validation.findings import Fault, nearest
+from registry.validation.findings import InvalidValue, nearest
 
 TERMS = (
     "Conceptualization",
@@ -36,7 +36,7 @@ def credit_term(text: str) -> str:
     wanted = address[1] if address else text
     term = _BY_LETTERS.get(_letters(wanted))
     if term is None:
-        raise Fault(
+        raise InvalidValue(
             "role_unknown",
             f"{text[:100]!r} is no role of the CRediT taxonomy.",
             f"{nearest(wanted, TERMS)}The roles are: {', '.join(TERMS)}.",

@@ -9,7 +9,7 @@ Severity = Literal["error", "warning"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CardFinding:
     """One fault of README.md.
 
     Attributes:
@@ -29,8 +29,8 @@ class Finding:
     severity: Severity = "error"
 
 
-class Fault(ValueError):
-    """A value that is not what it should be; who knows its line makes a :class:`Finding` of it."""
+class InvalidValue(ValueError):
+    """A value that is not what it should be; who knows its line makes a finding of it."""
 
     def __init__(self, code: str, message: str, fix: str) -> None:
         super().__init__(message)

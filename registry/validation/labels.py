@@ -61,7 +61,7 @@ _DATASET_KEYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class LabelValue:
     """One of an MLModel's labels.
 
     Attributes:
@@ -78,7 +78,7 @@ def labels_of(
     card: Mapping[str, Any],
     paths: Iterable[str],
     config: Mapping[str, Any],
-) -> list[Label]:
+) -> list[LabelValue]:
     """All labels, each value once.
 
     Args:
@@ -89,13 +89,15 @@ def labels_of(
     """
     names = list(paths)
     if kind == RepositoryKind.DATASET:
-        found = [Label(key, f"{key}:{text}") for key in _DATASET_KEYS for text in _texts(card, key)]
+        found = [
+            LabelValue(key, f"{key}:{text}") for key in _DATASET_KEYS for text in _texts(card, key)
+        ]
         found += _others(_texts(card, "tags"))
     else:
         found = _labels_of_model(card, names, config)
     # As the card spells them, not as SPDX does: so clients ask.
-    found += [Label("license", f"license:{text.lower()}") for text in _texts(card, "license")]
-    fitting: dict[str, Label] = {}
+    found += [LabelValue("license", f"license:{text.lower()}") for text in _texts(card, "license")]
+    fitting: dict[str, LabelValue] = {}
     for label in found:
         if 0 < len(label.value) <= MAX_LABEL and not unseen(label.value):
             fitting.setdefault(label.value, label)
@@ -126,24 +128,24 @@ def loader_of(config: Mapping[str, Any]) -> tuple[str, str]:
 
 def _labels_of_model(
     card: Mapping[str, Any], paths: list[str], config: Mapping[str, Any]
-) -> list[Label]:
+) -> list[LabelValue]:
     formats = [
         name for name, form in _FORMATS.items() if any(form.fullmatch(path) for path in paths)
     ]
     return [
-        Label("library", library_of(card, paths, config)),
-        *(Label("format", name) for name in formats),
+        LabelValue("library", library_of(card, paths, config)),
+        *(LabelValue("format", name) for name in formats),
         *_others([str(config.get("model_type", ""))]),
-        Label("pipeline_tag", task_of(card, config)),
-        *(Label("language", text) for text in _texts(card, "language")),
+        LabelValue("pipeline_tag", task_of(card, config)),
+        *(LabelValue("language", text) for text in _texts(card, "language")),
         *_others(_texts(card, "tags")),
-        *(Label("dataset", f"dataset:{text}") for text in _texts(card, "datasets")),
+        *(LabelValue("dataset", f"dataset:{text}") for text in _texts(card, "datasets")),
         *_others(f"base_model:{text}" for text in _texts(card, "base_model")),
     ]
 
 
-def _others(values: Iterable[str]) -> list[Label]:
-    return [Label("other", value) for value in values]
+def _others(values: Iterable[str]) -> list[LabelValue]:
+    return [LabelValue("other", value) for value in values]
 
 
 def _texts(card: Mapping[str, Any], key: str) -> list[str]:

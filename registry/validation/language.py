@@ -2,7 +2,7 @@
 
 import langcodes
 
-from registry.validation.findings import Fault
+from registry.validation.findings import InvalidValue
 
 #: The Hugging Face Hub's words that are no codes, to what they become; ``code`` is no language.
 _WORDS = {"multilingual": "mul", "code": ""}
@@ -18,7 +18,7 @@ def language_code(text: str) -> str:
     if word.lower() in _WORDS:
         return _WORDS[word.lower()]
     if not langcodes.tag_is_valid(word):
-        raise Fault(
+        raise InvalidValue(
             "language_unknown",
             f"{text[:100]!r} is no code of a language.",
             "Write a code of ISO 639, such as en or deu, or a tag such as pt-BR.",

@@ -6,7 +6,7 @@ digit of ISO/IEC 7064, MOD 11-2.
 
 import re
 
-from registry.validation.findings import Fault
+from registry.validation.findings import InvalidValue
 
 _FORM = re.compile(
     r"(?:(?:https?://)?(?:www\.)?orcid\.org/|orcid:\s*)?([0-9]{4}(?:-?[0-9]{4}){2}-?[0-9]{3}[0-9X])/?",
@@ -22,7 +22,7 @@ def orcid_url(text: str) -> str:
     """
     match = _FORM.fullmatch(text.strip())
     if match is None:
-        raise Fault(
+        raise InvalidValue(
             "orcid_invalid",
             f"{text[:100]!r} is no ORCID iD.",
             "Write its sixteen digits, such as 0000-0002-1825-0097.",
@@ -30,7 +30,7 @@ def orcid_url(text: str) -> str:
     digits = match[1].replace("-", "").upper()
     check = _check_digit(digits[:15])
     if digits[15] != check:
-        raise Fault(
+        raise InvalidValue(
             "orcid_invalid",
             f"The last digit of the ORCID iD {_hyphened(digits)} does not fit the others.",
             f"If the others are right, the iD is {_hyphened(digits[:15] + check)}.",

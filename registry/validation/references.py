@@ -8,7 +8,7 @@ import re
 from urllib.parse import quote
 
 from registry.errors import Invalid
-from registry.validation.findings import Fault
+from registry.validation.findings import InvalidValue
 from registry.validation.url import check_url
 
 _ASCII = re.IGNORECASE | re.ASCII
@@ -35,7 +35,7 @@ def web_address(text: str) -> str:
     try:
         return check_url(text.strip(), private=True)
     except Invalid as error:
-        raise Fault(
+        raise InvalidValue(
             "url_invalid",
             f"The address {text[:100]!r} {error.fields['url']}.",
             "Write a whole address, such as https://example.org/page.",
@@ -50,7 +50,7 @@ def doi_url(text: str) -> str:
     """
     match = _DOI.fullmatch(text.strip())
     if match is None:
-        raise Fault(
+        raise InvalidValue(
             "doi_invalid",
             f"{text[:100]!r} is no DOI.",
             "Write it such as 10.1038/s41597-022-01712-9.",
@@ -68,7 +68,7 @@ def arxiv_url(text: str) -> str:
     """
     match = _ARXIV.fullmatch(text.strip())
     if match is None:
-        raise Fault(
+        raise InvalidValue(
             "arxiv_invalid", f"{text[:100]!r} is no arXiv id.", "Write it such as arxiv:1810.03993."
         )
     paper = match["new"] or f"{match['archive']}/{match['old']}"
@@ -84,6 +84,6 @@ def reference_url(text: str) -> str:
     for known in (doi_url, arxiv_url):
         try:
             return known(text)
-        except Fault:
+        except InvalidValue:
             continue
     return web_address(text)

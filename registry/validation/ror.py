@@ -6,7 +6,7 @@ Crockford's base 32, and two check digits of ISO/IEC 7064, MOD 97-10.
 
 import re
 
-from registry.validation.findings import Fault
+from registry.validation.findings import InvalidValue
 
 _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"
 _FORM = re.compile(
@@ -23,7 +23,7 @@ def ror_url(text: str) -> str:
     """
     match = _FORM.fullmatch(text.strip())
     if match is None:
-        raise Fault(
+        raise InvalidValue(
             "ror_invalid",
             f"{text[:100]!r} is no ROR id.",
             "Look the organisation up at https://ror.org and write its id, such as "
@@ -32,7 +32,7 @@ def ror_url(text: str) -> str:
     name = match[1].lower()
     check = _check_digits(name)
     if match[2] != check:
-        raise Fault(
+        raise InvalidValue(
             "ror_invalid",
             f"The check digits of the ROR id {name}{match[2]} do not fit the rest.",
             f"If the rest is right, the id is https://ror.org/{name}{check}.",

@@ -60,7 +60,7 @@ Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class YamlTree:
     """What a document says and where.
 
     Attributes:
@@ -72,7 +72,7 @@ class Tree:
     lines: dict[Path, int] = field(default_factory=dict)
 
 
-def load(text: str, *, first_line: int) -> Tree:
+def load(text: str, *, first_line: int) -> YamlTree:
     """Read one YAML document.
 
     Args:
@@ -146,8 +146,8 @@ class _Builder:
         self._values = 0
         self._open: set[int] = set()
 
-    def tree(self, node: yaml.Node | None) -> Tree:
-        return Tree(None if node is None else self._build(node, ()), self._found)
+    def tree(self, node: yaml.Node | None) -> YamlTree:
+        return YamlTree(None if node is None else self._build(node, ()), self._found)
 
     def _build(self, node: yaml.Node, path: Path) -> Any:
         self._values += 1

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from registry.errors import RegistryError
-from registry.selectors.fair.assessment import assessable, newest_looks, part_of
+from registry.selectors.fair.assessment import assessable, newest_looks, points_of
 from registry.selectors.repository.mlmodel import repository_get
 from registry.selectors.repository.revision import revision_get
 from registry.services.fair.assessment import assess_request
@@ -49,8 +49,8 @@ class Command(BaseCommand):
 
     def _list(self) -> None:
         rows = newest_looks(None).select_related("revision__mlmodel__namespace").defer("document")
-        for row in sorted(rows, key=lambda row: (part_of(row).percent, row.pk)):
-            part, when = part_of(row), f"{row.created_at:%Y-%m-%d %H:%M}"
+        for row in sorted(rows, key=lambda row: (points_of(row).percent, row.pk)):
+            part, when = points_of(row), f"{row.created_at:%Y-%m-%d %H:%M}"
             said = f"{part.points:g} of {part.of:g}\t{part.percent} %\t{when}"
             self.stdout.write(f"{row.revision.mlmodel.full_name}\t{said}")
 

@@ -18,7 +18,7 @@ from registry.fair.bom.common import (
 )
 from registry.fair.bom.cyclonedx_card import model_card
 from registry.fair.bom.cyclonedx_parts import (
-    References,
+    BomReferences,
     build_component,
     entries_of,
     file_component,
@@ -45,7 +45,7 @@ def document(description: Description) -> dict[str, Any]:
     Its serial number follows from the version's identifier. Its own version is the time of the
     last change in seconds since 1970: of two bills with one serial number the later counts.
     """
-    references = References(description)
+    references = BomReferences(description)
     workflows = [
         workflow(activity, number, references)
         for number, activity in enumerate(description.activities, 1)
@@ -67,14 +67,14 @@ def document(description: Description) -> dict[str, Any]:
     )
 
 
-def _components(description: Description, references: References) -> list[dict[str, Any]]:
+def _components(description: Description, references: BomReferences) -> list[dict[str, Any]]:
     return [software_component(software, ref) for software, ref in references.software.items()] + [
         build_component(description, build, references.of(build.url))
         for build in description.builds
     ]
 
 
-def _dependencies(description: Description, references: References) -> list[dict[str, Any]]:
+def _dependencies(description: Description, references: BomReferences) -> list[dict[str, Any]]:
     needed = [references.software[one] for one in dict.fromkeys(description.software)]
     return [
         known(ref=references.model, dependsOn=needed),
@@ -91,7 +91,7 @@ def _dependencies(description: Description, references: References) -> list[dict
     ]
 
 
-def _model(description: Description, references: References) -> dict[str, Any]:
+def _model(description: Description, references: BomReferences) -> dict[str, Any]:
     return known(
         **{"bom-ref": references.model},
         type="machine-learning-model",
@@ -162,7 +162,7 @@ def _licenses(description: Description) -> list[dict[str, Any]]:
     ]
 
 
-def _pedigree(description: Description, references: References) -> dict[str, Any]:
+def _pedigree(description: Description, references: BomReferences) -> dict[str, Any]:
     ancestors = [
         _ancestor(source, f"{references.model}#source-{number}")
         for number, source in enumerate(description.derived_from, 1)

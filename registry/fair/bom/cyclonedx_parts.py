@@ -64,7 +64,7 @@ def file_component(file: FileDescription) -> dict[str, Any]:
     )
 
 
-class References:
+class BomReferences:
     """Where things of one description stand in its bill: address or value to ``bom-ref``.
 
     A ``bom-ref`` must be unique in the document, which addresses are not: a build and the
@@ -183,7 +183,7 @@ def _software_of(activity: Activity) -> tuple[Software, ...]:
     return activity.tools + (activity.environment.packages if activity.environment else ())
 
 
-def workflow(activity: Activity, number: int, references: References) -> dict[str, Any]:
+def workflow(activity: Activity, number: int, references: BomReferences) -> dict[str, Any]:
     """Something that was done, as a workflow of the formulation."""
     inputs: list[dict[str, Any]] = [
         {"resource": one} for one in references.resources(activity.used)

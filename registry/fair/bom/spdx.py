@@ -14,7 +14,7 @@ from registry.fair.bom.common import (
     utc,
 )
 from registry.fair.bom.spdx_builds import add_activities, add_builds, software_package
-from registry.fair.bom.spdx_graph import Graph, entry, external_id, sha256
+from registry.fair.bom.spdx_graph import SpdxGraph, entry, external_id, sha256
 from registry.fair.bom.spdx_package import add_package
 from registry.fair.description import Description
 from registry.fair.iris import iri
@@ -47,7 +47,7 @@ def render(description: Description) -> bytes:
 
 def document(description: Description) -> dict[str, Any]:
     """The document as plain values."""
-    graph = Graph(description.pid)
+    graph = SpdxGraph(description.pid)
     publisher = description.hub.publisher
     maker = graph.agent(
         Agent(name=publisher.name, kind="organization", ror=publisher.ror, url=publisher.url)
@@ -64,7 +64,7 @@ def document(description: Description) -> dict[str, Any]:
     return graph.document(description.modified, maker)
 
 
-def _add_license(graph: Graph, description: Description, package: str) -> None:
+def _add_license(graph: SpdxGraph, description: Description, package: str) -> None:
     license = description.license
     if license is None:
         return
@@ -83,13 +83,13 @@ def _add_license(graph: Graph, description: Description, package: str) -> None:
     graph.relate(package, "hasDeclaredLicense", [expression])
 
 
-def _add_files(graph: Graph, description: Description, package: str) -> None:
+def _add_files(graph: SpdxGraph, description: Description, package: str) -> None:
     added = {file.path: _add_file(graph, file) for file in files_of(description)}
     graph.relate(package, "contains", [added[file.path] for file in description.files])
     graph.relate(package, "hasTest", [added[file.path] for file in description.tests])
 
 
-def _add_file(graph: Graph, file: FileDescription) -> str:
+def _add_file(graph: SpdxGraph, file: FileDescription) -> str:
     # The address is fixed to the version, so it names these bytes for good.
     return graph.add_as(
         file.url,
@@ -102,7 +102,7 @@ def _add_file(graph: Graph, file: FileDescription) -> str:
     )
 
 
-def _add_remarks(graph: Graph, description: Description, package: str) -> None:
+def _add_remarks(graph: SpdxGraph, description: Description, package: str) -> None:
     remarks = {
         "Ethical considerations": description.ethics,
         "Use restrictions": description.use_restrictions,
@@ -118,7 +118,7 @@ def _scanned(scan: Scan) -> str:
     return " ".join((f"{verdict} on {utc(scan.at)}.", *scan.findings))
 
 
-def _add_data(graph: Graph, description: Description, package: str) -> dict[str, str]:
+def _add_data(graph: SpdxGraph, description: Description, package: str) -> dict[str, str]:
     """Data sets that the card names; returns where each address stands."""
     places: dict[str, str] = {}
     for use in description.datasets:
@@ -138,7 +138,7 @@ def _add_data(graph: Graph, description: Description, package: str) -> dict[str,
     return places
 
 
-def _add_sources(graph: Graph, description: Description, package: str) -> dict[str, str]:
+def _add_sources(graph: SpdxGraph, description: Description, package: str) -> dict[str, str]:
     """What the version came from and what it needs; returns where each address stands."""
     places: dict[str, str] = {}
     for one in description.derived_from:
@@ -158,7 +158,7 @@ def _add_sources(graph: Graph, description: Description, package: str) -> dict[s
     return places
 
 
-def _add_envelope(graph: Graph, description: Description, package: str) -> None:
+def _add_envelope(graph: SpdxGraph, description: Description, package: str) -> None:
     profiles = {
         "core": True,
         "software": True,

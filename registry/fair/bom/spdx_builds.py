@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from registry.fair.activities import Activity, ActivityKind, BuildDescription, Energy
 from registry.fair.bom.common import Value, text_of, utc
-from registry.fair.bom.spdx_graph import Graph, entry, external_refs, sha256
+from registry.fair.bom.spdx_graph import SpdxGraph, entry, external_refs, sha256
 from registry.fair.description import Description
 from registry.fair.figures import figures_of
 from registry.fair.linked.context import HUB_TERMS
@@ -18,7 +18,7 @@ from registry.fair.parts import Software
 _JOULES = 1_000_000
 
 
-def software_package(graph: Graph, software: Software) -> str:
+def software_package(graph: SpdxGraph, software: Software) -> str:
     """A library that the version needs."""
     return graph.add(
         "software_Package",
@@ -31,7 +31,7 @@ def software_package(graph: Graph, software: Software) -> str:
 
 
 def add_builds(
-    graph: Graph, description: Description, *, package: str, maker: str
+    graph: SpdxGraph, description: Description, *, package: str, maker: str
 ) -> dict[str, str]:
     """The builds of the version ``package``, supplied by the agent ``maker``.
 
@@ -46,7 +46,9 @@ def add_builds(
     return places
 
 
-def _add_result(graph: Graph, description: Description, build: BuildDescription, maker: str) -> str:
+def _add_result(
+    graph: SpdxGraph, description: Description, build: BuildDescription, maker: str
+) -> str:
     result = graph.add(
         "ai_AIPackage",
         "build-result",
@@ -110,7 +112,9 @@ def _entries(values: Mapping[str, Value]) -> list[dict[str, str]]:
     return [entry(key, text_of(value)) for key, value in values.items()]
 
 
-def add_activities(graph: Graph, activities: Iterable[Activity], places: Mapping[str, str]) -> None:
+def add_activities(
+    graph: SpdxGraph, activities: Iterable[Activity], places: Mapping[str, str]
+) -> None:
     """What was done, each as a build.
 
     Args:
@@ -163,5 +167,5 @@ def _elsewhere(activity: Activity, places: Mapping[str, str]) -> list[dict[str, 
     ]
 
 
-def _add_tools(graph: Graph, made: str, tools: Iterable[Software]) -> None:
+def _add_tools(graph: SpdxGraph, made: str, tools: Iterable[Software]) -> None:
     graph.relate(made, "usesTool", [graph.tool(one) for one in dict.fromkeys(tools)])

@@ -15,7 +15,7 @@ _CONTEXT = "https://spdx.org/rdf/3.0.1/spdx-context.jsonld"
 _CREATION = "_:creation"
 
 
-class Graph:
+class SpdxGraph:
     """Elements below one address, in the order they were added.
 
     Elements of SPDX never change, and an identifier means the same everywhere. So people and

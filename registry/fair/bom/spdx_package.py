@@ -7,13 +7,13 @@ properties from other profiles: those demand a supplier, a place, a purpose and 
 from typing import Any
 
 from registry.fair.bom.common import slice_of, text_of, utc
-from registry.fair.bom.spdx_graph import Graph, entry, external_id, external_refs
+from registry.fair.bom.spdx_graph import SpdxGraph, entry, external_id, external_refs
 from registry.fair.description import Description
 from registry.fair.figures import figures_of
 from registry.fair.parts import Emissions, Evaluation, Network
 
 
-def add_package(graph: Graph, description: Description) -> str:
+def add_package(graph: SpdxGraph, description: Description) -> str:
     """The version itself, with all that SPDX demands of its class."""
     withdrawal = description.withdrawal
     creators = [graph.agent(one) for one in description.creators]

@@ -10,7 +10,7 @@ from typing import Any
 
 from registry.fair.card import texts
 from registry.fair.card.creators import Creator, authors_of, creators_of
-from registry.fair.card.place import Notes
+from registry.fair.card.values import CardReader
 from registry.fair.description import ResourceKind
 from registry.validation.card import Card, parse, texts_of
 from registry.validation.card_edit import edit
@@ -46,7 +46,7 @@ class Answers:
 
 def answers_of(card: Card) -> Answers:
     """The answers that a card gives already."""
-    notes = Notes(card)
+    notes = CardReader(card)
     return Answers(
         title=" ".join(texts_of(card.values.get(_title_key(card, "model")))),
         license=", ".join(texts_of(card.values.get("license"))),

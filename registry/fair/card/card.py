@@ -19,9 +19,9 @@ from registry.fair.card.links import (
     papers_of,
 )
 from registry.fair.card.people import agents_of, contact_of, fundings_of
-from registry.fair.card.place import Notes, clean
 from registry.fair.card.results import emissions_of, evaluations_of
 from registry.fair.card.texts import TEXT_KEYS, description_of, texts_of
+from registry.fair.card.values import CardReader, clean
 from registry.fair.parts import (
     Agent,
     DatasetUse,
@@ -32,7 +32,7 @@ from registry.fair.parts import (
     Reference,
 )
 from registry.validation.card import Card
-from registry.validation.findings import Finding
+from registry.validation.findings import CardFinding
 from registry.validation.language import language_code
 from registry.validation.license import license_missing, license_of, simple_ids
 from registry.validation.references import web_address
@@ -88,7 +88,7 @@ class CardFacts:
     bases: tuple[Base, ...]
     emissions: Emissions | None
     unknown: dict[str, Any]
-    findings: tuple[Finding, ...]
+    findings: tuple[CardFinding, ...]
 
 
 def _without_parents(_name: str) -> Iterable[str]:
@@ -110,7 +110,7 @@ def read(
         files: Path to address of the version's files, if they are known: a license's text may be
             one of them.
     """
-    notes = Notes(card)
+    notes = CardReader(card)
     creators = agents_of(notes.top("authors"))
     contributors = agents_of(notes.top("contributors"))
     texts = texts_of(notes)
@@ -146,7 +146,7 @@ def read(
     )
 
 
-def _version(notes: Notes) -> str | None:
+def _version(notes: CardReader) -> str | None:
     place = notes.top("version")
     if isinstance(place.value, float):
         place.note(
@@ -158,17 +158,17 @@ def _version(notes: Notes) -> str | None:
     return place.text(_MAX_VERSION)
 
 
-def _keywords(notes: Notes) -> tuple[str, ...]:
+def _keywords(notes: CardReader) -> tuple[str, ...]:
     tags = dict.fromkeys(notes.texts("tags"))
     return tuple(tag for tag in tags if not any(is_lead(tag, lead) for lead in PAPER_TAGS))
 
 
-def _languages(notes: Notes) -> tuple[str, ...]:
+def _languages(notes: CardReader) -> tuple[str, ...]:
     codes = [item.checked(language_code) for item in notes.top("language").items()]
     return tuple(dict.fromkeys(code for code in codes if code))
 
 
-def _license(notes: Notes, files: Mapping[str, str] | None) -> License | None:
+def _license(notes: CardReader, files: Mapping[str, str] | None) -> License | None:
     place = notes.top("license")
     try:
         expression = license_of(notes.card.values)
@@ -192,7 +192,7 @@ def _license(notes: Notes, files: Mapping[str, str] | None) -> License | None:
     )
 
 
-def _license_link(notes: Notes, files: Mapping[str, str] | None) -> str | None:
+def _license_link(notes: CardReader, files: Mapping[str, str] | None) -> str | None:
     """The address of the text of a license that SPDX does not list."""
     place = notes.top("license_link")
     text = place.text()

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from registry.errors import Invalid
 from registry.fair.card.library import disproof
-from registry.fair.card.place import Notes, Place
+from registry.fair.card.values import CardReader, CardValue
 from registry.fair.parts import Network
 from registry.validation.card import Card
-from registry.validation.findings import Finding
+from registry.validation.findings import CardFinding
 from registry.validation.license import license_of, simple_ids
 from registry.validation.license_text import recognise
 
@@ -38,9 +38,9 @@ class Computed:
     license_text: str = ""
 
 
-def contradictions(card: Card, computed: Computed) -> tuple[Finding, ...]:
+def contradictions(card: Card, computed: Computed) -> tuple[CardFinding, ...]:
     """Warnings, by line."""
-    notes = Notes(card)
+    notes = CardReader(card)
     _compare_library(notes, computed)
     _compare_license(notes, computed)
     if computed.network is not None:
@@ -49,14 +49,14 @@ def contradictions(card: Card, computed: Computed) -> tuple[Finding, ...]:
     return tuple(sorted(notes.findings, key=lambda found: found.line))
 
 
-def _compare_library(notes: Notes, computed: Computed) -> None:
+def _compare_library(notes: CardReader, computed: Computed) -> None:
     place = notes.top("library_name")
     found = disproof(place.text() or "", computed.paths)
     if found:
         _contradicts(place, f"names {place.text()}, but {found}")
 
 
-def _compare_license(notes: Notes, computed: Computed) -> None:
+def _compare_license(notes: CardReader, computed: Computed) -> None:
     found = recognise(computed.license_text)
     try:
         expression = license_of(notes.card.values)
@@ -69,7 +69,7 @@ def _compare_license(notes: Notes, computed: Computed) -> None:
         _contradicts(place, what, _FIX_LICENSE)
 
 
-def _compare_parameters(notes: Notes, network: Network) -> None:
+def _compare_parameters(notes: CardReader, network: Network) -> None:
     for key in _PARAMETERS:
         place = notes.top(key)
         match = _AMOUNT.fullmatch((place.text() or "").replace(",", "").replace("_", ""))
@@ -82,7 +82,7 @@ def _compare_parameters(notes: Notes, network: Network) -> None:
             _contradicts(place, f"says {place.text()}, but the network has {network.parameters}")
 
 
-def _compare_opset(notes: Notes, network: Network) -> None:
+def _compare_opset(notes: CardReader, network: Network) -> None:
     opset = network.opsets.get("ai.onnx")
     for key in _OPSETS:
         place = notes.top(key)
@@ -91,5 +91,5 @@ def _compare_opset(notes: Notes, network: Network) -> None:
             _contradicts(place, f"says {place.text()}, but the network uses {opset}")
 
 
-def _contradicts(place: Place, what: str, fix: str = _FIX) -> None:
+def _contradicts(place: CardValue, what: str, fix: str = _FIX) -> None:
     place.note("card_contradicts_files", f"{place.field} {what}.", fix, "warning")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from registry.fair.card.people import agent_of, organization_of
-from registry.fair.card.place import Notes, Place
+from registry.fair.card.values import CardReader, CardValue
 from registry.validation.card import Card
 
 _KEY = "authors"
@@ -32,7 +32,7 @@ class Creator:
     place: int | None = None
 
 
-def creators_of(notes: Notes) -> tuple[Creator, ...]:
+def creators_of(notes: CardReader) -> tuple[Creator, ...]:
     """The creators that a card names, with what is wrong in them as it stands there."""
     items = _items(notes.card.values.get(_KEY))
     found = (_creator(notes, item, place) for place, item in enumerate(items))
@@ -41,14 +41,14 @@ def creators_of(notes: Notes) -> tuple[Creator, ...]:
 
 def authors_of(card: Card, creators: Sequence[Creator]) -> list[Any]:
     """The value of ``authors`` for these creators; those who stay as they are, stay as written."""
-    notes = Notes(card)
+    notes = CardReader(card)
     items = _items(card.values.get(_KEY))
     said = {one.place: one for one in creators_of(notes)}
     return [_author(notes, items, said, creator) for creator in creators]
 
 
 def _author(
-    notes: Notes, items: list[Any], said: dict[int | None, Creator], creator: Creator
+    notes: CardReader, items: list[Any], said: dict[int | None, Creator], creator: Creator
 ) -> Any:
     by_name = (place for place, one in said.items() if one.name == creator.name)
     place = creator.place if creator.place in said else next(by_name, None)
@@ -59,7 +59,7 @@ def _author(
         return old
     if isinstance(old, dict):
         return _written(old, creator)
-    agent = agent_of(Place(notes, (_KEY, place), old))
+    agent = agent_of(CardValue(notes, (_KEY, place), old))
     return _written({"email": agent.email} if agent and agent.email else {}, creator)
 
 
@@ -93,11 +93,11 @@ def _put(entry: dict[str, Any], key: str, value: Any) -> None:
         entry.pop(key, None)
 
 
-def _creator(notes: Notes, item: Any, place: int) -> Creator | None:
+def _creator(notes: CardReader, item: Any, place: int) -> Creator | None:
     if item in (None, ""):
         return None
     if not isinstance(item, dict):
-        agent = agent_of(Place(notes, (_KEY, place), item))
+        agent = agent_of(CardValue(notes, (_KEY, place), item))
         if agent is None:
             return None
         return Creator(name=agent.name, orcid=agent.orcid or "", ror=agent.ror or "", place=place)
@@ -114,11 +114,11 @@ def _creator(notes: Notes, item: Any, place: int) -> Creator | None:
     )
 
 
-def _told(notes: Notes, institution: Any) -> tuple[str, str]:
+def _told(notes: CardReader, institution: Any) -> tuple[str, str]:
     """Name and ROR id of an institution, of a mapping as written there."""
     if isinstance(institution, dict):
         return _text(institution.get("name")), _text(institution.get("ror"))
-    found = organization_of(Place(notes, (_KEY,), institution))
+    found = organization_of(CardValue(notes, (_KEY,), institution))
     return (found.name, found.ror or "") if found else ("", "")
 
 

@@ -8,7 +8,7 @@ from registry.fair.card.card import read
 from registry.fair.card.contradictions import Computed, contradictions
 from registry.fair.card.markup import markup
 from registry.validation.card import parse
-from registry.validation.findings import Finding
+from registry.validation.findings import CardFinding
 
 #: Where what stands in no value of the card is found.
 TEXT_FIELDS = frozenset({"README.md", "description"})
@@ -25,7 +25,7 @@ def findings_in(
     repository: str = "",
     parents: Callable[[str], Iterable[str]] = _without_parents,
     computed: Computed | None = None,
-) -> tuple[Finding, ...]:
+) -> tuple[CardFinding, ...]:
     """What is wrong in a README.md.
 
     Args:
@@ -47,13 +47,13 @@ def findings_in(
     return tuple(sorted(dict.fromkeys(found), key=lambda one: one.line))
 
 
-def unreadable(error: Invalid) -> Finding:
+def unreadable(error: Invalid) -> CardFinding:
     """A refusal of a whole README.md as a finding at its line."""
     place = _LINE.fullmatch(error.detail)
     line, why = (int(place[1]), place[2]) if place else (1, error.detail)
-    return Finding(line, "README.md", error.code, f"{why[:1].upper()}{why[1:]}", error.hint)
+    return CardFinding(line, "README.md", error.code, f"{why[:1].upper()}{why[1:]}", error.hint)
 
 
-def spelled(finding: Finding) -> str:
+def spelled(finding: CardFinding) -> str:
     """A finding as one line of text."""
     return f"README.md, line {finding.line}: {finding.message} {finding.fix}"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import get_args
 
-from registry.fair.card.place import Notes, Place
+from registry.fair.card.values import CardReader, CardValue
 from registry.fair.parts import DatasetRole, DatasetUse, Reference, RelationName
-from registry.validation.findings import Fault, nearest
+from registry.validation.findings import InvalidValue, nearest
 from registry.validation.references import arxiv_url, doi_url, reference_url, web_address
 
 #: Tags of the Hugging Face Hub that name a publication.
@@ -47,7 +47,7 @@ class Base:
     url: str | None = None
 
 
-def papers_of(notes: Notes) -> tuple[Reference, ...]:
+def papers_of(notes: CardReader) -> tuple[Reference, ...]:
     """The publications of ``papers``, of ``arxiv:`` and ``doi:`` tags and of ``doi``, each once.
 
     A ``doi`` is one of them because it is no identifier of the version: the next one says it, too.
@@ -66,13 +66,13 @@ def papers_of(notes: Notes) -> tuple[Reference, ...]:
     return tuple(once.values())
 
 
-def code_of(place: Place) -> Reference | None:
+def code_of(place: CardValue) -> Reference | None:
     """The repository of the code that made it."""
     url = (place.entry("url") if isinstance(place.value, dict) else place).checked(web_address)
     return Reference(url=url, title=place.entry("title").text()) if url else None
 
 
-def datasets_of(notes: Notes) -> tuple[DatasetUse, ...]:
+def datasets_of(notes: CardReader) -> tuple[DatasetUse, ...]:
     """The data sets it was trained on, validated with and tested on."""
     found = [
         use
@@ -84,7 +84,7 @@ def datasets_of(notes: Notes) -> tuple[DatasetUse, ...]:
 
 
 def bases_of(
-    notes: Notes, repository: str, parents: Callable[[str], Iterable[str]]
+    notes: CardReader, repository: str, parents: Callable[[str], Iterable[str]]
 ) -> tuple[Base, ...]:
     """The networks of ``base_model``, but those that were made from ``repository`` itself.
 
@@ -137,7 +137,7 @@ def is_lead(tag: str, lead: str) -> bool:
     return tag.casefold().startswith(lead)
 
 
-def _paper_of(place: Place) -> Reference | None:
+def _paper_of(place: CardValue) -> Reference | None:
     if not isinstance(place.value, dict):
         return _reference_of(place)
     place.only(_PAPER)
@@ -149,7 +149,7 @@ def _paper_of(place: Place) -> Reference | None:
     return Reference(url=found.url, title=place.entry("title").text()) if found else None
 
 
-def _reference_of(place: Place) -> Reference | None:
+def _reference_of(place: CardValue) -> Reference | None:
     if isinstance(place.value, float):
         # 2001.10 and 2001.1 are two papers and one number.
         message = f"{place.field} is a number in YAML, which loses zeros at its end."
@@ -159,7 +159,7 @@ def _reference_of(place: Place) -> Reference | None:
     return Reference(url=url) if url else None
 
 
-def _dataset_of(place: Place, role: DatasetRole) -> DatasetUse | None:
+def _dataset_of(place: CardValue, role: DatasetRole) -> DatasetUse | None:
     name = place.text(_MAX_NAME)
     if name is None:
         return None
@@ -171,12 +171,12 @@ def _dataset_of(place: Place, role: DatasetRole) -> DatasetUse | None:
         return DatasetUse(name=name, role=role, url=url, pid=url if is_pid else None)
     try:
         doi = doi_url(name)
-    except Fault:
+    except InvalidValue:
         return DatasetUse(name=name, role=role)
     return DatasetUse(name=name, role=role, url=doi, pid=doi)
 
 
-def _base_of(place: Place, relation: RelationName | None) -> Base | None:
+def _base_of(place: CardValue, relation: RelationName | None) -> Base | None:
     text = place.text(_MAX_NAME)
     if text is None:
         return None
@@ -190,7 +190,7 @@ def _base_of(place: Place, relation: RelationName | None) -> Base | None:
     return Base(source=name.strip(), relation=relation, revision=revision.strip() or None)
 
 
-def _relation_of(notes: Notes, bases: int) -> RelationName | None:
+def _relation_of(notes: CardReader, bases: int) -> RelationName | None:
     """``base_model_relation``, else what the card's tags and library tell for certain."""
     place = notes.top("base_model_relation")
     given = place.checked(_relation)
@@ -206,7 +206,7 @@ def _relation(text: str) -> str:
     word = text.strip().casefold().replace("-", "").replace("_", "")
     relation = _SPELLINGS.get(word, word)
     if relation not in _RELATIONS:
-        raise Fault(
+        raise InvalidValue(
             "relation_unknown",
             f"{text[:100]!r} is no way in which one network comes from another.",
             f"{nearest(word, _RELATIONS)}Known are: {', '.join(_RELATIONS)}.",

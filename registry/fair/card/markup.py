@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from markdown_it import MarkdownIt
 
 from registry.validation.card import Card
-from registry.validation.findings import Finding
+from registry.validation.findings import CardFinding
 
 # Markdown takes time and a card may be a megabyte; nobody reads a hundred of the same.
 _WITHIN = 100_000
@@ -16,7 +16,7 @@ _TAG = re.compile(r"</?\s*([A-Za-z][A-Za-z0-9-]{0,50})")
 _FIX = "Write it in Markdown; scripts, frames and styles never run here."
 
 
-def markup(card: Card) -> tuple[Finding, ...]:
+def markup(card: Card) -> tuple[CardFinding, ...]:
     """A warning for each line with HTML; comments, which templates are full of, are none."""
     found: dict[int, str] = {}
     for line, html in _html_in(card.body[:_WITHIN]):
@@ -24,7 +24,7 @@ def markup(card: Card) -> tuple[Finding, ...]:
         if tag and len(found) < _MOST:
             found.setdefault(card.body_line + line, tag[1].lower())
     return tuple(
-        Finding(
+        CardFinding(
             line, "README.md", "html_shown", f"<{tag}> is shown as it is written.", _FIX, "warning"
         )
         for line, tag in found.items()

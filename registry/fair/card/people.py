@@ -14,10 +14,10 @@
 
 import re
 
-from registry.fair.card.place import Place
+from registry.fair.card.values import CardValue
 from registry.fair.parts import Agent, Funding, Organization
 from registry.validation.credit import credit_term
-from registry.validation.findings import Fault
+from registry.validation.findings import InvalidValue
 from registry.validation.orcid import orcid_url
 from registry.validation.references import web_address
 from registry.validation.ror import ror_url
@@ -34,13 +34,13 @@ _EMAIL = re.compile(r"[^@\s<>()]+@[^@\s<>()]+\.[^@\s<>()]+")
 _WITH_MORE = re.compile(r"([^<>()]+)[<(]([^<>()\s]+)[>)]")
 
 
-def agents_of(place: Place) -> tuple[Agent, ...]:
+def agents_of(place: CardValue) -> tuple[Agent, ...]:
     """The people and organisations of a list, each once."""
     found = [agent for item in place.items() if (agent := agent_of(item))]
     return tuple(dict.fromkeys(found))
 
 
-def agent_of(place: Place) -> Agent | None:
+def agent_of(place: CardValue) -> Agent | None:
     """A person or organisation, of a text or a mapping."""
     if not isinstance(place.value, dict):
         return _agent_of_text(place)
@@ -69,7 +69,7 @@ def agent_of(place: Place) -> Agent | None:
     )
 
 
-def contact_of(place: Place, known: tuple[Agent, ...]) -> Agent | None:
+def contact_of(place: CardValue, known: tuple[Agent, ...]) -> Agent | None:
     """Whom to ask: one of ``known`` where the name or the address is theirs."""
     contact = next(iter(agents_of(place)), None)
     if contact is None:
@@ -84,13 +84,13 @@ def contact_of(place: Place, known: tuple[Agent, ...]) -> Agent | None:
     return found if found and contact.email in {None, found.email} else contact
 
 
-def fundings_of(place: Place) -> tuple[Funding, ...]:
+def fundings_of(place: CardValue) -> tuple[Funding, ...]:
     """The grants of a list."""
     found = [funding for item in place.items() if (funding := _funding_of(item))]
     return tuple(dict.fromkeys(found))
 
 
-def organization_of(place: Place) -> Organization | None:
+def organization_of(place: CardValue) -> Organization | None:
     """An organisation, of a text or a mapping."""
     if isinstance(place.value, dict):
         place.only(_ORGANIZATION)
@@ -111,7 +111,7 @@ def organization_of(place: Place) -> Organization | None:
     return Organization(name=name if more is None else str(place.value).strip())
 
 
-def _agent_of_text(place: Place) -> Agent | None:
+def _agent_of_text(place: CardValue) -> Agent | None:
     name, more = _taken_apart(place)
     if name is None:
         return None
@@ -126,16 +126,16 @@ def _agent_of_text(place: Place) -> Agent | None:
     return Agent(name=str(place.value).strip())
 
 
-def _taken_apart(place: Place) -> tuple[str | None, Place | None]:
+def _taken_apart(place: CardValue) -> tuple[str | None, CardValue | None]:
     """A name, and what is written behind it in brackets."""
     text = place.text(_MAX_NAME)
     match = _WITH_MORE.fullmatch(text or "")
     if match is None or not match[1].strip():
         return text, None
-    return match[1].strip(), Place(place.notes, place.path, match[2])
+    return match[1].strip(), CardValue(place.notes, place.path, match[2])
 
 
-def _funding_of(place: Place) -> Funding | None:
+def _funding_of(place: CardValue) -> Funding | None:
     if not isinstance(place.value, dict):
         funder = organization_of(place)
         return Funding(funder=funder) if funder else None
@@ -156,13 +156,13 @@ def _funding_of(place: Place) -> Funding | None:
     )
 
 
-def _note_nameless(place: Place, key: str) -> None:
+def _note_nameless(place: CardValue, key: str) -> None:
     place.note("name_missing", f"{place.field} has no {key}.", f"Add '{key}: ...'.")
 
 
 def _email(text: str) -> str:
     if not _EMAIL.fullmatch(text):
-        raise Fault(
+        raise InvalidValue(
             "email_invalid",
             f"{text[:100]!r} is no address of electronic mail.",
             "Write it such as ada@example.org.",

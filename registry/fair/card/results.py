@@ -4,7 +4,7 @@ Source: "Model Cards" in the Hugging Face Hub's documentation; a result names a 
 and metrics, and emissions are grams.
 """
 
-from registry.fair.card.place import Place
+from registry.fair.card.values import CardValue
 from registry.fair.parts import Emissions, Evaluation
 from registry.validation.references import web_address
 
@@ -17,7 +17,7 @@ _MAX_VALUE = 200
 _GRAMS = 1000
 
 
-def evaluations_of(place: Place) -> tuple[Evaluation, ...]:
+def evaluations_of(place: CardValue) -> tuple[Evaluation, ...]:
     """The figures of a ``model-index``; what is not of its form is noted and left out."""
     if place.value is None:
         return ()
@@ -35,7 +35,7 @@ def evaluations_of(place: Place) -> tuple[Evaluation, ...]:
     return tuple(found)
 
 
-def emissions_of(place: Place) -> Emissions | None:
+def emissions_of(place: CardValue) -> Emissions | None:
     """The carbon dioxide of training; the card gives grams."""
     if place.value is None:
         return None
@@ -57,7 +57,7 @@ def emissions_of(place: Place) -> Emissions | None:
     )
 
 
-def _of_result(result: Place) -> list[Evaluation]:
+def _of_result(result: CardValue) -> list[Evaluation]:
     task = _first(result.entry("task"), "type", "name")
     dataset = _first(result.entry("dataset"), "name", "type")
     metrics = result.entry("metrics")
@@ -93,7 +93,7 @@ def _of_result(result: Place) -> list[Evaluation]:
     return found
 
 
-def _value_of(place: Place) -> float | str | None:
+def _value_of(place: CardValue) -> float | str | None:
     if isinstance(place.value, bool | dict | list):
         return None
     if isinstance(place.value, int | float):
@@ -101,7 +101,7 @@ def _value_of(place: Place) -> float | str | None:
     return place.text(_MAX_VALUE)
 
 
-def _first(place: Place, *keys: str) -> str | None:
+def _first(place: CardValue, *keys: str) -> str | None:
     """The first text there is under ``keys``; a text in place of the mapping is taken, too."""
     if isinstance(place.value, str):
         return place.text(_MAX_NAME)
@@ -109,5 +109,5 @@ def _first(place: Place, *keys: str) -> str | None:
     return next((text for text in texts if text), None)
 
 
-def _bad(place: Place, why: str) -> None:
+def _bad(place: CardValue, why: str) -> None:
     place.note("model_index_form", f"{place.field} {why}.", _FORM)

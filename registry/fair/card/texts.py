@@ -7,7 +7,7 @@ known belongs to the known one it stands below.
 
 from collections import defaultdict
 
-from registry.fair.card.place import MAX_TEXT, Notes, clean
+from registry.fair.card.values import MAX_TEXT, CardReader, clean
 from registry.validation.sections import is_placeholder, sections_of
 
 MIN_DESCRIPTION = 50
@@ -42,7 +42,7 @@ _FIELD_OF = {words: field for field, headings in _HEADINGS.items() for words in 
 TEXT_KEYS = tuple(_HEADINGS)
 
 
-def texts_of(notes: Notes) -> dict[str, str | None]:
+def texts_of(notes: CardReader) -> dict[str, str | None]:
     """Each of :data:`TEXT_KEYS` with its text."""
     sections = _sections_by_field(notes.card.body)
     texts: dict[str, str | None] = {}
@@ -52,7 +52,7 @@ def texts_of(notes: Notes) -> dict[str, str | None]:
     return texts
 
 
-def description_of(notes: Notes) -> str | None:
+def description_of(notes: CardReader) -> str | None:
     """The first paragraph, with a warning if it says little."""
     text = clean(notes.card.description)
     if not text or is_placeholder(text):

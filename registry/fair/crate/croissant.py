@@ -15,7 +15,7 @@ from registry.fair.absent import known
 from registry.fair.activities import BuildDescription
 from registry.fair.citation import render_bibtex
 from registry.fair.crate.graph import NO_LICENSE, compact, local
-from registry.fair.crate.measurements import TABLES, Column, Table
+from registry.fair.crate.measurements import TABLES, Column, MeasurementTable
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.parts import Agent, FileDescription
@@ -99,7 +99,7 @@ def _data(description: Description) -> dict[str, Any]:
     }
 
 
-def table_url(description: Description, table: Table) -> str:
+def table_url(description: Description, table: MeasurementTable) -> str:
     """Where the hub serves a table of the model's tuning log."""
     query = urlencode({"revision": description.oid})
     return f"{description.concept_landing}/measurements/{table.file_name}?{query}"
@@ -177,7 +177,7 @@ def _log(description: Description) -> dict[str, Any]:
     }
 
 
-def _table_file(description: Description, table: Table) -> dict[str, Any]:
+def _table_file(description: Description, table: MeasurementTable) -> dict[str, Any]:
     return {
         "@type": "cr:FileObject",
         "@id": table.file_name,
@@ -188,7 +188,7 @@ def _table_file(description: Description, table: Table) -> dict[str, Any]:
     }
 
 
-def _table_records(table: Table) -> dict[str, Any]:
+def _table_records(table: MeasurementTable) -> dict[str, Any]:
     described = []
     for column in table.columns:
         source = {"fileObject": {"@id": table.file_name}, "extract": {"column": column.name}}

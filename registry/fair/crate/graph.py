@@ -27,7 +27,7 @@ _ENCODED = re.compile(r"(?:%[89A-Fa-f][0-9A-Fa-f])+")
 Entity = dict[str, Any]
 
 
-class Graph:
+class CrateGraph:
     """Entities by ``@id``, in the order of their first mention.
 
     What is added again is described once: values it lacked and references are joined.
@@ -83,7 +83,7 @@ def local(prefix: str, *parts: object) -> str:
     return f"#{prefix}-{digest.hexdigest()[:12]}"
 
 
-def agent(graph: Graph, one: Agent) -> Entity:
+def agent(graph: CrateGraph, one: Agent) -> Entity:
     """A person or an organisation."""
     if one.kind == "organization":
         return organization(graph, Organization(name=one.name, ror=one.ror, url=one.url))
@@ -100,7 +100,7 @@ def agent(graph: Graph, one: Agent) -> Entity:
     )
 
 
-def organization(graph: Graph, one: Organization, *, known_as: str | None = None) -> Entity:
+def organization(graph: CrateGraph, one: Organization, *, known_as: str | None = None) -> Entity:
     """An organisation.
 
     Args:
@@ -121,7 +121,7 @@ def organization(graph: Graph, one: Organization, *, known_as: str | None = None
     )
 
 
-def people(graph: Graph, description: Description) -> dict[str, Any]:
+def people(graph: CrateGraph, description: Description) -> dict[str, Any]:
     """Who made, keeps and paid for it, as properties of the root."""
     hub = description.hub
     creators = description.creators or (description.owner,)
@@ -140,7 +140,7 @@ def people(graph: Graph, description: Description) -> dict[str, Any]:
     }
 
 
-def license_entities(graph: Graph, description: Description) -> Any:
+def license_entities(graph: CrateGraph, description: Description) -> Any:
     """References to the licences, or to the entity that says that none is named."""
     license = description.license
     if license is None:
@@ -162,7 +162,7 @@ def license_entities(graph: Graph, description: Description) -> Any:
     )
 
 
-def software(graph: Graph, one: Software) -> Entity:
+def software(graph: CrateGraph, one: Software) -> Entity:
     """A program. Without version and address it is not one that can be found again."""
     address = _address(one)
     identity = iri(one.purl) or local("software", one.name, one.version)
@@ -177,14 +177,16 @@ def software(graph: Graph, one: Software) -> Entity:
     )
 
 
-def quantity(graph: Graph, scope: str, name: str, value: Any, unit: str | None = None) -> Entity:
+def quantity(
+    graph: CrateGraph, scope: str, name: str, value: Any, unit: str | None = None
+) -> Entity:
     """A named value. ``scope`` tells it from others of the same name."""
     return graph.add(
         local("value", scope, name), "PropertyValue", name=name, value=value, unitText=unit
     )
 
 
-def _funders(graph: Graph, description: Description, *, registered: bool) -> list[Entity]:
+def _funders(graph: CrateGraph, description: Description, *, registered: bool) -> list[Entity]:
     return [
         organization(graph, one.funder)
         for one in description.funding
@@ -192,7 +194,7 @@ def _funders(graph: Graph, description: Description, *, registered: bool) -> lis
     ]
 
 
-def _grant(graph: Graph, one: Funding) -> Entity:
+def _grant(graph: CrateGraph, one: Funding) -> Entity:
     # RO-Crate lets a Grant name its funder only as a registered Organization.
     registered = bool(one.funder.ror)
     funder = organization(graph, one.funder)
@@ -208,7 +210,7 @@ def _grant(graph: Graph, one: Funding) -> Entity:
 
 
 def _contact(
-    graph: Graph, name: str, identity: str, email: str | None, url: str | None = None
+    graph: CrateGraph, name: str, identity: str, email: str | None, url: str | None = None
 ) -> Entity:
     return graph.add(identity, "ContactPoint", name=name, email=email, url=url)
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from registry.fair.crate.graph import Graph, compact
+from registry.fair.crate.graph import CrateGraph, compact
 from registry.fair.description import Description
 
 #: RO-Crate's context has no word for the whole that a version is one of.
@@ -10,7 +10,7 @@ TERMS = {"isVersionOf": "http://purl.org/dc/terms/isVersionOf"}
 _REGISTRY = "https://registry.identifiers.org/registry"
 
 
-def identification(graph: Graph, description: Description, root: str) -> dict[str, Any]:
+def identification(graph: CrateGraph, description: Description, root: str) -> dict[str, Any]:
     """As properties of the entity ``root``."""
     cite_as = description.pid
     identifiers = [

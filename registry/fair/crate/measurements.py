@@ -1,6 +1,6 @@
 """The tables of a model's tuning log: every trial of its searches, every timed run.
 
-A row of :class:`Trial` or :class:`Sample` is a row of the CSV file that the hub serves (RFC 4180,
+A :class:`TrialRow` or :class:`SampleRow` is a row of the CSV file that the hub serves (RFC 4180,
 UTF-8, first line names the columns); an empty cell is a value that is not known.
 """
 
@@ -28,7 +28,7 @@ def _is(description: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class TrialRow:
     """A candidate that was built, checked and run once in a search."""
 
     trial: str = field(metadata=_is("Identifier of the trial."))
@@ -66,7 +66,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
+class SampleRow:
     """One timed run of a trial."""
 
     trial: str = field(metadata=_is("Identifier of the trial."))
@@ -86,7 +86,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class MeasurementTable:
     """One CSV file.
 
     Attributes:
@@ -96,7 +96,7 @@ class Table:
 
     name: str
     description: str
-    row: type[Trial] | type[Sample]
+    row: type[TrialRow] | type[SampleRow]
     key: tuple[str, ...]
     references: Mapping[str, str]
 
@@ -114,18 +114,20 @@ class Table:
         ]
 
 
-TRIALS = Table("trials", "Every candidate of every search for this version.", Trial, ("trial",), {})
-SAMPLES = Table(
+TRIALS = MeasurementTable(
+    "trials", "Every candidate of every search for this version.", TrialRow, ("trial",), {}
+)
+SAMPLES = MeasurementTable(
     "samples",
     "Every timed run behind the trials, in the order they were taken.",
-    Sample,
+    SampleRow,
     ("trial", "block", "side", "run"),
     {"trial": "trials"},
 )
 TABLES = (TRIALS, SAMPLES)
 
 
-def table_csv(table: Table, rows: Iterable[Trial | Sample]) -> Iterator[bytes]:
+def table_csv(table: MeasurementTable, rows: Iterable[TrialRow | SampleRow]) -> Iterator[bytes]:
     """The file, line by line; ``rows`` are read as they are needed."""
     names = [column.name for column in table.columns]
     yield _line(names)
@@ -133,7 +135,7 @@ def table_csv(table: Table, rows: Iterable[Trial | Sample]) -> Iterator[bytes]:
         yield _line([_cell(getattr(row, name)) for name in names])
 
 
-def samples_of(trial: str, measurement: Mapping[str, Any]) -> Iterator[Sample]:
+def samples_of(trial: str, measurement: Mapping[str, Any]) -> Iterator[SampleRow]:
     """The runs of a trial.
 
     Args:
@@ -144,7 +146,7 @@ def samples_of(trial: str, measurement: Mapping[str, Any]) -> Iterator[Sample]:
     for number, block in enumerate(measurement.get("blocks", ())):
         for side in sides:
             for run, latency in enumerate(block.get(f"{side}_ns", ())):
-                yield Sample(trial=trial, block=number, side=side, run=run, latency_ns=latency)
+                yield SampleRow(trial=trial, block=number, side=side, run=run, latency_ns=latency)
 
 
 def options_cell(options: Mapping[str, Any]) -> str:

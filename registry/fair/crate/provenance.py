@@ -11,14 +11,14 @@ from registry.fair.activities import (
     Hardware,
     Scan,
 )
-from registry.fair.crate.graph import Entity, Graph, agent, compact, local, quantity, software
+from registry.fair.crate.graph import CrateGraph, Entity, agent, compact, local, quantity, software
 from registry.fair.description import Description
 from registry.fair.figures import figures_of
 from registry.fair.iris import iri
 from registry.fair.parts import Network
 
 
-def actions(graph: Graph, description: Description, places: Mapping[str, str]) -> list[Entity]:
+def actions(graph: CrateGraph, description: Description, places: Mapping[str, str]) -> list[Entity]:
     """Each activity as a ``CreateAction``.
 
     Args:
@@ -27,13 +27,13 @@ def actions(graph: Graph, description: Description, places: Mapping[str, str]) -
     return [_action(graph, one, places) for one in description.activities]
 
 
-def builds(graph: Graph, description: Description, places: Mapping[str, str]) -> list[Entity]:
+def builds(graph: CrateGraph, description: Description, places: Mapping[str, str]) -> list[Entity]:
     """Each build with its files, its figures and the record that proves them."""
     root = places[description.pid]
     return [_build(graph, one, root, places) for one in description.builds]
 
 
-def derivations(graph: Graph, description: Description) -> list[Entity]:
+def derivations(graph: CrateGraph, description: Description) -> list[Entity]:
     """What the version was made from."""
     return [
         graph.add(
@@ -47,7 +47,7 @@ def derivations(graph: Graph, description: Description) -> list[Entity]:
     ]
 
 
-def facts(graph: Graph, network: Network | None) -> list[Entity]:
+def facts(graph: CrateGraph, network: Network | None) -> list[Entity]:
     """What inspection found out about the model file, as named values."""
     if network is None:
         return []
@@ -68,7 +68,7 @@ def facts(graph: Graph, network: Network | None) -> list[Entity]:
     return [quantity(graph, network.path, name, value) for name, value in found if value]
 
 
-def surroundings(graph: Graph, description: Description) -> list[Entity]:
+def surroundings(graph: CrateGraph, description: Description) -> list[Entity]:
     """The hardware there are builds for, what was found to be safe, and what others measured."""
     found = [_hardware(graph, one) for one in description.tuned_on]
     if description.scan:
@@ -76,7 +76,7 @@ def surroundings(graph: Graph, description: Description) -> list[Entity]:
     return found + [_benchmark(graph, one) for one in description.repetitions]
 
 
-def _action(graph: Graph, one: Activity, places: Mapping[str, str]) -> Entity:
+def _action(graph: CrateGraph, one: Activity, places: Mapping[str, str]) -> Entity:
     settings = {"seed": one.seed, "target": one.hardware} | one.parameters
     values = [
         quantity(graph, one.url, name, value)
@@ -98,7 +98,7 @@ def _action(graph: Graph, one: Activity, places: Mapping[str, str]) -> Entity:
     )
 
 
-def _environment(graph: Graph, one: Environment) -> Entity:
+def _environment(graph: CrateGraph, one: Environment) -> Entity:
     identity = local("environment", one)
     return graph.add(
         identity,
@@ -112,7 +112,7 @@ def _environment(graph: Graph, one: Environment) -> Entity:
     )
 
 
-def _hardware(graph: Graph, one: Hardware) -> Entity:
+def _hardware(graph: CrateGraph, one: Hardware) -> Entity:
     return graph.add(
         one.url,
         "CreativeWork",
@@ -125,7 +125,7 @@ def _hardware(graph: Graph, one: Hardware) -> Entity:
     )
 
 
-def _scan(graph: Graph, one: Scan) -> Entity:
+def _scan(graph: CrateGraph, one: Scan) -> Entity:
     verdict = (
         "The hub runs these files." if one.is_accepted else "The hub does not run these files."
     )
@@ -139,7 +139,9 @@ def _scan(graph: Graph, one: Scan) -> Entity:
     )
 
 
-def _things(graph: Graph, addresses: tuple[str, ...], places: Mapping[str, str]) -> list[Entity]:
+def _things(
+    graph: CrateGraph, addresses: tuple[str, ...], places: Mapping[str, str]
+) -> list[Entity]:
     """References to things by their address; what is not described yet is at least named."""
     found = []
     for address in addresses:
@@ -157,7 +159,9 @@ def _things(graph: Graph, addresses: tuple[str, ...], places: Mapping[str, str])
     return found
 
 
-def _build(graph: Graph, one: BuildDescription, root: str, places: Mapping[str, str]) -> Entity:
+def _build(
+    graph: CrateGraph, one: BuildDescription, root: str, places: Mapping[str, str]
+) -> Entity:
     checks = [
         quantity(graph, one.url, f"deviation {name}", value)
         for name, value in one.deviation.items()
@@ -187,7 +191,7 @@ def _build(graph: Graph, one: BuildDescription, root: str, places: Mapping[str, 
     )
 
 
-def _benchmark(graph: Graph, one: Benchmark) -> Entity:
+def _benchmark(graph: CrateGraph, one: Benchmark) -> Entity:
     bounds = [
         (f"{end} end of the interval of the ratio", value)
         for end, value in (("lower", one.ratio_low), ("upper", one.ratio_high))

@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 from registry.fair.absent import known
 from registry.fair.crate.graph import (
+    CrateGraph,
     Entity,
-    Graph,
     compact,
     license_entities,
     local,
@@ -81,7 +81,7 @@ def render_with_files(description: Description) -> bytes:
 
 def document(description: Description, *, with_files: bool = False) -> dict[str, Any]:
     """The crate. A file of the version that has the descriptor's own name keeps its address."""
-    graph = Graph()
+    graph = CrateGraph()
     root = "./" if with_files else description.pid
     values = _values(graph, description, root, with_files=with_files)
     about = {
@@ -99,7 +99,7 @@ def _types(description: Description) -> str | list[str]:
 
 
 def _values(
-    graph: Graph, description: Description, root: str, *, with_files: bool
+    graph: CrateGraph, description: Description, root: str, *, with_files: bool
 ) -> dict[str, Any]:
     parts = {
         file.url: _file(graph, description, file, _identity(file, inside=with_files))
@@ -142,7 +142,9 @@ def _identity(file: FileDescription, *, inside: bool) -> str:
     return "".join(quote(one, safe="/") if one.isascii() else one for one in file.path)
 
 
-def _file(graph: Graph, description: Description, file: FileDescription, identity: str) -> Entity:
+def _file(
+    graph: CrateGraph, description: Description, file: FileDescription, identity: str
+) -> Entity:
     outside = identity == file.url
     return graph.add(
         identity,
@@ -157,7 +159,7 @@ def _file(graph: Graph, description: Description, file: FileDescription, identit
     )
 
 
-def _citation(graph: Graph, description: Description) -> dict[str, Any]:
+def _citation(graph: CrateGraph, description: Description) -> dict[str, Any]:
     return {
         "name": description.title,
         "description": description.description or _default_description(description),
@@ -204,7 +206,7 @@ def _texts(description: Description) -> dict[str, Any]:
     }
 
 
-def _datasets(graph: Graph, description: Description) -> dict[str, Any]:
+def _datasets(graph: CrateGraph, description: Description) -> dict[str, Any]:
     return {
         term: compact(_dataset(graph, one) for one in description.datasets if one.role == role)
         for role, term in _DATASET_TERMS.items()
@@ -212,11 +214,11 @@ def _datasets(graph: Graph, description: Description) -> dict[str, Any]:
     }
 
 
-def _mentioned(graph: Graph, description: Description) -> list[Entity]:
+def _mentioned(graph: CrateGraph, description: Description) -> list[Entity]:
     return [_dataset(graph, one) for one in description.datasets if one.role == "mentioned"]
 
 
-def _dataset(graph: Graph, one: DatasetUse) -> Entity:
+def _dataset(graph: CrateGraph, one: DatasetUse) -> Entity:
     # A schema.org Dataset would be part of this crate.
     return graph.add(
         one.pid or iri(one.url) or local("dataset", one.name),

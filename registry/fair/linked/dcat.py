@@ -27,7 +27,7 @@ _CONTEXT = prefixes(("dcat", "dct", "fair4ml", "foaf", "hydra", "spdx", "xsd")) 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class CatalogRecord:
     """What the catalogue says of a version; the fields are those of :class:`Description`."""
 
     pid: str
@@ -46,7 +46,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class CatalogPage:
     """Where a page of the catalogue stands among the others.
 
     Attributes:
@@ -62,12 +62,14 @@ class Page:
     next: str | None = None
 
 
-def summary(description: Description) -> Summary:
+def summary(description: Description) -> CatalogRecord:
     """What the catalogue says of ``description``."""
-    return Summary(**{name: getattr(description, name) for name in Summary.__dataclass_fields__})
+    return CatalogRecord(
+        **{name: getattr(description, name) for name in CatalogRecord.__dataclass_fields__}
+    )
 
 
-def document(hub: Hub, summaries: Iterable[Summary], page: Page) -> dict[str, Any]:
+def document(hub: Hub, summaries: Iterable[CatalogRecord], page: CatalogPage) -> dict[str, Any]:
     """One page of the catalogue as JSON-LD."""
     publisher = known(
         **{"@id": iri(hub.publisher.ror) or iri(hub.publisher.url), "@type": "foaf:Agent"},
@@ -98,17 +100,17 @@ def document(hub: Hub, summaries: Iterable[Summary], page: Page) -> dict[str, An
     )
 
 
-def render_jsonld(hub: Hub, summaries: Iterable[Summary], page: Page) -> bytes:
+def render_jsonld(hub: Hub, summaries: Iterable[CatalogRecord], page: CatalogPage) -> bytes:
     """One page of the catalogue as JSON-LD."""
     return json.dumps(document(hub, summaries, page), ensure_ascii=False, indent=1).encode()
 
 
-def render_turtle(hub: Hub, summaries: Iterable[Summary], page: Page) -> bytes:
+def render_turtle(hub: Hub, summaries: Iterable[CatalogRecord], page: CatalogPage) -> bytes:
     """One page of the catalogue as Turtle."""
     return turtle(document(hub, summaries, page))
 
 
-def _dataset(one: Summary, publisher: dict[str, Any]) -> dict[str, Any]:
+def _dataset(one: CatalogRecord, publisher: dict[str, Any]) -> dict[str, Any]:
     return known(
         **{
             "@id": one.pid,
@@ -135,7 +137,7 @@ def _agent(one: Agent) -> dict[str, Any]:
     return {"@id": name, "@type": "foaf:Agent", "foaf:name": one.name}
 
 
-def _distribution(file: FileDescription, one: Summary) -> dict[str, Any]:
+def _distribution(file: FileDescription, one: CatalogRecord) -> dict[str, Any]:
     checksum = {
         "@type": "spdx:Checksum",
         "spdx:algorithm": {"@id": "spdx:checksumAlgorithm_sha256"},

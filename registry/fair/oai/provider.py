@@ -30,7 +30,7 @@ class Repository:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class OaiRecord:
     """One model or data set, known by the identifier of all its versions together.
 
     Attributes:
@@ -48,7 +48,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ListPart:
     """Where in a list that does not fit into one answer this answer stands.
 
     Attributes:
@@ -107,21 +107,21 @@ class Provider:
         ]
         return self._answer(element("ListSets", sets))
 
-    def get_record(self, record: Record, prefix: str) -> bytes:
+    def get_record(self, record: OaiRecord, prefix: str) -> bytes:
         """One record, or the note that it is deleted."""
         return self._answer(element("GetRecord", [_record(record, prefix)]))
 
     def list_records(
-        self, records: Sequence[Record], prefix: str, page: Page | None = None
+        self, records: Sequence[OaiRecord], prefix: str, page: ListPart | None = None
     ) -> bytes:
         """Some records with their metadata. Raises :class:`OaiError` if there are none."""
         return self._list("ListRecords", [_record(one, prefix) for one in records], page)
 
-    def list_identifiers(self, records: Sequence[Record], page: Page | None = None) -> bytes:
+    def list_identifiers(self, records: Sequence[OaiRecord], page: ListPart | None = None) -> bytes:
         """Some records without their metadata. Raises :class:`OaiError` if there are none."""
         return self._list("ListIdentifiers", [_header(one) for one in records], page)
 
-    def _list(self, verb: str, items: list[Element], page: Page | None) -> bytes:
+    def _list(self, verb: str, items: list[Element], page: ListPart | None) -> bytes:
         if not items:
             raise OaiError("noRecordsMatch", "Nothing here answers to these arguments.")
         return self._answer(element(verb, [*items, *_resumption(page)]))
@@ -154,14 +154,14 @@ def _envelope(
     return render(element("OAI-PMH", children, located(_NAMESPACE, f"{_NAMESPACE}OAI-PMH.xsd")))
 
 
-def _record(record: Record, prefix: str) -> Element:
+def _record(record: OaiRecord, prefix: str) -> Element:
     parts = [_header(record)]
     if record.description:
         parts.append(element("metadata", [PAYLOADS[prefix].write(record.description)]))
     return element("record", parts)
 
 
-def _header(record: Record) -> Element:
+def _header(record: OaiRecord) -> Element:
     parts = [
         element("identifier", record.identifier),
         element("datestamp", _stamp(record.changed)),
@@ -170,7 +170,7 @@ def _header(record: Record) -> Element:
     return element("header", parts, {"status": "deleted" if record.is_deleted else None})
 
 
-def _resumption(page: Page | None) -> Iterable[Element]:
+def _resumption(page: ListPart | None) -> Iterable[Element]:
     if page:
         size = None if page.total is None else str(page.total)
         attributes = {"completeListSize": size, "cursor": str(page.cursor)}

@@ -8,7 +8,7 @@ from registry.fair.score.score import Score
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class CardGap:
     """Everything that one key of the card would mend.
 
     Attributes:
@@ -22,7 +22,7 @@ class Gap:
     missing: tuple[Missing, ...]
 
 
-def gaps(score: Score) -> list[Gap]:
+def gaps(score: Score) -> list[CardGap]:
     """What the card can mend first, and of that what is worth most."""
     points: defaultdict[str | None, float] = defaultdict(float)
     reasons: defaultdict[str | None, dict[Missing, None]] = defaultdict(dict)
@@ -31,5 +31,5 @@ def gaps(score: Score) -> list[Gap]:
             reasons[one.field][one] = None
         for field in {one.field for one in outcome.missing}:
             points[field] += metric.points - outcome.points
-    found = [Gap(field, points[field], tuple(missing)) for field, missing in reasons.items()]
+    found = [CardGap(field, points[field], tuple(missing)) for field, missing in reasons.items()]
     return sorted(found, key=lambda gap: (gap.field is None, -gap.points))

@@ -33,7 +33,7 @@ _NO_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Points:
     """Points of some metrics, and the most there are."""
 
     points: float
@@ -54,15 +54,15 @@ class Score:
     results: tuple[tuple[Metric, Outcome], ...]
 
     @property
-    def total(self) -> Part:
+    def total(self) -> Points:
         """Of all metrics together."""
         return _sum(self.results)
 
-    def of_principle(self, principle: Principle) -> Part:
+    def of_principle(self, principle: Principle) -> Points:
         """Of the metrics of one letter."""
         return _sum((m, o) for m, o in self.results if m.principle == principle)
 
-    def of_source(self, source: Source) -> Part:
+    def of_source(self, source: Source) -> Points:
         """Of FAIRsFAIR's metrics, or of the hub's own."""
         return _sum((m, o) for m, o in self.results if m.source == source)
 
@@ -98,7 +98,7 @@ def assess(harvest: Harvest) -> Score:
     return Score(str(harvest.reading.subject or harvest.landing.url), harvest.kind, results)
 
 
-def badge(part: Part | None, *, label: str = "FAIR") -> bytes:
+def badge(part: Points | None, *, label: str = "FAIR") -> bytes:
     """An SVG picture that says how many points there are, also to those who do not see it.
 
     Args:
@@ -140,14 +140,14 @@ def _drawable(text: str) -> str:
     return _NO_XML.sub("\ufffd", text)
 
 
-def _sum(results: Iterable[tuple[Metric, Outcome]]) -> Part:
+def _sum(results: Iterable[tuple[Metric, Outcome]]) -> Points:
     results = list(results)
-    return Part(
+    return Points(
         sum(outcome.points for _, outcome in results), sum(metric.points for metric, _ in results)
     )
 
 
-def _points(part: Part) -> dict[str, float]:
+def _points(part: Points) -> dict[str, float]:
     return {"points": part.points, "of": part.of, "percent": part.percent}
 
 

@@ -27,7 +27,7 @@ _SILENT = frozenset({"script", "style", "template", "title", "noscript"})
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ServedPage:
     """A page without running its scripts.
 
     Attributes:
@@ -72,13 +72,13 @@ def linkset_in(data: bytes, url: str) -> list[Link]:
     return [link for one in _dicts(contexts) for link in _of_context(one, url)]
 
 
-def page_in(html: str) -> Page:
+def page_in(html: str) -> ServedPage:
     """The text of a page and its embedded metadata."""
     reader = _Reader()
     reader.feed(html)
     reader.close()
     found = "".join(reader.metadata[0]) if reader.metadata else ""
-    return Page(" ".join("".join(reader.text).split()), _json(found))
+    return ServedPage(" ".join("".join(reader.text).split()), _json(found))
 
 
 def sha256_in(repr_digest: str) -> str:

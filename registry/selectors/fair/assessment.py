@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from registry.errors import NotFound
-from registry.fair.score.score import Part
+from registry.fair.score.score import Points
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor, readable_repositories
 from registry.states import JobKind, JobState, RefKind, Visibility
@@ -26,13 +26,13 @@ _READ = 200
 _CHUNK = 25
 #: How long strangers see the same figures in the report.
 _LIFETIME_S = 60
-_PUBLIC = "fair-report-public"
+_PUBLIC = "fair-report-anonymous"
 _SHOWN = 10
 _OPEN = (JobState.QUEUED, JobState.LEASED)
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class MetricLoss:
     """A metric for which records lose points.
 
     Attributes:
@@ -66,20 +66,20 @@ class Report:
     percents: tuple[int, ...]
     mean: float | None
     read: int
-    principles: dict[str, tuple[str, Part]]
-    gaps: tuple[Gap, ...]
+    principles: dict[str, tuple[str, Points]]
+    gaps: tuple[MetricLoss, ...]
     best: tuple[Assessment, ...]
     least: tuple[Assessment, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class ReportFigures:
     """What of a :class:`Report` names nobody, and the keys of what it names."""
 
     percents: tuple[int, ...]
     read: int
-    principles: dict[str, tuple[str, Part]]
-    gaps: tuple[Gap, ...]
+    principles: dict[str, tuple[str, Points]]
+    gaps: tuple[MetricLoss, ...]
     best: tuple[int, ...]
     least: tuple[int, ...]
 
@@ -116,9 +116,9 @@ def history_of(mlmodel: MLModel) -> QuerySet[Assessment]:
     return rows.order_by("-created_at", "-pk")
 
 
-def part_of(assessment: Assessment) -> Part:
+def points_of(assessment: Assessment) -> Points:
     """Its points, and the most there were."""
-    return Part(assessment.points, assessment.most)
+    return Points(assessment.points, assessment.most)
 
 
 def results_of(document: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -183,7 +183,7 @@ def hub_report(actor: Actor) -> Report:
     What strangers see is counted at most once in :data:`_LIFETIME_S`.
     """
     is_public = isinstance(actor, AnonymousUser)
-    figures: Figures | None = cache.get(_PUBLIC) if is_public else None
+    figures: ReportFigures | None = cache.get(_PUBLIC) if is_public else None
     if figures is None:
         figures = _figures(actor)
         if is_public:
@@ -207,23 +207,23 @@ def hub_report(actor: Actor) -> Report:
     )
 
 
-def _figures(actor: Actor) -> Figures:
+def _figures(actor: Actor) -> ReportFigures:
     rows = newest_looks(actor)
     percents = [0] * 101
     shares: list[tuple[float, int]] = []
     for pk, points, most in rows.values_list("pk", "points", "most"):
-        percents[min(Part(points, most).percent, 100)] += 1
+        percents[min(Points(points, most).percent, 100)] += 1
         if most > 0:
             shares.append((points / most, pk))
     documents = rows.order_by("-pk").values_list("document", flat=True)[:_READ]
     read = 0
-    principles: dict[str, tuple[str, Part]] = {}
-    gaps: dict[str, Gap] = {}
+    principles: dict[str, tuple[str, Points]] = {}
+    gaps: dict[str, MetricLoss] = {}
     for document in documents.iterator(chunk_size=_CHUNK):
         read += 1
         _add_principles(principles, document)
         _add_gaps(gaps, document)
-    return Figures(
+    return ReportFigures(
         percents=tuple(percents),
         read=read,
         principles=principles,
@@ -233,15 +233,17 @@ def _figures(actor: Actor) -> Figures:
     )
 
 
-def _add_principles(sums: dict[str, tuple[str, Part]], document: dict[str, Any]) -> None:
+def _add_principles(sums: dict[str, tuple[str, Points]], document: dict[str, Any]) -> None:
     for letter, one in document["principles"].items():
-        _, part = sums.get(letter, ("", Part(0, 0)))
-        sums[letter] = one["title"], Part(part.points + one["points"], part.of + one["of"])
+        _, part = sums.get(letter, ("", Points(0, 0)))
+        sums[letter] = one["title"], Points(part.points + one["points"], part.of + one["of"])
 
 
-def _add_gaps(gaps: dict[str, Gap], document: dict[str, Any]) -> None:
+def _add_gaps(gaps: dict[str, MetricLoss], document: dict[str, Any]) -> None:
     for one in document["metrics"]:
         lost = one["of"] - one["points"]
         if lost > 0:
-            known = gaps.get(one["id"], Gap(one["id"], one["title"], one["principle"], 0, 0.0))
+            known = gaps.get(
+                one["id"], MetricLoss(one["id"], one["title"], one["principle"], 0, 0.0)
+            )
             gaps[one["id"]] = replace(known, records=known.records + 1, points=known.points + lost)

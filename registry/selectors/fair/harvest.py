@@ -21,7 +21,7 @@ from django.utils import timezone
 from registry.errors import NotFound
 from registry.fair.addresses import RepositoryAddress
 from registry.fair.description import ResourceKind
-from registry.fair.oai.provider import Record
+from registry.fair.oai.provider import OaiRecord
 from registry.selectors.access import readable_repositories
 from registry.selectors.fair.description import describe_many
 from registry.selectors.fair.identifier import pid_url
@@ -33,7 +33,7 @@ _GONE_AT = Coalesce("hidden_at", "withdrawn_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class HarvestSelection:
     """Records of one kind, changed from ``since`` to ``until``: whole seconds, both included."""
 
     kind: RepositoryKind | None = None
@@ -41,7 +41,7 @@ class Wanted:
     until: datetime | None = None
 
 
-class Behind(NamedTuple):
+class HarvestCursor(NamedTuple):
     """The last record of a part, in the order of lists."""
 
     changed: datetime
@@ -50,16 +50,16 @@ class Behind(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class HarvestPart:
     """Some records, the longest unchanged first; there are more if ``last`` is not ``None``."""
 
-    records: list[Record]
-    last: Behind | None
+    records: list[OaiRecord]
+    last: HarvestCursor | None
 
 
 def harvest_part(
-    wanted: Wanted, *, after: Behind | None = None, limit: int, is_whole: bool
-) -> Part:
+    wanted: HarvestSelection, *, after: HarvestCursor | None = None, limit: int, is_whole: bool
+) -> HarvestPart:
     """The next ``limit`` records, by a fixed number of queries.
 
     What changes meanwhile comes again, at the end.
@@ -77,28 +77,28 @@ def harvest_part(
             gone = gone.exclude(Exact(_GONE_AT, after.changed), pk__lte=after.pk)
         else:
             live = live.exclude(updated_at=after.changed, pk__lte=after.pk)
-    found: dict[Behind, MLModel | Identifier] = {
-        Behind(row.updated_at, is_gone=False, pk=row.pk): row
+    found: dict[HarvestCursor, MLModel | Identifier] = {
+        HarvestCursor(row.updated_at, is_gone=False, pk=row.pk): row
         for row in live.select_related("namespace").order_by("updated_at", "pk")[: limit + 1]
     }
     for row in gone.order_by(_GONE_AT, "pk")[: limit + 1]:
-        found[Behind(_gone_at(row), is_gone=True, pk=row.pk)] = row
+        found[HarvestCursor(_gone_at(row), is_gone=True, pk=row.pk)] = row
     places = sorted(found)
     rows = [found[place] for place in places[:limit]]
     living = _living([row for row in rows if isinstance(row, MLModel)], is_whole=is_whole)
     records = [living.get(row.pk) if isinstance(row, MLModel) else _deleted(row) for row in rows]
-    return Part(
+    return HarvestPart(
         [record for record in records if record is not None],
         places[limit - 1] if len(places) > limit else None,
     )
 
 
-def harvest_count(wanted: Wanted) -> int:
+def harvest_count(wanted: HarvestSelection) -> int:
     """How many records are wanted."""
     return _live(wanted).count() + _gone(wanted).count()
 
 
-def harvest_get(pid: str) -> Record:
+def harvest_get(pid: str) -> OaiRecord:
     """The record of that identifier, written as lists write it.
 
     Raises:
@@ -109,10 +109,10 @@ def harvest_get(pid: str) -> Record:
     # What no identifier holds, PostgreSQL may not take.
     row = named.filter(name=name).first() if name.isalnum() else None
     if row is not None and pid == pid_url(row.name):
-        there = list(_live(Wanted()).filter(identifiers=row).select_related("namespace"))
+        there = list(_live(HarvestSelection()).filter(identifiers=row).select_related("namespace"))
         for record in _living(there, is_whole=True).values():
             return record
-        if _gone(Wanted()).filter(pk=row.pk).exists():
+        if _gone(HarvestSelection()).filter(pk=row.pk).exists():
             return _deleted(row)
     raise NotFound(
         "identifier_not_found",
@@ -124,8 +124,13 @@ def harvest_get(pid: str) -> Record:
 def harvest_begin() -> datetime:
     """No record changed before."""
     # Sorted, not as a minimum: SQLite finds that without looking at every row.
-    changed = _live(Wanted()).order_by("updated_at").values_list("updated_at", flat=True).first()
-    times = [changed, _gone(Wanted()).aggregate(at=Min(_GONE_AT))["at"]]
+    changed = (
+        _live(HarvestSelection())
+        .order_by("updated_at")
+        .values_list("updated_at", flat=True)
+        .first()
+    )
+    times = [changed, _gone(HarvestSelection()).aggregate(at=Min(_GONE_AT))["at"]]
     return min((at for at in times if at is not None), default=timezone.now())
 
 
@@ -138,7 +143,7 @@ def listed(number: int, at_once: int) -> tuple[list[MLModel], int]:
     Returns:
         The rows, with their namespaces, and how many there are on all pages.
     """
-    rows = _live(Wanted())
+    rows = _live(HarvestSelection())
     first = (number - 1) * at_once
     shown = rows.select_related("namespace").order_by("pk")[first : first + at_once]
     return list(shown), rows.count()
@@ -149,14 +154,14 @@ def addresses_changed(at_once: int) -> dict[int, datetime]:
 
     What belongs to a part stays in it, however much comes and goes.
     """
-    parts = _live(Wanted()).annotate(part=F("pk") / at_once).values("part")
+    parts = _live(HarvestSelection()).annotate(part=F("pk") / at_once).values("part")
     newest = parts.annotate(newest=Max("updated_at")).order_by("part")
     return dict(newest.values_list("part", "newest"))
 
 
 def addresses_of(part: int, at_once: int) -> list[tuple[str, datetime]]:
     """The pages of one of the parts of :func:`addresses_changed`, with their latest changes."""
-    rows = _live(Wanted()).filter(pk__gte=part * at_once, pk__lt=(part + 1) * at_once)
+    rows = _live(HarvestSelection()).filter(pk__gte=part * at_once, pk__lt=(part + 1) * at_once)
     columns = ("kind", "namespace__name", "name", "updated_at")
     return [
         (
@@ -169,7 +174,7 @@ def addresses_of(part: int, at_once: int) -> list[tuple[str, datetime]]:
     ]
 
 
-def _live(wanted: Wanted) -> QuerySet[MLModel]:
+def _live(wanted: HarvestSelection) -> QuerySet[MLModel]:
     rows = readable_repositories(AnonymousUser())
     if wanted.kind is not None:
         rows = rows.filter(kind=wanted.kind)
@@ -180,7 +185,7 @@ def _live(wanted: Wanted) -> QuerySet[MLModel]:
     return rows
 
 
-def _gone(wanted: Wanted) -> QuerySet[Identifier]:
+def _gone(wanted: HarvestSelection) -> QuerySet[Identifier]:
     """Identifiers of what everybody could once read, without what is left of it."""
     is_left = Q(withdrawn_at__isnull=False, description__isnull=False)
     named = Identifier.objects.defer("description").filter(kind=IdentifierKind.CONCEPT)
@@ -202,13 +207,13 @@ def _end_of(second: datetime) -> datetime:
     return second.replace(microsecond=999_999)
 
 
-def _living(rows: Sequence[MLModel], *, is_whole: bool) -> dict[int, Record]:
+def _living(rows: Sequence[MLModel], *, is_whole: bool) -> dict[int, OaiRecord]:
     """Key of each row to its record; what has no identifier yet has none."""
     named = Identifier.objects.filter(mlmodel__in=rows, kind=IdentifierKind.CONCEPT)
     pids = {pk: pid_url(name) for pk, name in named.values_list("mlmodel", "name")}
     described = {one.concept_pid: one for one in describe_many(rows)} if is_whole else {}
     return {
-        row.pk: Record(
+        row.pk: OaiRecord(
             identifier=pid,
             changed=row.updated_at,
             sets=(f"{row.kind}s",),
@@ -219,8 +224,8 @@ def _living(rows: Sequence[MLModel], *, is_whole: bool) -> dict[int, Record]:
     }
 
 
-def _deleted(row: Identifier) -> Record:
-    return Record(
+def _deleted(row: Identifier) -> OaiRecord:
+    return OaiRecord(
         identifier=pid_url(row.name),
         changed=_gone_at(row),
         sets=(f"{row.repository_kind}s",),

@@ -27,7 +27,7 @@ _ANYBODY = AnonymousUser()
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ResolvedIdentifier:
     """What an identifier names.
 
     Attributes:
@@ -42,7 +42,7 @@ class Found:
     description: Description | None
 
 
-def identifier_get(actor: Actor, name: str) -> Found:
+def identifier_get(actor: Actor, name: str) -> ResolvedIdentifier:
     """What is named so, or what is left of it.
 
     Args:
@@ -60,15 +60,15 @@ def identifier_get(actor: Actor, name: str) -> Found:
         raise _not_found(name)
     mlmodel, revision = identifier.mlmodel, identifier.revision
     if identifier.withdrawn_at is not None:
-        return Found(identifier, mlmodel, None, restore(identifier.description or {}))
+        return ResolvedIdentifier(identifier, mlmodel, None, restore(identifier.description or {}))
     if mlmodel is not None and revision is not None:
         revision.mlmodel = mlmodel
-    return Found(identifier, mlmodel, revision, None)
+    return ResolvedIdentifier(identifier, mlmodel, revision, None)
 
 
 def withdrawn_get(
     kind: RepositoryKind, full_name: str, rev: str | None = None, *, mlmodel: MLModel | None = None
-) -> Found | None:
+) -> ResolvedIdentifier | None:
     """What is left of what was once found at ``full_name``; ``None`` if nothing is.
 
     For addresses at which nothing else is found: of what was not public nothing is left.
@@ -94,7 +94,7 @@ def withdrawn_get(
     identifier = left.filter(places, named).order_by("-withdrawn_at", "-pk").first()
     if identifier is None:
         return None
-    return Found(identifier, mlmodel, None, restore(identifier.description or {}))
+    return ResolvedIdentifier(identifier, mlmodel, None, restore(identifier.description or {}))
 
 
 def identifiers_of(mlmodel: MLModel) -> QuerySet[Identifier]:

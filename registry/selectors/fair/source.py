@@ -19,7 +19,7 @@ from registry.selectors.repository.mlmodel import repository_get, repository_mov
 from registry.selectors.repository.revision import revision_get
 from registry.states import IdentifierKind, Relation, RepositoryKind
 from registry.tables import Derivation, Identifier, MLModel
-from registry.validation.findings import Fault
+from registry.validation.findings import InvalidValue
 from registry.validation.references import doi_url
 
 #: Relations that the hub records itself, whether or not the card names them.
@@ -112,7 +112,7 @@ def source_url(text: str) -> str | None:
         return iri(f"{_ARK_RESOLVER}/{text}")
     try:
         return doi_url(text)
-    except Fault:
+    except InvalidValue:
         return None
 
 

@@ -28,7 +28,7 @@ from registry.selectors.storage.blob import blob_open
 from registry.states import RepositoryKind
 from registry.tables import MLModel, Revision
 from registry.validation.card import Card, check_size, parse
-from registry.validation.findings import Finding
+from registry.validation.findings import CardFinding
 from registry.validation.license_text import recognise
 from registry.validation.sections import sections_of
 
@@ -73,7 +73,7 @@ class Draft:
     """
 
     readme: str
-    findings: tuple[Finding, ...]
+    findings: tuple[CardFinding, ...]
     score: Score
 
 

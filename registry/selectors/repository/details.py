@@ -6,7 +6,7 @@ from typing import Any
 from registry.selectors.repository.contents import config_of, parameters_of, telling_blobs
 from registry.selectors.repository.revision import files_of
 from registry.tables import Blob, File, MLModel, Revision
-from registry.validation.labels import Label, labels_of
+from registry.validation.labels import LabelValue, labels_of
 
 
 class Details:
@@ -25,7 +25,7 @@ class Details:
         revision: Revision,
         *,
         paths: list[str] | None = None,
-        labels: list[Label] | None = None,
+        labels: list[LabelValue] | None = None,
     ) -> None:
         self.mlmodel = mlmodel
         self.revision = revision
@@ -55,7 +55,7 @@ class Details:
         return parameters_of(self._telling)
 
     @cached_property
-    def labels(self) -> list[Label]:
+    def labels(self) -> list[LabelValue]:
         """See :func:`registry.validation.labels.labels_of`."""
         if self._labels is not None:
             return self._labels

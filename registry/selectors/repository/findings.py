@@ -9,13 +9,13 @@ from registry.selectors.results.graph import graph_of, network_of
 from registry.selectors.storage.blob import blob_open
 from registry.tables import Revision
 from registry.validation.card import MAX_CARD_BYTES
-from registry.validation.findings import Finding
+from registry.validation.findings import CardFinding
 
 #: Longer files are no licenses.
 _LICENSE_BYTES = 200_000
 
 
-def findings_of(revision: Revision) -> tuple[Finding, ...]:
+def findings_of(revision: Revision) -> tuple[CardFinding, ...]:
     """What is wrong in a version's README.md, by line; nothing where there is none.
 
     Args:

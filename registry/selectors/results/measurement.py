@@ -6,26 +6,25 @@ from django.db.models import Count, Max, QuerySet
 
 from registry.fair.crate.measurements import (
     TRIALS,
-    Sample,
-    Table,
-    Trial,
+    MeasurementTable,
+    SampleRow,
+    TrialRow,
     options_cell,
     samples_of,
 )
-from registry.tables import Revision
-from registry.tables import Trial as TrialRow
+from registry.tables import Revision, Trial
 
 # A trial's samples are some ten thousand numbers.
 _AT_ONCE = 100
 
 
-def rows_of(revision: Revision, table: Table) -> Iterator[Trial | Sample]:
+def rows_of(revision: Revision, table: MeasurementTable) -> Iterator[TrialRow | SampleRow]:
     """The rows of one table, in the order in which they were measured, a few in memory at a time.
 
     Args:
         revision: One the asker may read.
     """
-    rows = TrialRow.objects.filter(job__revision=revision)
+    rows = Trial.objects.filter(job__revision=revision)
     if table is TRIALS:
         for row in _in_turn(rows.select_related("job", "target").defer("measurement")):
             yield _trial(row)
@@ -34,18 +33,18 @@ def rows_of(revision: Revision, table: Table) -> Iterator[Trial | Sample]:
             yield from samples_of(str(row.uuid), row.measurement)
 
 
-def stamp_of(revision: Revision) -> str:
-    """Names all rows that there are now: they are added, and go, but do not change.
+def cache_validator(revision: Revision) -> str:
+    """A cache validator of all rows: it differs once one was added or deleted; rows never change.
 
     Args:
         revision: One the asker may read.
     """
-    rows = TrialRow.objects.filter(job__revision=revision)
+    rows = Trial.objects.filter(job__revision=revision)
     found = rows.aggregate(newest=Max("pk"), number=Count("pk"))
     return f"{revision.oid[:10]}-{found['newest'] or 0}-{found['number']}"
 
 
-def _in_turn(rows: QuerySet[TrialRow]) -> Iterator[TrialRow]:
+def _in_turn(rows: QuerySet[Trial]) -> Iterator[Trial]:
     """By ranges of the primary key: whoever reads slowly holds no cursor of the database open."""
     last = 0
     while some := list(rows.filter(pk__gt=last).order_by("pk")[:_AT_ONCE]):
@@ -53,8 +52,8 @@ def _in_turn(rows: QuerySet[TrialRow]) -> Iterator[TrialRow]:
         last = some[-1].pk
 
 
-def _trial(row: TrialRow) -> Trial:
-    return Trial(
+def _trial(row: Trial) -> TrialRow:
+    return TrialRow(
         trial=str(row.uuid),
         job=str(row.job.uuid),
         number=row.number,

@@ -72,9 +72,9 @@ def details_of(rows: Sequence[MLModel], *, with_paths: bool) -> list[Details]:
         with_paths: Whether the paths of their files will be asked for.
     """
     keys = [row.pk for row in rows]
-    found: dict[int, list[labels.Label]] = {pk: [] for pk in keys}
+    found: dict[int, list[labels.LabelValue]] = {pk: [] for pk in keys}
     for label in Label.objects.filter(mlmodel__in=keys).order_by("pk"):
-        found[label.mlmodel_id].append(labels.Label(label.kind, label.value))
+        found[label.mlmodel_id].append(labels.LabelValue(label.kind, label.value))
     heads = Ref.objects.filter(
         mlmodel__in=keys, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from registry.fair.card.links import Base, bases_of
-from registry.fair.card.place import Notes
+from registry.fair.card.values import CardReader
 from registry.selectors.access import Actor
 from registry.selectors.fair.derivation import ancestors
 from registry.selectors.fair.source import HUB_RELATIONS, deleted_source, resolve_source
@@ -40,7 +40,7 @@ def bases_said(actor: Actor, mlmodel: MLModel, card: Card) -> tuple[Base, ...]:
     Args:
         actor: Whose eyes look for circles.
     """
-    return bases_of(Notes(card), mlmodel.full_name, partial(ancestors, actor=actor))
+    return bases_of(CardReader(card), mlmodel.full_name, partial(ancestors, actor=actor))
 
 
 def derivations_write(

@@ -10,7 +10,7 @@ from registry.services.audit import audit
 from registry.services.people.account import require_whole_account
 from registry.states import NamespaceKind, Role
 from registry.tables import Namespace, User
-from registry.validation.findings import Fault
+from registry.validation.findings import InvalidValue
 from registry.validation.orcid import orcid_url
 from registry.validation.ror import ror_url
 from registry.validation.texts import check_text
@@ -108,6 +108,6 @@ def _checked(text: str | None, field: str, check: Callable[[str], str]) -> str |
         return None if text is None else ""
     try:
         return check(text)
-    except Fault as fault:
+    except InvalidValue as fault:
         said = f"{fault.message} {fault.fix}"
         raise Invalid("invalid_request", fault.message, fault.fix, fields={field: said}) from None

@@ -11,8 +11,7 @@ from registry.selectors.storage.blob import blob_open
 from registry.services.repository.snapshot import Entry
 from registry.tables import Label, MLModel, Tag
 from registry.validation.card import Card, check_size, parse
-from registry.validation.labels import Label as DrawnLabel
-from registry.validation.labels import labels_of
+from registry.validation.labels import LabelValue, labels_of
 from registry.validation.license import license_of
 
 README = "README.md"
@@ -59,7 +58,7 @@ def label_unlabelled() -> int:
     return done
 
 
-def _label(mlmodel: MLModel, drawn: list[DrawnLabel]) -> None:
+def _label(mlmodel: MLModel, drawn: list[LabelValue]) -> None:
     wanted = [(label.kind, label.value) for label in drawn]
     if wanted == list(mlmodel.labels.order_by("pk").values_list("kind", "value")):
         return

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from registry.fair.card.card import read
 from registry.fair.card.contradictions import Computed, contradictions
-from registry.fair.card.place import MAX_FINDINGS
+from registry.fair.card.values import MAX_FINDINGS
 from registry.fair.parts import Agent, Reference
 from registry.validation.card import Card, parse
 from tests.registry.fair.cards import facts_of, told

@@ -18,8 +18,8 @@ from registry.fair.crate.measurements import (
     SAMPLES,
     TABLES,
     TRIALS,
-    Sample,
-    Trial,
+    SampleRow,
+    TrialRow,
     options_cell,
     samples_of,
     table_csv,
@@ -43,7 +43,7 @@ for path in sys.argv[1:]:
                    "records": records}
 print(json.dumps(found, default=str))
 """
-_TRIAL = Trial(
+_TRIAL = TrialRow(
     trial="t1",
     job="j1",
     number=0,
@@ -182,7 +182,7 @@ def test_samples_keep_the_order_they_were_taken_in() -> None:
         (1, "baseline", 0, 8),
     ]
     assert list(samples_of("t1", {})) == []
-    assert all(isinstance(one, Sample) for one in rows)
+    assert all(isinstance(one, SampleRow) for one in rows)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

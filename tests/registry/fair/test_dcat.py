@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rdflib import DCAT, DCTERMS, RDF, XSD, Graph, Literal, Namespace, URIRef
 
-from registry.fair.linked.dcat import Page, document, render_jsonld, render_turtle, summary
+from registry.fair.linked.dcat import CatalogPage, document, render_jsonld, render_turtle, summary
 from tests.registry.fair.samples import DATASET, EVERY, HUB, LEAST, MOST, PID
 
 SPDX = Namespace("http://spdx.org/rdf/terms#")
 HYDRA = Namespace("http://www.w3.org/ns/hydra/core#")
-PAGE = Page(
+PAGE = CatalogPage(
     url=f"{HUB.url}/catalog?page=1",
     total=120,
     first=f"{HUB.url}/catalog?page=1",

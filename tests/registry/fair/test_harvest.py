@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from registry.errors import NotFound
 from registry.selectors.fair.harvest import (
-    Wanted,
+    HarvestSelection,
     addresses_changed,
     addresses_of,
     harvest_begin,
@@ -32,11 +32,11 @@ def pid_of(mlmodel: MLModel) -> str:
     return pid_url(mlmodel.identifiers.get(kind=IdentifierKind.CONCEPT).name)
 
 
-def told(wanted: Wanted | None = None) -> dict[str, bool]:
+def told(wanted: HarvestSelection | None = None) -> dict[str, bool]:
     """Identifier of each record to whether it is deleted."""
-    part = harvest_part(wanted or Wanted(), limit=100, is_whole=False)
+    part = harvest_part(wanted or HarvestSelection(), limit=100, is_whole=False)
     assert part.last is None
-    assert len(part.records) == harvest_count(wanted or Wanted())
+    assert len(part.records) == harvest_count(wanted or HarvestSelection())
     return {one.identifier: one.is_deleted for one in part.records}
 
 
@@ -44,7 +44,7 @@ def walk(limit: int) -> list[str]:
     """Identifiers of all records, ``limit`` at a time."""
     found, last = [], None
     while True:
-        part = harvest_part(Wanted(), after=last, limit=limit, is_whole=False)
+        part = harvest_part(HarvestSelection(), after=last, limit=limit, is_whole=False)
         assert len(part.records) <= limit
         found += [one.identifier for one in part.records]
         last = part.last
@@ -55,10 +55,10 @@ def walk(limit: int) -> list[str]:
 def test_there_is_one_record_for_all_versions_and_it_describes_the_newest(
     galaxy: MLModel, charlie: User
 ) -> None:
-    (before,) = harvest_part(Wanted(), limit=10, is_whole=True).records
+    (before,) = harvest_part(HarvestSelection(), limit=10, is_whole=True).records
     commit_files(galaxy, {"notes.txt": "new"}, actor=charlie)
 
-    (record,) = harvest_part(Wanted(), limit=10, is_whole=True).records
+    (record,) = harvest_part(HarvestSelection(), limit=10, is_whole=True).records
 
     assert record.identifier == before.identifier == pid_of(galaxy)
     assert record.sets == ("models",)
@@ -135,11 +135,11 @@ def test_a_list_in_parts_has_everything_once(charlie: User, lab: object, limit: 
 def test_what_changes_meanwhile_comes_again_and_nothing_is_lost(charlie: User, lab: object) -> None:
     made = [make_mlmodel(f"lab/m{number}", actor=charlie) for number in range(5)]
     pids = [pid_of(one) for one in made]
-    part = harvest_part(Wanted(), limit=2, is_whole=False)
+    part = harvest_part(HarvestSelection(), limit=2, is_whole=False)
     commit_files(made[0], {"a.txt": "a"}, actor=charlie)
     mlmodel_delete(actor=charlie, mlmodel=made[3])
 
-    rest = harvest_part(Wanted(), after=part.last, limit=10, is_whole=False).records
+    rest = harvest_part(HarvestSelection(), after=part.last, limit=10, is_whole=False).records
 
     assert [one.identifier for one in part.records] == pids[:2]
     assert [one.identifier for one in rest] == [pids[2], pids[4], pids[0], pids[3]]
@@ -158,19 +158,19 @@ def test_periods_include_their_seconds_and_kinds_stay_apart(
     second = AT.replace(microsecond=0)
     tick = timedelta(seconds=1)
 
-    assert set(told(Wanted(since=second, until=second))) == set(pids)
-    assert told(Wanted(since=second + tick)) == {}
-    assert told(Wanted(until=second - tick)) == {}
-    assert told(Wanted(kind=RepositoryKind.DATASET)) == {pids[1]: False}
-    assert told(Wanted(kind=RepositoryKind.MODEL)) == {pids[0]: False, pids[2]: True}
+    assert set(told(HarvestSelection(since=second, until=second))) == set(pids)
+    assert told(HarvestSelection(since=second + tick)) == {}
+    assert told(HarvestSelection(until=second - tick)) == {}
+    assert told(HarvestSelection(kind=RepositoryKind.DATASET)) == {pids[1]: False}
+    assert told(HarvestSelection(kind=RepositoryKind.MODEL)) == {pids[0]: False, pids[2]: True}
     far = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
-    assert set(told(Wanted(since=datetime(1, 1, 1, tzinfo=UTC), until=far))) == set(pids)
+    assert set(told(HarvestSelection(since=datetime(1, 1, 1, tzinfo=UTC), until=far))) == set(pids)
     assert harvest_begin() == AT
 
 
 def test_an_empty_hub_begins_now() -> None:
     assert timezone.now() - harvest_begin() < timedelta(minutes=1)
-    assert harvest_part(Wanted(), limit=5, is_whole=True).records == []
+    assert harvest_part(HarvestSelection(), limit=5, is_whole=True).records == []
 
 
 def test_pages_hold_what_everybody_may_read_in_an_order_that_stays(

@@ -14,7 +14,7 @@ from registry.errors import NotFound
 from registry.fair import ark
 from registry.selectors.access import Actor
 from registry.selectors.fair.identifier import (
-    Found,
+    ResolvedIdentifier,
     identifier_get,
     identifier_of,
     identifiers_at,
@@ -37,7 +37,7 @@ def concept_of(mlmodel: MLModel) -> Identifier:
     return mlmodel.identifiers.get(kind=IdentifierKind.CONCEPT)
 
 
-def found(actor: Actor, text: str) -> Found:
+def found(actor: Actor, text: str) -> ResolvedIdentifier:
     return identifier_get(actor, text)
 
 
@@ -108,7 +108,7 @@ def test_each_spelling_finds_it(galaxy: MLModel) -> None:
     hyphened = f"{name[:3]}-{name[3:7]}-{name[7:]}"
     for text in (name, f"ark:/99999/{name}", f"ark:99999/{name}", f"ARK:/99999/{name.upper()}",
                  f"ark:/99999/{hyphened}", hyphened):  # fmt: skip
-        assert found(NOBODY, text) == Found(row, galaxy, revision, None)
+        assert found(NOBODY, text) == ResolvedIdentifier(row, galaxy, revision, None)
     whole = found(NOBODY, concept_of(galaxy).name)
     assert (whole.mlmodel, whole.revision, whole.description) == (galaxy, None, None)
 

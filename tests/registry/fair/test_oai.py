@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from registry.fair.datacite import document as datacite
 from registry.fair.description import Description
 from registry.fair.oai.payloads import PAYLOADS
-from registry.fair.oai.provider import Page, Provider, Record, Repository, refusal
+from registry.fair.oai.provider import ListPart, OaiRecord, Provider, Repository, refusal
 from registry.fair.oai.request import OaiError, Request, parse
 from registry.fair.xmltree import element, render, writable
 from tests.registry.fair.samples import EVERY, LEAST, MOST, PID, URL, WITHDRAWN
@@ -44,9 +44,9 @@ def _provider(**arguments: str) -> Provider:
     return Provider(REPOSITORY, _asked(**arguments), NOW)
 
 
-def record_of(description: Description) -> Record:
+def record_of(description: Description) -> OaiRecord:
     withdrawal = description.withdrawal
-    return Record(
+    return OaiRecord(
         identifier=description.pid,
         changed=withdrawal.at if withdrawal else description.modified,
         sets=(f"{description.kind}s",),
@@ -72,11 +72,11 @@ def test_a_harvester_of_others_reads_every_answer(tmp_path: Path) -> None:
         "ListMetadataFormats": _provider(verb="ListMetadataFormats").list_metadata_formats(),
         "GetRecord": _provider(**named).get_record(live[1], "oai_datacite"),
         "ListRecords": _provider(**lists).list_records(
-            live[:2], "oai_dc", Page(token="next & <more>", cursor=0, total=5)
+            live[:2], "oai_dc", ListPart(token="next & <more>", cursor=0, total=5)
         ),
         "ListRecords-next": _provider(
             verb="ListRecords", resumptionToken="next & <more>"
-        ).list_records([*live[2:], dead], "oai_dc", Page(token="", cursor=2, total=5)),
+        ).list_records([*live[2:], dead], "oai_dc", ListPart(token="", cursor=2, total=5)),
         "ListIdentifiers": refusal(OaiError("noRecordsMatch", "None."), REPOSITORY, NOW, lists),
     }
     for name, answer in answers.items():
@@ -87,7 +87,10 @@ def test_a_harvester_of_others_reads_every_answer(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_schemas_of_the_protocol_and_of_datacite_accept_every_answer(tmp_path: Path) -> None:
     asked = {"verb": "ListIdentifiers", "metadataPrefix": "datacite", "from": "2026-03-01"}
-    page, records = Page(token="t", cursor=0, total=4), [record_of(one) for one in EVERY.values()]
+    page, records = (
+        ListPart(token="t", cursor=0, total=4),
+        [record_of(one) for one in EVERY.values()],
+    )
     answers = [
         _provider(verb="Identify").identify(),
         _provider(verb="ListSets").list_sets(),
@@ -190,12 +193,14 @@ def test_a_header_alone_is_not_a_deleted_record() -> None:
 
 def test_lists_that_go_on_carry_a_token_and_the_last_part_an_empty_one() -> None:
     provider = _provider(verb="ListIdentifiers", metadataPrefix="oai_dc")
-    root = read(provider.list_identifiers([record_of(LEAST)], Page(token="t", cursor=0, total=9)))
+    root = read(
+        provider.list_identifiers([record_of(LEAST)], ListPart(token="t", cursor=0, total=9))
+    )
     assert texts(root, f"{OAI}resumptionToken") == ["t"]
     assert list(attributes(root, f"{OAI}resumptionToken")) == [
         {"completeListSize": "9", "cursor": "0"}
     ]
-    last = read(provider.list_identifiers([record_of(LEAST)], Page(token="", cursor=8)))
+    last = read(provider.list_identifiers([record_of(LEAST)], ListPart(token="", cursor=8)))
     assert texts(last, f"{OAI}resumptionToken") == [""]
     alone = read(provider.list_identifiers([record_of(LEAST)]))
     assert not texts(alone, f"{OAI}resumptionToken")

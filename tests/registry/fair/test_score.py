@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from registry.fair.description import Description
 from registry.fair.score.harvest import Answer, Harvest, expected
-from registry.fair.score.score import Part, assess, badge
+from registry.fair.score.score import Points, assess, badge
 from tests.registry.fair.samples import EVERY, LEAST, MOST, PID
 
 every = pytest.mark.parametrize("description", EVERY.values(), ids=EVERY.keys())
@@ -41,8 +41,8 @@ def test_parts_add_up_to_the_whole(description: Description) -> None:
 
 def test_all_points_are_a_hundred_and_no_fewer_are() -> None:
     assert assess(expected(MOST)).total.percent == 100
-    assert Part(99.99, 100).percent == 99
-    assert Part(0, 0).percent == 0
+    assert Points(99.99, 100).percent == 99
+    assert Points(0, 0).percent == 0
     least = assess(expected(LEAST))
     assert 0 < least.total.percent < 100
     assert least.of_source("fairsfair").of == 26
@@ -70,7 +70,7 @@ def test_an_identifier_seen_through_the_header_names_the_record() -> None:
 
 @pytest.mark.parametrize("points", [0, 20, 30, 42])
 def test_a_badge_can_be_read_by_eye_and_by_ear(points: float) -> None:
-    svg = ElementTree.fromstring(badge(Part(points, 42)))  # noqa: S314 - our own
+    svg = ElementTree.fromstring(badge(Points(points, 42)))  # noqa: S314 - our own
     title = svg.find(f"{SVG}title")
     assert title is not None
     assert title.text == svg.get("aria-label")
@@ -88,6 +88,6 @@ def test_a_badge_says_that_nobody_has_looked() -> None:
 
 @given(st.text(max_size=40))
 def test_no_text_breaks_a_badge(label: str) -> None:
-    svg = ElementTree.fromstring(badge(Part(1, 2), label=label))  # noqa: S314 - our own
+    svg = ElementTree.fromstring(badge(Points(1, 2), label=label))  # noqa: S314 - our own
     assert [one.tag for one in svg.iter()].count(f"{SVG}text") == 2
     assert all(one.tag.startswith(SVG) for one in svg.iter())

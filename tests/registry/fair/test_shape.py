@@ -29,7 +29,7 @@ BROKEN = {
     "no-version": replace(MOST, version=""),
     "no-address": replace(MOST, landing="nowhere"),
 }
-PAGE = dcat.Page(
+PAGE = dcat.CatalogPage(
     url=f"{HUB.url}/catalog?page=2",
     total=12,
     first=f"{HUB.url}/catalog?page=1",

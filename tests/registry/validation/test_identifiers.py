@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.validation.credit import TERMS, credit_term
-from registry.validation.findings import Fault
+from registry.validation.findings import InvalidValue
 from registry.validation.language import language_code
 from registry.validation.license_text import recognise
 from registry.validation.orcid import orcid_url
@@ -28,7 +28,7 @@ def test_an_orcid_may_end_in_x() -> None:
 
 
 def test_the_right_check_digit_of_an_orcid_is_said() -> None:
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(InvalidValue) as caught:
         orcid_url("0000-0002-1825-0098")
     assert caught.value.code == "orcid_invalid"
     assert "0000-0002-1825-0097" in caught.value.fix
@@ -45,7 +45,7 @@ def test_no_mistyped_digit_of_an_orcid_passes(number: int, place: int, step: int
 def passes(digits: str) -> bool:
     try:
         orcid_url(digits)
-    except Fault:
+    except InvalidValue:
         return False
     return True
 
@@ -65,7 +65,7 @@ def test_a_ror_is_taken_however_it_is_written(text: str) -> None:
     ],
 )
 def test_a_wrong_ror_is_told(text: str, fix: str) -> None:
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(InvalidValue) as caught:
         ror_url(text)
     assert caught.value.code == "ror_invalid"
     assert fix in caught.value.fix
@@ -86,7 +86,7 @@ def test_a_role_is_taken_however_it_is_written(text: str, term: str) -> None:
 
 
 def test_the_nearest_role_is_offered() -> None:
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(InvalidValue) as caught:
         credit_term("Sofware")
     assert caught.value.fix.startswith("Did you mean 'Software'?")
 
@@ -120,21 +120,21 @@ def test_references_become_addresses(text: str, url: str) -> None:
 )
 def test_what_is_no_address_is_told(text: str) -> None:
     for check in (web_address, reference_url):
-        with pytest.raises(Fault) as caught:
+        with pytest.raises(InvalidValue) as caught:
             check(text)
         assert caught.value.code == "url_invalid"
 
 
 def test_a_dataset_of_seven_digits_is_no_preprint() -> None:
     for check, text in ((arxiv_url, "lab/1234567"), (arxiv_url, "1234.56789"), (doi_url, "11.1/x")):
-        with pytest.raises(Fault):
+        with pytest.raises(InvalidValue):
             check(text)
 
 
 @given(st.text())
 def test_any_text_is_an_address_or_a_fault(text: str) -> None:
     for check in (orcid_url, ror_url, doi_url, arxiv_url, web_address):
-        with contextlib.suppress(Fault):
+        with contextlib.suppress(InvalidValue):
             assert check(text).isascii()
 
 
@@ -148,7 +148,7 @@ def test_languages_have_one_code(text: str, code: str) -> None:
 
 @pytest.mark.parametrize("text", ["xx", "English", "zzz", "<b>", "-"])
 def test_no_language_is_told(text: str) -> None:
-    with pytest.raises(Fault, match="is no code of a language"):
+    with pytest.raises(InvalidValue, match="is no code of a language"):
         language_code(text)
 
 

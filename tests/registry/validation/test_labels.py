@@ -8,7 +8,7 @@ from registry.states import RepositoryKind
 from registry.validation.labels import (
     MAX_LABEL,
     MAX_LABELS,
-    Label,
+    LabelValue,
     labels_of,
     library_of,
     loader_of,
@@ -72,7 +72,7 @@ def test_a_data_set_s_labels_stand_behind_their_keys() -> None:
 )
 def test_files_tell_their_format(path: str, label: str) -> None:
     assert values(MODEL, {}, path) == [label]
-    assert labels_of(MODEL, {}, [path], {}) == [Label("format", label)]
+    assert labels_of(MODEL, {}, [path], {}) == [LabelValue("format", label)]
 
 
 def test_files_tell_the_library_where_the_card_does_not() -> None:

@@ -23,7 +23,7 @@ from registry.selectors.fair.assessment import (
     assessment_get,
     history_of,
     hub_report,
-    part_of,
+    points_of,
 )
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
@@ -89,7 +89,7 @@ class AssessmentSummarySerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
 
     def get_percent(self, assessment: Assessment) -> int:
-        return part_of(assessment).percent
+        return points_of(assessment).percent
 
 
 @extend_schema_field(

@@ -11,7 +11,7 @@ from registry.errors import Invalid, NotFound
 from registry.fair.addresses import RepositoryAddress
 from registry.fair.card.card import CardFacts, read
 from registry.fair.card.library import disproof, proven_library
-from registry.fair.card.place import clean
+from registry.fair.card.values import clean
 from registry.selectors.repository.contents import CONFIG_PATHS, config_of
 from registry.selectors.storage.blob import blob_open
 from registry.states import RepositoryKind

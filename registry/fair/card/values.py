@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from registry.validation.card import Card
-from registry.validation.findings import Fault, Finding, Severity, nearest
+from registry.validation.findings import CardFinding, InvalidValue, Severity, nearest
 from registry.validation.yaml_tree import Path
 
 MAX_TEXT = 20_000
@@ -17,21 +17,21 @@ _EMPTY_FIX = "Write a value or remove the line."
 
 
 @dataclass(slots=True)
-class Notes:
+class CardReader:
     """The findings of one card, as they are made."""
 
     card: Card
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[CardFinding] = field(default_factory=list)
 
-    def top(self, key: str) -> "Place":
+    def top(self, key: str) -> "CardValue":
         """The value of a top key."""
-        return Place(self, (key,), self.card.values.get(key))
+        return CardValue(self, (key,), self.card.values.get(key))
 
     def at(self, line: int, field: str, code: str, message: str, fix: str) -> None:
         """Warn of what stands in no value of the card."""
-        self.add(Finding(line, field, code, message, fix, "warning"))
+        self.add(CardFinding(line, field, code, message, fix, "warning"))
 
-    def add(self, finding: Finding) -> None:
+    def add(self, finding: CardFinding) -> None:
         """Take a finding, up to :data:`MAX_FINDINGS`: nobody reads more."""
         if len(self.findings) < MAX_FINDINGS:
             self.findings.append(finding)
@@ -42,10 +42,10 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CardValue:
     """A value of the card and the way to it; ``None`` where the card says nothing there."""
 
-    notes: Notes
+    notes: CardReader
     path: Path
     value: Any
 
@@ -58,18 +58,18 @@ class Place:
     def note(self, code: str, message: str, fix: str, severity: Severity = "error") -> None:
         """Say what is wrong here."""
         line = self.notes.card.line_of(self.path)
-        self.notes.add(Finding(line, self.field, code, message, fix, severity))
+        self.notes.add(CardFinding(line, self.field, code, message, fix, severity))
 
-    def entry(self, key: str) -> "Place":
+    def entry(self, key: str) -> "CardValue":
         """What a mapping has under ``key``."""
         value = self.value.get(key) if isinstance(self.value, dict) else None
-        return Place(self.notes, (*self.path, key), value)
+        return CardValue(self.notes, (*self.path, key), value)
 
-    def items(self) -> list["Place"]:
+    def items(self) -> list["CardValue"]:
         """The entries of a list, or the one value that stands for a list of one."""
         if not isinstance(self.value, list):
             return [self] if self.value not in (None, "") else []
-        places = [Place(self.notes, (*self.path, n), item) for n, item in enumerate(self.value)]
+        places = [CardValue(self.notes, (*self.path, n), item) for n, item in enumerate(self.value)]
         for place in places:
             if place.value in (None, ""):
                 place.note("value_empty", f"An entry of {self.field} is empty.", _EMPTY_FIX)
@@ -95,7 +95,7 @@ class Place:
             return None
         try:
             return check(text) or None
-        except Fault as fault:
+        except InvalidValue as fault:
             self.note(fault.code, fault.message, fault.fix)
             return None
 
