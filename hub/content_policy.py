@@ -1,30 +1,26 @@
-"""What a browser may load and run on the hub's pages (https://www.w3.org/TR/CSP3/)."""
+"""Content-Security-Policy of the pages (https://www.w3.org/TR/CSP3/)."""
 
 from collections.abc import Callable
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-# Templates, charts and HTMX write styles into pages; scripts are files of the hub, without
-# exception. READMEs show pictures of other sites.
+# Scripts and styles are files of the hub, without exception. READMEs show pictures of other sites.
 _POLICY = (
-    "default-src 'self'; img-src 'self' data: https:; style-src 'self' 'unsafe-inline'; "
-    "form-action 'self'; frame-ancestors 'none'"
+    "default-src 'self'; img-src 'self' data: https:; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
 )
-# Of a library, which runs scripts of its own within it.
-_OTHERS = frozenset({"/api/docs"})
 
 
 def content_policy(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Middleware: pages that have no stricter policy of their own get the hub's."""
+    """Middleware that gives each HTML page this policy, unless it has a stricter one."""
 
-    def answered(request: HttpRequest) -> HttpResponseBase:
+    def answer(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
-        is_page = response.headers.get("Content-Type", "").startswith("text/html")
-        if is_page and request.path not in _OTHERS:
+        if response.headers.get("Content-Type", "").startswith("text/html"):
             response.headers.setdefault("Content-Security-Policy", _POLICY)
         return response
 
-    return answered
+    return answer

@@ -1,7 +1,7 @@
 """Addresses of the API."""
 
 from django.urls import include, path, re_path
-from drf_spectacular.views import SpectacularSwaggerView
+from drf_spectacular.views import SpectacularSwaggerSplitView
 
 from hub.api.root import RootView
 from hub.api.views import OpenApiView, UnknownAddress
@@ -10,7 +10,11 @@ urlpatterns = [
     re_path(r"^v1/?$", RootView.as_view(), name="api-root"),
     path("v1/openapi.json", OpenApiView.as_view(), name="openapi"),
     path("v1/", include("hub.api.v1.urls")),
-    path("docs", SpectacularSwaggerView.as_view(url_name="openapi"), name="api-docs"),
+    path(
+        "docs",
+        SpectacularSwaggerSplitView.as_view(url_name="openapi", template_name="docs/api.html"),
+        name="api-docs",
+    ),
     # Last, also of what other protocols serve below /api/.
     re_path(r"^", UnknownAddress.as_view()),
 ]

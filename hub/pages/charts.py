@@ -46,7 +46,7 @@ def interval(
         return 4 + (width - 8) * (min(max(value, least), most) - least) / (most - least)
 
     return format_html(
-        '<svg class="plot" viewBox="0 0 {w} {h}" style="max-width:{w}px" role="img">'
+        '<svg class="plot interval" viewBox="0 0 {w} {h}" role="img">'
         "<title>{ratio} times the baseline latency, 95 % interval {low} to {high}</title>"
         '<line class="axis" x1="4" x2="{end}" y1="9" y2="9"/>'
         '<line class="grid-line" x1="{one}" x2="{one}" y1="1" y2="17"/>'

@@ -33,7 +33,7 @@ class WebhookForm(forms.Form):
 
     url = forms.CharField(max_length=2000, label="Address", widget=forms.URLInput)
     watched = forms.CharField(
-        widget=forms.Textarea(attrs={"rows": 3, "style": "min-height:5rem"}),
+        widget=forms.Textarea(attrs={"rows": 3, "class": "short"}),
         label="What to watch",
         help_text="One a line: a person or organisation, owner/model, datasets/owner/name",
     )

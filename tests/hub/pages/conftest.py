@@ -15,17 +15,25 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from registry.selectors.people.account import user_find
 from registry.selectors.repository.mlmodel import repository_get
+from registry.selectors.repository.revision import revision_get
+from registry.services.discussion.comment import comment_add
+from registry.services.discussion.discussion import discussion_open, pull_request_open
+from registry.services.fair.assessment import assessment_add
 from registry.services.people.account import organisation_create
+from registry.services.repository.gate import access_request
+from registry.services.repository.mlmodel import mlmodel_create, mlmodel_delete, mlmodel_update
 from registry.services.results.build import builds_publish
 from registry.services.results.profile import profile_store
 from registry.services.results.record import record_add
 from registry.services.results.trial import trial_add
+from registry.services.webhook.webhook import webhook_create
 from registry.services.work.attempt import job_fail, job_succeed
 from registry.services.work.job import job_submit
-from registry.states import FailureClass, JobKind, RepositoryKind
-from registry.tables import Graph, Job, MLModel, Namespace, Record, User
-from tests.factories import PASSWORD, make_mlmodel, make_user, readme, tiny_onnx
+from registry.states import FailureClass, Gate, JobKind, RepositoryKind
+from registry.tables import Build, Graph, Job, MLModel, Namespace, Record, User
+from tests.factories import PASSWORD, commit_files, make_mlmodel, make_user, readme, tiny_onnx
 from tests.registry import shopfloor
+from tests.registry.assessed import document
 
 CHROMIUM = os.environ.get("HPCFAIR_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -173,6 +181,45 @@ def fail_inspection(mlmodel: MLModel) -> None:
         code="onnx_truncated",
         detail="model.onnx ends in the middle of a tensor. Upload it again.",
     )
+
+
+@pytest.fixture
+def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: User) -> list[str]:
+    """A page of every kind, all readable by alice, who owns most of what they show."""
+    root, mlmodel = tuned.path, tuned.mlmodel
+    for points in (1, 3):
+        assessment_add(revision_get(mlmodel), document(points))
+    mlmodel_update(actor=alice, mlmodel=mlmodel, gate=Gate.MANUAL)
+    access_request(actor=bob, mlmodel=mlmodel, message="For my thesis.")
+    talk = discussion_open(actor=bob, mlmodel=mlmodel, title="Which?", description="*Which* one?")
+    comment_add(actor=alice, discussion=talk, text="This `one`.")
+    pull_request_open(actor=bob, mlmodel=mlmodel, title="A change")
+    pull = {"notes.txt": "by hand and foot\n", "deep/er.txt": "new\n"}
+    head = commit_files(mlmodel, pull, actor=bob, branch="refs/pr/2")
+    sky = mlmodel_create(actor=alice, namespace="alice", name="sky", kind=RepositoryKind.DATASET)
+    commit_files(sky, {"README.md": readme("# Sky\n\nImages.\n")}, actor=alice)
+    card = readme(base_model="alice/stars")
+    shut = make_mlmodel("lab/shut", actor=charlie, files={"README.md": card})
+    mlmodel_update(actor=charlie, mlmodel=shut, gate=Gate.MANUAL)
+    gone = make_mlmodel("alice/gone", actor=alice, files={"README.md": readme()})
+    mlmodel_delete(actor=alice, mlmodel=gone, reason="Superseded.")
+    webhook_create(
+        actor=alice, url="https://hooks.example.org/in", watched=[{"type": "user", "name": "alice"}]
+    )
+    return [
+        "/", "/models", "/datasets", "/alice", "/new", "/jobs", "/targets", "/records",
+        "/catalog", "/terms", "/policy",
+        root, f"{root}/builds", f"{root}/jobs", f"{root}/history", f"{root}/upload",
+        f"{root}/lineage", f"{root}/describe", f"{root}/fair", "/datasets/alice/sky/fair", "/fair",
+        f"{root}/tree/main", f"{root}/tree/refs/pr/2/deep", f"{root}/blob/main/notes.txt",
+        f"{root}/commit/{head.oid}", f"{root}/settings", f"{root}/discussions",
+        f"{root}/discussions/new", f"{root}/discussions/1", f"{root}/discussions/2",
+        f"{root}/discussions/2/changes", "/datasets/alice/sky", "/lab/shut",
+        "/lab/shut/raw/main/README.md", f"/jobs/{tuned.job.uuid}", f"/records/{tuned.record.pk}",
+        f"/builds/{Build.objects.get(is_baseline=False).uuid}",
+        "/settings/profile", "/settings/tokens", "/settings/webhooks", "/settings/access",
+        "/alice/gone", "/nobody/nothing",
+    ]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
