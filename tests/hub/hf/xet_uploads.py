@@ -77,7 +77,7 @@ class XetClient:
     def failure(self, repository: str, *paths: Path, query: str = "") -> str:
         """What the client says when it cannot upload; it must not take minutes to say so."""
         with self.start(repository, paths, query=query) as process:
-            _, err = process.communicate(timeout=60)
+            _, err = process.communicate(timeout=120)
         assert process.returncode != 0
         return err
 
