@@ -224,15 +224,16 @@ def addresses(tuned: Tuned, alice: User, bob: User, lab: Namespace, charlie: Use
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    # Playwright's loop runs in this thread, which Django would take for asynchronous code.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    with sync_playwright() as playwright:
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        # Playwright's loop runs in this thread, which Django would take for asynchronous code.
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         arguments = ["--no-sandbox", "--disable-quic", "--disable-background-networking"]
         expect.set_options(timeout=PATIENCE_MS)
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        launched = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=arguments, timeout=PATIENCE_MS
+        )
         yield launched
         launched.close()
-    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 
 @pytest.fixture
