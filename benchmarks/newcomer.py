@@ -103,14 +103,14 @@ def _watched(client: hpcfair.Client, started: float) -> Wait:
             # Profiles of the published builds come after them.
             published = job.state == "succeeded" or job.progress.get("phase") == "profile"
             if published and usable is not None:
-                better = [build for build in builds if build.verdict == "faster"]
-                exact = [build.ratio for build in better if build.tolerance == "exact"]
+                gains = [one for one in builds if one.is_best and not one.is_baseline]
+                exact = [build.ratio for build in gains if build.tolerance == "exact"]
                 return Wait(
                     usable_s=usable,
                     faster_s=faster or now,
                     published_s=now,
                     exact=min(filter(None, exact), default=1.0),
-                    best=min(filter(None, (build.ratio for build in better)), default=1.0),
+                    best=min(filter(None, (build.ratio for build in gains)), default=1.0),
                 )
         time.sleep(_LOOK_EVERY_S)
     raise RuntimeError(f"no end after {_GIVE_UP_S:.0f} s")

@@ -32,6 +32,7 @@ from workers.engine.types import (
     TuningRequest,
 )
 from workers.fleet.energy import counters_of
+from workers.jobs.best import best_result
 
 #: By figure, the tolerance class that users accept and how far its builds may stray from float32,
 #: as ``relative_l2``, where the hub's own class allows more. Each includes those before it.
@@ -174,7 +175,7 @@ def search(
 def _best(result: SearchResult, tolerance: Tolerance, error: float) -> ConfirmedResult:
     """What a user is served who accepts ``tolerance`` no further than ``error`` from float32."""
     close = [h for h in result.confirmed_results if h.checked.deviation.relative_l2 <= error]
-    return replace(result, confirmed_results=tuple(close)).best(tolerance)
+    return best_result(replace(result, confirmed_results=tuple(close)), tolerance)
 
 
 def _fastest_int8(trials: Sequence[Trial]) -> dict[str, Any] | None:

@@ -37,10 +37,6 @@ class ConfirmedResult:
     measurement: Measurement
     checked: Checked
 
-    @property
-    def faster(self) -> bool:
-        return self.measurement.verdict == "faster"
-
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationEffort:

@@ -24,7 +24,6 @@ from workers.engine.samples import TestSet
 from workers.engine.search_state import SearchState
 from workers.engine.strategies import SearchProblem, Strategy, make_strategy
 from workers.engine.types import (
-    TOLERANCES,
     BuildResult,
     Candidate,
     Tolerance,
@@ -61,15 +60,6 @@ class SearchResult:
     tests: TestSet
     reference_accuracy: float | None
     ended: str
-
-    def best(self, tolerance: Tolerance) -> ConfirmedResult:
-        """The fastest build for a user who accepts this class and all stricter ones.
-
-        It is faster than the baseline beyond doubt, or it is the baseline.
-        """
-        accepted = TOLERANCES[: TOLERANCES.index(tolerance) + 1]
-        able = [h for h in self.confirmed_results if h.faster and h.build.tolerance in accepted]
-        return min(able, key=lambda h: h.measurement.ratio.value, default=self.baseline)
 
 
 def tune(

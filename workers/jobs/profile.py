@@ -13,7 +13,7 @@ from workers.engine.evaluation import ConfirmedResult
 from workers.engine.ports import Device
 from workers.engine.profile import Profile, profile_to_dict
 from workers.engine.tune import SearchResult
-from workers.engine.types import TOLERANCES
+from workers.jobs.best import best_results
 from workers.jobs.lease import Lease
 
 _LONGEST_NOTE = 500
@@ -33,7 +33,7 @@ def profile_winners(
     Raises:
         LeaseLost, Cancelled: as the lease says.
     """
-    winners = winners_of(result)
+    winners = best_results(result)
     for number, confirmed in enumerate(winners):
         name = confirmed.trial.candidate.backend
         lease.progress("profile", number, len(winners), name)
@@ -47,16 +47,6 @@ def profile_winners(
         except (CandidateFailed, RegistryError, OSError) as error:
             message = f"No profile of {name}: {error}"[:_LONGEST_NOTE]
             job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=message)
-
-
-def winners_of(result: SearchResult) -> list[ConfirmedResult]:
-    """The baseline, then what users of each tolerance class load, each once."""
-    winners = [result.baseline]
-    for tolerance in TOLERANCES:
-        best = result.best(tolerance)
-        if best not in winners:
-            winners.append(best)
-    return winners
 
 
 def _store(ticket: JobTicket, confirmed: ConfirmedResult, found: Profile, code: Path) -> None:

@@ -17,6 +17,7 @@ from workers.engine.records import Origin, bench_record
 from workers.engine.tune import SearchResult
 from workers.engine.types import TuningRequest
 from workers.fleet.probe import ThisMachine
+from workers.jobs.best import best_results, facts_of
 
 
 def publish(
@@ -51,10 +52,11 @@ def publish(
     )
     builds = []
     try:
-        for confirmed in (result.baseline, *result.confirmed_results):
+        results = (result.baseline, *result.confirmed_results)
+        for confirmed, facts in zip(results, facts_of(result), strict=True):
             document = bench_record(search, result, confirmed, origin, kind)
             record = record_add(job_uuid=ticket.job_uuid, fence=ticket.fence, document=document)
-            if confirmed is result.baseline or confirmed.faster:
+            if facts.is_baseline or facts.is_proved_faster:
                 builds.append(_build(confirmed, result, search, record.pk))
         builds_publish(job_uuid=ticket.job_uuid, fence=ticket.fence, builds=builds)
     except Conflict as error:
@@ -99,14 +101,12 @@ def _build(
 
 
 def _summary(result: SearchResult) -> dict[str, Any]:
-    exact, any_class = result.best("exact"), result.best("int8")
-    said: list[str] = []
-    for name, best in (("exact", exact), (any_class.build.tolerance, any_class)):
-        if best is not result.baseline and f"{name} " not in " ".join(said):
-            said.append(f"{name} {1 / best.measurement.ratio.value:.2f}x faster")
-    found = ", ".join(said) or "the defaults are best"
+    gains = ", ".join(
+        f"{best.build.tolerance} {1 / best.measurement.ratio.value:.2f}x faster"
+        for best in best_results(result)[1:]
+    )
     return {
-        "summary": f"{found} after {len(result.trials)} trials",
+        "summary": f"{gains or 'the defaults are best'} after {len(result.trials)} trials",
         "ended": result.ended,
         "trials": len(result.trials),
         "reference_accuracy": result.reference_accuracy,

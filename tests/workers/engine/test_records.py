@@ -14,6 +14,7 @@ from workers.engine.condition import Condition, quality_between
 from workers.engine.records import Origin, bench_record
 from workers.engine.spent import Spent
 from workers.engine.types import BuildResult, TargetSpec, TuningRequest, sha256_of
+from workers.jobs.best import best_result
 from workers.testing.simulation import Noise, SimulatedDevice
 
 from .searching import a_request, search
@@ -70,7 +71,7 @@ def test_a_record_says_what_was_measured(
 ) -> None:
     device.noise = Noise()
     result = search(device, tuning_request)
-    best = result.best("exact")
+    best = best_result(result, "exact")
     document = bench_record(tuning_request, result, best, ORIGIN)
     measured = best.measurement
     assert document["config"]["options"] == best.trial.candidate.options

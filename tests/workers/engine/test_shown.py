@@ -20,6 +20,7 @@ from workers.engine.types import (
     SearchBudget,
     Trial,
 )
+from workers.jobs.best import best_result
 from workers.testing.simulation import SimulatedDevice
 
 from .searching import BACKENDS, DEFAULT, a_request, search, true_ratio
@@ -168,7 +169,7 @@ def test_a_learned_search_says_that_no_more_is_to_be_gained(
     assert "below the noise" in result.ended
     for tolerance, precision in (("exact", "float32"), ("int8", "int8")):
         best = min(true_ratio(o) for o in SMALL.enumerate() if o["precision"] == precision)
-        found = result.best(tolerance).measurement.ratio.value  # type: ignore[arg-type]
+        found = best_result(result, tolerance).measurement.ratio.value  # type: ignore[arg-type]
         assert found < 1.15 * best
 
 

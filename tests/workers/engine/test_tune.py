@@ -11,6 +11,7 @@ from workers.engine.errors import Cancelled, InfrastructureFailed, LeaseLost, Re
 from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.tune import tune
 from workers.engine.types import Candidate, Options, SearchBudget, Trial, TuningRequest
+from workers.jobs.best import best_result
 from workers.testing.simulation import SimulatedDevice, VirtualClock
 
 from .cast import NETWORK, TARGET
@@ -20,14 +21,14 @@ from .searching import BACKENDS, DEFAULT, a_request, only, search, stored, true_
 def test_the_best_build_of_each_class_is_found_measured_and_told(device: SimulatedDevice) -> None:
     result = search(device, a_request(30))
     for tolerance in ("exact", "int8"):
-        best = result.best(tolerance)
-        assert best.faster
+        best = best_result(result, tolerance)
+        assert best.measurement.verdict == "faster"
         options = best.trial.candidate.options
         assert best.measurement.ratio.value == pytest.approx(true_ratio(options), rel=0.01)
         assert best.build.directory is not None
         assert best.build.directory.is_dir()
-    assert result.best("exact").build.tolerance == "exact"
-    ratios = [result.best(t).measurement.ratio.value for t in ("exact", "fp16", "int8")]
+    assert best_result(result, "exact").build.tolerance == "exact"
+    ratios = [best_result(result, t).measurement.ratio.value for t in ("exact", "fp16", "int8")]
     assert ratios[0] == ratios[1] > ratios[2]
 
 
@@ -50,7 +51,7 @@ def test_the_first_trial_is_the_baseline_against_itself(device: SimulatedDevice)
     assert trial.proposed_by == "default"
     assert trial.ratio == pytest.approx(1)
     assert result.baseline.measurement.verdict == "same"
-    assert result.best("int8") is result.baseline
+    assert best_result(result, "int8") is result.baseline
     assert not result.confirmed_results
 
 
@@ -157,7 +158,7 @@ def test_every_kind_of_failure_is_a_trial_and_the_search_goes_on(device: Simulat
         store = only({**fast, "fault": fault}, {**fast, "fault": "none"}, backend="faulty")
         result = search(device, request, store)
         found |= {trial.candidate.options["fault"]: trial for trial in result.trials[1:]}
-        assert result.best("exact").trial.candidate.options["fault"] == "none"
+        assert best_result(result, "exact").trial.candidate.options["fault"] == "none"
     assert {fault: trial.outcome for fault, trial in found.items()} == {
         "invalid": "invalid",
         "memory": "crash",

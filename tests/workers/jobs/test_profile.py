@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -13,11 +13,14 @@ from registry.tables import Build, Job, Profile
 from registry.tickets import JobTicket
 from tests.registry import shopfloor
 from workers.engine.errors import CandidateFailed, LeaseLost
+from workers.engine.evaluation import ConfirmedResult
+from workers.engine.numerics import Checked, Deviation
 from workers.engine.ports import Array, Device
 from workers.engine.profile import CallSite, Kernel, NodeLink
 from workers.engine.profile import Profile as Found
+from workers.engine.samples import TestSet
 from workers.engine.tune import SearchResult
-from workers.engine.types import BuildResult, Candidate
+from workers.engine.types import BuildResult, Candidate, Interval, Measurement, Trial, Verdict
 from workers.jobs.lease import Lease
 from workers.jobs.profile import profile_winners
 
@@ -51,10 +54,12 @@ class Profiler:
         return answer
 
 
-def confirmed(threads: str) -> Any:
-    options = shopfloor.candidate(threads)["options"]
-    trial = SimpleNamespace(candidate=Candidate("onnxruntime", options))
-    return SimpleNamespace(trial=trial, build=BuildResult("measured"))
+def confirmed(threads: str, ratio: float, verdict: Verdict) -> ConfirmedResult:
+    candidate = Candidate("onnxruntime", shopfloor.candidate(threads)["options"])
+    build = BuildResult("measured")
+    trial = Trial(0, candidate, "test", "measured", 1.0, build)
+    measurement = Measurement((), Interval(ratio, ratio, ratio), 1, 1, verdict)
+    return ConfirmedResult(trial, build, measurement, Checked(Deviation(0, 0, 0, 1.0), None, 1))
 
 
 @pytest.fixture
@@ -78,16 +83,16 @@ def ticket() -> JobTicket:
 
 def profiled(ticket: JobTicket, folder: Path, *answers: Found | Exception) -> list[str]:
     """Profile the winners; what the job's log says then."""
-    baseline, faster = confirmed("all"), confirmed("half")
-    result = SimpleNamespace(
-        baseline=baseline, best=lambda _: faster, tests=SimpleNamespace(timing={})
-    )
+    baseline, faster = confirmed("all", 1.0, "same"), confirmed("half", 0.5, "faster")
+    slower = confirmed("one", 1.5, "slower")
+    tests = TestSet((), None, {}, "random", 0)
+    result = SearchResult((), (slower, faster), baseline, tests, None, "")
     lease = SimpleNamespace(progress=lambda *_: None)
     profile_winners(
         ticket,
         cast("Lease", lease),
         cast("Device", Profiler(*answers)),
-        cast("SearchResult", result),
+        result,
         folder,
     )
     return [event.message for event in Job.objects.get().events.all()]
