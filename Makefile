@@ -26,7 +26,7 @@ WORKERS ?= 3
 PYTEST := $(BIN)/python -m pytest --nomigrations --numprocesses $(WORKERS) --dist loadfile \
 	--no-loadscope-reorder
 
-.PHONY: help setup demo serve test test-sqlite test-postgres bench check fmt schema migrations lock clean
+.PHONY: help setup demo serve test test-sqlite test-postgres bench check fmt schema docs-settings migrations lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 16
@@ -115,6 +115,9 @@ fmt: $(VENV)/.dev ## format and mend what can be mended
 
 schema: $(VENV)/.dev ## write the OpenAPI document anew
 	$(BIN)/python manage.py spectacular --settings hub.settings.testing --validate --fail-on-warn --file hub/api/openapi.yaml
+
+docs-settings: $(VENV)/.dev ## write docs/settings.md anew
+	$(BIN)/python manage.py settings_reference --settings hub.settings.testing > docs/settings.md
 
 migrations: $(VENV)/.dev ## write migrations for changed tables
 	$(BIN)/python manage.py makemigrations --settings hub.settings.testing

@@ -1,33 +1,15 @@
-"""Settings shared by every way of running the hub. Values come through ``env`` alone."""
+"""Settings shared by all ways of running the hub; operators' values are in ``environment``."""
 
-from datetime import timedelta
 from pathlib import Path
 
 import dj_database_url
 
-from hub.settings import env
+from hub.settings.environment import *  # noqa: F403
+from hub.settings.environment import DATA_DIR, DATABASE_URL, HUB_URL, LOG_LEVEL
+from hub.settings.storage import *  # noqa: F403
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
-# Everything the hub keeps: database, blobs, index, broker's socket, secret key.
-DATA_DIR = env.folder("HPCFAIR_DATA", Path.cwd() / ".hpcfair")
-
-# Outside address, used in links, identifiers and documents.
-HUB_URL = env.text("HPCFAIR_URL", "http://127.0.0.1:8000").rstrip("/")
-HUB_NAME = env.text("HPCFAIR_NAME", "HPCFair")
-# Who runs this hub, in metadata; the organisation's https://ror.org/ address where it has one.
-PUBLISHER = env.text("HPCFAIR_PUBLISHER", "") or HUB_NAME
-PUBLISHER_ROR = env.text("HPCFAIR_PUBLISHER_ROR", "")
-PUBLISHER_EMAIL = env.text("HPCFAIR_PUBLISHER_EMAIL", "")
-# The number under which identifiers are minted (https://arks.org): 99999 is for tests, and says so.
-NAAN = env.text("HPCFAIR_NAAN", "99999")
-# DataCite's REST API and an account there; without one no DOI is registered.
-DATACITE_URL = env.text("HPCFAIR_DATACITE_URL", "https://api.datacite.org").rstrip("/")
-DATACITE_ACCOUNT = env.text("HPCFAIR_DATACITE_ACCOUNT", "")
-DATACITE_PASSWORD = env.text("HPCFAIR_DATACITE_PASSWORD", "")
-DATACITE_PREFIX = env.text("HPCFAIR_DATACITE_PREFIX", "")
-
-ALLOWED_HOSTS = env.words("HPCFAIR_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = [HUB_URL]
 
 INSTALLED_APPS = [
@@ -79,7 +61,6 @@ TEMPLATES = [
     }
 ]
 
-DATABASE_URL = env.text("DATABASE_URL", f"sqlite:///{DATA_DIR / 'db.sqlite3'}")
 DATABASES = {"default": dj_database_url.parse(DATABASE_URL, conn_max_age=60)}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # IMMEDIATE takes the write lock at BEGIN: deferred transactions that upgrade later fail with
@@ -109,57 +90,8 @@ USE_I18N = True
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 
-# The broker carries wake-up notifications; the job queue is in the database.
-REDIS_URL = env.text("REDIS_URL", f"redis+socket://{env.socket_path(DATA_DIR)}")
-
-JOB_LEASE_S = env.integer("HPCFAIR_LEASE_SECONDS", 45, low=2, high=3600)
-JOB_REAP_EVERY_S = env.integer("HPCFAIR_REAP_SECONDS", 10, low=1, high=600)
-# One tune job's search time, so that a newcomer has the best build in a minute and a half; a job
-# may ask for up to six times this.
-TUNE_BUDGET_S = env.integer("HPCFAIR_TUNE_SECONDS", 40, low=5, high=86_400)
-# One search for operator schedules, which follows the first search of a network; 0 for none.
-SCHEDULE_S = env.integer("HPCFAIR_SCHEDULE_SECONDS", 300, low=0, high=86_400)
-# One study of compiler passes, in the background, for the first few networks of a class; 0: none.
-PASSES_S = env.integer("HPCFAIR_PASSES_SECONDS", 300, low=0, high=86_400)
-# Looks from outside at how FAIR public records are: when something changes, and after so many days
-# again; 0: only when somebody asks for one.
-ASSESS_DAYS = env.integer("HPCFAIR_ASSESS_DAYS", 7, low=0, high=3650)
-# Of the files of a record, so much is fetched and counted by one look.
-ASSESS_BYTES = env.integer("HPCFAIR_ASSESS_MIB", 256, low=0, high=2**20) * 2**20
-# Where workers reach the hub, if not where people do (HPCFAIR_URL).
-INSIDE_URL = env.text("HPCFAIR_INSIDE_URL", "").rstrip("/")
-CHILD_MEMORY_BYTES = env.integer("HPCFAIR_CHILD_MEMORY_MIB", 8192, low=512, high=2**20) * 2**20
-
-# Where bytes are kept: empty for the folder DATA_DIR/blobs, or s3://bucket/prefix.
-BLOBS = env.text("HPCFAIR_BLOBS", "")
-# Empty key and secret: boto3 looks where it always does (AWS_*, profiles, instance roles).
-S3_ENDPOINT = env.text("HPCFAIR_S3_ENDPOINT", "")
-S3_REGION = env.text("HPCFAIR_S3_REGION", "us-east-1")
-S3_KEY = env.text("HPCFAIR_S3_KEY", "")
-S3_SECRET = env.text("HPCFAIR_S3_SECRET", "")
-# Whether clients fetch from and send to the bucket themselves; else the hub stands between.
-S3_REDIRECT = env.boolean("HPCFAIR_S3_REDIRECT", default=True)
-# Local copies of a bucket's blobs, for workers.
-BLOB_COPIES_BYTES = env.integer("HPCFAIR_BLOB_COPIES_GIB", 20, low=1, high=2**20) * 2**30
-
-# Garbage collection: how often, and what was used how recently it spares.
-GC_EVERY_S = env.integer("HPCFAIR_GC_EVERY_HOURS", 24, low=1, high=8760) * 3600
-GC_GRACE = timedelta(hours=env.integer("HPCFAIR_GC_GRACE_HOURS", 24, low=1, high=87_600))
-# What a namespace may use unless `manage.py quota` says otherwise; 0: as much as there is.
-QUOTA_BYTES = env.integer("HPCFAIR_QUOTA_GIB", 0, low=0, high=2**30) * 2**30 or None
-WEBHOOK_EVERY_S = env.integer("HPCFAIR_WEBHOOK_SECONDS", 5, low=1, high=600)
-# Whether webhooks may call addresses of this machine and of its network.
-WEBHOOK_PRIVATE = env.boolean("HPCFAIR_WEBHOOK_PRIVATE", default=False)
-
-MAX_BLOB_BYTES = env.integer("HPCFAIR_MAX_BLOB_MIB", 51_200, low=1, high=2**24) * 2**20
-# Files that come in as parts (Git LFS) come in parts of this length.
-PART_BYTES = env.integer("HPCFAIR_PART_MIB", 64, low=5, high=4096) * 2**20
 # Bodies that are held in memory: JSON and forms. Files stream and are bound by MAX_BLOB_BYTES.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20
-
-# Where nginx keeps an internal location over DATA_DIR/blobs, such as "/_blobs/": it then sends
-# the bytes. Empty: this process does.
-ACCEL_PREFIX = env.text("HPCFAIR_ACCEL", "")
 
 LOGGING = {
     "version": 1,
@@ -170,10 +102,7 @@ LOGGING = {
     "loggers": {
         # What was refused is told to who asked; a proxy logs requests.
         "django.request": {"level": "ERROR"},
-        **{
-            name: {"level": env.text("HPCFAIR_LOG_LEVEL", "INFO")}
-            for name in ("hub", "registry", "workers")
-        },
+        **{name: {"level": LOG_LEVEL} for name in ("hub", "registry", "workers")},
     },
 }
 

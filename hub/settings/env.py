@@ -1,15 +1,39 @@
-"""The one reader of environment variables: typed, and loud about a wrong value.
+"""Typed readers of environment variables.
 
-``hub/checks.py`` reports every problem collected here under the id ``hub.E001`` and stops the
-start, so that a misspelt number never becomes a silent default.
+Each reader takes the name of a variable, its default and a description, and registers all three in
+``variables``, from which docs/settings.md is generated. A value that cannot be read is noted in
+``problems``, and the default is returned: ``hub/checks.py`` reports the problems under the id
+``hub.E001`` and stops the start, so that a misspelt number never becomes a silent default.
 """
 
 import hashlib
 import os
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
-#: Problems found so far: variable name to what is wrong with its value.
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """An environment variable that was read.
+
+    Attributes:
+        kind: Type and range, in words.
+        default: As documented; "" if there is none.
+        about: What the variable does, as Markdown.
+        section: Heading of the group it belongs to.
+    """
+
+    name: str
+    kind: str
+    default: str
+    about: str
+    section: str
+
+
+#: Variables in the order in which they were first read.
+variables: dict[str, Variable] = {}
+#: Variable name to what is wrong with its value.
 problems: dict[str, str] = {}
 
 # sockaddr_un holds 108 bytes on Linux, 104 elsewhere, with a final zero.
@@ -19,58 +43,76 @@ _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
 
 
-def text(name: str, default: str) -> str:
-    """A string; ``NAME_FILE`` may name a file that holds it, as container secrets do."""
-    file = os.environ.get(f"{name}_FILE")
-    if file:
-        try:
-            return Path(file).read_text().strip()
-        except OSError as error:
-            problems[f"{name}_FILE"] = f"cannot be read: {error.strerror}"
+class Section:
+    """Reads the variables of one group."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+
+    def text(self, name: str, default: str, *, about: str, shown: str | None = None) -> str:
+        """A string; ``NAME_FILE`` may name a file that holds it, as container secrets do.
+
+        Args:
+            shown: How the default is documented, if not literally.
+        """
+        self._register(name, "text", default if shown is None else shown, about)
+        file = os.environ.get(f"{name}_FILE")
+        if file:
+            try:
+                return Path(file).read_text().strip()
+            except OSError as error:
+                problems[f"{name}_FILE"] = f"cannot be read: {error.strerror}"
+                return default
+        return os.environ.get(name, default)
+
+    def boolean(self, name: str, *, default: bool, about: str) -> bool:
+        """``1 true yes on`` or ``0 false no off``."""
+        self._register(name, "true or false", "true" if default else "false", about)
+        value = os.environ.get(name, "").lower()
+        if value in _TRUE:
+            return True
+        if value in _FALSE:
+            return False
+        if value:
+            problems[name] = f"{value!r} is neither true nor false"
+        return default
+
+    def integer(self, name: str, default: int, *, low: int, high: int, about: str) -> int:
+        """A whole number between ``low`` and ``high``."""
+        self._register(name, f"whole number, {low} to {high}", str(default), about)
+        value = os.environ.get(name, "")
+        if not value:
             return default
-    return os.environ.get(name, default)
+        try:
+            number = int(value)
+        except ValueError:
+            problems[name] = f"{value!r} is not a whole number"
+            return default
+        if not low <= number <= high:
+            problems[name] = f"{number} is not between {low} and {high}"
+            return default
+        return number
 
+    def words(self, name: str, default: str, *, about: str) -> list[str]:
+        """Comma-separated words."""
+        self._register(name, "words separated by commas", default, about)
+        value = os.environ.get(name, default)
+        return [word.strip() for word in value.split(",") if word.strip()]
 
-def boolean(name: str, *, default: bool) -> bool:
-    """``1 true yes on`` or ``0 false no off``."""
-    value = os.environ.get(name, "").lower()
-    if value in _TRUE:
-        return True
-    if value in _FALSE:
-        return False
-    if value:
-        problems[name] = f"{value!r} is neither true nor false"
-    return default
+    def folder(self, name: str, default: Path, *, about: str, shown: str) -> Path:
+        """An absolute path."""
+        self._register(name, "folder", shown, about)
+        return Path(os.environ.get(name, "") or default).expanduser().resolve()
 
-
-def integer(name: str, default: int, *, low: int, high: int) -> int:
-    """A whole number between ``low`` and ``high``."""
-    value = os.environ.get(name, "")
-    if not value:
-        return default
-    try:
-        number = int(value)
-    except ValueError:
-        problems[name] = f"{value!r} is not a whole number"
-        return default
-    if not low <= number <= high:
-        problems[name] = f"{number} is not between {low} and {high}"
-        return default
-    return number
-
-
-def words(name: str, default: str) -> list[str]:
-    """Comma-separated words."""
-    return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
-
-
-def folder(name: str, default: Path) -> Path:
-    """An absolute path."""
-    return Path(os.environ.get(name, "") or default).expanduser().resolve()
+    def _register(self, name: str, kind: str, default: str, about: str) -> None:
+        variables.setdefault(name, Variable(name, kind, default, about, self._title))
 
 
 def socket_path(data_dir: Path) -> Path:
-    """Where the embedded broker listens: in the data folder if the kernel takes so long a path."""
+    """Unix socket of the embedded broker.
+
+    It lies in the data folder, unless the kernel does not take so long a path.
+    """
     path = data_dir / "run" / "valkey.sock"
     if len(os.fsencode(path)) < _LONGEST_SOCKET_PATH:
         return path

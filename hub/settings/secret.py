@@ -1,18 +1,13 @@
-"""The secret key: from the environment, else made once and kept in the data folder."""
+"""The secret key of a hub whose operator sets none: made once and kept in the data folder."""
 
 import os
 import secrets
 import tempfile
 from pathlib import Path
 
-from hub.settings import env
-
 
 def secret_key(data_dir: Path) -> str:
-    """``HPCFAIR_SECRET_KEY``, else the content of ``secret.key``, which only its owner can read."""
-    given = env.text("HPCFAIR_SECRET_KEY", "")
-    if given:
-        return given
+    """The content of ``secret.key``, which only its owner can read; it is made if missing."""
     data_dir.mkdir(parents=True, exist_ok=True)
     path = data_dir / "secret.key"
     if not path.exists():

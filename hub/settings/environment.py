@@ -1,0 +1,185 @@
+"""Values that operators set by environment variables; those of the storage are in ``storage``.
+
+docs/settings.md is generated from both files: ``make docs-settings``.
+"""
+
+from pathlib import Path
+
+from hub.settings.env import Section, socket_path
+
+_services = Section("Data, database and broker")
+DATA_DIR = _services.folder(
+    "HPCFAIR_DATA",
+    Path.cwd() / ".hpcfair",
+    shown=".hpcfair in the working directory",
+    about="Folder of everything the hub keeps: database, blobs, search index, secret key.",
+)
+DATABASE_URL = _services.text(
+    "DATABASE_URL",
+    f"sqlite:///{DATA_DIR / 'db.sqlite3'}",
+    shown="SQLite in the data folder",
+    about="Database, such as `postgresql://user:password@host:5432/name`.",
+)
+REDIS_URL = _services.text(
+    "REDIS_URL",
+    f"redis+socket://{socket_path(DATA_DIR)}",
+    shown="a socket in the data folder",
+    about="Broker (Valkey or Redis) of the wake-up notifications. The jobs are in the database.",
+)
+SECRET_KEY_GIVEN = _services.text(
+    "HPCFAIR_SECRET_KEY",
+    "",
+    shown="made once, in `secret.key` of the data folder",
+    about="Key that signs sessions and page cursors: a long random text, the same for all web "
+    "processes.",
+)
+LOG_LEVEL = _services.text(
+    "HPCFAIR_LOG_LEVEL", "INFO", about="Level of the hub's log: `DEBUG`, `INFO`, `WARNING` ..."
+)
+
+_web = Section("Addresses and proxy")
+HUB_URL = _web.text(
+    "HPCFAIR_URL",
+    "http://127.0.0.1:8000",
+    about="Outside address of the hub, in links, identifiers and metadata. With `https`, cookies "
+    "are sent over HTTPS only.",
+).rstrip("/")
+ALLOWED_HOSTS = _web.words(
+    "HPCFAIR_HOSTS",
+    "localhost,127.0.0.1,[::1]",
+    about="Host names that requests may be addressed to.",
+)
+INSIDE_URL = _web.text(
+    "HPCFAIR_INSIDE_URL",
+    "",
+    shown="`HPCFAIR_URL`",
+    about="Address at which workers reach the hub, if it differs.",
+).rstrip("/")
+BEHIND_PROXY = _web.boolean(
+    "HPCFAIR_BEHIND_PROXY",
+    default=False,
+    about="Whether a proxy sets `X-Forwarded-Proto`. Turn it on only if the proxy overwrites what "
+    "clients send.",
+)
+ACCEL_PREFIX = _web.text(
+    "HPCFAIR_ACCEL",
+    "",
+    about="nginx's internal location of the folder `blobs` in the data folder, such as `/_blobs/`: "
+    "nginx then sends the files. If empty, the hub sends them.",
+)
+
+_publisher = Section("Name, identifiers and DOIs")
+HUB_NAME = _publisher.text("HPCFAIR_NAME", "HPCFair", about="Name of the hub on its pages.")
+PUBLISHER = (
+    _publisher.text(
+        "HPCFAIR_PUBLISHER",
+        "",
+        shown="`HPCFAIR_NAME`",
+        about="Organisation that runs the hub, in metadata.",
+    )
+    or HUB_NAME
+)
+PUBLISHER_ROR = _publisher.text(
+    "HPCFAIR_PUBLISHER_ROR", "", about="Its address at https://ror.org, if it has one."
+)
+PUBLISHER_EMAIL = _publisher.text(
+    "HPCFAIR_PUBLISHER_EMAIL",
+    "",
+    shown="`postmaster` at the host",
+    about="Contact address for harvesters (OAI-PMH).",
+)
+NAAN = _publisher.text(
+    "HPCFAIR_NAAN",
+    "99999",
+    about="Name assigning authority number of ARK identifiers (https://arks.org). 99999 "
+    "is reserved for tests.",
+)
+DATACITE_URL = _publisher.text(
+    "HPCFAIR_DATACITE_URL", "https://api.datacite.org", about="DataCite's REST API."
+).rstrip("/")
+DATACITE_ACCOUNT = _publisher.text(
+    "HPCFAIR_DATACITE_ACCOUNT",
+    "",
+    about="Account of a DataCite repository; without one, no DOIs.",
+)
+DATACITE_PASSWORD = _publisher.text("HPCFAIR_DATACITE_PASSWORD", "", about="Its password.")
+DATACITE_PREFIX = _publisher.text("HPCFAIR_DATACITE_PREFIX", "", about="Prefix of its DOIs.")
+
+_work = Section("Jobs and workers")
+JOB_LEASE_S = _work.integer(
+    "HPCFAIR_LEASE_SECONDS",
+    45,
+    low=2,
+    high=3600,
+    about="Seconds after which a job of a worker that does not report is given to another one.",
+)
+JOB_REAP_EVERY_S = _work.integer(
+    "HPCFAIR_REAP_SECONDS",
+    10,
+    low=1,
+    high=600,
+    about="Seconds between two searches for such jobs.",
+)
+TUNE_BUDGET_S = _work.integer(
+    "HPCFAIR_TUNE_SECONDS",
+    40,
+    low=5,
+    high=86_400,
+    about="Seconds of search of a tune job; a job may ask for up to six times as many.",
+)
+SCHEDULE_S = _work.integer(
+    "HPCFAIR_SCHEDULE_SECONDS",
+    300,
+    low=0,
+    high=86_400,
+    about="Seconds of a search for operator schedules, which follows the first tune job of a "
+    "network; 0: none.",
+)
+PASSES_S = _work.integer(
+    "HPCFAIR_PASSES_SECONDS",
+    300,
+    low=0,
+    high=86_400,
+    about="Seconds of a study of compiler passes, which runs in the background for the first "
+    "networks of an architecture class; 0: none.",
+)
+ASSESS_DAYS = _work.integer(
+    "HPCFAIR_ASSESS_DAYS",
+    7,
+    low=0,
+    high=3650,
+    about="Days between two FAIR assessments of a public record that did not change; 0: only on "
+    "request.",
+)
+ASSESS_BYTES = (
+    _work.integer(
+        "HPCFAIR_ASSESS_MIB",
+        256,
+        low=0,
+        high=2**20,
+        about="MiB of a record's files that one FAIR assessment downloads.",
+    )
+    * 2**20
+)
+CHILD_MEMORY_BYTES = (
+    _work.integer(
+        "HPCFAIR_CHILD_MEMORY_MIB",
+        8192,
+        low=512,
+        high=2**20,
+        about="Memory limit of a worker's child process, in MiB.",
+    )
+    * 2**20
+)
+WEBHOOK_EVERY_S = _work.integer(
+    "HPCFAIR_WEBHOOK_SECONDS",
+    5,
+    low=1,
+    high=600,
+    about="Seconds between two searches for webhook deliveries that are due.",
+)
+WEBHOOK_PRIVATE = _work.boolean(
+    "HPCFAIR_WEBHOOK_PRIVATE",
+    default=False,
+    about="Whether webhooks may call addresses of this machine and of private networks.",
+)

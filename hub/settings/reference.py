@@ -1,0 +1,72 @@
+"""The page docs/settings.md: all environment variables of the hub, its workers and its client."""
+
+from collections.abc import Iterable, Sequence
+
+from hub.settings import env
+
+#: Read by others than the hub's settings: heading to rows of name, type, default and description.
+OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
+    "Machine of a worker": (
+        ("HPCFAIR_TARGET", "text", "that of the processor", "Target that this machine works for."),
+        ("HPCFAIR_DEVICE", "text", "the host's name", "Name of this machine as a device."),
+    ),
+    "Commands and Docker Compose": (
+        (
+            "HPCFAIR_PASSWORD",
+            "text",
+            "asked for",
+            "Password of the account that `manage.py user` makes.",
+        ),
+        ("HPCFAIR_PORT", "whole number", "8000", "Port of the proxy in `docker-compose.yml`."),
+        ("POSTGRES_PASSWORD", "text", "hpcfair", "Database password in `docker-compose.yml`."),
+    ),
+    "Client": (
+        ("HPCFAIR_URL", "text", "http://127.0.0.1:8000", "Address of the hub."),
+        ("HPCFAIR_TOKEN", "text", "that of `hpcfair login`", "Access token."),
+        ("HPCFAIR_CACHE", "folder", "the user's cache folder", "Folder of downloaded files."),
+        (
+            "HPCFAIR_CONFIG",
+            "folder",
+            "the user's configuration folder",
+            "Folder of `config.json`, which `hpcfair login` writes.",
+        ),
+        ("HPCFAIR_OFFLINE", "true or false", "false", "Use the cache only, never the network."),
+        ("HPCFAIR_DOI_RESOLVER", "text", "https://doi.org", "Resolver of DOIs."),
+        ("HPCFAIR_QUIET", "true or false", "false", "Show no progress bars."),
+    ),
+    "Tests": (
+        (
+            "HPCFAIR_TEST_DATABASE",
+            "text",
+            "SQLite",
+            "`postgres` runs the tests on a PostgreSQL server that they start.",
+        ),
+        ("HPCFAIR_CHROMIUM", "text", "found on the path", "Chromium for the browser tests."),
+    ),
+}
+
+_HEAD = """# Settings
+
+Environment variables of the hub, its workers and the client. This page is generated from
+`hub/settings`: change it there and run `make docs-settings`.
+
+A variable of the hub's type *text* may be set by a file: `NAME_FILE` names a file that holds the
+value of `NAME`, as container secrets do. True is `1`, `true`, `yes` or `on`; false is `0`, `false`,
+`no` or `off`. The hub does not start with a value that it cannot read.
+"""
+
+
+def document() -> str:
+    """The page, as Markdown."""
+    sections: dict[str, list[tuple[str, str, str, str]]] = {}
+    for one in env.variables.values():
+        row = (one.name, one.kind, one.default, one.about)
+        sections.setdefault(one.section, []).append(row)
+    tables = [_table(title, rows) for title, rows in {**sections, **OTHERS}.items()]
+    return "\n".join([_HEAD, *tables])
+
+
+def _table(title: str, rows: Iterable[tuple[str, str, str, str]]) -> str:
+    lines = [f"## {title}", "", "| variable | type | default | meaning |", "|---|---|---|---|"]
+    lines += [f"| `{name}` | {kind} | {default} | {about} |" for name, kind, default, about in rows]
+    return "\n".join([*lines, ""])
