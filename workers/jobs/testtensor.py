@@ -16,7 +16,7 @@ import numpy as np
 from django.conf import settings
 
 from registry.errors import Conflict, RegistryError
-from registry.selectors.results.testtensor import place_of, tests_of_job
+from registry.selectors.results.testtensor import parse_test_path, tests_of_job
 from registry.services.results.testtensor import tests_store
 from registry.services.storage.blob import blob_adopt
 from registry.services.work.attempt import job_note
@@ -166,7 +166,7 @@ def _beside(ticket: JobTicket, graph: GraphFacts) -> list[tuple[FileTicket, _Pla
     found = []
     for file in ticket.files:
         path = file.path.removeprefix(prefix)
-        place = place_of(path) if file.path == prefix + path else None
+        place = parse_test_path(path) if file.path == prefix + path else None
         if place is not None:
             number, side, index = place
             found.append((replace(file, path=path), (number, side.value, index)))

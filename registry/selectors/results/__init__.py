@@ -1,3 +1,1 @@
-"""Reads of what inspection, tuning and measurement of a network produced: graphs, test tensors,
-trials, builds, benchmark records.
-"""
+"""Reads of results of inspection, tuning and measurement: graphs, trials, builds, records."""

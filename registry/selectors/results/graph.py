@@ -1,4 +1,4 @@
-"""Reads of what the hub knows of networks."""
+"""Reads of the facts of networks."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from registry.tickets import GraphFacts
 
 
 def graph_of(revision: Revision) -> Graph | None:
-    """Facts of the revision's primary file; ``None`` before inspection, or without one."""
+    """The revision's primary graph; ``None`` before inspection or without a network file."""
     return Graph.objects.filter(revision=revision, is_primary=True).order_by("path").first()
 
 
 def graph_facts(graph: Graph) -> GraphFacts:
-    """A stored graph as the plain facts it was made from."""
+    """A stored graph as plain facts."""
     return GraphFacts(
         path=graph.path,
         graph_hash=graph.graph_hash,
@@ -28,7 +28,7 @@ def graph_facts(graph: Graph) -> GraphFacts:
         producer=graph.facts["producer"],
         external_data=graph.facts["external_data"],
         weight_bytes=graph.facts["weight_bytes"],
-        # What was inspected before these were known of has none.
+        # Missing from inspections by older versions of the hub.
         forms=graph.facts.get("forms", []),
         integer_bounds=graph.facts.get("integer_bounds", {}),
         weight_dtypes=graph.facts.get("weight_dtypes", {}),
@@ -37,7 +37,7 @@ def graph_facts(graph: Graph) -> GraphFacts:
 
 
 def network_of(graph: Graph) -> Network:
-    """A stored graph as records describe it; its ``embedding`` is not read."""
+    """A stored graph as metadata records describe it; ``embedding`` is not read."""
     dtypes: dict[str, int] = graph.facts.get("weight_dtypes", {})
     return Network(
         path=graph.path,

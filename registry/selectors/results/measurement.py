@@ -14,42 +14,42 @@ from registry.fair.crate.measurements import (
 )
 from registry.tables import Revision, Trial
 
-# A trial's samples are some ten thousand numbers.
-_AT_ONCE = 100
+# A trial has some ten thousand samples.
+_BATCH = 100
 
 
 def rows_of(revision: Revision, table: MeasurementTable) -> Iterator[TrialRow | SampleRow]:
-    """The rows of one table, in the order in which they were measured, a few in memory at a time.
+    """The rows of one table in the order of measurement, read in batches.
 
     Args:
-        revision: One the asker may read.
+        revision: Readable by the requester.
     """
     rows = Trial.objects.filter(job__revision=revision)
     if table is TRIALS:
-        for row in _in_turn(rows.select_related("job", "target").defer("measurement")):
+        for row in _batched(rows.select_related("job", "target").defer("measurement")):
             yield _trial(row)
     else:
-        for row in _in_turn(rows.only("uuid", "measurement")):
+        for row in _batched(rows.only("uuid", "measurement")):
             yield from samples_of(str(row.uuid), row.measurement)
 
 
 def cache_validator(revision: Revision) -> str:
-    """A cache validator of all rows: it differs once one was added or deleted; rows never change.
+    """A cache validator of all rows; it changes when a row is added or deleted.
 
     Args:
-        revision: One the asker may read.
+        revision: Readable by the requester.
     """
     rows = Trial.objects.filter(job__revision=revision)
-    found = rows.aggregate(newest=Max("pk"), number=Count("pk"))
-    return f"{revision.oid[:10]}-{found['newest'] or 0}-{found['number']}"
+    totals = rows.aggregate(newest=Max("pk"), number=Count("pk"))
+    return f"{revision.oid[:10]}-{totals['newest'] or 0}-{totals['number']}"
 
 
-def _in_turn(rows: QuerySet[Trial]) -> Iterator[Trial]:
-    """By ranges of the primary key: whoever reads slowly holds no cursor of the database open."""
+def _batched(rows: QuerySet[Trial]) -> Iterator[Trial]:
+    """Rows by ranges of the primary key, so that slow readers hold no database cursor open."""
     last = 0
-    while some := list(rows.filter(pk__gt=last).order_by("pk")[:_AT_ONCE]):
-        yield from some
-        last = some[-1].pk
+    while batch := list(rows.filter(pk__gt=last).order_by("pk")[:_BATCH]):
+        yield from batch
+        last = batch[-1].pk
 
 
 def _trial(row: Trial) -> TrialRow:

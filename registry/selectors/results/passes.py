@@ -1,4 +1,4 @@
-"""Reads of what is known about compiler passes."""
+"""Reads of pass trials and pass portfolios."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from registry.ids import parse_uuid
 from registry.states import JobKind, TrialOutcome
 from registry.tables import Graph, Job, PassPortfolio, PassTrial, Target
 
-#: What a trial is made of, as ``pass_trial_add`` takes it.
+#: Columns of a trial, as ``pass_trial_add`` takes them.
 PASS_TRIAL_COLUMNS = (
     "backend", "toolchain", "architecture_class", "graph_hash", "number", "role", "about",
     "passes", "outcome", "failure_detail", "compile_s", "compile_ratio", "compile_ratio_low",
@@ -18,7 +18,7 @@ PASS_TRIAL_COLUMNS = (
 
 
 def pass_trials_of_job(job_uuid: str, backend: str) -> list[dict[str, Any]]:
-    """The trials a job has already paid for, by number, as ``pass_trial_add`` took them."""
+    """Stored trials of a job by number, as ``pass_trial_add`` takes them."""
     rows = PassTrial.objects.filter(job__uuid=parse_uuid(job_uuid), backend=backend)
     return list(rows.order_by("number").values(*PASS_TRIAL_COLUMNS))
 
@@ -26,7 +26,7 @@ def pass_trials_of_job(job_uuid: str, backend: str) -> list[dict[str, Any]]:
 def class_trials(
     *, target: str, backend: str, toolchain: str, architecture_class: str
 ) -> list[dict[str, Any]]:
-    """Everything measured for networks of a class, without raw samples, oldest first."""
+    """Measured trials of all networks of a class, without raw samples, oldest first."""
     rows = PassTrial.objects.filter(
         target__slug=target,
         backend=backend,
@@ -41,10 +41,10 @@ def class_trials(
 def portfolio_of(
     target: str, architecture_class: str, toolchains: Mapping[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    """Backend to the lists of passes that serve a class on a target, best first.
+    """Backend to the portfolio of a class on a target, best list of passes first.
 
     Args:
-        toolchains: Backend to the toolchain at hand: what another version needs means nothing.
+        toolchains: Backend to its toolchain; portfolios of other toolchains are left out.
     """
     rows = PassPortfolio.objects.filter(
         target__slug=target, architecture_class=architecture_class, backend__in=toolchains
@@ -69,9 +69,9 @@ def portfolios(
 
 
 def studies_of_class(target: Target, architecture_class: str) -> int:
-    """Networks of a class whose passes were studied on a target, or soon will be.
+    """Number of networks of a class with a pass study on a target, queued or ended.
 
-    A study that ran counts whatever came of it: what failed once would fail again.
+    A failed study counts, because it would fail again.
     """
     graphs = Graph.objects.filter(architecture_class=architecture_class, is_primary=True)
     jobs = Job.objects.filter(kind=JobKind.PASSES, target=target)
@@ -80,7 +80,7 @@ def studies_of_class(target: Target, architecture_class: str) -> int:
 
 
 def is_studied(target: Target, graph_hash: str) -> bool:
-    """Whether the passes of this network were studied on the target, or soon will be."""
+    """Whether a network has a pass study on the target, queued or ended."""
     jobs = Job.objects.filter(kind=JobKind.PASSES, target=target)
     graphs = Graph.objects.filter(graph_hash=graph_hash, is_primary=True)
     return graphs.filter(revision__in=jobs.values("revision")).exists()

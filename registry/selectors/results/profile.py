@@ -1,4 +1,4 @@
-"""Reads of where a build's time goes."""
+"""Reads of profiles of builds."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,17 +10,20 @@ from django.db.models import QuerySet
 from registry.errors import NotFound
 from registry.tables import Build, CallSite, Profile
 
-#: What the profiler's run and the sum of its parts may differ by before readers are warned.
+#: Largest relative gap between a profiled run and the sum of its call sites without a warning.
 RECONCILED = 0.10
 _GRADES = ("exact", "inferred", "shared")
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many nodes of the graph call sites are known to compute, by the best grade of each.
+    """Numbers of graph nodes by the best grade of their links to call sites.
 
     Attributes:
-        nodes: Linked and folded ones together.
+        exact: Nodes that a call site is known to compute.
+        inferred: Nodes assigned to a call site by inference.
+        shared: Nodes of a group that a call site computes.
+        folded: Nodes that the compiler evaluated, without a call site.
     """
 
     exact: int
@@ -45,36 +48,36 @@ def profile_of(build: Build) -> Profile:
     """
     profile = Profile.objects.filter(build=build).first()
     if profile is None:
-        detail = f"Build {build.uuid} has not been profiled."
-        raise NotFound("profile_not_found", detail, "The best builds of a search are.")
+        detail = f"Build {build.uuid} has no profile."
+        raise NotFound("profile_not_found", detail, "The best builds of a search have one.")
     return profile
 
 
 def call_sites(profile: Profile) -> QuerySet[CallSite]:
-    """In order of execution, each with its kernel and the kinds of code kept of it."""
+    """Call sites in order of execution, each with its kernel and the kernel's code."""
     rows = profile.call_sites.select_related("kernel").prefetch_related("kernel__code")
     return rows.order_by("sequence")
 
 
 def hottest(profile: Profile, count: int) -> QuerySet[CallSite]:
-    """The call sites that cost most."""
+    """The ``count`` call sites with the longest median time."""
     rows = profile.call_sites.select_related("kernel").prefetch_related("kernel__code")
     return rows.order_by("-median_ns", "sequence")[:count]
 
 
 def coverage(profile: Profile, sites: Sequence[CallSite]) -> Coverage:
-    """Of all call sites of a profile."""
+    """Coverage of the graph by all call sites of a profile."""
     best: dict[int, int] = {}
     for site in sites:
         for node in site.nodes:
             grade = _GRADES.index(node["grade"])
             best[node["index"]] = min(best.get(node["index"], grade), grade)
-    found = Counter(best.values())
-    return Coverage(found[0], found[1], found[2], len(set(profile.folded) - best.keys()))
+    counts = Counter(best.values())
+    return Coverage(counts[0], counts[1], counts[2], len(set(profile.folded) - best.keys()))
 
 
 def precisions(sites: Sequence[CallSite]) -> dict[str, int]:
-    """Precision that really ran to the nanoseconds spent in it, most first; empty name: unknown."""
+    """Executed precision to its nanoseconds, longest first; "" stands for unknown."""
     spent: dict[str, int] = {}
     for site in sites:
         spent[site.precision] = spent.get(site.precision, 0) + site.median_ns
@@ -82,9 +85,10 @@ def precisions(sites: Sequence[CallSite]) -> dict[str, int]:
 
 
 def summary(profile: Profile) -> dict[str, Any]:
-    """For pages and the API: what all call sites together say.
+    """Totals of a profile, for pages and the API.
 
-    ``sum_ns`` of the call sites beside ``total_ns`` of the run; ``reconciled`` where these agree.
+    ``sum_ns`` is the sum over call sites, ``total_ns`` the time of the run; ``reconciled`` says
+    that they differ by at most :data:`RECONCILED`.
     """
     sites = list(profile.call_sites.all())
     sum_ns = sum(site.median_ns for site in sites)

@@ -14,7 +14,7 @@ def record_get(actor: Actor, record_id: str) -> Record:
     """The record of that id.
 
     Raises:
-        NotFound: ``record_not_found``, also for a record the actor may not know of.
+        NotFound: ``record_not_found``, also for a record that the actor may not read.
     """
     rows = readable_records(actor).select_related(*_RELATED)
     record = None if "\0" in record_id else rows.filter(pk=record_id).first()
@@ -33,7 +33,7 @@ def records_of(
     """Records the actor may see, newest first.
 
     Raises:
-        NotFound: ``model_not_found``: ``mlmodel`` (``namespace/name``) names none the actor sees.
+        NotFound: ``model_not_found``: no readable model is named ``mlmodel`` (``namespace/name``).
     """
     rows = readable_records(actor).select_related(*_RELATED).order_by("-created_at", "-id")
     if mlmodel:

@@ -1,4 +1,4 @@
-"""Reads of builds run again on the test tensors."""
+"""Reads of reproductions, which are runs of builds on the test tensors."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from registry.tickets import BuildTicket, FileTicket
 
 
 def toolchain_of(tools: Mapping[str, str]) -> str:
-    """What identifies names and versions of programs together: the SHA-256 of their JSON."""
+    """SHA-256 of names and versions of programs, as canonical JSON."""
     return sha256_of(dict(tools))
 
 
@@ -35,15 +35,15 @@ def history(build: Build) -> QuerySet[Reproduction]:
 
 
 def reproduced(reproduction: Reproduction | None) -> bool | None:
-    """Whether a build gave the tests' outputs again; ``None`` if it was not asked yet."""
+    """Whether a reproduction succeeded; ``None`` without one."""
     if reproduction is None:
         return None
     return reproduction.outcome == ReproductionOutcome.REPRODUCED
 
 
 def builds_of_job(job_uuid: str) -> tuple[BuildTicket, ...]:
-    """The builds a reproduction job is about: those of its network and target that are not
-    withdrawn, the baseline first, with which the others are compared."""
+    """Published builds of a reproduction job's network and target: the baseline first, with which
+    the others are compared."""
     job = Job.objects.select_related("revision").get(uuid=parse_uuid(job_uuid))
     rows = Build.objects.filter(
         graph=graph_of(job.revision), target=job.target_id, withdrawn_at=None
@@ -53,32 +53,33 @@ def builds_of_job(job_uuid: str) -> tuple[BuildTicket, ...]:
 
 
 def outcomes_of_job(job_uuid: str) -> dict[str, str]:
-    """UUID of a build to what came of it in that job; builds it has not run yet are not there."""
+    """UUID of a build to its outcome in that job; builds not run yet are left out."""
     rows = Reproduction.objects.filter(job__uuid=parse_uuid(job_uuid))
     return {str(uuid): outcome for uuid, outcome in rows.values_list("build__uuid", "outcome")}
 
 
 def of_job(job: Job) -> QuerySet[Reproduction]:
-    """What came of each build that a job ran, in its order, with the builds."""
+    """Reproductions of a job in order of execution, with their builds."""
     return job.reproductions.select_related("build").order_by("pk")
 
 
 def unreproduced(target: Target, tools: Mapping[str, Mapping[str, str]]) -> QuerySet[Revision]:
-    """Revisions with builds on ``target`` that the tools there now have not run.
+    """Revisions with builds on ``target`` whose newest reproduction used other tools, or without
+    any.
 
     Args:
-        tools: Backend to names and versions of what runs its builds. Builds of other backends do
-            not count: nobody there can run them.
+        tools: Backend to names and versions of the programs that run its builds. Builds of other
+            backends are left out.
     """
-    live = Build.objects.filter(target=target, withdrawn_at=None).annotate(
+    published = Build.objects.filter(target=target, withdrawn_at=None).annotate(
         toolchain=Subquery(_newest("pk", "toolchain"))
     )
-    known = Q(pk__in=[])
+    outdated = Q(pk__in=[])
     for backend, versions in tools.items():
-        known |= Q(record__backend=backend) & (
+        outdated |= Q(record__backend=backend) & (
             Q(toolchain=None) | ~Q(toolchain=toolchain_of(versions))
         )
-    revisions = live.filter(known).values("graph__revision")
+    revisions = published.filter(outdated).values("graph__revision")
     rows = Revision.objects.filter(pk__in=revisions, graphs__is_primary=True).distinct()
     return rows.select_related("mlmodel__namespace").order_by("-pk")
 
@@ -92,8 +93,8 @@ def _newest(build: str, column: str) -> QuerySet[Reproduction, Any]:
     """``column`` of the newest reproduction of the build that the outer row's ``build`` names."""
     rows = Reproduction.objects.filter(build=OuterRef(build))
     newest = rows.order_by(F("created_at").desc(), F("pk").desc())
-    found: QuerySet[Reproduction, Any] = newest.values(column)[:1]
-    return found
+    first: QuerySet[Reproduction, Any] = newest.values(column)[:1]
+    return first
 
 
 def _ticket(build: Build) -> BuildTicket:

@@ -50,11 +50,11 @@ def resolve(revision: Revision, request: LoadRequest) -> Resolution:
 def _not_inspected(revision: Revision) -> NotFound:
     job = latest_job(revision, JobKind.INSPECT)
     if job is None:
-        hint = "Add an ONNX or TensorFlow Lite file; nothing else can be loaded yet."
+        hint = "Add an ONNX or TensorFlow Lite file; other formats cannot be loaded."
     elif job.failure_code:
         hint = f"Its inspection failed ({job.failure_code}): {job.failure_detail}"
     else:
-        hint = "Its inspection has not ended; ask again in a moment."
+        hint = "Its inspection has not ended; try again later."
     return NotFound(
         "graph_not_found",
         f"No network is known in revision {revision.oid[:10]} of {revision.mlmodel.full_name}.",

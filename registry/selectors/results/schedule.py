@@ -1,4 +1,4 @@
-"""Reads of operator workloads and of the schedules tried for them."""
+"""Reads of operator workloads and of the trials of their schedules."""
 
 from collections.abc import Sequence
 from math import dist
@@ -11,21 +11,21 @@ from registry.selectors.storage.blob import blob_open
 from registry.states import JobKind, JobState, TrialOutcome
 from registry.tables import Graph, Job, ScheduleTask, ScheduleTrial, ScheduleUse, Target
 
-#: What the engine reads of a trial, besides its sketch.
+#: Columns of a trial that the engine reads, besides its sketch.
 _COLUMNS = (
     "number", "decisions", "proposed_by", "predicted", "outcome", "failure_detail", "seconds",
     "duration_s", "digest", "confirmed", "confirmed_at", "trace",
 )  # fmt: skip
-#: Workloads and trials looked at when something similar is sought.
+#: Upper bounds: newest workloads compared, similar workloads returned, trials of each.
 _SIMILAR_DEPTH = 500
 _SIMILAR_TASKS = 4
 _SIMILAR_TRIALS = 96
-#: Schedules handed over for a network nobody has taken apart yet.
+#: Upper bound on schedules for a network whose workloads are not known.
 _MOST_SCHEDULES = 1000
 
 
 def schedule_trials(target: str, toolchain: str, key: str) -> list[dict[str, Any]]:
-    """Trials of a workload by all jobs, oldest first, as ``schedule_trial_add`` took them."""
+    """Trials of a workload by all jobs, oldest first, as ``schedule_trial_add`` takes them."""
     rows = ScheduleTrial.objects.filter(
         task__key=key, task__target__slug=target, task__toolchain=toolchain
     )
@@ -33,16 +33,15 @@ def schedule_trials(target: str, toolchain: str, key: str) -> list[dict[str, Any
 
 
 def schedule_trials_of_job(job_uuid: str) -> list[dict[str, Any]]:
-    """Trials a job has already paid for, by number; each with the ``key`` of its workload."""
+    """Stored trials of a job by number; each with the ``key`` of its workload."""
     rows = ScheduleTrial.objects.filter(job__uuid=parse_uuid(job_uuid))
     return _trials(rows.order_by("number"))
 
 
 def schedules_similar(target: str, toolchain: str, key: str) -> list[dict[str, Any]]:
-    """Other workloads with the same heaviest operator, the most similar first.
+    """Other workloads with the same heaviest operator, by distance of their features.
 
-    Similar means near in the features. Of each the fastest trials come, and the failures among
-    the rest: both teach.
+    Each comes with its fastest and its newest other trials, failures included.
 
     Returns:
         ``{"key", "name", "anchor", "arguments", "flops", "features", "source", "trials"}`` each,
@@ -58,29 +57,29 @@ def schedules_similar(target: str, toolchain: str, key: str) -> list[dict[str, A
         (other for other in newest if len(other.features) == len(task.features)),
         key=lambda other: (dist(other.features, task.features), other.key),
     )
-    found = []
+    similar = []
     for other in near[:_SIMILAR_TASKS]:
         trials = other.trials.exclude(outcome=TrialOutcome.INFRASTRUCTURE)
         fastest = trials.exclude(median_s=None).order_by("median_s", "id")[: _SIMILAR_TRIALS // 2]
-        chosen = {row.pk for row in fastest}
-        rest = trials.exclude(pk__in=chosen).order_by("-id")[: _SIMILAR_TRIALS // 2]
-        chosen |= {row.pk for row in rest}
+        keys = {row.pk for row in fastest}
+        rest = trials.exclude(pk__in=keys).order_by("-id")[: _SIMILAR_TRIALS // 2]
+        keys |= {row.pk for row in rest}
         with blob_open(other.source) as source:
-            packed = source.read()
+            content = source.read()
         described = {
             name: getattr(other, name)
             for name in ("key", "name", "anchor", "arguments", "flops", "features")
         }
-        rows = _trials(ScheduleTrial.objects.filter(pk__in=chosen).order_by("id"))
-        found.append({**described, "source": packed, "trials": rows})
-    return found
+        rows = _trials(ScheduleTrial.objects.filter(pk__in=keys).order_by("id"))
+        similar.append({**described, "source": content, "trials": rows})
+    return similar
 
 
 def schedules_best(target: str, toolchain: str, graph_hash: str) -> list[dict[str, Any]]:
-    """The best schedule of each workload of a network, where one was confirmed.
+    """The confirmed schedules of a network's workloads, the newest of each.
 
-    Of a network that nobody has taken apart into workloads yet, nobody knows which it has: then
-    those of all workloads come, the most recently confirmed first, bounded in number.
+    If the network's workloads are not known yet, the most recently confirmed schedules of all
+    workloads are returned, at most :data:`_MOST_SCHEDULES`.
 
     Returns:
         ``{"key", "trace", "seconds"}`` each, by key.
@@ -104,9 +103,9 @@ def schedules_best(target: str, toolchain: str, graph_hash: str) -> list[dict[st
 
 
 def is_scheduled(target: Target, graph_hash: str) -> bool:
-    """Whether schedules of a network were searched on a target, or soon will be.
+    """Whether a network has a search for schedules on a target, queued or ended.
 
-    A search that failed counts: it would fail again. One that somebody cancelled does not.
+    A failed search counts, because it would fail again; a cancelled one does not.
     """
     graphs = Graph.objects.filter(graph_hash=graph_hash, is_primary=True)
     jobs = Job.objects.filter(
@@ -116,12 +115,12 @@ def is_scheduled(target: Target, graph_hash: str) -> bool:
 
 
 def _trials(rows: QuerySet[ScheduleTrial]) -> list[dict[str, Any]]:
-    found: Sequence[dict[str, Any]] = rows.values(*_COLUMNS, "task__key", "sketch__instructions")
+    columns: Sequence[dict[str, Any]] = rows.values(*_COLUMNS, "task__key", "sketch__instructions")
     return [
         {
             **{name: row[name] for name in _COLUMNS},
             "key": row["task__key"],
             "sketch": row["sketch__instructions"],
         }
-        for row in found
+        for row in columns
     ]

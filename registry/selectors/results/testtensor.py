@@ -1,4 +1,4 @@
-"""Reads of test tensors: what goes into a network, and what must come out."""
+"""Reads of test tensors: inputs of a network and the expected outputs."""
 
 import re
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from registry.states import TensorSide
 from registry.tables import Graph, Job, Revision, TestTensor
 from registry.tickets import FileTicket, TensorTicket
 
-# No number of a set or of a tensor has more digits.
+# At most six digits, as services accept them.
 _NUMBER = "0|[1-9][0-9]{0,5}"
 _PATH = re.compile(
     rf"test_data_set_(?P<number>{_NUMBER})/(?P<side>input|output)_(?P<index>{_NUMBER})\.pb"
@@ -20,71 +20,72 @@ _PATH = re.compile(
 
 
 def tests_of(graph: Graph) -> QuerySet[TestTensor]:
-    """The test tensors of a network with their bytes: by set, inputs first, in their order."""
+    """The test tensors of a network with their blobs: by set, inputs before outputs, by index."""
     rows = TestTensor.objects.filter(graph=graph).select_related("blob")
-    # "input" comes before "output" in every alphabet.
+    # Alphabetically, "input" comes before "output".
     return rows.order_by("number", "side", "index")
 
 
 def test_sets(revision: Revision) -> dict[int, list[TestTensor]]:
-    """Number to tensors of each test set of the revision's network; empty where nothing is known.
-
-    For pages and the API; see :func:`tests_of` for the order.
-    """
+    """Number of each test set to its tensors, in the order of :func:`tests_of`; may be empty."""
     graph = graph_of(revision)
     return by_set(tests_of(graph)) if graph else {}
 
 
 def by_set(rows: Iterable[TestTensor]) -> dict[int, list[TestTensor]]:
-    """Rows of one network, in the order of :func:`tests_of`, parted into their sets."""
-    found: dict[int, list[TestTensor]] = {}
+    """Number of each test set to its tensors.
+
+    Args:
+        rows: Of one network, in the order of :func:`tests_of`.
+    """
+    sets: dict[int, list[TestTensor]] = {}
     for row in rows:
-        found.setdefault(row.number, []).append(row)
-    return found
+        sets.setdefault(row.number, []).append(row)
+    return sets
 
 
 def test_path(row: TestTensor) -> str:
-    """Where it is served, below ``/<namespace>/<name>/tests/<commit id>/``; as ONNX names it."""
+    """Path below ``/<namespace>/<name>/tests/<commit id>/``, as the ONNX format names it."""
     return f"test_data_set_{row.number}/{row.side}_{row.index}.pb"
 
 
-def place_of(path: str) -> tuple[int, TensorSide, int] | None:
-    """Number of the set, side and index of the tensor that ONNX keeps at ``path``, if any."""
-    found = _PATH.fullmatch(path)
-    if found is None:
+def parse_test_path(path: str) -> tuple[int, TensorSide, int] | None:
+    """Number of the set, side and index of the tensor at ``path``; inverse of :func:`test_path`."""
+    match = _PATH.fullmatch(path)
+    if match is None:
         return None
-    return int(found["number"]), TensorSide(found["side"]), int(found["index"])
+    return int(match["number"]), TensorSide(match["side"]), int(match["index"])
 
 
 def tensor_get(revision: Revision, path: str) -> TestTensor:
-    """The test tensor that :func:`test_path` calls ``path``.
+    """The test tensor at a path; see :func:`test_path`.
 
     Raises:
         NotFound: ``file_not_found``.
     """
-    graph, place = graph_of(revision), place_of(path)
+    graph, position = graph_of(revision), parse_test_path(path)
     row = None
-    if graph is not None and place is not None:
-        number, side, index = place
+    if graph is not None and position is not None:
+        number, side, index = position
         row = tests_of(graph).filter(number=number, side=side, index=index).first()
     if row is None:
         raise NotFound(
             "file_not_found",
             f"Revision {revision.oid[:10]} has no test tensor {path[:200]!r}.",
-            "The page of its builds lists those there are.",
+            "The page of its builds lists the test tensors.",
         )
     return row
 
 
 def tests_of_job(job_uuid: str) -> tuple[TensorTicket, ...]:
-    """The test tensors of the network that a job is about, for its worker; empty if none."""
+    """The test tensors of a job's network, for its worker; may be empty."""
     job = Job.objects.select_related("revision").get(uuid=parse_uuid(job_uuid))
     graph = graph_of(job.revision)
     return tuple(tensor_ticket(row) for row in tests_of(graph)) if graph else ()
 
 
 def tensor_ticket(row: TestTensor) -> TensorTicket:
-    """A row, with its bytes in hand, as a worker is told of it."""
+    """A test tensor as its worker gets it; ``row.blob`` must be loaded."""
     return TensorTicket(
         number=row.number,
         side=row.side,

@@ -1,3 +1,1 @@
-"""Writes to what inspection, tuning and measurement of a network produced: graphs, test tensors,
-trials, builds, benchmark records.
-"""
+"""Writes of results of inspection, tuning and measurement: graphs, trials, builds, records."""

@@ -1,4 +1,4 @@
-"""Artefacts: published for a target by the job that made them, withdrawn by the next."""
+"""Builds: published for a target by a search, withdrawn by the next search."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from registry import schemas
-from registry.errors import Invalid, NotFound
-from registry.selectors.results.graph import graph_of
+from registry.errors import Invalid
 from registry.services.audit import audit
+from registry.services.results.graph import required_graph
 from registry.services.work.lease import held_job, target_of
 from registry.states import ToleranceClass, Verdict
 from registry.tables import Blob, Build, BuildFile, Graph, Job, OutboxEntry, Record
@@ -27,14 +27,14 @@ _OPTIONAL = frozenset(
 
 
 def builds_publish(*, job_uuid: str, fence: int, builds: list[dict[str, Any]]) -> list[Build]:
-    """Publish what a search found for the job's network and target, and withdraw what was there.
+    """Publish the builds of a search and withdraw the earlier ones of its network and target.
 
-    All of it becomes visible at once. Publishing the same again changes nothing.
+    Both become visible at once. Publishing the same builds again has no effect.
 
     Args:
         builds: Columns of :class:`registry.tables.Build`, with ``record_id`` and ``files``
             (path to blob's SHA-256). Exactly one is the baseline. Each record must be of this
-            revision, target and configuration, and of an artefact of just these files.
+            revision, target and configuration, and of an artefact of exactly these files.
 
     Raises:
         Conflict: ``lease_lost``; nothing is written.
@@ -44,17 +44,15 @@ def builds_publish(*, job_uuid: str, fence: int, builds: list[dict[str, Any]]) -
     _check(builds)
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)
-        graph = graph_of(job.revision)
-        if graph is None:
-            raise NotFound("graph_not_found", f"Job {job_uuid} is about no known network.")
+        graph = required_graph(job)
         _check_records(builds, job)
         _check_blobs(builds)
-        live = Build.objects.filter(graph=graph, target=target_of(job), withdrawn_at=None)
-        published = {(build.config_sha256, build.record_id): build for build in live}
-        if published.keys() == {(build["config_sha256"], build["record_id"]) for build in builds}:
-            return [published[build["config_sha256"], build["record_id"]] for build in builds]
-        live.update(withdrawn_at=timezone.now())
-        made = [_create(build, job, graph) for build in builds]
+        published = Build.objects.filter(graph=graph, target=target_of(job), withdrawn_at=None)
+        stored = {(build.config_sha256, build.record_id): build for build in published}
+        if stored.keys() == {(build["config_sha256"], build["record_id"]) for build in builds}:
+            return [stored[build["config_sha256"], build["record_id"]] for build in builds]
+        published.update(withdrawn_at=timezone.now())
+        rows = [_create(build, job, graph) for build in builds]
         mlmodel = job.revision.mlmodel
         OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
         audit(
@@ -62,9 +60,9 @@ def builds_publish(*, job_uuid: str, fence: int, builds: list[dict[str, Any]]) -
             action="build.publish",
             subject=f"{mlmodel.full_name}@{job.revision.oid}",
             namespace=mlmodel.namespace.name,
-            detail={"job": str(job.uuid), "builds": [str(build.uuid) for build in made]},
+            detail={"job": str(job.uuid), "builds": [str(build.uuid) for build in rows]},
         )
-        return made
+        return rows
 
 
 def _create(columns: dict[str, Any], job: Job, graph: Graph) -> Build:
@@ -112,29 +110,29 @@ def _check_records(builds: list[dict[str, Any]], job: Job) -> None:
     for build in builds:
         record = records.get(build["record_id"])
         if record is None:
-            fields[build["record_id"]] = "is not there"
+            fields[build["record_id"]] = "is not stored"
             continue
         identity = record.document["identity"]
         if (record.revision_id, record.target_id) != (job.revision_id, job.target_id):
-            fields[build["record_id"]] = "is about another revision or target"
+            fields[build["record_id"]] = "is of another revision or target"
         elif identity["config_sha256"] != build["config_sha256"]:
-            fields[build["record_id"]] = "is about another configuration"
+            fields[build["record_id"]] = "is of another configuration"
         elif identity["artifact_sha256"] != schemas.artifact_sha256(build["files"]):
-            fields[build["record_id"]] = "is about an artefact of other files"
+            fields[build["record_id"]] = "is of an artefact of other files"
     if fields:
         raise Invalid(
             "invalid_record",
-            "A build needs a record of its own measurement.",
-            "Add the records first, of the very artefacts to publish.",
+            "Each build needs the record of its own measurement.",
+            "Add the records of these artefacts first.",
             fields=fields,
         )
 
 
 def _check_blobs(builds: list[dict[str, Any]]) -> None:
-    wanted = {sha256 for build in builds for sha256 in build["files"].values()}
-    # Held until the transaction ends, so that none is collected before its row refers to it.
-    rows = Blob.objects.select_for_update(no_key=True).filter(pk__in=wanted, condemned_at=None)
-    missing = wanted - set(rows.order_by("pk").values_list("pk", flat=True))
+    digests = {sha256 for build in builds for sha256 in build["files"].values()}
+    # Locked until the transaction ends, so that none is deleted before a row refers to it.
+    rows = Blob.objects.select_for_update(no_key=True).filter(pk__in=digests, condemned_at=None)
+    missing = digests - set(rows.order_by("pk").values_list("pk", flat=True))
     if missing:
         raise Invalid(
             "blob_missing",

@@ -1,12 +1,14 @@
-"""What inspection found out about networks."""
+"""Facts of networks, stored by inspections."""
 
 from dataclasses import asdict
 
 from django.db import transaction
 
+from registry.errors import NotFound
+from registry.selectors.results.graph import graph_of
 from registry.services.work.lease import held_job
 from registry.states import ArchitectureClass
-from registry.tables import Graph, OutboxEntry
+from registry.tables import Graph, Job, OutboxEntry
 from registry.tickets import GraphFacts
 from registry.validation.document import check_json
 
@@ -16,10 +18,11 @@ _COLUMNS = (
 
 
 def graph_store(*, job_uuid: str, fence: int, facts: GraphFacts, is_primary: bool) -> Graph:
-    """Keep the facts of one file of the revision the job inspects.
+    """Store the facts of one file of the job's revision, replacing earlier facts of that file.
 
-    The same file again replaces what was known of it: a newer inspection may know more. A new
-    primary graph takes that place from any other.
+    Args:
+        is_primary: Whether the hub tunes and loads this file; the revision's other graphs are no
+            longer primary then.
 
     Raises:
         Conflict: ``lease_lost``.
@@ -39,4 +42,16 @@ def graph_store(*, job_uuid: str, fence: int, facts: GraphFacts, is_primary: boo
             defaults={**columns, "is_primary": is_primary, "facts": values},
         )
         OutboxEntry.objects.create(mlmodel_uuid=revision.mlmodel.uuid)
+    return graph
+
+
+def required_graph(job: Job) -> Graph:
+    """The primary graph of a job's revision.
+
+    Raises:
+        NotFound: ``graph_not_found``.
+    """
+    graph = graph_of(job.revision)
+    if graph is None:
+        raise NotFound("graph_not_found", f"No network is known in the revision of job {job.uuid}.")
     return graph

@@ -1,4 +1,4 @@
-"""Lists of compiler passes that were tried, and what follows from them for a class."""
+"""Trials of compiler pass lists, and the portfolio of lists for an architecture class."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,9 +6,9 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from registry.errors import Invalid
 from registry.selectors.results.graph import graph_of
 from registry.selectors.results.passes import is_studied, studies_of_class
+from registry.services.results.columns import check_columns
 from registry.services.work.job import job_submit
 from registry.services.work.lease import held_job, target_of
 from registry.services.work.plan import BACKGROUND_PRIORITY
@@ -16,7 +16,7 @@ from registry.states import ArchitectureClass, JobKind, TrialOutcome
 from registry.tables import Job, PassPortfolio, PassTrial
 from registry.validation.document import check_json, printable
 
-#: Networks of a class after which another one would hardly change its portfolio.
+#: Studied networks of a class after which no further one is planned.
 ENOUGH_NETWORKS = 5
 
 _REQUIRED = frozenset(
@@ -31,10 +31,11 @@ _OPTIONAL = frozenset(
         "compile_ratio_high", "ratio", "ratio_low", "ratio_high", "same_code", "measurement",
     }
 )  # fmt: skip
+_CHOICES = {"outcome": TrialOutcome, "architecture_class": ArchitectureClass}
 
 
 def pass_trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> PassTrial:
-    """Keep a trial. Durable on return; adding the same one again returns the first.
+    """Store a trial; adding the same trial again returns the stored one. Durable on return.
 
     Args:
         trial: Columns of :class:`registry.tables.results.passes.PassTrial`, without job and target.
@@ -43,7 +44,7 @@ def pass_trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> PassT
         Conflict: ``lease_lost``; nothing is written.
         Invalid: ``invalid_request``, naming the columns.
     """
-    _check(trial)
+    check_columns(trial, _REQUIRED, _OPTIONAL, _CHOICES)
     columns = trial | {"failure_detail": printable(trial.get("failure_detail", ""))}
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)
@@ -66,7 +67,7 @@ def portfolio_store(
     networks: int,
     lists: Sequence[dict[str, Any]],
 ) -> PassPortfolio:
-    """Replace what is known to serve a class on the job's target.
+    """Replace the portfolio of an architecture class on the job's target.
 
     Raises:
         Conflict: ``lease_lost``; nothing is written.
@@ -86,10 +87,10 @@ def portfolio_store(
 
 
 def plan_pass_study(*, job_uuid: str) -> Job | None:
-    """Queue a study of the network that a job searched, unless its class has seen enough of them.
+    """Queue a study of the network that a job searched, unless its class has enough studies.
 
     Returns:
-        The study; ``None`` where none is needed.
+        The queued job; ``None`` if no study is needed.
     """
     job = Job.objects.select_related("target", "revision").get(uuid=job_uuid)
     graph = graph_of(job.revision)
@@ -106,14 +107,3 @@ def plan_pass_study(*, job_uuid: str) -> Job | None:
         target=job.target,
         priority=BACKGROUND_PRIORITY,
     )
-
-
-def _check(trial: dict[str, Any]) -> None:
-    fields = dict.fromkeys(_REQUIRED - trial.keys(), "is missing")
-    fields |= dict.fromkeys(trial.keys() - _REQUIRED - _OPTIONAL, "is not known")
-    for name, known in (("outcome", TrialOutcome), ("architecture_class", ArchitectureClass)):
-        if trial.get(name) not in known.values:
-            fields.setdefault(name, f"must be one of {', '.join(known.values)}")
-    if fields:
-        raise Invalid("invalid_request", "That is not a trial of passes.", fields=fields)
-    check_json({key: value for key, value in trial.items() if key != "failure_detail"})

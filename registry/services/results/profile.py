@@ -1,4 +1,4 @@
-"""Profiles of published builds: kept by the job that made the builds, once."""
+"""Profiles of published builds, stored once by the job that published them."""
 
 import hashlib
 from typing import Any
@@ -12,7 +12,7 @@ from registry.services.work.lease import held_job
 from registry.tables import Build, CallSite, Kernel, KernelCode, Profile
 from registry.validation.document import check_json, printable
 
-_AT_ONCE = 500
+_BATCH = 500
 _LARGEST = 2**62
 _GRADES = frozenset({"exact", "inferred", "shared"})
 
@@ -20,12 +20,13 @@ _GRADES = frozenset({"exact", "inferred", "shared"})
 def profile_store(
     *, job_uuid: str, fence: int, config_sha256: str, profile: dict[str, Any]
 ) -> Profile:
-    """Keep the profile of the build of that configuration which the job has published.
+    """Store the profile of a build that the job has published.
 
-    Storing another changes nothing: the first stays. Texts longer than their columns are cut, and
-    end in a digest of the whole.
+    If the build has a profile, that is returned unchanged. Texts longer than their columns are
+    truncated and end in a digest of the whole text.
 
     Args:
+        config_sha256: Digest of the build's candidate.
         profile: ``method``, ``total_ns``, ``folded``, ``kernels`` (``symbol``, ``workload``,
             ``schedule``, ``code``: kind to blob's SHA-256) and ``call_sites``, in order, as columns
             of :class:`registry.tables.results.profile.CallSite` with ``kernel`` a symbol.
@@ -42,40 +43,40 @@ def profile_store(
         builds = Build.objects.filter(job=job, config_sha256=config_sha256, withdrawn_at=None)
         build = builds.first()
         if build is None:
-            detail = f"Job {job_uuid} has published no build of this configuration."
+            detail = f"Job {job_uuid} has not published a build of this configuration."
             raise NotFound("build_not_found", detail)
-        known = Profile.objects.filter(build=build).first()
-        if known is not None:
-            return known
+        stored = Profile.objects.filter(build=build).first()
+        if stored is not None:
+            return stored
         blobs_hold({sha256 for kernel in profile["kernels"] for sha256 in kernel["code"].values()})
-        made = Profile.objects.create(
+        row = Profile.objects.create(
             build=build,
-            method=_fitting(Profile, "method", profile["method"]),
+            method=_truncated(Profile, "method", profile["method"]),
             total_ns=profile["total_ns"],
             folded=profile["folded"],
         )
-        _store_call_sites(made, profile["call_sites"], _store_kernels(made, profile["kernels"]))
-    return made
+        _store_call_sites(row, profile["call_sites"], _store_kernels(row, profile["kernels"]))
+    return row
 
 
 def _store_kernels(profile: Profile, kernels: list[dict[str, Any]]) -> dict[str, Kernel]:
     rows = [
         Kernel(
             profile=profile,
-            symbol=_fitting(Kernel, "symbol", kernel["symbol"]),
+            symbol=_truncated(Kernel, "symbol", kernel["symbol"]),
             workload=kernel.get("workload") or "",
             schedule=kernel.get("schedule"),
         )
         for kernel in kernels
     ]
-    Kernel.objects.bulk_create(rows, batch_size=_AT_ONCE)
+    Kernel.objects.bulk_create(rows, batch_size=_BATCH)
     KernelCode.objects.bulk_create(
         [
             KernelCode(kernel=row, kind=kind, blob_id=sha256)
             for row, kernel in zip(rows, kernels, strict=True)
             for kind, sha256 in sorted(kernel["code"].items())
         ],
-        batch_size=_AT_ONCE,
+        batch_size=_BATCH,
     )
     return {kernel["symbol"]: row for kernel, row in zip(kernels, rows, strict=True)}
 
@@ -94,11 +95,11 @@ def _store_call_sites(
                 mad_ns=site["mad_ns"],
                 runs=site["runs"],
                 nodes=site["nodes"],
-                **{text: _fitting(CallSite, text, site.get(text) or "") for text in texts},
+                **{text: _truncated(CallSite, text, site.get(text) or "") for text in texts},
             )
             for sequence, site in enumerate(sites)
         ],
-        batch_size=_AT_ONCE,
+        batch_size=_BATCH,
     )
 
 
@@ -106,16 +107,16 @@ def _check(profile: dict[str, Any]) -> None:
     try:
         faults = _faults(profile)
     except (KeyError, TypeError, AttributeError) as error:
-        faults = {"profile": f"has not the form of one: {error!r}"}
+        faults = {"profile": f"has another structure: {error!r}"}
     if faults:
-        raise Invalid("invalid_request", "That is no profile of a build.", fields=faults)
+        raise Invalid("invalid_request", "The profile cannot be stored.", fields=faults)
 
 
 def _faults(profile: dict[str, Any]) -> dict[str, str]:
     faults = {}
     symbols = [kernel["symbol"] for kernel in profile["kernels"]]
     if len(set(symbols)) != len(symbols):
-        faults["kernels"] = "must have symbols of their own"
+        faults["kernels"] = "must have different symbols"
     sha256s = [sha256 for kernel in profile["kernels"] for sha256 in kernel["code"].values()]
     workloads = [kernel["workload"] for kernel in profile["kernels"] if kernel.get("workload")]
     if not all(SHA256_RE.fullmatch(sha256) for sha256 in (*sha256s, *workloads)):
@@ -133,12 +134,12 @@ def _faults(profile: dict[str, Any]) -> dict[str, str]:
             faults["call_sites.kernel"] = "must be the symbol of one of the kernels"
     figures += profile["folded"]
     if not all(type(figure) is int and 0 <= figure < _LARGEST for figure in figures):
-        faults["call_sites"] = "times, runs and nodes must be whole numbers, none below zero"
+        faults["call_sites"] = "times, runs and nodes must be integers, 0 or more"
     return faults
 
 
-def _fitting(table: type[models.Model], column: str, text: str) -> str:
-    """``text`` as the column can hold it."""
+def _truncated(table: type[models.Model], column: str, text: str) -> str:
+    """``text`` without control characters, truncated to the length of its column."""
     text, length = printable(text), _length(table, column)
     if len(text) <= length:
         return text

@@ -1,4 +1,4 @@
-"""Benchmark records: checked, named by their content, kept for good."""
+"""Benchmark records: validated, identified by their content, immutable."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -24,29 +24,29 @@ def record_add(
     fence: int | None = None,
     actor: Actor = None,
 ) -> Record:
-    """Keep a record. Adding the same one again returns the first; none is ever changed.
+    """Store a record; adding the same record again returns the stored one.
 
-    Either a job adds it, by its fence, or a person adds a reproduction of a record they can read.
+    Jobs add records under their fence. Users add reproductions of records that they may read.
 
     Args:
-        document: Of schema ``hpcfair.bench/1``; ``record_id`` may be left out.
+        document: Of schema ``hpcfair.bench/1``; ``record_id`` is optional.
 
     Raises:
         Conflict: ``lease_lost``; nothing is written.
-        Unauthenticated, Forbidden: a person who may not write; nobody at all.
+        Unauthenticated, Forbidden: neither a job nor a user who may write.
         NotFound: ``target_not_found``.
-        Invalid: ``invalid_record``: against the schema or against itself, its id is not its own,
-            or it is not about what it is added for. ``fields`` says where.
+        Invalid: ``invalid_record``: the document violates the schema, contradicts itself, has a
+            wrong id, or is of another revision or target; ``fields`` maps JSON paths to reasons.
     """
-    document = _checked(document)
+    document = _validated(document)
     with transaction.atomic():
         if job_uuid is not None and fence is not None:
             job = held_job(job_uuid=job_uuid, fence=fence)
-            revision, target = _of_job(document, job)
+            revision, target = _for_job(document, job)
         else:
             job = None
-            revision, target = _of_person(document, actor)
-        record, is_new = _keep(document, job, revision, target)
+            revision, target = _for_user(document, actor)
+        record, is_new = _store(document, job, revision, target)
         if is_new:
             _audit(actor, record)
         return record
@@ -63,20 +63,20 @@ def _audit(actor: Actor, record: Record) -> None:
     )
 
 
-def _keep(
+def _store(
     document: dict[str, Any], job: Job | None, revision: Revision, target: Target
 ) -> tuple[Record, bool]:
     if not File.objects.filter(
         revision=revision, blob=document["identity"]["model_sha256"]
     ).exists():
-        raise _refusal({"$.identity.model_sha256": "is of no file of the revision"})
+        raise _refusal({"$.identity.model_sha256": "is not a file of the revision"})
     comparison = document.get("comparison", {})
     columns = {
         "document": document,
         "kind": document["identity"]["kind"],
         "revision": revision,
         "target": target,
-        # A person's machine may bear the name of one of ours without being it.
+        # A user's machine may have the name of one of the hub's devices.
         "device": job.device if job else None,
         "job": job,
         "backend": document["config"]["backend"],
@@ -91,22 +91,26 @@ def _keep(
     return Record.objects.get_or_create(id=document["record_id"], defaults=columns)
 
 
-def _checked(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with its ``record_id``, once it agrees with the schema and with itself."""
+def _validated(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with its ``record_id``.
+
+    Raises:
+        Invalid: ``invalid_record``.
+    """
     try:
         own_id = schemas.record_id(document)
     except (TypeError, ValueError, RecursionError) as error:
         raise _refusal({"$": str(error)}) from error
-    named = {"record_id": own_id} | document
-    if problems := schemas.bench_problems(named) or _contradictions(named):
+    document = {"record_id": own_id} | document
+    if problems := schemas.bench_problems(document) or _contradictions(document):
         raise _refusal(problems)
-    if named["record_id"] != own_id:
-        raise _refusal({"$.record_id": f"is not the digest of the rest, which is {own_id}"})
-    return named
+    if document["record_id"] != own_id:
+        raise _refusal({"$.record_id": f"is not the digest of the document, {own_id}"})
+    return document
 
 
 def _contradictions(document: dict[str, Any]) -> dict[str, str]:
-    """Where a valid document disagrees with itself: JSON path to a sentence."""
+    """Values of a valid document that contradict others of it: JSON path to the reason."""
     problems: dict[str, str] = {}
     config = document["config"]
     digest = schemas.sha256_of({"backend": config["backend"], "options": config["options"]})
@@ -119,7 +123,7 @@ def _contradictions(document: dict[str, Any]) -> dict[str, str]:
     try:
         datetime.fromisoformat(document["provenance"]["created_at"])
     except ValueError:
-        problems["$.provenance.created_at"] = "is no moment in time"
+        problems["$.provenance.created_at"] = "is not a date and time"
     return problems
 
 
@@ -131,12 +135,12 @@ def _disagreements(
         return
     computed = {"n": len(samples), "min_ns": min(samples), "p50_ns": median(samples)}
     for name, value in computed.items():
-        # One nanosecond for writers that round.
+        # A median may be rounded to nanoseconds.
         if abs(statistics[name] - value) > (1 if name == "p50_ns" else 0):
-            yield f"{path}.{name}", f"the samples say {value}"
+            yield f"{path}.{name}", f"is {value} in the samples"
 
 
-def _of_job(document: dict[str, Any], job: Job) -> tuple[Revision, Target]:
+def _for_job(document: dict[str, Any], job: Job) -> tuple[Revision, Target]:
     identity, provenance = document["identity"], document["provenance"]
     target = target_of(job)
     expected = {
@@ -152,15 +156,15 @@ def _of_job(document: dict[str, Any], job: Job) -> tuple[Revision, Target]:
     return job.revision, target
 
 
-def _of_person(document: dict[str, Any], actor: Actor) -> tuple[Revision, Target]:
+def _for_user(document: dict[str, Any], actor: Actor) -> tuple[Revision, Target]:
     if require_scope(actor, Scope.WRITE) is None:
-        raise Unauthenticated("not_authenticated", "A record without a job needs a person.")
+        raise Unauthenticated("not_authenticated", "Sign in to add a record.")
     identity, reproduces = document["identity"], document["provenance"].get("reproduces")
     if identity["kind"] != RecordKind.REPRODUCTION:
-        raise _refusal({"$.identity.kind": "only the hub's own jobs add other kinds"})
+        raise _refusal({"$.identity.kind": "must be reproduction; the hub's jobs add other kinds"})
     original = readable_records(actor).filter(pk=reproduces).first()
     if original is None:
-        raise _refusal({"$.provenance.reproduces": "names no record of this hub"})
+        raise _refusal({"$.provenance.reproduces": "is not a record of this hub"})
     revision = (
         readable_revisions(actor)
         .select_related("mlmodel__namespace")
@@ -168,14 +172,14 @@ def _of_person(document: dict[str, Any], actor: Actor) -> tuple[Revision, Target
         .first()
     )
     if revision is None or revision.mlmodel.full_name != identity["mlmodel"]:
-        raise _refusal({"$.identity": "is not about the revision of the record it reproduces"})
+        raise _refusal({"$.identity": "is not the revision of the reproduced record"})
     return revision, target_get(document["target"]["slug"])
 
 
 def _refusal(fields: dict[str, str]) -> Invalid:
     return Invalid(
         "invalid_record",
-        "That is not a record this hub can keep.",
+        "The benchmark record is invalid.",
         "Compare it with the schema hpcfair.bench/1.",
         fields=fields,
     )

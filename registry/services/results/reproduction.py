@@ -1,4 +1,4 @@
-"""Builds run again on the test tensors: planned, and what came of it kept."""
+"""Reproductions: runs of published builds on the test tensors, planned and stored."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from registry.states import JobKind, ReproductionOutcome
 from registry.tables import Build, Job, Reproduction, Target
 from registry.validation.document import check_json, printable
 
-#: Seconds of work: behind every search that people wait for, before studies of minutes.
+#: Takes seconds: after searches submitted by users, before background jobs, which take minutes.
 _PRIORITY = 250
 _LONGEST_DETAIL = 4000
 
@@ -30,13 +30,13 @@ def reproduction_add(
     deviation: Mapping[str, float] | None = None,
     detail: str = "",
 ) -> Reproduction:
-    """Keep what came of running a build again. Adding it again for the same job changes nothing.
+    """Store the outcome of running a build again; a second one of the same job has no effect.
 
     Args:
-        build: UUID of a build of the network and target that the job is about.
-        tools: Names and versions of what ran it.
-        deviation: From the tests' outputs, as columns of ``Build.deviation``, where it ran.
-        detail: Why it differs or did not run.
+        build: UUID of a build of the job's network and target.
+        tools: Names and versions of the programs that ran it.
+        deviation: From the tests' outputs, as in ``Build.deviation``; ``None`` if it did not run.
+        detail: Why its outputs differ or it did not run.
 
     Raises:
         Conflict: ``lease_lost``; nothing is written.
@@ -46,20 +46,20 @@ def reproduction_add(
     if outcome not in ReproductionOutcome.values:
         raise Invalid(
             "invalid_request",
-            "That is no outcome of running a build again.",
+            "The outcome of a reproduction is invalid.",
             fields={"outcome": f"must be one of {', '.join(ReproductionOutcome.values)}"},
         )
     columns: dict[str, Any] = check_json({"tools": dict(tools), "deviation": dict(deviation or {})})
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)
-        row = Build.objects.filter(
+        published = Build.objects.filter(
             uuid=parse_uuid(build), target=job.target, graph__revision=job.revision
         ).first()
-        if row is None:
-            raise NotFound("build_not_found", f"Job {job_uuid} is about no build {build[:64]!r}.")
-        made, is_new = Reproduction.objects.get_or_create(
+        if published is None:
+            raise NotFound("build_not_found", f"Job {job_uuid} has no build {build[:64]!r}.")
+        row, is_new = Reproduction.objects.get_or_create(
             job=job,
-            build=row,
+            build=published,
             defaults={
                 **columns,
                 "toolchain": toolchain_of(tools),
@@ -74,24 +74,24 @@ def reproduction_add(
                 action="reproduction.add",
                 subject=f"{mlmodel.full_name}@{job.revision.oid}",
                 namespace=mlmodel.namespace.name,
-                detail={"job": str(job.uuid), "build": str(row.uuid), "outcome": made.outcome},
+                detail={"job": str(job.uuid), "build": str(published.uuid), "outcome": row.outcome},
             )
-        return made
+        return row
 
 
 def plan_after_search(*, job_uuid: str) -> Job | None:
-    """Queue a run of what a search has published on the test tensors.
+    """Queue a reproduction of the builds that a search has published.
 
     Returns:
-        The job; ``None`` where nothing of that network is published for the search's target.
+        The queued job; ``None`` if no build of the network is published for the search's target.
     """
     search = Job.objects.select_related("target", "revision__mlmodel__namespace").get(
         uuid=parse_uuid(job_uuid)
     )
-    live = Build.objects.filter(
+    published = Build.objects.filter(
         graph__revision=search.revision, target=search.target, withdrawn_at=None
     )
-    if search.target is None or not live.exists():
+    if search.target is None or not published.exists():
         return None
     return job_submit(
         actor=None,
@@ -103,13 +103,12 @@ def plan_after_search(*, job_uuid: str) -> Job | None:
 
 
 def plan_again(*, target: Target, tools: Mapping[str, Mapping[str, str]]) -> list[Job]:
-    """Queue a run of every build on ``target`` that these tools did not run last.
+    """Queue reproductions of all builds on ``target`` whose newest one used other tools.
 
-    Called when a device joins: that is when its packages, its driver or its Python may have
-    changed.
+    Called when a device joins, because its packages, driver or Python may have changed.
 
     Args:
-        tools: Backend to names and versions of what runs its builds on the device.
+        tools: Backend to names and versions of the programs that run its builds on the device.
     """
     if not target.enabled:
         return []

@@ -1,7 +1,6 @@
-"""Operator workloads and the schedules tried for them: one memory for all models.
+"""Operator workloads and trials of their schedules.
 
-Every write is made for a job, under its fence. A workload is the same row for all networks that
-use it, so it outlives each of them.
+Networks that use a workload share its row, which therefore outlives them.
 """
 
 from collections.abc import Sequence
@@ -12,9 +11,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from registry import schemas
-from registry.errors import Invalid, NotFound
+from registry.errors import Invalid
 from registry.selectors.results.graph import graph_of
 from registry.selectors.results.schedule import is_scheduled
+from registry.services.results.columns import check_columns
+from registry.services.results.graph import required_graph
 from registry.services.storage.blob import blob_store_bytes, blobs_hold
 from registry.services.work.job import job_submit
 from registry.services.work.lease import held_job, target_of
@@ -36,24 +37,22 @@ _OPTIONAL = frozenset({"predicted", "failure_detail"})
 def schedule_task_add(
     *, job_uuid: str, fence: int, task: dict[str, Any], source: bytes, calls: int
 ) -> ScheduleTask:
-    """Keep a workload of the job's network, and how often a run of that network calls it.
+    """Store a workload of the job's network and the number of its calls per run of the network.
 
     Args:
         task: Columns of :class:`registry.tables.ScheduleTask`, without target and source.
-        source: The workload as the compiler reads it again.
+        source: The workload in the compiler's own format.
 
     Raises:
         Conflict: ``lease_lost``.
         Invalid: ``invalid_request``, naming the columns.
         NotFound: ``graph_not_found``.
     """
-    _check_columns(task, _TASK, frozenset())
+    check_columns(task, _TASK)
     blob = blob_store_bytes(actor=None, data=source)
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)
-        graph = graph_of(job.revision)
-        if graph is None:
-            raise NotFound("graph_not_found", f"Job {job_uuid} is about no known network.")
+        graph = required_graph(job)
         blobs_hold([blob.sha256])
         identity = {name: task[name] for name in ("key", "toolchain")}
         others = {name: value for name, value in task.items() if name not in identity}
@@ -67,7 +66,7 @@ def schedule_task_add(
 
 
 def schedule_trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> ScheduleTrial:
-    """Keep a trial. Durable on return; adding the same one again returns the first.
+    """Store a trial; adding the same trial again returns the stored one. Durable on return.
 
     Args:
         trial: Columns of :class:`registry.tables.ScheduleTrial` without job and task, the
@@ -77,10 +76,7 @@ def schedule_trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> S
         Conflict: ``lease_lost``; nothing is written.
         Invalid: ``invalid_request``, naming the columns; also for an unknown workload.
     """
-    _check_columns(trial, _REQUIRED, _OPTIONAL)
-    if trial["outcome"] not in TrialOutcome.values:
-        fault = f"must be one of {', '.join(TrialOutcome.values)}"
-        raise Invalid("invalid_request", "That is no trial.", fields={"outcome": fault})
+    check_columns(trial, _REQUIRED, _OPTIONAL, {"outcome": TrialOutcome})
     columns = {
         name: value
         for name, value in trial.items()
@@ -101,8 +97,8 @@ def schedule_trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> S
         if (row.task_id, row.digest) != (task.pk, trial["digest"]):
             raise Invalid(
                 "invalid_request",
-                f"Trial {trial['number']} of job {job_uuid} is of another schedule.",
-                "Number trials on from those the job already has.",
+                f"Trial {trial['number']} of job {job_uuid} is stored with another schedule.",
+                "Continue the numbers of the job's stored trials.",
             )
         return row
 
@@ -117,16 +113,16 @@ def schedule_confirm(
     seconds: Sequence[float],
     trace: Any,
 ) -> ScheduleTrial:
-    """Call a schedule the best of its workload, timed again in turn with its rivals.
+    """Store the confirmation run by which a schedule is the best of its workload.
 
     Args:
-        digest: Of the schedule; it was measured before, by this job or another.
-        seconds: Raw times of one call.
-        trace: The whole schedule, ready to be applied.
+        digest: Digest of the schedule, of which a measured trial is stored.
+        seconds: Raw times of one call, measured in alternation with the other candidates.
+        trace: The whole schedule, as the compiler applies it.
 
     Raises:
         Conflict: ``lease_lost``; nothing is written.
-        Invalid: ``invalid_request``: it was never measured, or there are no times.
+        Invalid: ``invalid_request``: no measured trial of the schedule, or no times.
     """
     check_json({"seconds": list(seconds), "trace": trace})
     with transaction.atomic():
@@ -135,7 +131,7 @@ def schedule_confirm(
         measured = task.trials.filter(digest=digest, outcome=TrialOutcome.MEASURED)
         row = measured.order_by("id").last()
         if row is None or not seconds:
-            raise Invalid("invalid_request", f"Schedule {digest[:10]} was not measured.")
+            raise Invalid("invalid_request", f"Schedule {digest[:10]} has no measurement.")
         row.confirmed = list(seconds)
         row.confirmed_s = median(seconds)
         row.confirmed_at = timezone.now()
@@ -148,7 +144,7 @@ def plan_schedules(*, job_uuid: str) -> Job | None:
     """Queue a search for schedules of the network that a job searched, once per network.
 
     Returns:
-        The search; ``None`` where there was one already.
+        The queued job; ``None`` if such a search exists.
     """
     job = Job.objects.select_related("target", "revision__mlmodel__namespace").get(uuid=job_uuid)
     graph = graph_of(job.revision)
@@ -167,15 +163,5 @@ def _task(job: Job, key: str, toolchain: str) -> ScheduleTask:
     rows = ScheduleTask.objects.filter(key=key, toolchain=toolchain, target=target_of(job))
     task = rows.first()
     if task is None:
-        raise Invalid("invalid_request", f"No workload is known as {key[:64]!r}.")
+        raise Invalid("invalid_request", f"There is no workload {key[:64]!r}.")
     return task
-
-
-def _check_columns(
-    columns: dict[str, Any], required: frozenset[str], optional: frozenset[str]
-) -> None:
-    fields = dict.fromkeys(required - columns.keys(), "is missing")
-    fields |= dict.fromkeys(columns.keys() - required - optional, "is not known")
-    if fields:
-        raise Invalid("invalid_request", "That is not known of schedules.", fields=fields)
-    check_json({name: value for name, value in columns.items() if name != "failure_detail"})

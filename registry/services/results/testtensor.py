@@ -1,15 +1,15 @@
-"""Test tensors of a network: kept once, by the job that read or made them."""
+"""Test tensors of a network, stored once by the job that read or made them."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
 
-from registry.errors import Invalid, NotFound
+from registry.errors import Invalid
 from registry.ids import SHA256_RE
-from registry.selectors.results.graph import graph_of
 from registry.selectors.results.testtensor import tensor_ticket, tests_of
 from registry.services.audit import audit
+from registry.services.results.graph import required_graph
 from registry.services.storage.blob import blobs_hold
 from registry.services.work.lease import held_job
 from registry.states import TensorSide
@@ -17,9 +17,9 @@ from registry.tables import Graph, TestTensor
 from registry.tickets import TensorTicket
 from registry.validation.document import check_json
 
-#: No network has more inputs and outputs in all of its test sets.
+#: Upper bound on the tensors of all test sets of a network.
 MOST_TENSORS = 20_000
-_AT_ONCE = 500
+_BATCH = 500
 _REQUIRED = frozenset({"number", "side", "index", "name", "sha256", "is_made"})
 _LARGEST = 999_999
 _LONGEST_NAME = 1024
@@ -28,9 +28,7 @@ _LONGEST_NAME = 1024
 def tests_store(
     *, job_uuid: str, fence: int, tensors: Sequence[dict[str, Any]]
 ) -> tuple[TensorTicket, ...]:
-    """Keep the test tensors of the network a job is about; where it has some, these stay.
-
-    Whoever cited or ran a network's tests finds the same ones for ever.
+    """Store the test tensors of a job's network, unless it has some: these never change.
 
     Args:
         tensors: ``number`` of the set, ``side``, ``index``, ``name``, ``sha256`` of a stored
@@ -38,7 +36,7 @@ def tests_store(
             order, from 0, and outputs.
 
     Returns:
-        What the network has now.
+        The network's test tensors.
 
     Raises:
         Conflict: ``lease_lost``; nothing is written.
@@ -49,15 +47,13 @@ def tests_store(
     _check(tensors)
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)
-        graph = graph_of(job.revision)
-        if graph is None:
-            raise NotFound("graph_not_found", f"Job {job_uuid} is about no known network.")
-        # Of an inspection and a reproduction at the same time, one comes first.
+        graph = required_graph(job)
+        # Locked: an inspection and a reproduction may store tests at the same time.
         list(Graph.objects.select_for_update().filter(pk=graph.pk))
         if not tests_of(graph).exists():
             blobs_hold({tensor["sha256"] for tensor in tensors})
             rows = [_row(graph.pk, tensor) for tensor in tensors]
-            TestTensor.objects.bulk_create(rows, batch_size=_AT_ONCE)
+            TestTensor.objects.bulk_create(rows, batch_size=_BATCH)
             mlmodel = job.revision.mlmodel
             audit(
                 actor=None,
@@ -76,14 +72,14 @@ def _row(graph: int, tensor: dict[str, Any]) -> TestTensor:
 
 def _check(tensors: Sequence[dict[str, Any]]) -> None:
     fields = {
-        str(place): fault for place, tensor in enumerate(tensors) if (fault := _fault(tensor))
+        str(number): fault for number, tensor in enumerate(tensors) if (fault := _fault(tensor))
     }
     if not fields:
         fields = _incomplete(tensors)
     if not tensors or len(tensors) > MOST_TENSORS:
         fields["tensors"] = f"must be 1 to {MOST_TENSORS:,}"
     if fields:
-        raise Invalid("invalid_request", "These are no test tensors.", fields=fields)
+        raise Invalid("invalid_request", "The test tensors are invalid.", fields=fields)
 
 
 def _fault(tensor: dict[str, Any]) -> str:
@@ -93,7 +89,7 @@ def _fault(tensor: dict[str, Any]) -> str:
         return f"side must be one of {', '.join(TensorSide.values)}"
     numbers = (tensor["number"], tensor["index"])
     if not all(type(number) is int and 0 <= number <= _LARGEST for number in numbers):
-        return f"number and index must be whole numbers up to {_LARGEST:,}"
+        return f"number and index must be integers from 0 to {_LARGEST:,}"
     name = tensor["name"]
     if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:
         return f"name must be 1 to {_LONGEST_NAME} characters"
@@ -103,7 +99,7 @@ def _fault(tensor: dict[str, Any]) -> str:
 
 
 def _incomplete(tensors: Sequence[dict[str, Any]]) -> dict[str, str]:
-    """Set to what is wrong with it: tensors given twice, left out, or a side without any."""
+    """Name of a test set to its fault: duplicate or missing tensors, or no outputs."""
     sides: dict[tuple[int, str], list[int]] = {}
     for tensor in tensors:
         sides.setdefault((tensor["number"], tensor["side"]), []).append(tensor["index"])
@@ -113,7 +109,7 @@ def _incomplete(tensors: Sequence[dict[str, Any]]) -> dict[str, str]:
         if sorted(indices) != list(range(len(indices)))
     }
     for number in {number for number, _ in sides}:
-        # A network may well take no inputs, but one without outputs tells nothing.
+        # A network may have no inputs, but a test without outputs checks nothing.
         if (number, TensorSide.OUTPUT.value) not in sides:
             faults[f"test_data_set_{number}"] = "must have outputs"
     return faults

@@ -1,3 +1,1 @@
-"""Tables of what inspection, tuning and measurement of a network produced: graphs, test tensors,
-trials, builds, benchmark records.
-"""
+"""Tables of results of inspection, tuning and measurement: graphs, trials, builds, records."""

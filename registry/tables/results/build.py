@@ -1,4 +1,4 @@
-"""Artefacts published for a target."""
+"""Tables of builds, the artefacts published for targets."""
 
 from django.db import models
 from django.db.models import Q
@@ -13,11 +13,11 @@ from registry.tables.work.target import Target
 
 
 class Build(models.Model):
-    """A candidate's artefact that passed its checks.
+    """The artefact of a candidate that passed its checks.
 
-    ``runtime`` and ``runtime_options`` are what ``hpcfair.runtimes`` needs to load the files of
-    this build; ``provenance`` names inputs, tools and versions that made them. The baseline build
-    is the plain file under the runtime's defaults: the best one where nothing is faster.
+    ``hpcfair.runtimes`` loads the build's files with ``runtime`` and ``runtime_options``;
+    ``provenance`` names the inputs and the tools that made them. The baseline build is the
+    published network under the runtime's defaults.
     """
 
     uuid = uuid_column()
@@ -28,11 +28,11 @@ class Build(models.Model):
     candidate = models.JSONField()
     runtime = models.CharField(max_length=32)
     runtime_options = models.JSONField(default=dict)
-    # The file of this build the runtime opens.
+    # Path of the file that the runtime opens.
     entry_point = models.CharField(max_length=1024)
     tolerance = models.CharField(max_length=8, choices=ToleranceClass.choices)
     is_baseline = models.BooleanField(default=False)
-    # Newer searches withdraw older results; a withdrawn build stays readable.
+    # Set by a newer search; a withdrawn build stays readable.
     withdrawn_at = models.DateTimeField(null=True)
 
     record = models.ForeignKey(Record, models.RESTRICT, related_name="builds")

@@ -1,4 +1,4 @@
-"""What the hub read out of a network."""
+"""Table of graphs, the facts of networks."""
 
 from django.db import models
 
@@ -8,10 +8,10 @@ from registry.tables.repository.revision import Revision
 
 
 class Graph(models.Model):
-    """Facts of one network file of one revision: computed, never typed.
+    """Facts of one network file of a revision, computed by inspection.
 
-    ``graph_hash`` ignores names and weights: equal hashes mean the same computation, so that a
-    search result can be reused. ``signature`` is
+    ``graph_hash`` ignores names and weights: equal hashes mean the same computation, so that
+    search results can be reused. ``signature`` is
     ``{"inputs": [{"name", "dtype", "shape"}], "outputs": [...]}`` where a dimension is an integer
     or a name; ``facts`` holds the rest of :class:`registry.tickets.GraphFacts`.
     """
@@ -19,14 +19,14 @@ class Graph(models.Model):
     uuid = uuid_column()
     revision = models.ForeignKey(Revision, models.CASCADE, related_name="graphs")
     path = models.CharField(max_length=1024)
-    # The file the hub tunes and loads when a revision has several.
+    # Of several files of a revision, the one that is tuned and loaded.
     is_primary = models.BooleanField(default=False)
     graph_hash = sha256_column(db_index=True)
     architecture_class = models.CharField(
         max_length=24, choices=ArchitectureClass.choices, db_index=True
     )
     parameters = models.BigIntegerField()
-    # Empty where a dynamic dimension leaves the count open.
+    # Null if dynamic dimensions leave it open.
     macs = models.BigIntegerField(null=True)
     signature = models.JSONField()
     operators = models.JSONField()

@@ -1,4 +1,4 @@
-"""Which compiler passes a network needs."""
+"""Tables of pass trials and pass portfolios."""
 
 from django.db import models
 
@@ -11,22 +11,22 @@ from registry.tables.work.target import Target
 class PassTrial(models.Model):
     """A network compiled with a list of passes, beside the backend's default list.
 
-    Ratios are of this list over the default one, interleaved: below 1 compiles or runs faster.
-    What serves a class of networks is found from all its trials. ``role`` says why the list was
-    tried; ``final`` is the measurement to believe.
+    Ratios are of this list over the default list, interleaved; below 1 compiles or runs faster.
+    ``role`` says why the list was tried; ``final`` is the confirmation run. The portfolio of a
+    class is computed from all its trials.
     """
 
     uuid = uuid_column()
     job = models.ForeignKey(Job, models.CASCADE, related_name="pass_trials")
     target = models.ForeignKey(Target, models.PROTECT, related_name="pass_trials")
     backend = models.CharField(max_length=32)
-    # The compiler and its version: passes of one mean nothing to another.
+    # Compiler and version; pass lists are not portable between toolchains.
     toolchain = models.CharField(max_length=64)
     architecture_class = models.CharField(max_length=24, choices=ArchitectureClass.choices)
     graph_hash = sha256_column(db_index=True)
     number = models.IntegerField()
     role = models.CharField(max_length=16)
-    # The pass, or change of order, that an ablation is about.
+    # The pass, or change of order, that an ablation tests.
     about = models.CharField(max_length=200, blank=True)
     # The value of the backend's option ``passes``.
     passes = models.TextField()
@@ -36,12 +36,12 @@ class PassTrial(models.Model):
     compile_ratio = models.FloatField(null=True)
     compile_ratio_low = models.FloatField(null=True)
     compile_ratio_high = models.FloatField(null=True)
-    # 1 without an interval where both lists compile to the same code.
+    # 1 without an interval if both lists compile to the same code.
     ratio = models.FloatField(null=True)
     ratio_low = models.FloatField(null=True)
     ratio_high = models.FloatField(null=True)
     same_code = models.BooleanField(default=False)
-    # Raw samples of both.
+    # Raw samples of both lists.
     measurement = models.JSONField(default=dict)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -58,11 +58,11 @@ class PassTrial(models.Model):
 
 
 class PassPortfolio(models.Model):
-    """The few lists of passes that serve a class of networks on a target, best first.
+    """A few lists of passes that together are best for a class of networks on a target.
 
-    Made from :class:`PassTrial` rows whenever some were added; ``lists`` are
-    ``{"passes", "objective", "networks", "ratio"}``: how many networks a list serves, and the
-    geometric mean of what it is worth to all that were studied.
+    Computed from :class:`PassTrial` rows whenever some were added. ``lists`` are
+    ``{"passes", "objective", "networks", "ratio"}``, best first: the number of networks that a list
+    is best for, and its geometric mean ratio over all studied networks.
     """
 
     target = models.ForeignKey(Target, models.CASCADE, related_name="pass_portfolios")

@@ -1,7 +1,7 @@
-"""Where the time of a published build goes: its kernels and call sites.
+"""Tables of profiles: kernels and call sites of published builds.
 
-The rows are :class:`workers.engine.profile.Profile` taken apart, so that a kernel can be found from
-any model that runs it.
+The rows are the parts of a :class:`workers.engine.profile.Profile`, so that a kernel can be found
+from all models that run it.
 """
 
 from django.db import models
@@ -12,21 +12,21 @@ from registry.tables.storage.blob import Blob
 
 
 class Profile(models.Model):
-    """A build run under its runtime's profiler."""
+    """A run of a build under its runtime's profiler."""
 
     build = models.OneToOneField(Build, models.CASCADE, related_name="profile")
     method = models.CharField(max_length=200)
     total_ns = models.BigIntegerField()
-    # Nodes of the graph computed when the build was made.
+    # Indices of graph nodes that were evaluated at compile time.
     folded = models.JSONField(default=list)
     created_at = models.DateTimeField(auto_now_add=True)
 
 
 class Kernel(models.Model):
-    """Low-level code of a build; several call sites may share it.
+    """Machine code of a build; several call sites may share it.
 
-    ``workload`` is the ``key`` of a :class:`registry.tables.ScheduleTask`, where the
-    compiler has such; ``schedule`` is the trace of decisions that made it.
+    ``workload`` is the ``key`` of a :class:`registry.tables.ScheduleTask`, if the compiler has
+    workloads; ``schedule`` is the trace of the schedule's decisions.
     """
 
     profile = models.ForeignKey(Profile, models.CASCADE, related_name="kernels")
@@ -41,7 +41,7 @@ class Kernel(models.Model):
 
 
 class KernelCode(models.Model):
-    """One form of a kernel's code: ``tir``, ``asm``, ``llvm``, ``cuda``, ``ptx``, ``c++``."""
+    """Code of a kernel as ``tir``, ``asm``, ``llvm``, ``cuda``, ``ptx`` or ``c++``."""
 
     kernel = models.ForeignKey(Kernel, models.CASCADE, related_name="code")
     kind = models.CharField(max_length=8)
@@ -56,8 +56,8 @@ class KernelCode(models.Model):
 class CallSite(models.Model):
     """One executed operator of a build, in order.
 
-    ``nodes`` is ``[{"index", "grade"}]``: the nodes of the graph it computes, by their position in
-    the ONNX file, and how that is known (``exact``, ``inferred``, ``shared``).
+    ``nodes`` is ``[{"index", "grade"}]``: the graph nodes that it computes, by position in the
+    ONNX file, and the grade of that link (``exact``, ``inferred``, ``shared``).
     """
 
     profile = models.ForeignKey(Profile, models.CASCADE, related_name="call_sites")

@@ -1,4 +1,4 @@
-"""Immutable benchmark records."""
+"""Table of benchmark records."""
 
 from django.db import models
 
@@ -11,9 +11,9 @@ from registry.tables.work.target import Target
 
 
 class Record(models.Model):
-    """A document of schema ``hpcfair.bench/1``, named by the SHA-256 of its canonical JSON.
+    """An immutable document of schema ``hpcfair.bench/1``; its id is the SHA-256 of canonical JSON.
 
-    The other columns repeat parts of the document so that it can be found; the document rules.
+    The other columns copy values of the document, for queries.
     """
 
     id = sha256_column(primary_key=True)

@@ -1,4 +1,4 @@
-"""Test tensors, and whether builds still give them."""
+"""Tables of test tensors and of reproductions of builds on them."""
 
 from django.db import models
 
@@ -13,11 +13,11 @@ from registry.tables.work.job import Job
 class TestTensor(models.Model):
     """One tensor of one test set of a network, as a serialised ONNX ``TensorProto``.
 
-    Published with the revision (``test_data_set_<number>/input_<index>.pb``), or made by the hub
-    where there are none: drawn from a seed, with what the unoptimised float32 network gives.
+    Published with the revision (``test_data_set_<number>/input_<index>.pb``), or else made by the
+    hub (``is_made``): seeded random inputs, with the outputs of the unoptimised float32 network.
     """
 
-    # Not a test case, whatever pytest thinks of the name.
+    # Tells pytest that this is no test case.
     __test__ = False
 
     graph = models.ForeignKey(Graph, models.CASCADE, related_name="test_tensors")
@@ -38,12 +38,12 @@ class TestTensor(models.Model):
 
 
 class Reproduction(models.Model):
-    """A build run again on the test tensors: after it was made, and after each toolchain change."""
+    """A run of a build on the test tensors, after its search and after each change of its tools."""
 
     uuid = uuid_column()
     build = models.ForeignKey(Build, models.CASCADE, related_name="reproductions")
     job = models.ForeignKey(Job, models.SET_NULL, null=True, related_name="reproductions")
-    # Digest over names and versions of what ran it, which are in ``tools``.
+    # SHA-256 of ``tools``: names and versions of the programs that ran it.
     toolchain = sha256_column()
     tools = models.JSONField(default=dict)
     outcome = models.CharField(max_length=16, choices=ReproductionOutcome.choices)

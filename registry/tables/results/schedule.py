@@ -1,4 +1,4 @@
-"""Operator workloads and how they were scheduled: one memory for all models."""
+"""Tables of operator workloads and trials of their schedules, shared by all models."""
 
 from django.db import models
 
@@ -12,10 +12,10 @@ from registry.tables.work.target import Target
 class ScheduleTask(models.Model):
     """An operator workload inside a compiler, such as a fused convolution of fixed shape.
 
-    ``key`` is the SHA-256 of the workload's canonical form, so models that share an operator share
-    the task. ``anchor`` names its heaviest operator without shapes, by which similar workloads are
-    found; ``features`` are numbers that tell how similar. ``toolchain`` is the compiler and its
-    version, since schedules of one mean nothing to another.
+    ``key`` is the SHA-256 of the workload's canonical form, so that models with the same operator
+    share the row. ``anchor`` names its heaviest operator without shapes; workloads of the same
+    anchor are compared by ``features``, a vector of numbers. ``toolchain`` is the compiler and its
+    version; schedules are not portable between toolchains.
     """
 
     uuid = uuid_column()
@@ -24,11 +24,11 @@ class ScheduleTask(models.Model):
     toolchain = models.CharField(max_length=64)
     name = models.CharField(max_length=200)
     anchor = models.CharField(max_length=64, db_index=True)
-    # [{"dtype", "shape"}] of its arguments.
+    # [{"dtype", "shape"}] of the arguments.
     arguments = models.JSONField(default=list)
     flops = models.FloatField()
     features = models.JSONField(default=list)
-    # The workload as the compiler reads it again, compressed.
+    # The workload in the compiler's format, compressed.
     source = models.ForeignKey(Blob, models.PROTECT, related_name="schedule_tasks")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -41,7 +41,7 @@ class ScheduleTask(models.Model):
 
 
 class ScheduleUse(models.Model):
-    """A network calls a workload ``calls`` times a run."""
+    """Number of calls of a workload per run of a network."""
 
     task = models.ForeignKey(ScheduleTask, models.CASCADE, related_name="uses")
     graph_hash = sha256_column(db_index=True)
@@ -54,21 +54,21 @@ class ScheduleUse(models.Model):
 
 
 class ScheduleSketch(models.Model):
-    """The instructions of a schedule without its decisions: many trials share few of them."""
+    """The instructions of a schedule without its decisions; shared by many trials."""
 
     digest = sha256_column(unique=True)
     instructions = models.JSONField()
 
 
 class ScheduleTrial(models.Model):
-    """A schedule built and run once: its decisions, what was predicted, what was measured.
+    """A schedule that was built and run once, with its decisions, prediction and measurement.
 
-    ``predicted`` is the cost model's score before it learnt from this trial (higher is faster).
-    ``seconds`` are all raw times of one run; empty after a failure. A failure of the
-    infrastructure is kept, charged to nobody, and tried again under another number.
+    ``predicted`` is the cost model's score before this trial (higher is faster). ``seconds`` are
+    all raw times of one run; empty after a failure. A failure of the infrastructure is stored
+    uncharged, and the schedule is tried again under another number.
 
-    ``confirmed`` are raw times of the second measurement, in turn with its rivals, by which the
-    best of a workload is chosen: the first one picks wrong winners by noise.
+    ``confirmed`` are raw times of a second measurement, in alternation with other candidates. The
+    best schedule of a workload is chosen by these, because the first measurement is noisy.
     """
 
     uuid = uuid_column()
@@ -77,7 +77,7 @@ class ScheduleTrial(models.Model):
     number = models.IntegerField()
     sketch = models.ForeignKey(ScheduleSketch, models.PROTECT, related_name="schedule_trials")
     decisions = models.JSONField(default=list)
-    # Of sketch and decisions: the same schedule is never paid for twice.
+    # SHA-256 of sketch and decisions: no schedule is tried twice.
     digest = sha256_column(db_index=True)
     proposed_by = models.CharField(max_length=32)
     predicted = models.FloatField(null=True)
@@ -87,10 +87,10 @@ class ScheduleTrial(models.Model):
     # Median of ``seconds``.
     median_s = models.FloatField(null=True)
     confirmed = models.JSONField(default=list)
-    # Median of ``confirmed``, and when that was: of one workload, the newest is its best.
+    # Median of ``confirmed``, and when: the newest confirmed schedule of a workload is its best.
     confirmed_s = models.FloatField(null=True)
     confirmed_at = models.DateTimeField(null=True)
-    # The whole schedule, ready to be applied; of those confirmed only.
+    # The whole schedule as the compiler applies it; only if confirmed.
     trace = models.JSONField(null=True)
     duration_s = models.FloatField()
     created_at = models.DateTimeField(auto_now_add=True)

@@ -1,4 +1,4 @@
-"""Candidates that were tried."""
+"""Table of trials."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,11 +10,11 @@ from registry.tables.work.target import Target
 
 
 class Trial(models.Model):
-    """A candidate built, checked and run once in a search.
+    """A candidate that was built, checked and run once in a search.
 
-    ``search_key`` is the SHA-256 over graph hash, target and toolchain: all trials of one key may
-    teach each other. Ratios are latency of the candidate over latency of the baseline, so below 1
-    is faster. ``measurement`` keeps the raw samples: ``{"blocks": [{"candidate_ns": [...],
+    ``search_key`` is the SHA-256 over graph hash, target and toolchain; searches of the same key
+    reuse each other's trials. Ratios are the candidate's latency over the baseline's, so below 1
+    is faster. ``measurement`` holds the raw samples: ``{"blocks": [{"candidate_ns": [...],
     "baseline_ns": [...]}], ...}``.
     """
 
@@ -45,7 +45,7 @@ class Trial(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["job", "number"], name="trial_number_unique"),
-            # A failed rig says nothing about a candidate, so the same one may come again.
+            # A candidate may be tried again after a failure of the infrastructure.
             models.UniqueConstraint(
                 fields=["job", "config_sha256"],
                 condition=~Q(outcome=TrialOutcome.INFRASTRUCTURE),

@@ -153,10 +153,10 @@ def test_a_build_is_of_the_artefact_that_was_measured(floor: Floor) -> None:
     baseline, faster = results(floor, ticket)
     missing = {"model.ort": "0" * 64}
     for wrong, fault in [
-        ({"record_id": "0" * 64}, "is not there"),
-        ({"record_id": baseline["record_id"]}, "is about another configuration"),
-        ({"files": shopfloor.artefact("one")}, "is about an artefact of other files"),
-        ({"files": missing}, "is about an artefact of other files"),
+        ({"record_id": "0" * 64}, "is not stored"),
+        ({"record_id": baseline["record_id"]}, "is of another configuration"),
+        ({"files": shopfloor.artefact("one")}, "is of an artefact of other files"),
+        ({"files": missing}, "is of an artefact of other files"),
     ]:
         with pytest.raises(Invalid) as caught:
             publish(ticket, [baseline, faster | wrong])
@@ -172,7 +172,7 @@ def test_a_record_of_another_model_vouches_for_nothing(floor: Floor) -> None:
     foreign = measured(other, other_ticket, "half")
     with pytest.raises(Invalid) as caught:
         publish(ticket, [baseline, foreign])
-    assert list(caught.value.fields.values()) == ["is about another revision or target"]
+    assert list(caught.value.fields.values()) == ["is of another revision or target"]
 
 
 def test_a_file_whose_bytes_are_not_stored_is_refused(floor: Floor) -> None:

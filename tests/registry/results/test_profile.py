@@ -92,9 +92,9 @@ def test_who_lost_the_lease_stores_nothing(ticket: JobTicket) -> None:
             job_uuid=ticket.job_uuid, fence=ticket.fence + 1, config_sha256=CONFIG,
             profile=shopfloor.profile(),
         )  # fmt: skip
-    with pytest.raises(NotFound, match="published no build"):
+    with pytest.raises(NotFound, match="has not published a build"):
         store(ticket, shopfloor.profile(), config="d" * 64)
-    with pytest.raises(NotFound, match="has not been profiled"):
+    with pytest.raises(NotFound, match="has no profile"):
         profile_of(Build.objects.get())
 
 

@@ -152,7 +152,7 @@ def test_a_job_is_about_its_own_networks_builds_alone(shop: Shop) -> None:
 
 
 def test_an_outcome_that_is_none_is_refused(shop: Shop) -> None:
-    with pytest.raises(Invalid, match="no outcome"):
+    with pytest.raises(Invalid, match="outcome of a reproduction is invalid"):
         reproduction_add(str(shop.fast.uuid), **claim(shop), tools=TOOLS, outcome="splendid")
 
 

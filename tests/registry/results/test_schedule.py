@@ -191,7 +191,7 @@ def test_the_newest_confirmation_is_the_best_schedule(ticket: JobTicket) -> None
 def test_only_what_was_measured_can_be_confirmed(ticket: JobTicket) -> None:
     add_task(ticket)
     add(ticket, 0, outcome="timeout", seconds=[])
-    with pytest.raises(Invalid, match="not measured"):
+    with pytest.raises(Invalid, match="has no measurement"):
         confirm(ticket, 0, 0.1)
 
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from registry.errors import Conflict, Invalid, NotFound
 from registry.selectors.results import testtensor as reads
-from registry.selectors.results.testtensor import place_of, tensor_get
+from registry.selectors.results.testtensor import parse_test_path, tensor_get
 from registry.selectors.storage.blob import blobs_unreferenced
 from registry.services.results import testtensor as writes
 from registry.states import TensorSide
@@ -75,7 +75,7 @@ def test_their_bytes_are_needed_as_long_as_they_are(
 
 
 def test_who_lost_the_lease_keeps_nothing(held: dict[str, Any]) -> None:
-    with pytest.raises(Conflict, match="does not hold"):
+    with pytest.raises(Conflict, match="no longer holds"):
         writes.tests_store(**held | {"fence": held["fence"] + 1}, tensors=one_set())
     assert not TestTensor.objects.exists()
 
@@ -147,7 +147,7 @@ def test_what_is_no_set_is_refused(held: dict[str, Any], tensors: Any) -> None:
     ],
 )
 def test_a_path_names_a_place_or_nothing(path: str, place: tuple[int, str, int] | None) -> None:
-    assert place_of(path) == place
+    assert parse_test_path(path) == place
 
 
 def test_a_tensor_is_found_by_its_path(floor: shopfloor.Floor, held: dict[str, Any]) -> None:

@@ -72,7 +72,7 @@ def test_a_rig_that_failed_leaves_the_candidate_another_chance(ticket: JobTicket
 
 def test_two_candidates_do_not_share_a_number(ticket: JobTicket) -> None:
     add(ticket, 1, "all")
-    with pytest.raises(Invalid, match="of another candidate"):
+    with pytest.raises(Invalid, match="with another candidate"):
         add(ticket, 1, "half")
 
 
