@@ -17,13 +17,13 @@ import numpy as np
 from benchmarks.calm import wait
 from benchmarks.pass_subjects import QUICK, SUBJECTS, Laboratory, Studied, subjects_of
 from benchmarks.report import Figure, environment, geometric_mean, report, say
+from hpcfair.measurement.types import Interval
 from workers.backends.registry import available
 from workers.engine.passes.evaluation import ComparisonEffort
 from workers.engine.passes.menu import DEFAULT, PassBackend
 from workers.engine.passes.objective import LOSS, Objective, PassComparison
 from workers.engine.passes.portfolio import Grouping, NetworkScores, greedy, left_out
 from workers.engine.passes.study import StudyBudget
-from workers.engine.types import Interval
 from workers.fleet.probe import this_machine
 
 COMPILERS = ("tvm", "onnxruntime")

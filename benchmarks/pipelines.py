@@ -16,12 +16,12 @@ from benchmarks.pass_subjects import Laboratory, Subject, subjects_of
 from benchmarks.passes import cut, gain, more
 from benchmarks.report import Figure, environment, geometric_mean, report, say
 from benchmarks.scheduling import schedules_kept, with_schedules
+from hpcfair.measurement.types import Interval
 from workers.backends.registry import available
 from workers.backends.tvm.passes import DEFAULT, FULL, option_of
 from workers.backends.tvm.space import passes_for_tuning
 from workers.engine.passes.evaluation import ComparisonEffort
 from workers.engine.passes.objective import PassComparison
-from workers.engine.types import Interval
 from workers.fleet.probe import this_machine
 
 #: Written out: what stands for TVM's own list elsewhere depends on the network.

@@ -7,13 +7,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from hpcfair.measurement.types import Interval
 from workers.engine.space import Space
 from workers.engine.types import (
     TOLERANCES,
     BuildResult,
     Candidate,
     Experience,
-    Interval,
     Measurement,
     Outcome,
     Tolerance,

@@ -4,16 +4,15 @@ The hub judges its builds by the same rules: within the limits of the build's to
 within a few of the deviations of the runtime's own defaults; and those as float16 would be.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Literal
 
-import numpy as np
-
-from hpcfair.bench.outputs import deviation, within
 from hpcfair.cache import Cache
 from hpcfair.errors import RuntimeFailed
 from hpcfair.loaded import Loaded, load
+from hpcfair.measurement.outputs import OutputComparison, OutputMismatch, violation
+from hpcfair.measurement.types import Deviation
 from hpcfair.resolution import Tolerance
 from hpcfair.runtimes.base import Array
 from hpcfair.testtensor import Case, cases_of
@@ -23,7 +22,7 @@ from hpcfair.types import Build
 Outcome = Literal["reproduced", "differs", "failed"]
 
 _DEFAULTS_TOLERANCE = "fp16"
-_NO_SLACK = {"max_relative": 0.0, "relative_l2": 0.0}
+_SHOWN_FIGURES = ("max_relative", "relative_l2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class Reproduction:
             f"  ran        {ran}",
         ]
         if self.deviation:
-            figures = (f"{name} {self.deviation[name]:.2g}" for name in _NO_SLACK)
+            figures = (f"{name} {self.deviation[name]:.2g}" for name in _SHOWN_FIGURES)
             lines.append(f"  deviation  {', '.join(figures)}")
         said = {
             "reproduced": "Reproduced: it gives the tests' outputs.",
@@ -86,15 +85,25 @@ def reproduce(
     """Run a model on its test tensors; see :meth:`hpcfair.Client.reproduce`."""
     with load(http, cache, name, revision=revision, target=target, tolerance=tolerance) as model:
         cases = cases_of(http, cache, model.name, model.revision)
-        found = _judged(model, cases, _tolerance_of(model.build), _NO_SLACK)
+        result = _compare(model, cases, _tolerance_of(model.build))
         build = model.build
-    if found[0] == "differs" and found[1] and build is not None and not build.is_baseline:
-        # The network may be one on which any other order of sums tells.
+    outcome, deviation, detail = result
+    if outcome == "differs" and deviation and build is not None and not build.is_baseline:
+        # In a badly conditioned network any other order of sums exceeds the limits.
         with load(http, cache, model.name, revision=model.revision, target=None) as plain:
-            outcome, slack, _ = _judged(plain, cases, _DEFAULTS_TOLERANCE, _NO_SLACK)
-        if outcome == "reproduced" and within(build.tolerance, found[1], slack):
-            found = ("reproduced", found[1], "")
-    return Reproduction(model.name, model.revision, build, len(cases), cases[0].is_made, *found)
+            defaults, slack, _ = _compare(plain, cases, _DEFAULTS_TOLERANCE)
+        if defaults == "reproduced" and violation(build.tolerance, deviation, slack) is None:
+            outcome, detail = "reproduced", ""
+    return Reproduction(
+        model.name,
+        model.revision,
+        build,
+        len(cases),
+        cases[0].is_made,
+        outcome,
+        asdict(deviation) if deviation else {},
+        detail,
+    )
 
 
 def _tolerance_of(build: Build | None) -> str:
@@ -102,24 +111,22 @@ def _tolerance_of(build: Build | None) -> str:
     return _DEFAULTS_TOLERANCE if build is None or build.is_baseline else build.tolerance
 
 
-def _judged(
-    model: Loaded, cases: Sequence[Case], tolerance: str, slack: Mapping[str, float]
-) -> tuple[Outcome, dict[str, float], str]:
-    """Outcome, deviation and reason."""
+def _compare(
+    model: Loaded, cases: Sequence[Case], tolerance: str
+) -> tuple[Outcome, Deviation | None, str]:
+    """Outcome, deviation over all cases together, and reason."""
+    comparison = OutputComparison()
     try:
-        given = [_run(model, case) for case in cases]
+        for case in cases:
+            comparison.add(case.outputs, _run(model, case))
     except RuntimeFailed as error:
-        return "failed", {}, error.detail
-    for case, outputs in zip(cases, given, strict=True):
-        if misfit := _misfit(case, outputs):
-            return "differs", {}, misfit
-    try:
-        found = deviation(_joined([case.outputs for case in cases]), _joined(given))
-    except RuntimeFailed as error:
-        return "differs", {}, error.detail
-    if within(tolerance, found, slack):
-        return "reproduced", found, ""
-    return "differs", found, f"That is more than {tolerance} allows."
+        return "failed", None, error.detail
+    except OutputMismatch as error:
+        return "differs", None, f"The outputs cannot be compared: {error}."
+    deviation = comparison.deviation()
+    if violation(tolerance, deviation) is None:
+        return "reproduced", deviation, ""
+    return "differs", deviation, f"That is more than {tolerance} allows."
 
 
 def _run(model: Loaded, case: Case) -> dict[str, Array]:
@@ -127,18 +134,3 @@ def _run(model: Loaded, case: Case) -> dict[str, Array]:
     if isinstance(result, dict):
         return result
     return {model.signature.outputs[0].name: result}
-
-
-def _misfit(case: Case, outputs: Mapping[str, Array]) -> str:
-    """What keeps outputs from being compared with a case's; empty if nothing does."""
-    for name, wanted in case.outputs.items():
-        if name not in outputs:
-            return f"Output {name!r} is missing."
-        if outputs[name].shape != wanted.shape:
-            return f"Output {name!r} has shape {outputs[name].shape}, not {wanted.shape}."
-    return ""
-
-
-def _joined(sides: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
-    """Each output of all cases as one row of numbers: figures are over all of them together."""
-    return {name: np.concatenate([side[name].ravel() for side in sides]) for name in sides[0]}

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -12,62 +11,17 @@ import numpy as np
 import pytest
 
 from hpcfair import machine
-from hpcfair.bench import side
 from hpcfair.bench.inputs import timing_inputs
-from hpcfair.bench.outputs import deviation, within
-from hpcfair.bench.process import Side
-from hpcfair.bench.ratio import Block, Interval, ratio_interval, statistics, verdict
-from hpcfair.bench.reproduction import Reproduction, reproduce
+from hpcfair.bench.process import SideProcess
+from hpcfair.bench.reproduction import RecordReproduction, reproduce
 from hpcfair.bench.rounds import Plan, measure
-from hpcfair.bench.side import time_runs
 from hpcfair.client import Client
 from hpcfair.errors import BadInput, RuntimeFailed
+from hpcfair.measurement.types import Block, Timing
 from hpcfair.progress import working
 from hpcfair.record import Record, record_id
 
 OID = "3f786850e387550fdab836ed7e6dc881de23001b"
-
-
-def blocks(ratio: float, *, processes: int = 3, rounds: int = 4) -> list[Block]:
-    rng = np.random.default_rng(1)
-    return [
-        Block(
-            process,
-            tuple(int(ns) for ns in rng.normal(1e6, 1e4, 20)),
-            tuple(int(ns) for ns in rng.normal(1e6 * ratio, 1e4, 20)),
-        )
-        for process in range(processes)
-        for _ in range(rounds)
-    ]
-
-
-def test_the_interval_holds_the_true_ratio() -> None:
-    ratio = ratio_interval(blocks(0.7))
-
-    assert ratio.low < 0.7 < ratio.high
-    assert ratio.half_width < 0.02
-
-
-@pytest.mark.parametrize(
-    ("ratio", "rounds", "said"),
-    [
-        (Interval(0.8, 0.78, 0.82), 12, "faster"),
-        (Interval(1.2, 1.18, 1.22), 12, "slower"),
-        (Interval(1.0, 0.99, 1.01), 12, "same"),
-        (Interval(1.0, 0.8, 1.2), 12, "unstable"),
-        (Interval(0.8, 0.78, 0.82), 5, "unstable"),
-    ],
-)
-def test_a_verdict_says_no_more_than_the_interval(ratio: Interval, rounds: int, said: str) -> None:
-    assert verdict(ratio, rounds, 0.03) == said
-
-
-def test_tail_percentiles_need_enough_samples() -> None:
-    few, many = statistics(range(1, 51)), statistics(range(1, 2001))
-
-    assert "p95_ns" not in few
-    assert many["p99_ns"] == pytest.approx(1980, abs=1)
-    assert few["p50_ns"] == 25.5
 
 
 class FakeSide:
@@ -88,10 +42,13 @@ class FakeSide:
     ) -> None:
         self.log.append(f"close {self.name}")
 
-    def time(self, runs: int, warmup: int) -> list[int]:
+    def time(self, runs: int, warmup: int) -> Timing:
         assert warmup >= 1
         self.log.append(f"{self.name}{runs}")
-        return [self.ns] * runs
+        return Timing((self.ns,) * runs)
+
+    def rest(self) -> None:
+        self.log.append(f"rest {self.name}")
 
 
 def test_rounds_are_abba_in_fresh_processes_with_sides_swapped_in_every_other() -> None:
@@ -106,24 +63,13 @@ def test_rounds_are_abba_in_fresh_processes_with_sides_swapped_in_every_other() 
             meter,
         )
 
-    opened, closed = ["open A", "open B", "A3", "B3"], ["close B", "close A"]
-    first, second = ["A2", "B4", "B4", "A2"], ["B4", "A2", "A2", "B4"]
+    # Before a side is timed, the other one rests; the two inner blocks run as one.
+    opened = ["open A", "open B", "rest B", "A3", "rest A", "B3"]
+    first = ["rest B", "A2", "rest A", "B8", "rest B", "A2"]
+    second = ["B4", "rest B", "A4", "rest A", "B4"]
+    closed = ["close B", "close A"]
     assert log == [*opened, *first, *closed, *opened, *second, *closed]
     assert found == [Block(n, (100,) * 4, (50,) * 8) for n in range(2)]
-
-
-def test_a_side_is_at_rest_before_the_other_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    log: list[str] = []
-
-    class Recorded:
-        def run(self, inputs: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-            log.append("run")
-            return {}
-
-    monkeypatch.setattr(side, "wait_until_quiet", lambda: log.append("wait"))
-    runtime: Any = Recorded()
-    assert len(time_runs(runtime, {}, runs=2, warmup=1)) == 2
-    assert log == ["run", "run", "run", "wait"]
 
 
 def test_a_record_without_a_baseline_cannot_be_repeated() -> None:
@@ -164,34 +110,12 @@ def test_inputs_measured_on_samples_come_from_the_samples(tmp_path: Path) -> Non
         timing_inputs([{**spec, "shape": [9, 9]}], tmp_path / "samples.npz")
 
 
-def test_deviation_is_the_worst_over_all_outputs() -> None:
-    reference = {"y": np.array([1.0, 2.0]), "z": np.array([1, 2])}
-
-    found = deviation(reference, {"y": np.array([1.0, 2.1]), "z": np.array([1, 2])})
-
-    assert found["max_absolute"] == pytest.approx(0.1)
-    assert found["max_relative"] == pytest.approx(0.05)
-    exact = dict.fromkeys(found, 0.0)
-    assert within("int8", found, exact)
-    assert not within("exact", found, exact)
-    # A network whose defaults stray as far is badly conditioned, the build is not to blame.
-    assert within("exact", found, found)
-
-
-@pytest.mark.parametrize(
-    "output", [np.array([1.0, np.nan]), np.array([1.0]), np.array([1.0, np.inf])]
-)
-def test_outputs_of_another_form_are_no_deviation_but_a_failure(output: Any) -> None:
-    with pytest.raises(RuntimeFailed):
-        deviation({"y": np.array([1.0, 2.0])}, {"y": output})
-
-
 def test_a_side_that_cannot_open_its_file_says_why(tmp_path: Path) -> None:
     (tmp_path / "model.onnx").write_bytes(b"not ONNX")
     np.savez(tmp_path / "inputs.npz", x=np.zeros(1))
 
     with pytest.raises(RuntimeFailed, match="cannot open model"):
-        Side("onnxruntime", tmp_path / "model.onnx", {}, tmp_path / "inputs.npz")
+        SideProcess("onnxruntime", tmp_path / "model.onnx", {}, tmp_path / "inputs.npz")
 
 
 def test_a_side_is_out_of_reach_of_ctrl_c_and_ends_with_its_context(
@@ -200,8 +124,11 @@ def test_a_side_is_out_of_reach_of_ctrl_c_and_ends_with_its_context(
     (tmp_path / "model.onnx").write_bytes(tiny)
     np.savez(tmp_path / "inputs.npz", x=np.ones((1, 4), np.float32))
 
-    with Side("onnxruntime", tmp_path / "model.onnx", {}, tmp_path / "inputs.npz") as side:
-        assert len(side.time(3, 1)) == 3
+    with SideProcess("onnxruntime", tmp_path / "model.onnx", {}, tmp_path / "inputs.npz") as side:
+        timing = side.time(3, 1)
+        side.rest()
+        assert len(timing.samples_ns) == 3
+        assert timing.involuntary_switches is not None
         assert os.getsid(side._process.pid) != os.getsid(0)
 
     assert side._process.poll() is not None
@@ -216,7 +143,7 @@ def test_a_side_that_dies_is_a_failure_with_its_status(
     monkeypatch.setattr(sys, "executable", str(dying))
 
     with pytest.raises(RuntimeFailed, match="status 3"):
-        Side("onnxruntime", tmp_path / "model.onnx", {}, tmp_path / "inputs.npz")
+        SideProcess("onnxruntime", tmp_path / "model.onnx", {}, tmp_path / "inputs.npz")
 
 
 @pytest.fixture
@@ -296,7 +223,7 @@ def test_a_record_whose_figures_do_not_come_back_says_so(record: dict[str, Any])
     slower = {"ratio": 0.9, "ratio_low": 0.88, "ratio_high": 0.92}
     original = {**record, "comparison": {"ratio": 0.6, "ratio_low": 0.58, "ratio_high": 0.62}}
 
-    repeated = Reproduction(
+    repeated = RecordReproduction(
         Record("ab" * 32, original), {**record, "comparison": {**record["comparison"], **slower}}
     )
 

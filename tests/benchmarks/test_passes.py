@@ -6,9 +6,10 @@ import pytest
 
 from benchmarks.pass_subjects import Studied, Subject
 from benchmarks.passes import _figures, _pool
+from hpcfair.measurement.types import Interval
 from workers.engine.passes.menu import DEFAULT, Menu
 from workers.engine.passes.objective import PassComparison, PassTrial
-from workers.engine.types import Interval, Network
+from workers.engine.types import Network
 
 MENU = Menu(options={}, default=("a", "b"), full=("a", "b", "c"))
 

@@ -6,8 +6,9 @@ import pytest
 
 from benchmarks.pass_subjects import Subject
 from benchmarks.pipelines import _figures
+from hpcfair.measurement.types import Interval
 from workers.engine.passes.objective import PassComparison
-from workers.engine.types import Interval, Network
+from workers.engine.types import Network
 
 
 def never(_: Path) -> Network:

@@ -10,17 +10,16 @@ import pytest
 from benchmarks import served
 from benchmarks.report import Figure, geometric_mean
 from benchmarks.serving import CLASSES, Hunt, _best, _fastest_int8, search
+from hpcfair.measurement.types import Deviation, Interval
 from workers.backends.fake.backend import FakeBackend
 from workers.engine.evaluation import ConfirmedResult
-from workers.engine.numerics import Checked
+from workers.engine.numerics import OutputCheck
 from workers.engine.samples import TestSet
 from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.tune import SearchResult
 from workers.engine.types import (
     BuildResult,
     Candidate,
-    Deviation,
-    Interval,
     Measurement,
     Network,
     Outcome,
@@ -86,7 +85,7 @@ def _confirmed_result(tolerance: Tolerance, ratio: float, error: float) -> Confi
     measured = Measurement((), Interval(ratio, ratio, ratio), 1, 1, "faster")
     trial = Trial(0, Candidate("fake", {"error": error}), "test", "measured", 1.0, build)
     return ConfirmedResult(
-        trial, build, measured, Checked(Deviation(error, error, error, 1.0), None, 1)
+        trial, build, measured, OutputCheck(Deviation(error, error, error, 1.0), None, 1)
     )
 
 

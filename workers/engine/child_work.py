@@ -3,19 +3,18 @@
 Arguments arrive as :mod:`workers.engine.wire` delivers them: dataclasses as dictionaries.
 """
 
-import gc
 import resource
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from time import perf_counter, perf_counter_ns
+from time import perf_counter
 from typing import Any, cast
 
+from hpcfair.measurement.timing import time_runs, wait_until_idle
 from workers.engine.ports import Array, Backend, Session
 from workers.engine.profile import profile_to_dict
-from workers.engine.quiet import wait_until_quiet
 from workers.engine.samples import read_samples
 from workers.engine.types import BuildResult, Form, Network, Options, TargetSpec, TensorSpec
 
@@ -112,33 +111,18 @@ def time(*, runs: int, warmup: int) -> dict[str, Any]:
         ``samples_ns`` of each run, the ``involuntary_switches`` of all threads meanwhile and the
         process's ``peak_rss_bytes`` so far.
     """
-    session, inputs = _OPEN[0].session, _OPEN[0].inputs
-    samples_ns = [0] * runs
-    # A collection in the middle of a run would be charged to the candidate, as in timeit. It takes
-    # long enough for caches to forget and threads to fall asleep, so the warm-up comes after it.
-    gc.collect()
-    gc.disable()
-    for _ in range(warmup):
-        session.run(inputs)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw
-    for number in range(runs):
-        started = perf_counter_ns()
-        outputs = session.run(inputs)
-        samples_ns[number] = perf_counter_ns() - started
-        # Freed here, not when the next run assigns: that would lie inside its time.
-        del outputs
-    switches = resource.getrusage(resource.RUSAGE_SELF).ru_nivcsw - before
-    gc.enable()
+    opened = _OPEN[0]
+    timing = time_runs(lambda: opened.session.run(opened.inputs), runs, warmup)
     return {
-        "samples_ns": samples_ns,
-        "involuntary_switches": switches,
+        "samples_ns": list(timing.samples_ns),
+        "involuntary_switches": timing.involuntary_switches or 0,
         "peak_rss_bytes": peak_rss_bytes(),
     }
 
 
 def rest() -> None:
     """Wait until this process does nothing."""
-    wait_until_quiet()
+    wait_until_idle()
 
 
 def peak_rss_bytes() -> int:

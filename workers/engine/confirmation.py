@@ -18,11 +18,11 @@ build look faster would find gains that are none.
 from collections.abc import Sequence
 from math import inf
 
+from hpcfair.measurement.ratio import MARGIN
 from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.evaluation import FEWEST_PROCESSES, Confirmation, ConfirmedResult
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.ports import Progress
-from workers.engine.ratios import MARGIN, half_width
 from workers.engine.types import BuildResult, SearchBudget, Tolerance, Trial
 
 #: With an interval of this relative half-width users go without a gain of a tenth. Among three
@@ -113,7 +113,7 @@ def _is_vague(
         return False
     if confirmation.ratio.value > _best(alive, confirmation):
         return False
-    return half_width(confirmation.ratio) > _TOO_WIDE and not _is_clear(confirmation, budget)
+    return confirmation.ratio.half_width > _TOO_WIDE and not _is_clear(confirmation, budget)
 
 
 def _is_clear(confirmation: Confirmation, budget: SearchBudget) -> bool:

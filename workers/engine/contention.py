@@ -1,22 +1,29 @@
-"""What else the machine was doing during a measurement."""
+"""Other load on the machine during a measurement, and its effect on rounds."""
 
 import os
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hpcfair.measurement.ratio import FEWEST_ROUNDS
+from hpcfair.measurement.types import Block, Interval
 from workers.engine.spent import HERE, Spent, others_s, read_spent, text_of
+
+#: Relative error that contention may cause in a ratio if it disturbs most rounds alike, which no
+#: interval shows: the build with more threads loses more.
+CONTENTION_ERROR = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The machine at one moment; ``None`` where the system does not tell.
+    """The machine at one moment; ``None`` for what the system does not tell.
 
     Attributes:
         average: One-minute load average.
         stalled_us: Microseconds since boot in which some task waited for a core (Linux pressure
             stall information, ``some`` of ``cpu``).
-        spent: Processor time, and whose it was.
+        spent: Processor time since boot.
     """
 
     average: float | None
@@ -25,29 +32,29 @@ class Load:
 
 
 def read_load(root: Path = HERE) -> Load:
-    """The machine now. ``root`` is where its ``/proc`` is."""
+    """The machine now. ``root`` is the folder that holds ``/proc``."""
     try:
         average: float | None = os.getloadavg()[0]
     except OSError:
         average = None
     pressure = text_of(root / "proc/pressure/cpu") or ""
-    found = re.search(r"^some .*total=(\d+)", pressure, re.MULTILINE)
-    return Load(average, int(found[1]) if found else None, read_spent(root))
+    total = re.search(r"^some .*total=(\d+)", pressure, re.MULTILINE)
+    return Load(average, int(total[1]) if total else None, read_spent(root))
 
 
 def stall_share(before: Load, after: Load, seconds: float) -> float | None:
-    """Share of ``seconds`` in which some task waited for a core, 0 to 1: others' or our own."""
+    """Share of ``seconds``, 0 to 1, in which some task waited for a core: others' or our own."""
     if before.stalled_us is None or after.stalled_us is None:
         return None
     return _share((after.stalled_us - before.stalled_us) / 1e6, seconds)
 
 
-def company_share(before: Load, after: Load, seconds: float) -> float | None:
-    """Share of ``seconds``, 0 to 1, in which somebody else may have kept a task from a core.
+def contention_share(before: Load, after: Load, seconds: float) -> float | None:
+    """Upper bound on the share of ``seconds``, 0 to 1, in which others kept a task from a core.
 
-    It is at most the time in which any task waited: others on cores that nobody wants do no harm.
-    And at most the processor time that others took: sessions with more threads than there are
-    cores wait for themselves, which is their own affair.
+    The smaller of two bounds: the time in which any task waited, since others do no harm on idle
+    cores; and the processor time of others, since a session with more threads than cores waits for
+    itself.
     """
     others = others_s(before.spent, after.spent)
     shares = (
@@ -58,10 +65,31 @@ def company_share(before: Load, after: Load, seconds: float) -> float | None:
 
 
 def stolen_share(before: Load, after: Load, seconds: float) -> float | None:
-    """Share of ``seconds`` for which some processor was another guest's, 0 to 1."""
+    """Share of ``seconds``, 0 to 1, in which another guest had some processor."""
     if before.spent.stolen_s is None or after.spent.stolen_s is None:
         return None
     return _share(after.spent.stolen_s - before.spent.stolen_s, seconds)
+
+
+def undisturbed_count(blocks: Sequence[Block], contended: Collection[int]) -> int:
+    """Number of rounds without contention. ``contended`` holds indices into ``blocks``."""
+    return sum(index not in contended for index in range(len(blocks)))
+
+
+def undisturbed_blocks(blocks: Sequence[Block], contended: Collection[int]) -> Sequence[Block]:
+    """The rounds without contention, or all of them if these are too few."""
+    clean = [block for index, block in enumerate(blocks) if index not in contended]
+    return clean if len(clean) >= FEWEST_ROUNDS else blocks
+
+
+def is_disturbed(blocks: Sequence[Block], contended: Collection[int]) -> bool:
+    """Whether so few rounds are without contention that the ratio is over all of them."""
+    return bool(contended) and undisturbed_count(blocks, contended) < FEWEST_ROUNDS
+
+
+def can_explain(ratio: Interval) -> bool:
+    """Whether contention alone can explain a disturbed ratio."""
+    return ratio.high >= 1 - CONTENTION_ERROR and ratio.low <= 1 + CONTENTION_ERROR
 
 
 def _share(part_s: float, seconds: float) -> float | None:

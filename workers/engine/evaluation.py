@@ -5,22 +5,16 @@ from contextlib import closing
 from dataclasses import dataclass
 from math import inf
 
+from hpcfair.measurement.ratio import round_ratios
+from hpcfair.measurement.types import Interval
+from workers.engine.contention import is_disturbed
 from workers.engine.errors import BaselineFailed, CandidateFailed, InfrastructureFailed, WrongOutput
 from workers.engine.evaluation_context import EvaluationContext
-from workers.engine.measure import hopeless_at_a_glance, measure_into
-from workers.engine.numerics import Checked
-from workers.engine.ratios import disturbed, half_width, round_ratios
-from workers.engine.rounds import Rounds, Rule
+from workers.engine.measure import measure_into, prune_by_first_runs
+from workers.engine.numerics import OutputCheck
+from workers.engine.rounds import Rounds, StopRule
 from workers.engine.strategies import Proposal
-from workers.engine.types import (
-    BuildResult,
-    Candidate,
-    Interval,
-    Measurement,
-    Outcome,
-    Tolerance,
-    Trial,
-)
+from workers.engine.types import BuildResult, Candidate, Measurement, Outcome, Tolerance, Trial
 
 #: Rounds in each fresh process of a headline, and processes before its interval may end it:
 #: builds differ more between processes than within one, so many short ones say more.
@@ -35,7 +29,7 @@ class ConfirmedResult:
     trial: Trial
     build: BuildResult
     measurement: Measurement
-    checked: Checked
+    checked: OutputCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +52,7 @@ class Evaluation:
     """A trial, and how its outputs compared where it came that far."""
 
     trial: Trial
-    checked: Checked | None
+    checked: OutputCheck | None
 
 
 @dataclass(slots=True)
@@ -67,7 +61,7 @@ class _Findings:
 
     outcome: Outcome
     detail: str
-    checked: Checked | None = None
+    checked: OutputCheck | None = None
     measurement: Measurement | None = None
 
 
@@ -126,9 +120,9 @@ class Confirmation:
         self.ratio = Interval(1.0, 0.0, inf)
         self._context = context
         seconds = context.request.budget.seconds_per_measurement
-        self._rule = Rule(wanted, seconds, rounds=CONFIRMATION_ROUNDS)
+        self._rule = StopRule(wanted, seconds, rounds=CONFIRMATION_ROUNDS)
         self._rounds = Rounds(counters=context.device.counters)
-        self._checked: Checked | None = None
+        self._checked: OutputCheck | None = None
 
     def process(self) -> None:
         """Add the rounds of another process; the first one checks the candidate's outputs.
@@ -169,8 +163,8 @@ class Confirmation:
         rounds = self._rounds
         return (
             self.processes >= FEWEST_PROCESSES
-            and half_width(self.ratio) <= self._rule.half_width
-            and not disturbed(rounds.blocks, rounds.contended)
+            and self.ratio.half_width <= self._rule.half_width
+            and not is_disturbed(rounds.blocks, rounds.contended)
         )
 
     def slower_than(self, ratio: float) -> bool:
@@ -216,12 +210,12 @@ def _evaluate_build(
 ) -> None:
     """Check and measure a build; writes to ``found`` how far it came and why not further."""
     budget = context.request.budget
-    rule = Rule(budget.half_width, budget.seconds_per_measurement, hopeless_above=bar)
+    rule = StopRule(budget.half_width, budget.seconds_per_measurement, hopeless_above=bar)
     rounds = Rounds(counters=context.device.counters)
     try:
         with closing(context.open(candidate, build, "candidate")) as session:
             against = context.baseline_session()
-            if not hopeless_at_a_glance(rounds, against, session, rule, context.clock):
+            if not prune_by_first_runs(rounds, against, session, rule, context.clock):
                 found.checked = context.compare(session)
                 context.require(found.checked, build.tolerance)
                 measure_into(rounds, against, session, rule, context.clock)
@@ -234,4 +228,4 @@ def _evaluate_build(
         found.outcome, found.detail = "infrastructure", f"the baseline failed: {error}"
     else:
         found.measurement = rounds.measurement(rule)
-        found.outcome = "pruned" if rounds.pruned else "measured"
+        found.outcome = "pruned" if rounds.is_pruned else "measured"

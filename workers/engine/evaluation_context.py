@@ -11,7 +11,7 @@ from workers.engine.errors import (
     ReferenceFailed,
     WrongOutput,
 )
-from workers.engine.numerics import Checked, Outputs, accuracy, check, require, run_reference
+from workers.engine.numerics import OutputCheck, Outputs, accuracy, check, require, run_reference
 from workers.engine.ports import Backend, Clock, Device, RunningSession
 from workers.engine.samples import TestSet, make_test_set, sample_rows
 from workers.engine.types import BuildResult, Candidate, Options, Tolerance, TuningRequest
@@ -47,7 +47,7 @@ class EvaluationContext:
         self._backend = reference
         self._open = ExitStack()
         self._session: RunningSession | None = None
-        self._baseline_checked: Checked | None = None
+        self._baseline_checked: OutputCheck | None = None
         defaults = reference.default(request.network, request.target)
         self.baseline = Candidate(reference.name, defaults)
 
@@ -106,11 +106,11 @@ class EvaluationContext:
         """
         return self.device.open(candidate.backend, build, role, self.tests.timing)
 
-    def compare(self, session: RunningSession) -> Checked:
+    def compare(self, session: RunningSession) -> OutputCheck:
         """Outputs of a session against the reference's; raises as :func:`numerics.check`."""
         return check(session, self.tests, self.reference)
 
-    def require(self, checked: Checked, tolerance: Tolerance) -> None:
+    def require(self, checked: OutputCheck, tolerance: Tolerance) -> None:
         """Refuse outputs beyond the limits of a class.
 
         Raises:

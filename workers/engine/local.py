@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from hpcfair.measurement.types import Timing
 from workers.engine.artefact_cache import ArtefactCache
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
@@ -25,15 +26,7 @@ from workers.engine.ports import Array, Backend, EnergyCounter, RunningSession
 from workers.engine.profile import Profile
 from workers.engine.samples import fixed_batch
 from workers.engine.sandbox import LEVELS
-from workers.engine.types import (
-    BuildResult,
-    Limits,
-    Network,
-    Options,
-    TargetSpec,
-    Timing,
-    TuningRequest,
-)
+from workers.engine.types import BuildResult, Limits, Network, Options, TargetSpec, TuningRequest
 
 _WORK = "workers.engine.child_work"
 _ARTEFACT = "artefact"

@@ -1,181 +1,117 @@
-"""Candidate against baseline: rounds of ABBA blocks through two open sessions.
-
-A round is baseline, candidate, candidate, baseline (processes with odd numbers swap the sides),
-so a steady drift of the machine cancels within it. Sides alternate, they never run at once: a
-comparison under each other's load would measure the load.
-"""
+"""Measures a candidate against the baseline, in ABBA rounds through two open sessions."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import ceil, isfinite
+from math import isfinite
 
 import numpy as np
 
+from hpcfair.measurement.rounds import InterleavedPair
+from hpcfair.measurement.types import Timing
 from workers.engine.clock import SystemClock
 from workers.engine.contention import Load, read_load
-from workers.engine.energy import EnergyMeter
 from workers.engine.errors import BaselineFailed, CandidateFailed
 from workers.engine.ports import Clock, RunningSession
-from workers.engine.rounds import Rounds, Rule, Side
-from workers.engine.types import Timing
+from workers.engine.rounds import Rounds, StopRule
 
-#: Long enough that a timer tick or an interrupt does not decide a block.
-BLOCK_S = 0.03
-#: Samples of one side in a round at most, so that a record of fifty rounds stays below 10,000.
-MOST_RUNS = 100
-#: Untimed runs before a block: caches and branch predictors have forgotten this side meanwhile,
-#: and its threads sleep. A time, no share of the runs: fifty of a tiny network take a millisecond.
-WARM_S = 0.0075
-#: Runs of a new session before the first block; the last of them tell how long one takes.
-WARMUP_RUNS, _CALIBRATION_RUNS = 5, 3
-#: A candidate this many times slower than it should be shows it in its first runs. The very first
-#: may pay for what others do not, so the best of a few counts.
-GLANCE_FACTOR, _GLANCE_RUNS = 3.0, 3
+#: A candidate whose first runs take this many times as long as it may is pruned at once. The very
+#: first run may include one-off costs, so the fastest of a few counts.
+FIRST_RUNS_FACTOR, _FIRST_RUNS = 3.0, 3
 
 
 def measure_into(
     rounds: Rounds,
     baseline: RunningSession,
     candidate: RunningSession,
-    rule: Rule,
+    rule: StopRule,
     clock: Clock,
     *,
     process: int = 0,
     load: Callable[[], Load] | None = None,
 ) -> None:
-    """Add the rounds of one more process of each side, until ``rule`` says enough.
+    """Append the rounds of one more pair of processes, until ``rule`` ends it.
 
     Args:
-        load: Looks at the machine; by default at this one, unless the clock is not of it.
+        load: Reads the machine's load; by default that of this machine, if the clock is real.
 
     Raises:
         CandidateFailed: the candidate's process ended badly.
-        BaselineFailed: the baseline's did.
+        BaselineFailed: the baseline's process did.
     """
     started = clock.monotonic()
-    load = load or _look(clock)
-    rounds.watch(clock)
-    pair = _Pair(baseline, candidate, process, rounds.energy)
+    load = load or _load_reader(clock)
+    rounds.record_condition(clock)
+    pair = InterleavedPair(BaselineSession(baseline), candidate, process, observer=rounds.energy)
     first = len(rounds.blocks)
-    before, at = load(), clock.monotonic()
+    before, before_s = load(), clock.monotonic()
     rounds.loads.append(before)
-    while not rounds.enough(first, rule, clock.monotonic() - started):
+    while not rounds.is_enough(first, rule, clock.monotonic() - started):
         timings = pair.round()
-        after, now = load(), clock.monotonic()
-        rounds.judge(before, after, now - at)
+        after, after_s = load(), clock.monotonic()
+        rounds.record_contention(before, after, after_s - before_s)
         rounds.add(process, timings)
-        before, at = after, now
+        before, before_s = after, after_s
     rounds.loads.append(before)
-    rounds.watch(clock)
+    rounds.record_condition(clock)
 
 
-def hopeless_at_a_glance(
+def prune_by_first_runs(
     rounds: Rounds,
     baseline: RunningSession,
     candidate: RunningSession,
-    rule: Rule,
+    rule: StopRule,
     clock: Clock,
 ) -> bool:
-    """Whether the first runs rule a candidate out; what was seen is then booked as a round.
+    """Whether the first runs already rule a candidate out; they then form the only round.
 
-    Code a hundred times slower than the baseline would otherwise take a search's seconds for
-    nothing: its checks and rounds take a hundred times as long as well.
+    Checks and rounds of code that is a hundred times slower than the baseline would take a hundred
+    times as long, too.
 
     Raises:
         CandidateFailed: the candidate's process ended badly.
-        BaselineFailed: the baseline's did.
+        BaselineFailed: the baseline's process did.
     """
     if rule.hopeless_above is None or not isfinite(rule.hopeless_above):
         return False
-    rounds.loads.append(_look(clock)())
-    usual = _time(baseline, "baseline", _GLANCE_RUNS, 1)
-    limit_ns = GLANCE_FACTOR * rule.hopeless_above * float(np.median(usual.samples_ns))
-    _rest(baseline, "baseline")
-    seen = _time(candidate, "candidate", 1, 0)
-    if min(seen.samples_ns) > limit_ns:
-        seen = _time(candidate, "candidate", _GLANCE_RUNS - 1, 0)
-        rounds.pruned = min(seen.samples_ns) > limit_ns
-    if rounds.pruned:
-        rounds.add(0, [("baseline", usual), ("candidate", seen)])
-    return rounds.pruned
+    rounds.loads.append(_load_reader(clock)())
+    reference = BaselineSession(baseline)
+    expected = reference.time(_FIRST_RUNS, 1)
+    limit_ns = FIRST_RUNS_FACTOR * rule.hopeless_above * float(np.median(expected.samples_ns))
+    reference.rest()
+    first = candidate.time(1, 0)
+    if min(first.samples_ns) > limit_ns:
+        first = candidate.time(_FIRST_RUNS - 1, 0)
+        rounds.is_pruned = min(first.samples_ns) > limit_ns
+    if rounds.is_pruned:
+        rounds.add(0, [("baseline", expected), ("candidate", first)])
+    return rounds.is_pruned
 
 
-class _Pair:
-    """Two sessions, warmed up, and what a run of each takes."""
+class BaselineSession:
+    """The baseline's session: its failures are raised as ``BaselineFailed``."""
 
-    def __init__(
-        self,
-        baseline: RunningSession,
-        candidate: RunningSession,
-        process: int,
-        energy: EnergyMeter | None = None,
-    ) -> None:
-        self._energy = energy
-        self._sides: dict[Side, RunningSession] = {"baseline": baseline, "candidate": candidate}
-        self._order: tuple[Side, Side] = ("baseline", "candidate")
-        if process % 2:
-            self._order = ("candidate", "baseline")
-        # It may have been checked just now.
-        self._last: Side = "candidate"
-        self._typical_s = {side: self._calibrate(side) for side in self._sides}
+    def __init__(self, session: RunningSession) -> None:
+        self._session = session
 
-    def round(self) -> list[tuple[Side, Timing]]:
-        """Timings of one ABBA round; the two inner blocks are neighbours and come as one."""
-        outer, inner = self._order
-        return [
-            (outer, self._block(outer, 1)),
-            (inner, self._block(inner, 2)),
-            (outer, self._block(outer, 1)),
-        ]
+    def time(self, runs: int, warmup: int) -> Timing:
+        """See :meth:`workers.engine.ports.RunningSession.time`."""
+        with _blame_baseline():
+            return self._session.time(runs, warmup)
 
-    def _block(self, side: Side, blocks: int) -> Timing:
-        typical_s = self._typical_s[side]
-        runs = blocks * min(MOST_RUNS // 2, ceil(BLOCK_S / typical_s))
-        warmup = ceil(WARM_S / typical_s)
-        self._turn_to(side)
-        if self._energy is None or side == "baseline":
-            return self._time(side, runs, warmup)
-        self._energy.start()
-        timing = self._time(side, runs, warmup)
-        self._energy.stop(runs + warmup)
-        return timing
-
-    def _calibrate(self, side: Side) -> float:
-        """Seconds of a run; the first runs of a session allocate and are not counted."""
-        self._turn_to(side)
-        timing = self._time(side, _CALIBRATION_RUNS, WARMUP_RUNS - _CALIBRATION_RUNS)
-        return float(np.median(timing.samples_ns)) / 1e9
-
-    def _time(self, side: Side, runs: int, warmup: int) -> Timing:
-        return _time(self._sides[side], side, runs, warmup)
-
-    def _turn_to(self, side: Side) -> None:
-        """Have the other side leave the cores to this one."""
-        if side != self._last:
-            _rest(self._sides[self._last], self._last)
-            self._last = side
-
-
-def _look(clock: Clock) -> Callable[[], Load]:
-    """What tells the load, which a virtual clock knows nothing of."""
-    return read_load if isinstance(clock, SystemClock) else lambda: Load(None, None)
-
-
-def _time(session: RunningSession, side: Side, runs: int, warmup: int) -> Timing:
-    with _blaming(side):
-        return session.time(runs, warmup)
-
-
-def _rest(session: RunningSession, side: Side) -> None:
-    with _blaming(side):
-        session.rest()
+    def rest(self) -> None:
+        """See :meth:`workers.engine.ports.RunningSession.rest`."""
+        with _blame_baseline():
+            self._session.rest()
 
 
 @contextmanager
-def _blaming(side: Side) -> Iterator[None]:
+def _blame_baseline() -> Iterator[None]:
     try:
         yield
     except CandidateFailed as error:
-        if side == "baseline":
-            raise BaselineFailed(error.outcome, str(error)) from error
-        raise
+        raise BaselineFailed(error.outcome, str(error)) from error
+
+
+def _load_reader(clock: Clock) -> Callable[[], Load]:
+    """The load of this machine says nothing about measurements under a virtual clock."""
+    return read_load if isinstance(clock, SystemClock) else lambda: Load(None, None)

@@ -8,18 +8,10 @@ from typing import Protocol, Self
 import numpy as np
 import numpy.typing as npt
 
+from hpcfair.measurement.types import Timing
 from workers.engine.profile import Profile
 from workers.engine.space import Space
-from workers.engine.types import (
-    BuildResult,
-    Experience,
-    Network,
-    Options,
-    Prior,
-    TargetSpec,
-    Timing,
-    Trial,
-)
+from workers.engine.types import BuildResult, Experience, Network, Options, Prior, TargetSpec, Trial
 
 Array = npt.NDArray[np.generic]
 

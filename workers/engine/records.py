@@ -7,19 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from hpcfair.measurement.ratio import CONFIDENCE, METHOD
+from hpcfair.measurement.rounds import WARMUP_RUNS
+from hpcfair.measurement.summary import latency_statistics
+from hpcfair.measurement.types import Block
 from workers.engine.artifacts import ArtifactFile, artifact_files, artifact_sha256
 from workers.engine.evaluation import ConfirmedResult
-from workers.engine.measure import WARMUP_RUNS
-from workers.engine.ratios import CONFIDENCE, METHOD
 from workers.engine.tune import SearchResult
-from workers.engine.types import (
-    Block,
-    BuildResult,
-    Measurement,
-    TargetSpec,
-    TuningRequest,
-    sha256_of,
-)
+from workers.engine.types import BuildResult, Measurement, TargetSpec, TuningRequest, sha256_of
 
 SCHEMA = "hpcfair.bench/1"
 
@@ -193,31 +188,9 @@ def _block(block: Block) -> dict[str, Any]:
 
 def _statistics(blocks: Sequence[Block]) -> dict[str, Any]:
     return {
-        "candidate": _side([ns for block in blocks for ns in block.candidate_ns]),
-        "baseline": _side([ns for block in blocks for ns in block.baseline_ns]),
+        "candidate": latency_statistics([ns for block in blocks for ns in block.candidate_ns]),
+        "baseline": latency_statistics([ns for block in blocks for ns in block.baseline_ns]),
     }
-
-
-def _side(samples_ns: Sequence[int]) -> dict[str, Any]:
-    samples = np.asarray(samples_ns, np.float64)
-    quarter, half, three, p90, p95, p99 = np.quantile(samples, [0.25, 0.5, 0.75, 0.9, 0.95, 0.99])
-    side = {
-        "n": samples.size,
-        "min_ns": min(samples_ns),
-        "max_ns": max(samples_ns),
-        "mean_ns": float(samples.mean()),
-        "p50_ns": float(half),
-        "p90_ns": float(p90),
-        "iqr_ns": float(three - quarter),
-        "mad_ns": float(np.median(np.abs(samples - half))),
-        "throughput_per_s": float(1e9 / samples.mean()),
-    }
-    # A tail is only told by enough samples beyond it.
-    if samples.size >= 100:
-        side["p95_ns"] = float(p95)
-    if samples.size >= 1000:
-        side["p99_ns"] = float(p99)
-    return side
 
 
 def _comparison(measurement: Measurement, result: SearchResult) -> dict[str, Any]:

@@ -1,54 +1,54 @@
-"""What was measured so far, when it is enough, and what it says."""
+"""The rounds of a measurement: when there are enough of them, and the result they support."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from hpcfair.measurement.ratio import FEWEST_ROUNDS, ratio_interval, round_ratios, verdict
+from hpcfair.measurement.rounds import block_of
+from hpcfair.measurement.types import Block, Interval, Side, Timing
 from workers.engine.clock import SystemClock
 from workers.engine.condition import Condition, quality_between, read_condition
-from workers.engine.contention import Load, company_share, stall_share, stolen_share
+from workers.engine.contention import (
+    Load,
+    can_explain,
+    contention_share,
+    is_disturbed,
+    stall_share,
+    stolen_share,
+    undisturbed_blocks,
+    undisturbed_count,
+)
 from workers.engine.energy import EnergyMeter
 from workers.engine.ports import Clock, EnergyCounter
-from workers.engine.ratios import (
-    FEWEST_ROUNDS,
-    company_explains,
-    disturbed,
-    half_width,
-    ratio_interval,
-    round_ratios,
-    undisturbed,
-    verdict,
-    without,
-)
-from workers.engine.types import Block, Interval, Measurement, Timing
+from workers.engine.types import Measurement
 
-#: A round in which others may have kept a task from a core this share of the time had company.
+#: A round counts as contended if others may have kept a task from a core for more than this share
+#: of it.
 CONTENDED_SHARE = 0.25
-#: Likewise one that lost a processor to another guest for this share: less, since all threads of a
-#: network wait for the one whose processor is gone.
+#: Likewise if another guest had a processor for more than this share: all threads of a network
+#: wait for the one whose processor is gone.
 STOLEN_SHARE = 0.1
-#: What a process may take in rounds and seconds, as a multiple, where others disturb it.
-AGAIN = 2
-#: Rounds before a candidate may be given up, and how far above the bar all of them must lie. That
-#: a candidate as good as the bar shows this by chance has probability 0.5**3 even without the
-#: margin (sign test), and then one trial in a search is lost, not the search.
+#: Factor by which contention may extend a process's rounds and seconds.
+EXTENSION = 2
+#: Rounds before a candidate may be pruned, and the relative margin by which all of them must
+#: exceed the limit. A candidate at the limit is pruned by chance with probability 0.5**3 even
+#: without the margin (sign test), which costs a search one trial.
 PRUNE_ROUNDS, PRUNE_MARGIN = 3, 0.10
-
-Side = Literal["baseline", "candidate"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class StopRule:
     """When a measurement ends.
 
     Attributes:
-        half_width: Relative half-width of the ratio's interval aimed at.
-        seconds: Cap for a process; at least ``PRUNE_ROUNDS`` rounds run whatever they take. Where
-            others disturb, so that rounds are missing, it is ``AGAIN`` times as long.
-        rounds: Cap on rounds of a process, likewise; ``None`` is unbounded.
-        hopeless_above: Give up on a candidate that is clearly slower than this ratio.
+        half_width: Relative half-width of the ratio's interval at which it is precise enough.
+        seconds: Cap per process. At least ``PRUNE_ROUNDS`` rounds run in any case; if contention
+            leaves too few clean rounds, the cap is ``EXTENSION`` times as long.
+        rounds: Cap on rounds per process, extended likewise; ``None`` is unbounded.
+        hopeless_above: Ratio above which a candidate is pruned; ``None`` prunes nothing.
     """
 
     half_width: float
@@ -57,20 +57,31 @@ class Rule:
     hopeless_above: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """For :attr:`Measurement.protocol`."""
-        words = (
+        """As :attr:`Measurement.protocol`."""
+        text = (
             f"half-width of the ratio's 95 % interval at most {self.half_width:g} after "
             f"{FEWEST_ROUNDS} rounds, or {self.seconds:g} s a process"
         )
         if self.rounds is not None:
-            words += f", or {self.rounds} rounds a process"
-        words += f"; up to {AGAIN} times that while others use the processors"
-        return {"stop_rule": words, "half_width": self.half_width, "max_s": self.seconds}
+            text += f", or {self.rounds} rounds a process"
+        text += f"; up to {EXTENSION} times that while others use the processors"
+        return {"stop_rule": text, "half_width": self.half_width, "max_s": self.seconds}
 
 
 @dataclass(slots=True)
 class Rounds:
-    """What was measured so far, over one or several processes; grows, then becomes data."""
+    """The rounds measured so far, over one or several processes.
+
+    Attributes:
+        contended: Indices into ``blocks`` of the contended rounds.
+        stalls: Per round, share of its time in which some task waited for a core.
+        switches: Involuntary context switches of each timed block.
+        loads: Before the first and after the last round of each process.
+        peaks_bytes: Peak memory of the candidate's process, per block.
+        conditions: State of the machine around each process's rounds; empty under a virtual clock.
+        counters: Energy counters to read.
+        is_pruned: Whether the candidate turned out to be too slow.
+    """
 
     blocks: list[Block] = field(default_factory=list)
     contended: list[int] = field(default_factory=list)
@@ -81,79 +92,77 @@ class Rounds:
     conditions: list[Condition] = field(default_factory=list)
     counters: Sequence[EnergyCounter] = ()
     energy: EnergyMeter | None = None
-    pruned: bool = False
+    is_pruned: bool = False
 
     def add(self, process: int, timings: Sequence[tuple[Side, Timing]]) -> None:
-        """Book a round: the timings of its blocks, in order."""
-        samples: dict[Side, list[int]] = {"baseline": [], "candidate": []}
+        """Append a round, given the timings of its blocks in order."""
         for side, timing in timings:
-            samples[side].extend(timing.samples_ns)
             if timing.involuntary_switches is not None:
                 self.switches.append(timing.involuntary_switches)
             if side == "candidate" and timing.peak_rss_bytes is not None:
                 self.peaks_bytes.append(timing.peak_rss_bytes)
-        self.blocks.append(Block(process, tuple(samples["baseline"]), tuple(samples["candidate"])))
+        self.blocks.append(block_of(process, timings))
 
-    def judge(self, before: Load, after: Load, seconds: float) -> None:
-        """Note whether the round that is about to be added had the machine for itself."""
+    def record_contention(self, before: Load, after: Load, seconds: float) -> None:
+        """Record whether the next round to be added was contended."""
         stalled = stall_share(before, after, seconds)
         if stalled is not None:
             self.stalls.append(stalled)
-        company = company_share(before, after, seconds) or 0.0
+        contention = contention_share(before, after, seconds) or 0.0
         stolen = stolen_share(before, after, seconds) or 0.0
-        if company > CONTENDED_SHARE or stolen > STOLEN_SHARE:
+        if contention > CONTENDED_SHARE or stolen > STOLEN_SHARE:
             self.contended.append(len(self.blocks))
 
-    def enough(self, first: int, rule: Rule, spent_s: float) -> bool:
-        """Whether to stop, before a round that would take as long as those before it.
+    def is_enough(self, first: int, rule: StopRule, elapsed_s: float) -> bool:
+        """Whether to stop before another round, which would take as long as those before it.
 
         Args:
-            first: Number of the process's first round.
-            spent_s: Of the process so far.
+            first: Index of the process's first round.
+            elapsed_s: Seconds that the process has been measured for.
         """
         done = len(self.blocks) - first
         clean = [at for at in range(first, len(self.blocks)) if at not in self.contended]
         rounds, seconds = rule.rounds, rule.seconds
-        if rounds is not None and (len(clean) >= rounds or done >= AGAIN * rounds):
+        if rounds is not None and (len(clean) >= rounds or done >= EXTENSION * rounds):
             return True
         if done < PRUNE_ROUNDS:
             return False
         if rule.hopeless_above is not None and len(clean) >= PRUNE_ROUNDS:
-            bar = rule.hopeless_above * (1 + PRUNE_MARGIN)
-            self.pruned = bool(np.min(round_ratios([self.blocks[at] for at in clean])) > bar)
-        if self.pruned:
+            limit = rule.hopeless_above * (1 + PRUNE_MARGIN)
+            self.is_pruned = bool(np.min(round_ratios([self.blocks[at] for at in clean])) > limit)
+        if self.is_pruned:
             return True
-        if undisturbed(self.blocks, self.contended) >= FEWEST_ROUNDS:
-            if half_width(self.ratio()) <= rule.half_width:
+        if undisturbed_count(self.blocks, self.contended) >= FEWEST_ROUNDS:
+            if self.ratio().half_width <= rule.half_width:
                 return True
-        elif len(clean) < done and self._of_use(rule):
-            seconds *= AGAIN
-        return spent_s * (done + 1) / done > seconds
+        elif len(clean) < done and self._may_be_useful(rule):
+            seconds *= EXTENSION
+        return elapsed_s * (done + 1) / done > seconds
 
     def ratio(self) -> Interval:
-        """The ratio so far, contended rounds left out while enough others remain."""
-        return ratio_interval(without(self.blocks, self.contended))
+        """The ratio so far, without contended rounds as long as enough others remain."""
+        return ratio_interval(undisturbed_blocks(self.blocks, self.contended))
 
-    def measurement(self, rule: Rule) -> Measurement:
-        """Ratio, interval, verdict and quality of all rounds, measured under ``rule``.
+    def measurement(self, rule: StopRule) -> Measurement:
+        """Ratio, verdict and quality of all rounds, measured under ``rule``.
 
-        Where others left too few rounds alone, the ratio is over all, and only what company cannot
-        explain is said of it.
+        If contention left too few clean rounds, the ratio is over all of them, and a verdict that
+        contention alone can explain becomes ``unstable``.
         """
-        used = without(self.blocks, self.contended)
+        used = undisturbed_blocks(self.blocks, self.contended)
         ratio = ratio_interval(used)
-        said = verdict(ratio, len(used), rule.half_width)
-        company = disturbed(self.blocks, self.contended)
-        if company and company_explains(ratio):
-            said = "unstable"
+        statement = verdict(ratio, len(used), rule.half_width)
+        disturbed = is_disturbed(self.blocks, self.contended)
+        if disturbed and can_explain(ratio):
+            statement = "unstable"
         quality = {
-            "unstable": said == "unstable" or half_width(ratio) > rule.half_width,
+            "unstable": statement == "unstable" or ratio.half_width > rule.half_width,
             "load_before": self.loads[0].average,
             "load_after": self.loads[-1].average,
             "involuntary_switches": sum(self.switches) if self.switches else None,
             "cpu_stall_share": max(self.stalls, default=None),
             "contended_rounds": list(self.contended) or None,
-            "disturbed": company or None,
+            "disturbed": disturbed or None,
         }
         if self.conditions:
             quality |= quality_between(self.conditions[0], self.conditions[-1])
@@ -162,23 +171,23 @@ class Rounds:
             ratio=ratio,
             candidate_p50_ns=_p50([block.candidate_ns for block in used]),
             baseline_p50_ns=_p50([block.baseline_ns for block in used]),
-            verdict=said,
+            verdict=statement,
             quality={name: value for name, value in quality.items() if value is not None},
             protocol=rule.as_dict(),
             peak_rss_bytes=max(self.peaks_bytes, default=None),
             energy=self.energy.as_dict() if self.energy else {},
         )
 
-    def watch(self, clock: Clock) -> None:
-        """Look at the machine, which a virtual clock knows nothing of."""
+    def record_condition(self, clock: Clock) -> None:
+        """Record the state of the machine, unless the clock is virtual."""
         if isinstance(clock, SystemClock):
             self.conditions.append(read_condition())
             self.energy = self.energy or EnergyMeter(clock, self.counters)
 
-    def _of_use(self, rule: Rule) -> bool:
-        """Whether a candidate may reach its bar, as far as disturbed rounds can tell."""
-        bar = rule.hopeless_above
-        return bar is None or self.ratio().low <= bar * (1 + PRUNE_MARGIN)
+    def _may_be_useful(self, rule: StopRule) -> bool:
+        """Whether the candidate may be fast enough, as far as disturbed rounds can tell."""
+        limit = rule.hopeless_above
+        return limit is None or self.ratio().low <= limit * (1 + PRUNE_MARGIN)
 
 
 def _p50(samples: Sequence[tuple[int, ...]]) -> int:

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from math import inf
 
+from hpcfair.measurement.ratio import MARGIN
 from workers.engine.errors import InfrastructureFailed
-from workers.engine.ratios import MARGIN
 from workers.engine.strategies.tpe import bars
 from workers.engine.types import TOLERANCES, BuildResult, Candidate, SearchBudget, Tolerance, Trial
 

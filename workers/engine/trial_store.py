@@ -7,17 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from workers.engine.types import (
-    Block,
-    BuildResult,
-    Candidate,
-    Deviation,
-    Experience,
-    Interval,
-    Measurement,
-    Prior,
-    Trial,
-)
+from hpcfair.measurement.types import Block, Deviation, Interval
+from workers.engine.types import BuildResult, Candidate, Experience, Measurement, Prior, Trial
 
 
 class MemoryTrialStore:

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from hpcfair.measurement.types import Block, Deviation, Interval, Verdict
+
 Outcome = Literal[
     "measured", "pruned", "infrastructure", "invalid", "timeout", "crash", "wrong-output"
 ]
 Tolerance = Literal["exact", "fp16", "bf16", "int8"]
-Verdict = Literal["faster", "slower", "same", "unstable"]
 Options = dict[str, str | int | float | bool]
 
 #: Strictest first: a user who accepts a class accepts all before it.
@@ -168,52 +169,6 @@ class BuildResult:
     toolchain: dict[str, str] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
     detail: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Deviation:
-    """How far outputs are from the float32 reference, over all outputs and test inputs.
-
-    ``relative_l2`` is ``||y - ref|| / ||ref||``, ``max_relative`` is ``max|y - ref| / max|ref|``;
-    both ``inf``-free: an output with NaN or infinity where the reference has none is wrong output.
-    """
-
-    max_absolute: float
-    max_relative: float
-    relative_l2: float
-    cosine: float
-
-
-@dataclass(frozen=True, slots=True)
-class Timing:
-    """Consecutive runs of one side, in nanoseconds each.
-
-    ``involuntary_switches`` counts how often the process lost its core meanwhile,
-    ``peak_rss_bytes`` is the most memory it has held since it started; ``None`` where the system
-    does not tell.
-    """
-
-    samples_ns: tuple[int, ...]
-    involuntary_switches: int | None = None
-    peak_rss_bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Consecutive runs of both sides in one ABBA round of one process, in nanoseconds."""
-
-    process: int
-    baseline_ns: tuple[int, ...]
-    candidate_ns: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A ratio with its 95 % confidence interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)

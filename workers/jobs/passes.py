@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 
+from hpcfair.measurement.types import Interval
 from registry.errors import Conflict
 from registry.selectors.results.passes import (
     class_trials,
@@ -34,7 +35,7 @@ from workers.engine.passes.objective import OBJECTIVES, Objective, PassCompariso
 from workers.engine.passes.portfolio import NetworkScores, greedy
 from workers.engine.passes.study import StudyBudget, study
 from workers.engine.ports import Backend
-from workers.engine.types import Interval, Limits, Network, TuningRequest
+from workers.engine.types import Limits, Network, TuningRequest
 from workers.fleet.probe import ThisMachine
 from workers.jobs.background import give_way
 from workers.jobs.errors import JobFailed

@@ -27,7 +27,7 @@ from workers.backends.registry import available
 from workers.engine.errors import CandidateFailed, InfrastructureFailed, LeaseLost, WrongOutput
 from workers.engine.handover import nonsense, remove
 from workers.engine.local import LocalDevice
-from workers.engine.numerics import Checked, Outputs, check, require
+from workers.engine.numerics import OutputCheck, Outputs, check, require
 from workers.engine.ports import Backend
 from workers.engine.samples import TestSet
 from workers.engine.types import BuildResult, Limits, TargetSpec, Tolerance, TuningRequest
@@ -51,7 +51,7 @@ class _Again:
     """What came of one build; ``checked`` where its outputs could be compared."""
 
     outcome: Outcome
-    checked: Checked | None = None
+    checked: OutputCheck | None = None
     detail: str = ""
 
 
@@ -143,7 +143,7 @@ class _Runs:
         inputs = tuple(case["input"] for case in cases)
         self._tests = TestSet(inputs, None, inputs[0], "random", 0)
         self._expected: list[Outputs] = [case["output"] for case in cases]
-        self._baseline: Checked | None = None
+        self._baseline: OutputCheck | None = None
 
     def run(self, build: BuildTicket, tools: Mapping[str, str]) -> None:
         """Run a build and keep what came of it; a log line where its runtime is broken here.
@@ -192,7 +192,7 @@ class _Runs:
             return _Again("differs", checked, str(error))
         return _Again("reproduced", checked)
 
-    def _checked(self, build: BuildTicket) -> Checked:
+    def _checked(self, build: BuildTicket) -> OutputCheck:
         files = self._folder / "builds" / build.uuid
         fetch(build.files, files)
         artefact = BuildResult(

@@ -4,22 +4,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from hpcfair.measurement.types import Block, Deviation, Interval
 from registry.errors import Conflict
 from registry.selectors.results.trial import experience, history, trials_of_job
 from registry.services.results.trial import trial_add
 from registry.tickets import JobTicket
 from workers.engine.errors import LeaseLost
-from workers.engine.types import (
-    Block,
-    BuildResult,
-    Candidate,
-    Deviation,
-    Experience,
-    Interval,
-    Measurement,
-    Prior,
-    Trial,
-)
+from workers.engine.types import BuildResult, Candidate, Experience, Measurement, Prior, Trial
 
 
 class RegistryTrialStore:

@@ -17,12 +17,13 @@ from typing import Self
 
 import numpy as np
 
+from hpcfair.measurement.types import Timing
 from workers.backends.fake.backend import FakeBackend, FakeSession
 from workers.backends.fake.kernels import latency_s
 from workers.engine.errors import CandidateFailed, InvalidCandidate
 from workers.engine.ports import Array, EnergyCounter
 from workers.engine.profile import Profile
-from workers.engine.types import BuildResult, Network, Options, Outcome, TargetSpec, Timing
+from workers.engine.types import BuildResult, Network, Options, Outcome, TargetSpec
 
 #: How long a session's threads go on after a run.
 _REST_S = 0.05

@@ -9,16 +9,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import cycle
 
+from hpcfair.measurement.types import Interval
 from workers.engine.space import Choice, Conditional, Flag, IntRange, Space
 from workers.engine.strategies import Proposal, Spaces, Strategy
-from workers.engine.types import (
-    BuildResult,
-    Candidate,
-    Interval,
-    Measurement,
-    Outcome,
-    Trial,
-)
+from workers.engine.types import BuildResult, Candidate, Measurement, Outcome, Trial
 
 #: Two backends, one with conditional parameters: 20 configurations.
 SPACES: Spaces = {

@@ -11,14 +11,12 @@ class TestMine(TrialStoreContract):
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
+from hpcfair.measurement.types import Block, Deviation, Interval
 from workers.engine.ports import TrialStore
 from workers.engine.types import (
-    Block,
     BuildResult,
     Candidate,
-    Deviation,
     Experience,
-    Interval,
     Measurement,
     Outcome,
     Prior,

@@ -1,1 +1,1 @@
-"""Measuring a published build again, on this machine, the way its record was measured."""
+"""Repeats the measurement of a published build on this machine, by the protocol of its record."""

@@ -1,20 +1,22 @@
-"""A repeated measurement as a record of its own."""
+"""The record of a repeated measurement."""
 
 import os
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
 
 from hpcfair import machine
-from hpcfair.bench.outputs import Checked
-from hpcfair.bench.ratio import CONFIDENCE, METHOD, Block, Interval, statistics, verdict
 from hpcfair.bench.rounds import Plan
+from hpcfair.measurement.ratio import CONFIDENCE, METHOD, verdict
+from hpcfair.measurement.summary import latency_statistics
+from hpcfair.measurement.types import Block, Deviation, Interval
 from hpcfair.record import Record, record_id
 
-#: Groups that describe what is measured, which repeating does not change.
-_SAME = ("schema", "config")
+#: Groups of the document that a repetition copies.
+_COPIED = ("schema", "config")
 
 
 def reproduction_document(
@@ -22,29 +24,32 @@ def reproduction_document(
     plan: Plan,
     blocks: Sequence[Block],
     ratio: Interval,
-    checked: Checked,
+    deviation: Deviation,
     load_before: float | None,
     reference: str,
+    *,
+    passed: bool,
 ) -> dict[str, Any]:
-    """The document of schema ``hpcfair.bench/1`` for what was measured here.
+    """The document of schema ``hpcfair.bench/1`` of a measurement on this machine.
 
     Args:
-        checked: What the outputs on the timing input were found to be.
-        load_before: Load average before the first round, where the system tells.
-        reference: What the outputs were compared with, for people.
+        deviation: Of the outputs on the timing input.
+        load_before: One-minute load average before the first round; ``None`` if unknown.
+        reference: Name of what the outputs were compared with, for people.
+        passed: Whether the deviation is within the limits of the tolerance class.
     """
     old = original.document
-    said = verdict(ratio, len(blocks), old["protocol"]["half_width"])
+    statement = verdict(ratio, len(blocks), old["protocol"]["half_width"])
     document = {
-        **{name: old[name] for name in _SAME},
+        **{name: old[name] for name in _COPIED},
         "identity": {**old["identity"], "kind": "reproduction"},
         "target": _target(machine.describe()),
         "environment": _environment(machine.describe()),
         "protocol": _protocol(old["protocol"], plan),
         "samples": {"blocks": [_block(block) for block in blocks]},
         "statistics": {
-            "candidate": statistics([ns for block in blocks for ns in block.candidate_ns]),
-            "baseline": statistics([ns for block in blocks for ns in block.baseline_ns]),
+            "candidate": latency_statistics([ns for block in blocks for ns in block.candidate_ns]),
+            "baseline": latency_statistics([ns for block in blocks for ns in block.baseline_ns]),
         },
         "comparison": {
             "baseline": old["comparison"]["baseline"],
@@ -53,17 +58,17 @@ def reproduction_document(
             "ratio_high": ratio.high,
             "method": METHOD,
             "confidence": CONFIDENCE,
-            "verdict": said,
+            "verdict": statement,
         },
         "correctness": {
-            **checked.deviation,
+            **asdict(deviation),
             "reference": reference,
             "tolerance": old["config"]["tolerance"],
-            "passed": checked.passed,
+            "passed": passed,
             "samples": 1,
         },
         "quality": _known(
-            unstable=said == "unstable", load_before=load_before, load_after=load_average()
+            unstable=statement == "unstable", load_before=load_before, load_after=load_average()
         ),
         "provenance": {
             "created_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
@@ -75,7 +80,7 @@ def reproduction_document(
 
 
 def load_average() -> float | None:
-    """One-minute load average, where the system tells."""
+    """One-minute load average; ``None`` if the system has none."""
     try:
         return os.getloadavg()[0]
     except (OSError, AttributeError):
@@ -129,15 +134,15 @@ def _block(block: Block) -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
-    found = {}
+    versions = {}
     for package in ("hpcfair", "numpy", "onnxruntime"):
         try:
-            found[package] = metadata.version(package)
+            versions[package] = metadata.version(package)
         except metadata.PackageNotFoundError:
             continue
-    return {"hpcfair": "0", **found}
+    return {"hpcfair": "0", **versions}
 
 
 def _known(**fields: Any) -> dict[str, Any]:
-    """Absent is absent."""
+    """The fields with a value: an unknown one is left out, never null."""
     return {name: value for name, value in fields.items() if value is not None}

@@ -1,4 +1,4 @@
-"""The tensors a record was timed on: the same samples, or random ones of the same kind."""
+"""The tensors that a record was timed on: the same samples, or random ones of the same kind."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ import numpy as np
 from hpcfair.errors import BadInput
 from hpcfair.runtimes.base import Array
 
-#: Valid as a token or class of every network.
+#: Exclusive upper bound of random integers: valid as token or class of every network.
 _INTEGERS_BELOW = 2
 
 
@@ -20,8 +20,8 @@ def timing_inputs(specs: Sequence[Mapping[str, Any]], samples: Path | None) -> d
         samples: The revision's samples file, if it has one.
 
     Raises:
-        BadInput: the record was timed on samples that the revision does not hold, or not like
-            this, or on a distribution not known here.
+        BadInput: the record was timed on samples that the revision does not have in this shape and
+            type, or on an unknown distribution.
     """
     stored: dict[str, Array] = {}
     if samples is not None:

@@ -1,4 +1,4 @@
-"""A side's process, from the outside."""
+"""Starts the process of one side of a comparison, and talks to it."""
 
 import json
 import subprocess
@@ -10,11 +10,12 @@ from typing import Any, Self
 import numpy as np
 
 from hpcfair.errors import RuntimeFailed
+from hpcfair.measurement.types import Timing
 from hpcfair.runtimes.base import Array
 
 
-class Side:
-    """A fresh process with one build open. Leaving the context ends it.
+class SideProcess:
+    """A fresh process with one build open; use as a context manager.
 
     Args:
         inputs: ``.npz`` of the arrays to run on, by tensor name.
@@ -30,7 +31,7 @@ class Side:
             stdout=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            # Ctrl-C is for us: we end the child, it has nothing to say about it.
+            # Ctrl-C must reach the parent only, which then ends this process.
             start_new_session=True,
         )
         try:
@@ -52,9 +53,14 @@ class Side:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def time(self, runs: int, warmup: int) -> list[int]:
-        """Nanoseconds of ``runs`` consecutive runs, after ``warmup`` untimed ones."""
-        return list(self._ask({"time": {"runs": runs, "warmup": warmup}})["samples_ns"])
+    def time(self, runs: int, warmup: int) -> Timing:
+        """Time ``runs`` consecutive runs, after ``warmup`` untimed ones."""
+        reply = self._ask({"time": {"runs": runs, "warmup": warmup}})
+        return Timing(**{**reply, "samples_ns": tuple(reply["samples_ns"])})
+
+    def rest(self) -> None:
+        """Return once the runtime's threads are idle."""
+        self._ask({"rest": True})
 
     def outputs(self, scratch: Path) -> dict[str, Array]:
         """Outputs of one run, by tensor name; written through a file at ``scratch``."""
@@ -63,6 +69,7 @@ class Side:
             return {name: archive[name] for name in archive.files}
 
     def close(self) -> None:
+        """End the process."""
         self._process.kill()
         self._process.communicate()
 

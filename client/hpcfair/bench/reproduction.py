@@ -1,5 +1,6 @@
-"""Repeating a record: the same files, the same protocol, this machine."""
+"""Repeats the measurement of a record on this machine, with the same files and protocol."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,15 +11,16 @@ import numpy as np
 from hpcfair import machine
 from hpcfair.bench.document import load_average, reproduction_document
 from hpcfair.bench.inputs import timing_inputs
-from hpcfair.bench.outputs import check
-from hpcfair.bench.process import Side
-from hpcfair.bench.ratio import Interval, ratio_interval
+from hpcfair.bench.process import SideProcess
 from hpcfair.bench.rounds import Plan, measure
 from hpcfair.build import builds
 from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
-from hpcfair.errors import BadInput
+from hpcfair.errors import BadInput, RuntimeFailed
 from hpcfair.explain import milliseconds, ratio_text
+from hpcfair.measurement.outputs import OutputComparison, OutputMismatch, violation
+from hpcfair.measurement.ratio import ratio_interval
+from hpcfair.measurement.types import Deviation, Interval
 from hpcfair.paths import safe_join
 from hpcfair.progress import working
 from hpcfair.record import Record, record
@@ -32,8 +34,8 @@ from hpcfair.types import Build
 
 
 @dataclass(frozen=True, slots=True)
-class Reproduction:
-    """A record and what came of repeating it.
+class RecordReproduction:
+    """A record and the record of its repetition.
 
     Attributes:
         document: The new record, ready for :func:`hpcfair.record.publish_record`.
@@ -68,13 +70,13 @@ class Reproduction:
         return "\n".join(lines)
 
 
-def reproduce(http: Transport, cache: Cache, record_id: str) -> Reproduction:
+def reproduce(http: Transport, cache: Cache, record_id: str) -> RecordReproduction:
     """Download a record's build and baseline and measure them interleaved on this machine.
 
     Raises:
         NotFound: there is no such record.
-        BadInput: the record has no build to download, compares nothing, or cannot run here.
-        RuntimeFailed: a side broke.
+        BadInput: the record has no build to download or no baseline, or cannot run here.
+        RuntimeFailed: a side failed, or its outputs cannot be compared.
     """
     original = record(http, cache, record_id)
     plan = Plan.of(original.document)
@@ -94,7 +96,7 @@ def reproduce(http: Transport, cache: Cache, record_id: str) -> Reproduction:
         published = safe_join(graph, plain.entry_point)
         baseline = _Files(plain_of(published).runtime, published, inputs)
         document = _measure(original, plan, candidate, build.runtime_options, baseline)
-    return Reproduction(original, document)
+    return RecordReproduction(original, document)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,8 @@ class _Files:
     path: Path
     inputs: Path
 
-    def open(self, options: Options) -> Side:
-        return Side(self.runtime, self.path, options, self.inputs)
+    def open(self, options: Options) -> SideProcess:
+        return SideProcess(self.runtime, self.path, options, self.inputs)
 
     def outputs(self, options: Options) -> dict[str, Array]:
         with self.open(options) as side:
@@ -115,24 +117,33 @@ def _measure(
     original: Record, plan: Plan, candidate: _Files, options: dict[str, Any], baseline: _Files
 ) -> dict[str, Any]:
     plain = plain_of(baseline.path)
-    checked = check(
-        original.document["config"]["tolerance"],
-        baseline.outputs(plain.reference),
-        baseline.outputs(plain.default),
-        candidate.outputs(options),
-    )
+    reference = baseline.outputs(plain.reference)
+    slack = _deviation(reference, baseline.outputs(plain.default))
+    deviation = _deviation(reference, candidate.outputs(options))
+    passed = violation(original.document["config"]["tolerance"], deviation, slack) is None
     before = load_average()
     with working(f"Measuring {original.mlmodel}") as meter:
         blocks = measure(
             plan, lambda: baseline.open(plain.default), lambda: candidate.open(options), meter
         )
     ratio = ratio_interval(blocks)
-    return reproduction_document(original, plan, blocks, ratio, checked, before, str(plain))
+    return reproduction_document(
+        original, plan, blocks, ratio, deviation, before, str(plain), passed=passed
+    )
+
+
+def _deviation(reference: Mapping[str, Array], outputs: Mapping[str, Array]) -> Deviation:
+    comparison = OutputComparison()
+    try:
+        comparison.add(reference, outputs)
+    except OutputMismatch as error:
+        raise RuntimeFailed(f"The build's outputs cannot be compared: {error}.") from error
+    return comparison.deviation()
 
 
 def _build_of(http: Transport, original: Record) -> Build:
-    found = builds(http, original.mlmodel, revision=original.revision, target=original.target)
-    build = next((one for one in found if one.record_id == original.id), None)
+    published = builds(http, original.mlmodel, revision=original.revision, target=original.target)
+    build = next((one for one in published if one.record_id == original.id), None)
     if build is None:
         raise BadInput(
             "The hub has no build of this record to download: its candidate was not faster, or the "

@@ -1,37 +1,27 @@
-"""Interleaved rounds: baseline, candidate, candidate, baseline, in fresh processes."""
+"""Repeats the rounds of a record, in fresh processes."""
 
-import math
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
-from hpcfair.bench.ratio import Block
 from hpcfair.errors import BadInput
+from hpcfair.measurement.rounds import InterleavedPair, TimedSession, block_of
+from hpcfair.measurement.types import Block
 from hpcfair.progress import Meter
 
-#: Untimed runs before a block, as the hub has them: caches have forgotten this side meanwhile.
-_WARM_S = 0.0075
-
-
-class Timed(Protocol):
-    """What can be timed: :class:`hpcfair.bench.process.Side`. Once it answers, it is at rest."""
-
-    def time(self, runs: int, warmup: int) -> list[int]: ...
-
-
 #: Opens a side in a fresh process.
-Open = Callable[[], AbstractContextManager[Timed]]
+Open = Callable[[], AbstractContextManager[TimedSession]]
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How often to run what, read out of a record's samples.
+    """Numbers of rounds and runs, as read from a record's samples.
 
     Attributes:
         rounds: Rounds of each process.
         baseline_runs, candidate_runs: Runs of a side in half a round.
-        warmup_runs: Untimed runs of a fresh process.
+        warmup_runs: Runs of a fresh process before its first round.
     """
 
     rounds: tuple[int, ...]
@@ -41,10 +31,10 @@ class Plan:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
-        """The plan a record was made by.
+        """The plan of a record of schema ``hpcfair.bench/1``.
 
         Raises:
-            BadInput: the record compares nothing, so there is nothing to repeat.
+            BadInput: the record has no baseline, so there is no comparison to repeat.
         """
         blocks = document["samples"]["blocks"]
         if not all("baseline_ns" in block for block in blocks):
@@ -61,52 +51,24 @@ class Plan:
         )
 
 
-def measure(
-    plan: Plan,
-    baseline: Open,
-    candidate: Open,
-    meter: Meter,
-) -> list[Block]:
+def measure(plan: Plan, baseline: Open, candidate: Open, meter: Meter) -> list[Block]:
     """Run both sides by the plan.
 
     Raises:
-        RuntimeFailed: a side broke.
+        RuntimeFailed: a side failed.
     """
     blocks: list[Block] = []
+    total = sum(plan.rounds)
     for process, rounds in enumerate(plan.rounds):
         with baseline() as one, candidate() as other:
-            pair = _Pair(plan, one, other, process)
+            pair = InterleavedPair(
+                one,
+                other,
+                process,
+                runs={"baseline": plan.baseline_runs, "candidate": plan.candidate_runs},
+                warmup_runs=plan.warmup_runs,
+            )
             for _ in range(rounds):
-                blocks.append(pair.round())
-                done, total = len(blocks), sum(plan.rounds)
-                meter.show(done, total, f"process {process + 1} of {len(plan.rounds)}")
+                blocks.append(block_of(process, pair.round()))
+                meter.show(len(blocks), total, f"process {process + 1} of {len(plan.rounds)}")
     return blocks
-
-
-class _Pair:
-    """Two open sides, taking turns."""
-
-    def __init__(
-        self,
-        plan: Plan,
-        baseline: Timed,
-        candidate: Timed,
-        process: int,
-    ) -> None:
-        self._sides = {"baseline": baseline, "candidate": candidate}
-        self._runs = {"baseline": plan.baseline_runs, "candidate": plan.candidate_runs}
-        self._process = process
-        self._warmup = {
-            name: math.ceil(_WARM_S * 1e9 / min(side.time(3, plan.warmup_runs)))
-            for name, side in self._sides.items()
-        }
-
-    def round(self) -> Block:
-        """One ABBA round; processes with odd numbers swap the sides."""
-        order = ["baseline", "candidate", "candidate", "baseline"]
-        if self._process % 2:
-            order = ["candidate", "baseline", "baseline", "candidate"]
-        samples: dict[str, list[int]] = {"baseline": [], "candidate": []}
-        for side in order:
-            samples[side] += self._sides[side].time(self._runs[side], self._warmup[side])
-        return Block(self._process, tuple(samples["baseline"]), tuple(samples["candidate"]))

@@ -4,17 +4,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 
+from hpcfair.measurement.types import Interval
 from workers.engine.strategies import Strategy
 from workers.engine.strategies.learned import Learned
-from workers.engine.types import (
-    BuildResult,
-    Candidate,
-    Experience,
-    Interval,
-    Measurement,
-    Outcome,
-    Trial,
-)
+from workers.engine.types import BuildResult, Candidate, Experience, Measurement, Outcome, Trial
 from workers.testing.strategy_contract import cost
 
 from .others import EVERY, problem

@@ -8,7 +8,6 @@ from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.engine.confirmation import confirm_candidates
 from workers.engine.evaluation import FEWEST_PROCESSES, ConfirmedResult
 from workers.engine.evaluation_context import EvaluationContext
-from workers.engine.ratios import half_width
 from workers.engine.types import (
     BuildResult,
     Candidate,
@@ -99,7 +98,7 @@ def test_processes_end_when_the_interval_is_narrow_enough(device: SimulatedDevic
     device.noise = Noise(run=0.0, process=0.01, drift=0.0)
     (rough,) = confirmed_results(device, QUICK, confirmation_half_width=0.02)
     assert FEWEST_PROCESSES <= processes(rough) < 10
-    assert half_width(rough.measurement.ratio) <= 0.02
+    assert rough.measurement.ratio.half_width <= 0.02
 
 
 def test_the_best_of_each_class_has_its_processes_whatever_the_time_and_no_more(

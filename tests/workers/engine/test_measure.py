@@ -5,20 +5,17 @@ from statistics import median
 
 import pytest
 
+from hpcfair.measurement.ratio import FEWEST_ROUNDS
+from hpcfair.measurement.rounds import BLOCK_S, MOST_RUNS, WARM_S
+from hpcfair.measurement.types import Block, Timing
 from workers.backends.fake.backend import FakeBackend
 from workers.backends.fake.kernels import latency_s
-from workers.engine.contention import Load, company_share, read_load, stall_share, stolen_share
+from workers.engine.contention import Load, contention_share, read_load, stall_share, stolen_share
 from workers.engine.errors import BaselineFailed, CandidateFailed
-from workers.engine.measure import (
-    BLOCK_S,
-    MOST_RUNS,
-    WARM_S,
-    measure_into,
-)
-from workers.engine.ratios import FEWEST_ROUNDS
-from workers.engine.rounds import AGAIN, PRUNE_ROUNDS, Rounds, Rule
+from workers.engine.measure import measure_into
+from workers.engine.rounds import EXTENSION, PRUNE_ROUNDS, Rounds, StopRule
 from workers.engine.spent import Spent
-from workers.engine.types import Block, Measurement, Options, Timing
+from workers.engine.types import Measurement, Options
 from workers.testing.simulation import (
     QUIET,
     Noise,
@@ -60,10 +57,10 @@ def measure(
     baseline: SimulatedSession,
     candidate: SimulatedSession,
     clock: VirtualClock,
-    rule: Rule | None = None,
+    rule: StopRule | None = None,
     load: Callable[[], Load] = lambda: Load(0.5, None),
 ) -> Measurement:
-    rounds, rule = Rounds(), rule or Rule(half_width=0.03, seconds=4.0)
+    rounds, rule = Rounds(), rule or StopRule(half_width=0.03, seconds=4.0)
     measure_into(rounds, baseline, candidate, rule, clock, load=load)
     return rounds.measurement(rule)
 
@@ -146,13 +143,13 @@ def test_sides_alternate_when_the_other_has_come_to_rest_and_after_untimed_runs(
 
     spy("A", baseline)
     spy("B", candidate)
-    measure(baseline, candidate, clock, Rule(0.03, 100.0, rounds=2))
+    measure(baseline, candidate, clock, StopRule(0.03, 100.0, rounds=2))
     # Before all the candidate rests, which was checked; then two first looks, then two rounds.
     assert "".join(log) == "bAaB" + "bAaBbA" + "AaBbA"
 
 
 def test_processes_with_odd_numbers_swap_the_sides(start: Opener, clock: VirtualClock) -> None:
-    rounds, rule = Rounds(), Rule(0.03, 100.0, rounds=3)
+    rounds, rule = Rounds(), StopRule(0.03, 100.0, rounds=3)
     for process in range(2):
         measure_into(rounds, start(DEFAULT), start(FAST), rule, clock, process=process)
     found = rounds.measurement(rule)
@@ -164,9 +161,9 @@ def test_measuring_ends_early_when_the_interval_is_narrow(
     device: SimulatedDevice, start: Opener, clock: VirtualClock
 ) -> None:
     device.noise = Noise(run=0.2, process=0.0, drift=0.0)
-    noisy = measure(start(DEFAULT), start(FAST), clock, Rule(0.01, 20.0))
+    noisy = measure(start(DEFAULT), start(FAST), clock, StopRule(0.01, 20.0))
     device.noise = QUIET
-    quiet = measure(start(DEFAULT), start(FAST), clock, Rule(0.01, 20.0))
+    quiet = measure(start(DEFAULT), start(FAST), clock, StopRule(0.01, 20.0))
     assert len(quiet.blocks) == 6 < len(noisy.blocks)
 
 
@@ -176,7 +173,7 @@ def test_the_time_cap_holds_and_is_admitted(
     device.noise = Noise(run=0.5, process=0.0, drift=0.0)
     baseline, candidate = start(DEFAULT), start(DEFAULT)
     before = clock.now_s
-    found = measure(baseline, candidate, clock, Rule(0.001, 3.0))
+    found = measure(baseline, candidate, clock, StopRule(0.001, 3.0))
     assert clock.now_s - before <= 3.0 * 1.1
     assert found.quality["unstable"] is True
     assert found.verdict == "unstable"
@@ -185,17 +182,17 @@ def test_the_time_cap_holds_and_is_admitted(
 def test_a_hopeless_candidate_is_given_up_with_its_samples_kept(
     start: Opener, clock: VirtualClock
 ) -> None:
-    rounds, rule = Rounds(), Rule(0.0, 60.0, hopeless_above=1.0)
+    rounds, rule = Rounds(), StopRule(0.0, 60.0, hopeless_above=1.0)
     measure_into(rounds, start(DEFAULT), start(SLOW), rule, clock)
-    assert rounds.pruned
+    assert rounds.is_pruned
     assert len(rounds.blocks) == PRUNE_ROUNDS
     assert rounds.measurement(rule).ratio.value == pytest.approx(1.5)
 
 
 def test_a_candidate_near_the_bar_is_not_given_up(start: Opener, clock: VirtualClock) -> None:
     rounds = Rounds()
-    measure_into(rounds, start(DEFAULT), start(DEFAULT), Rule(0.03, 9.0, None, 0.95), clock)
-    assert not rounds.pruned
+    measure_into(rounds, start(DEFAULT), start(DEFAULT), StopRule(0.03, 9.0, None, 0.95), clock)
+    assert not rounds.is_pruned
 
 
 class Company:
@@ -229,11 +226,11 @@ def test_where_others_disturb_measuring_goes_on_for_as_long_again(
     start: Opener, clock: VirtualClock
 ) -> None:
     """The rule gives it six rounds, of which others take every second."""
-    alone = measure(start(DEFAULT), start(FAST), clock, Rule(0.0, 3.0))
+    alone = measure(start(DEFAULT), start(FAST), clock, StopRule(0.0, 3.0))
     rounds = len(alone.blocks)
     every_second = Company(lambda number: number % 2 == 0)
-    found = measure(start(DEFAULT), start(FAST), clock, Rule(0.0, 3.0), every_second)
-    assert rounds < len(found.blocks) <= AGAIN * rounds
+    found = measure(start(DEFAULT), start(FAST), clock, StopRule(0.0, 3.0), every_second)
+    assert rounds < len(found.blocks) <= EXTENSION * rounds
     assert found.verdict == "faster"
     assert "disturbed" not in found.quality
 
@@ -251,7 +248,7 @@ def test_where_others_disturb_measuring_goes_on_for_as_long_again(
 def test_in_company_only_what_it_cannot_explain_is_said(
     ratio: float, alone: str, in_company: str
 ) -> None:
-    rule, ratios = Rule(0.03, 4.0), [ratio] * FEWEST_ROUNDS
+    rule, ratios = StopRule(0.03, 4.0), [ratio] * FEWEST_ROUNDS
     assert made(*ratios).measurement(rule).verdict == alone
     assert made(*ratios, contended=(0,)).measurement(rule).verdict == in_company
     assert made(*ratios, ratio, contended=(0,)).measurement(rule).verdict == alone
@@ -260,10 +257,10 @@ def test_in_company_only_what_it_cannot_explain_is_said(
 def test_what_others_disturbed_throughout_is_marked_after_twice_its_time(
     start: Opener, clock: VirtualClock
 ) -> None:
-    rule, baseline, candidate = Rule(0.03, 3.0), start(DEFAULT), start(FAST)
+    rule, baseline, candidate = StopRule(0.03, 3.0), start(DEFAULT), start(FAST)
     before = clock.now_s
     found = measure(baseline, candidate, clock, rule, Company(lambda _: True))
-    assert rule.seconds < clock.now_s - before <= AGAIN * rule.seconds * 1.1
+    assert rule.seconds < clock.now_s - before <= EXTENSION * rule.seconds * 1.1
     assert len(found.quality["contended_rounds"]) == len(found.blocks)
     assert found.quality["disturbed"]
 
@@ -275,32 +272,34 @@ def made(*ratios: float, contended: tuple[int, ...] = ()) -> Rounds:
 
 
 def test_disturbed_rounds_give_nobody_up() -> None:
-    rule = Rule(0.0, 60.0, hopeless_above=1.0)
+    rule = StopRule(0.0, 60.0, hopeless_above=1.0)
     fooled = made(3.0, 3.0, 3.0, 1.0, contended=(0, 1, 2))
-    assert not fooled.enough(0, rule, 1.0)
-    assert not fooled.pruned
+    assert not fooled.is_enough(0, rule, 1.0)
+    assert not fooled.is_pruned
     slow = made(3.0, 1.0, 3.0, 3.0, 3.0, contended=(1,))
-    assert slow.enough(0, rule, 1.0)
-    assert slow.pruned
+    assert slow.is_enough(0, rule, 1.0)
+    assert slow.is_pruned
 
 
 def test_no_time_is_added_for_what_even_disturbed_rounds_show_to_be_of_no_use() -> None:
-    rule = Rule(0.0, 4.0, hopeless_above=1.0)
-    assert made(3.0, 3.0, 3.0, contended=(0, 1, 2)).enough(0, rule, 4.0)
-    assert not made(1.0, 1.0, 1.0, contended=(0, 1, 2)).enough(0, rule, 4.0)
+    rule = StopRule(0.0, 4.0, hopeless_above=1.0)
+    assert made(3.0, 3.0, 3.0, contended=(0, 1, 2)).is_enough(0, rule, 4.0)
+    assert not made(1.0, 1.0, 1.0, contended=(0, 1, 2)).is_enough(0, rule, 4.0)
 
 
 def test_a_process_that_others_disturb_gets_its_rounds_later_but_not_for_ever() -> None:
-    rule = Rule(0.01, 60.0, rounds=3)
-    assert made(1.0, 1.0, 1.0).enough(0, rule, 1.0)
-    assert not made(1.0, 1.0, 1.0, contended=(2,)).enough(0, rule, 1.0)
-    assert made(1.0, 1.0, 1.0, 1.0, contended=(2,)).enough(0, rule, 1.0)
-    assert made(*[1.0] * AGAIN * 3, contended=tuple(range(AGAIN * 3))).enough(0, rule, 1.0)
+    rule = StopRule(0.01, 60.0, rounds=3)
+    assert made(1.0, 1.0, 1.0).is_enough(0, rule, 1.0)
+    assert not made(1.0, 1.0, 1.0, contended=(2,)).is_enough(0, rule, 1.0)
+    assert made(1.0, 1.0, 1.0, 1.0, contended=(2,)).is_enough(0, rule, 1.0)
+    assert made(*[1.0] * EXTENSION * 3, contended=tuple(range(EXTENSION * 3))).is_enough(
+        0, rule, 1.0
+    )
 
 
 def test_typical_latencies_are_of_the_rounds_that_the_ratio_is_of() -> None:
     found = made(*[9.0] * 5, *[0.5] * FEWEST_ROUNDS, contended=(0, 1, 2, 3, 4))
-    measured = found.measurement(Rule(0.03, 4.0))
+    measured = found.measurement(StopRule(0.03, 4.0))
     assert (measured.candidate_p50_ns, measured.baseline_p50_ns) == (50, 100)
     assert measured.ratio.value == 0.5
 
@@ -353,5 +352,5 @@ def test_company_is_who_computes_while_somebody_waits(
     before = Load(None, None if stalled_s is None else 0, Spent(10.0, 0.0, 4.0))
     spent = Spent() if others_s is None else Spent(11.0 + others_s, 0.0, 5.0)
     after = Load(None, None if stalled_s is None else round(stalled_s * 1e6), spent)
-    found = company_share(before, after, 1.0)
+    found = contention_share(before, after, 1.0)
     assert found == (None if share is None else pytest.approx(share))

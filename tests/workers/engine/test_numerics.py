@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hpcfair.measurement.outputs import LIMITS
+from hpcfair.measurement.types import Deviation, Timing
 from workers.engine.errors import CandidateFailed, WrongOutput
-from workers.engine.numerics import LIMITS, Checked, check, require, run_reference
+from workers.engine.numerics import OutputCheck, check, require, run_reference
 from workers.engine.ports import Array
 from workers.engine.samples import TestSet
-from workers.engine.types import Deviation, Timing, Tolerance
+from workers.engine.types import Tolerance
 
 NONE = Deviation(0.0, 0.0, 0.0, 1.0)
 
@@ -201,7 +203,7 @@ def test_without_samples_all_sizes_count_together() -> None:
     assert (checked.foreign, checked.sizes) == (None, 1)
 
 
-def planted(*values: float) -> Checked:
+def planted(*values: float) -> OutputCheck:
     reference = [of(1.0, 1.0), None, of(np.nan, 1.0)]
     return check(Answers(of(1.0, 1.0), of(*values)), a_wide_test_set(), reference)
 
@@ -234,8 +236,8 @@ def test_a_network_of_nan_alone_proves_nothing() -> None:
 # Limits
 
 
-def deviating(by: float) -> Checked:
-    return Checked(Deviation(by, by, by, 1.0), None, 1)
+def deviating(by: float) -> OutputCheck:
+    return OutputCheck(Deviation(by, by, by, 1.0), None, 1)
 
 
 def agrees(unit: float, tolerance: Tolerance) -> bool:
@@ -248,7 +250,7 @@ def agrees(unit: float, tolerance: Tolerance) -> bool:
 
     deviation = compare(left @ right, rounded(left) @ rounded(right))
     try:
-        require(Checked(deviation, None, 1), tolerance, None, None)
+        require(OutputCheck(deviation, None, 1), tolerance, None, None)
     except WrongOutput:
         return False
     return True
@@ -283,8 +285,8 @@ def test_a_badly_conditioned_network_may_stray_as_far_as_its_own_baseline_does()
 
 
 def test_accuracy_may_fall_by_a_hundredth_and_one_sample() -> None:
-    def scoring(accuracy: float) -> Checked:
-        return Checked(NONE, accuracy, 100)
+    def scoring(accuracy: float) -> OutputCheck:
+        return OutputCheck(NONE, accuracy, 100)
 
     require(scoring(0.95), "int8", None, 0.96)
     require(scoring(0.941), "int8", None, 0.96)

@@ -4,22 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from hpcfair.measurement.ratio import MARGIN
+from hpcfair.measurement.types import Interval
 from workers.backends.fake.backend import FakeBackend
-from workers.engine.measure import GLANCE_FACTOR
-from workers.engine.ratios import MARGIN
+from workers.engine.measure import FIRST_RUNS_FACTOR
 from workers.engine.search_state import FEWEST_TRIALS, SearchState
 from workers.engine.space import Choice, Conditional, Flag, IntRange, Space
 from workers.engine.trial_store import MemoryTrialStore
 from workers.engine.tune import WORTH_SHOWING, SearchResult, tune
-from workers.engine.types import (
-    Candidate,
-    Interval,
-    Measurement,
-    Options,
-    Prior,
-    SearchBudget,
-    Trial,
-)
+from workers.engine.types import Candidate, Measurement, Options, Prior, SearchBudget, Trial
 from workers.jobs.best import best_result
 from workers.testing.simulation import SimulatedDevice
 
@@ -86,8 +79,8 @@ def test_a_candidate_that_is_many_times_slower_is_seen_at_a_glance(
     device: SimulatedDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow = {**DEFAULT, "vectorise": False, "threads": 1}
-    assert true_ratio(slow) < GLANCE_FACTOR
-    monkeypatch.setattr("workers.engine.measure.GLANCE_FACTOR", 2.0)
+    assert true_ratio(slow) < FIRST_RUNS_FACTOR
+    monkeypatch.setattr("workers.engine.measure.FIRST_RUNS_FACTOR", 2.0)
     result = search(device, replace(a_request(), strategy="default"), with_history(slow))
     trial = result.trials[1]
     assert (trial.outcome, trial.deviation) == ("pruned", None)

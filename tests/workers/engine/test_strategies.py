@@ -5,22 +5,14 @@ from statistics import mean
 
 import pytest
 
+from hpcfair.measurement.types import Interval
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.backends.fake.kernels import DEFAULT_S, latency_s
 from workers.engine.strategies import SearchProblem, Spaces, Strategy, make_strategy, random
 from workers.engine.strategies.default import Listed
 from workers.engine.strategies.random import RandomSearch
 from workers.engine.strategies.tpe import TPE, bars
-from workers.engine.types import (
-    BuildResult,
-    Candidate,
-    Interval,
-    Measurement,
-    Options,
-    Outcome,
-    Prior,
-    Trial,
-)
+from workers.engine.types import BuildResult, Candidate, Measurement, Options, Outcome, Prior, Trial
 from workers.testing.strategy_contract import (
     CONFIGURATIONS,
     SPACES,

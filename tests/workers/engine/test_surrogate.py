@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from workers.engine.ratios import FEWEST_ROUNDS
+from hpcfair.measurement.ratio import FEWEST_ROUNDS
+from hpcfair.measurement.types import Block, Interval
 from workers.engine.strategies.surrogate import outlook
-from workers.engine.types import Block, BuildResult, Candidate, Interval, Measurement, Trial
+from workers.engine.types import BuildResult, Candidate, Measurement, Trial
 
 ONE = np.array([1.0, 0.0])
 #: All candidates are exact.

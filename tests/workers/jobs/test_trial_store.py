@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hpcfair.measurement.types import Block, Deviation, Interval
 from registry.selectors.results import trial as selector
 from registry.services.work.attempt import job_claim
 from registry.services.work.job import job_submit
@@ -14,17 +15,7 @@ from registry.tables import Job
 from registry.tables import Trial as Row
 from tests.registry import shopfloor
 from workers.engine.errors import LeaseLost
-from workers.engine.types import (
-    Block,
-    BuildResult,
-    Candidate,
-    Deviation,
-    Experience,
-    Interval,
-    Measurement,
-    Prior,
-    Trial,
-)
+from workers.engine.types import BuildResult, Candidate, Experience, Measurement, Prior, Trial
 from workers.jobs.trial_store import RegistryTrialStore
 from workers.testing.trial_store_contract import TrialStoreContract, make_experience
 

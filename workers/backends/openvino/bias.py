@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from hpcfair.measurement.outputs import OutputComparison, OutputMismatch
 from hpcfair.runtimes.openvino import compile_model, settings
 from hpcfair.runtimes.quiet_openvino import ov
 from workers.engine.calibration import fitting_inputs
-from workers.engine.deviation import Comparison
-from workers.engine.errors import WrongOutput
 from workers.engine.ports import Array
 from workers.engine.samples import EXTRA_MACS
 from workers.engine.types import Network, Options
@@ -185,10 +184,10 @@ def _shifted(model: Any, names: Sequence[str], shifts: Sequence[Array]) -> Any:
 
 def _deviation(wanted: Sequence[_Seen], found: Sequence[_Seen]) -> float:
     """``relative_l2``; infinite where one is NaN or infinite and the other is not."""
-    comparison = Comparison()
+    comparison = OutputComparison()
     try:
         for one, other in zip(wanted, found, strict=True):
             comparison.add(one.outputs, other.outputs)
-    except WrongOutput:
+    except OutputMismatch:
         return np.inf
     return comparison.deviation().relative_l2

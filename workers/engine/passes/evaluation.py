@@ -6,17 +6,18 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Protocol
 
+from hpcfair.measurement.ratio import ratio_interval
+from hpcfair.measurement.types import Block, Interval
 from workers.engine.errors import BaselineFailed, CandidateFailed, InfrastructureFailed, WrongOutput
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.measure import measure_into
-from workers.engine.numerics import Checked, require
+from workers.engine.numerics import OutputCheck, require
 from workers.engine.passes.device import CompilingDevice
 from workers.engine.passes.menu import DEFAULT, Menu
 from workers.engine.passes.objective import PassComparison, is_open
 from workers.engine.ports import RunningSession
-from workers.engine.ratios import half_width, ratio_interval
-from workers.engine.rounds import Rounds, Rule
-from workers.engine.types import Block, BuildResult, Interval, Measurement
+from workers.engine.rounds import Rounds, StopRule
+from workers.engine.types import BuildResult, Measurement
 
 #: Relative half-width at which a ratio of compile times is known well enough.
 _COMPILE_HALF_WIDTH = 0.03
@@ -82,7 +83,7 @@ class DevicePassEvaluator:
         self._builds: dict[str, BuildResult] = {}
         self._open = ExitStack()
         self._sessions: dict[str, RunningSession] = {}
-        self._checked: dict[str, Checked] = {}
+        self._checked: dict[str, OutputCheck] = {}
 
     def __enter__(self) -> "DevicePassEvaluator":
         return self
@@ -143,7 +144,7 @@ class DevicePassEvaluator:
         return self._builds[value]
 
     def _latency(self, build: BuildResult, against: str, effort: ComparisonEffort) -> Measurement:
-        rule = Rule(effort.half_width, effort.seconds)
+        rule = StopRule(effort.half_width, effort.seconds)
         rounds = Rounds()
         done, wanted = 0, effort.sessions
         while done < wanted:
@@ -156,7 +157,7 @@ class DevicePassEvaluator:
         return rounds.measurement(rule)
 
     def _run_beside(
-        self, rounds: Rounds, build: BuildResult, against: str, rule: Rule, process: int
+        self, rounds: Rounds, build: BuildResult, against: str, rule: StopRule, process: int
     ) -> None:
         """Add the rounds of one more pair of processes; the first checks the outputs, too."""
         if process:
@@ -194,7 +195,7 @@ class DevicePassEvaluator:
                 pair = times[2 * n : 2 * n + 2]
                 first, second = pair if n % 2 == 0 else reversed(pair)
                 blocks.append(Block(process, (first,), (second,)))
-            if half_width(ratio_interval(blocks)) <= _COMPILE_HALF_WIDTH:
+            if ratio_interval(blocks).half_width <= _COMPILE_HALF_WIDTH:
                 break
         return blocks
 

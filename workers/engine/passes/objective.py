@@ -3,7 +3,8 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from workers.engine.types import Interval, Outcome
+from hpcfair.measurement.types import Interval
+from workers.engine.types import Outcome
 
 Objective = Literal["compile", "latency"]
 OBJECTIVES: tuple[Objective, ...] = ("compile", "latency")

@@ -20,13 +20,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log
 
+from hpcfair.measurement.types import Interval
 from workers.engine.passes.evaluation import ComparisonEffort, PassEvaluator
 from workers.engine.passes.factors import Factor, combinations, drop, insert, swap
 from workers.engine.passes.menu import Menu, Passes
 from workers.engine.passes.objective import COMPILE_MARGIN, OBJECTIVES, PassTrial
 from workers.engine.passes.study_state import StudyState
 from workers.engine.ports import Clock
-from workers.engine.types import Interval
 
 #: Factors beyond this many have more combinations than anybody measures.
 MOST_FACTORS = 8

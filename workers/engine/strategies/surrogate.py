@@ -12,7 +12,7 @@ from math import erf, exp, hypot, log, pi, sqrt
 
 import numpy as np
 
-from workers.engine.ratios import COMPANY, half_width
+from workers.engine.contention import CONTENTION_ERROR
 from workers.engine.strategies.features import Floats, cosines
 from workers.engine.strategies.peers import rank_correlation, value_of
 from workers.engine.types import TOLERANCES, Tolerance, Trial
@@ -22,7 +22,7 @@ _AMPLITUDE = 0.5
 #: Of a ratio from one process, whatever its interval says: processes of one build differ by that.
 _NOISE = 0.02
 #: Besides, where others disturbed most rounds.
-_DISTURBED = COMPANY / 2
+_DISTURBED = CONTENTION_ERROR / 2
 #: Half of a 95 % interval in standard errors.
 _STANDARD_ERRORS = 1.96
 #: Shares of the kernel: what all have in common, each option by itself, options together.
@@ -104,7 +104,7 @@ def _noise(trial: Trial) -> float:
     measured = trial.measurement
     if measured is None:
         return _NOISE
-    told = half_width(measured.ratio) / _STANDARD_ERRORS
+    told = measured.ratio.half_width / _STANDARD_ERRORS
     return hypot(_NOISE, told, _DISTURBED if measured.quality.get("disturbed") else 0.0)
 
 

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pytest
 
+from hpcfair.measurement.ratio import ratio_interval
+from hpcfair.measurement.types import Block
 from workers.engine.errors import InfrastructureFailed
 from workers.engine.passes.evaluation import ComparisonEffort
 from workers.engine.passes.menu import DEFAULT, Menu
 from workers.engine.passes.objective import PassComparison, PassTrial
 from workers.engine.passes.study import Study, StudyBudget, study
-from workers.engine.ratios import ratio_interval
-from workers.engine.types import Block, sha256_of
+from workers.engine.types import sha256_of
 from workers.testing.simulation import VirtualClock
 
 NAMES = tuple(f"Pass{letter}" for letter in "ABCDEFGHIJKL")

@@ -1,12 +1,13 @@
-"""Waiting for a process's threads."""
+"""Timing runs, and waiting for a process's threads."""
 
+import gc
 import threading
 import time
 from types import SimpleNamespace
 
 import pytest
 
-from hpcfair.bench import quiet
+from hpcfair.measurement import timing
 
 
 class Clock:
@@ -39,8 +40,8 @@ def test_it_waits_as_long_as_threads_compute_but_not_for_ever(
     monkeypatch: pytest.MonkeyPatch, busy_s: float, waits_s: float
 ) -> None:
     clock = Clock(busy_s)
-    monkeypatch.setattr(quiet, "time", clock)
-    quiet.wait_until_quiet()
+    monkeypatch.setattr(timing, "time", clock)
+    timing.wait_until_idle()
     assert clock.now_s == pytest.approx(waits_s, abs=0.011)
 
 
@@ -64,11 +65,33 @@ def test_what_another_thread_computes_is_seen(monkeypatch: pytest.MonkeyPatch) -
             stop.wait(0.001)
 
     clocks = SimpleNamespace(monotonic=lambda: 0.0, process_time=time.process_time, sleep=sleep)
-    monkeypatch.setattr(quiet, "time", clocks)
+    monkeypatch.setattr(timing, "time", clocks)
     thread.start()
     try:
-        quiet.wait_until_quiet()
+        timing.wait_until_idle()
         assert len(looks) == 4
     finally:
         stop.set()
         thread.join()
+
+
+def test_only_runs_after_the_warm_up_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+
+    def now() -> int:
+        log.append("clock")
+        return len(log)
+
+    monkeypatch.setattr(timing.time, "perf_counter_ns", now)
+    found = timing.time_runs(lambda: log.append("run"), runs=2, warmup=1)
+    assert log == ["run", *["clock", "run", "clock"] * 2]
+    assert found.samples_ns == (2, 2)
+
+
+def test_a_run_that_fails_leaves_the_collector_on() -> None:
+    def fail() -> None:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        timing.time_runs(fail, runs=1, warmup=0)
+    assert gc.isenabled()
