@@ -67,7 +67,7 @@ def main() -> None:
 
 def _hunt(options: argparse.Namespace, here: TargetSpec) -> Hunt:
     # The examples were published as ONNX alone.
-    backends, missing = registry.available(here, options.backends, forms={"onnx"})
+    backends, missing = registry.available(here, options.backends, formats={"onnx"})
     baseline = registry.reference_for(here)
     return Hunt(
         here,

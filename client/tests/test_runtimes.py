@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
@@ -164,7 +165,9 @@ def test_a_missing_package_says_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(
-        registry.RUNTIMES, "absent", registry.Entry("hpcfair.absent:Absent", "absent", "absent")
+        registry.RUNTIMES,
+        "absent",
+        registry.RuntimeEntry("hpcfair.absent:Absent", "absent", "hpcfair[absent]"),
     )
     assert "absent" not in registry.installed()
     with pytest.raises(errors.MissingPackage, match=r"pip install 'hpcfair\[absent\]'"):
@@ -178,3 +181,38 @@ def test_listing_what_is_installed_imports_no_runtime() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "onnxruntime" in done.stdout
+
+
+OTHER = registry.RuntimeEntry("hpcfair.runtimes.onnxruntime:OnnxRuntime", "onnxruntime", "other")
+
+
+def declare(monkeypatch: pytest.MonkeyPatch, **points: str) -> None:
+    """Have other packages declare runtimes: name to object."""
+    declared = [
+        metadata.EntryPoint(name, path, registry.ENTRY_POINTS) for name, path in points.items()
+    ]
+    monkeypatch.setattr(metadata, "entry_points", lambda **_: declared)
+
+
+def test_another_package_adds_a_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    declare(monkeypatch, other=f"{__name__}:OTHER")
+    assert registry.installed()["other"] == metadata.version("onnxruntime")
+    runtime = registry.open("other", write(tmp_path), {})
+    x = np.ones((1, 3), np.float32)
+    np.testing.assert_array_equal(runtime.run({"x": x})["y"], x)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "reason"),
+    [
+        ("broken", "no_such_package:ENTRY", "No module named 'no_such_package'"),
+        ("broken", f"{__name__}:Tensor", r"is no hpcfair\.runtimes\.registry\.RuntimeEntry"),
+        ("onnxruntime", f"{__name__}:OTHER", "the name is taken"),
+    ],
+)
+def test_a_broken_runtime_of_another_package_is_reported_and_harms_no_other(
+    monkeypatch: pytest.MonkeyPatch, name: str, path: str, reason: str
+) -> None:
+    declare(monkeypatch, **{name: path})
+    with pytest.warns(registry.PlugInWarning, match=reason):
+        assert "onnxruntime" in registry.installed()

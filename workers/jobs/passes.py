@@ -63,7 +63,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     graph = ticket.graph
     if here is None or graph is None:
         raise JobFailed("invalid", "graph_not_found", "Inspect the revision before studying it.")
-    backends, _ = available(here.spec, forms=formats_of(graph))
+    backends, _ = available(here.spec, formats=formats_of(graph))
     able = {name: each for name, each in backends.items() if isinstance(each, PassBackend)}
     if not able:
         raise JobFailed("invalid", "no_backend", "No compiler here lets its passes be chosen.")

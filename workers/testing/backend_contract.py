@@ -20,7 +20,7 @@ from typing import ClassVar
 import pytest
 
 from hpcfair import machine
-from hpcfair.runtimes.registry import RUNTIMES
+from hpcfair.runtimes import registry
 from workers.engine.errors import CandidateFailed
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
@@ -254,7 +254,7 @@ class BackendContract:
             assert build.directory is not None
             elsewhere = tmp_path / f"elsewhere-{number}"
             moved.append(replace(build, directory=build.directory.rename(elsewhere)))
-        if all(build.runtime in RUNTIMES for build in moved):
+        if all(build.runtime in registry.entries() for build in moved):
             found = run_as_a_user(moved, inputs, tmp_path)
         else:
             found = []

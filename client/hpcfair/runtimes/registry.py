@@ -1,81 +1,112 @@
-"""The runtimes this client can use: a table line each, imported on first use."""
+"""The table of runtimes. Each is imported on first use.
 
+Other packages add runtimes by entry points of the group :data:`ENTRY_POINTS`: the name of the
+runtime, pointing at a :class:`RuntimeEntry`. Built-in runtimes cannot be replaced.
+"""
+
+import shlex
+import warnings
 from dataclasses import dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import cast
 
 from hpcfair.errors import BadConfig, MissingPackage
+from hpcfair.plugins import load_entries
 from hpcfair.runtimes.base import Options, Runtime
+
+ENTRY_POINTS = "hpcfair.runtimes"
+
+
+class PlugInWarning(UserWarning):
+    """A runtime of another package cannot be used; it is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RuntimeEntry:
     """A runtime that may or may not be installed.
 
     Attributes:
-        path: ``module:class`` of the :class:`~hpcfair.runtimes.base.Runtime`.
-        distribution: Package that must be installed.
-        extra: Extra of ``hpcfair`` that installs it.
+        path: ``module:class`` of the :class:`~hpcfair.runtimes.base.Runtime`; the class is called
+            with the path of the entry point and the runtime options.
+        distribution: Package that must be installed; its version is reported to the hub.
+        requirement: Argument of ``pip install`` that installs it.
     """
 
     path: str
     distribution: str
-    extra: str
+    requirement: str
 
     @property
     def hint(self) -> str:
-        """What to type to get it."""
-        return f"Install it with: pip install 'hpcfair[{self.extra}]'"
+        """How to install it."""
+        return f"Install it with: pip install {shlex.quote(self.requirement)}"
 
 
-RUNTIMES: dict[str, Entry] = {
-    "onnxruntime": Entry("hpcfair.runtimes.onnxruntime:OnnxRuntime", "onnxruntime", "onnxruntime"),
-    # Not the processor's runtime: a machine without CUDA must not be offered its builds.
-    "onnxruntime_cuda": Entry(
-        "hpcfair.runtimes.onnxruntime_cuda:OnnxRuntimeCuda", "onnxruntime-gpu", "cuda"
+RUNTIMES: dict[str, RuntimeEntry] = {
+    "onnxruntime": RuntimeEntry(
+        "hpcfair.runtimes.onnxruntime:OnnxRuntime", "onnxruntime", "hpcfair[onnxruntime]"
     ),
-    "tensorrt": Entry("hpcfair.runtimes.tensorrt:TensorRt", "tensorrt", "tensorrt"),
-    "openvino": Entry("hpcfair.runtimes.openvino:OpenVino", "openvino", "openvino"),
-    "litert": Entry("hpcfair.runtimes.litert:LiteRt", "ai-edge-litert", "litert"),
-    "torch": Entry("hpcfair.runtimes.torch:TorchRuntime", "torch", "torch"),
-    "tvm": Entry("hpcfair.runtimes.tvm:TvmRuntime", "apache-tvm", "tvm"),
-    "tvm_cuda": Entry("hpcfair.runtimes.tvm:TvmCudaRuntime", "apache-tvm", "tvm"),
+    # Separate from the CPU's runtime: a machine without CUDA must not be offered its builds.
+    "onnxruntime_cuda": RuntimeEntry(
+        "hpcfair.runtimes.onnxruntime_cuda:OnnxRuntimeCuda", "onnxruntime-gpu", "hpcfair[cuda]"
+    ),
+    "tensorrt": RuntimeEntry("hpcfair.runtimes.tensorrt:TensorRt", "tensorrt", "hpcfair[tensorrt]"),
+    "openvino": RuntimeEntry("hpcfair.runtimes.openvino:OpenVino", "openvino", "hpcfair[openvino]"),
+    "litert": RuntimeEntry("hpcfair.runtimes.litert:LiteRt", "ai-edge-litert", "hpcfair[litert]"),
+    "torch": RuntimeEntry("hpcfair.runtimes.torch:TorchRuntime", "torch", "hpcfair[torch]"),
+    "tvm": RuntimeEntry("hpcfair.runtimes.tvm:TvmRuntime", "apache-tvm", "hpcfair[tvm]"),
+    "tvm_cuda": RuntimeEntry("hpcfair.runtimes.tvm:TvmCudaRuntime", "apache-tvm", "hpcfair[tvm]"),
 }
+
+
+def entries() -> dict[str, RuntimeEntry]:
+    """All runtimes by name, those of other packages included.
+
+    Issues a :class:`PlugInWarning` for each entry point that cannot be used.
+    """
+    added, problems = load_entries(ENTRY_POINTS, RuntimeEntry, RUNTIMES)
+    for problem in problems.values():
+        warnings.warn(f"Runtime {problem}", PlugInWarning, stacklevel=2)
+    return RUNTIMES | added
 
 
 def open(name: str, path: Path, options: Options) -> Runtime:  # noqa: A001  called as registry.open
     """Open the build whose entry point is ``path``.
 
     Args:
-        name: A key of :data:`RUNTIMES`.
+        name: A key of :func:`entries`.
         options: The build's ``runtime_options``.
 
     Raises:
-        BadConfig: no such runtime, or it does not know an option.
-        MissingPackage: the runtime's package is not installed; the hint says how to get it.
-        RuntimeFailed: it cannot open these files.
+        BadConfig: the runtime or one of the options is unknown.
+        MissingPackage: the runtime's package is not installed; the hint says how to install it.
+        RuntimeFailed: the runtime cannot open these files.
     """
     entry = RUNTIMES.get(name)
     if entry is None:
-        raise BadConfig(
-            f"no runtime is called {name!r}",
-            f"Known are: {', '.join(sorted(RUNTIMES))}. A newer hpcfair may know more.",
-        )
+        every = entries()
+        if name not in every:
+            raise BadConfig(
+                f"there is no runtime {name!r}",
+                f"Available are: {', '.join(sorted(every))}. A newer hpcfair may have it, "
+                "or a package of its own.",
+            )
+        entry = every[name]
     module, _, attribute = entry.path.partition(":")
     try:
-        loaded = getattr(import_module(module), attribute)
-    except ImportError as error:
+        runtime = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
         raise MissingPackage(f"runtime {name} cannot be imported: {error}", entry.hint) from error
-    return cast("Runtime", loaded(path, options))
+    return cast("Runtime", runtime(path, options))
 
 
 def installed() -> dict[str, str]:
-    """Name to version of each runtime that is installed; imports none of them."""
-    found = {}
-    for name, entry in RUNTIMES.items():
+    """Version of each installed runtime by name; imports no runtime."""
+    versions = {}
+    for name, entry in entries().items():
         try:
-            found[name] = metadata.version(entry.distribution)
+            versions[name] = metadata.version(entry.distribution)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return versions

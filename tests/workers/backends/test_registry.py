@@ -1,5 +1,6 @@
 """The table of backends."""
 
+import re
 from dataclasses import replace
 from importlib import metadata
 
@@ -15,9 +16,9 @@ TARGET = TargetSpec("x86-64-avx2", "x86-64", frozenset({"avx2"}), 2, None)
 
 
 def test_backends_are_found_by_what_is_installed() -> None:
-    found, missing = registry.available(TARGET)
-    assert "onnxruntime" in found
-    assert found["onnxruntime"].name == "onnxruntime"
+    backends, missing = registry.available(TARGET)
+    assert "onnxruntime" in backends
+    assert backends["onnxruntime"].name == "onnxruntime"
     assert {name for name, reason in missing.items() if "needs an NVIDIA GPU" in reason} == {
         "onnxruntime_cuda",
         "tensorrt",
@@ -27,8 +28,8 @@ def test_backends_are_found_by_what_is_installed() -> None:
 
 def test_the_fake_one_is_used_only_when_asked_for() -> None:
     assert "fake" not in registry.available(TARGET)[0]
-    found, missing = registry.available(TARGET, ["fake"])
-    assert isinstance(found["fake"], FakeBackend)
+    backends, missing = registry.available(TARGET, ["fake"])
+    assert isinstance(backends["fake"], FakeBackend)
     assert missing == {}
 
 
@@ -38,23 +39,23 @@ def test_a_backend_is_called_what_the_table_calls_it(name: str) -> None:
 
 
 def test_a_backend_that_needs_another_form_says_so() -> None:
-    found, missing = registry.available(TARGET, ["onnxruntime", "litert"], forms={"onnx"})
-    assert list(found) == ["onnxruntime"]
+    backends, missing = registry.available(TARGET, ["onnxruntime", "litert"], formats={"onnx"})
+    assert list(backends) == ["onnxruntime"]
     assert missing["litert"] == ("Backend litert needs the model as tflite or torch-export, too.")
-    assert "litert" in registry.available(TARGET, ["litert"], forms={"tflite"})[0]
+    assert "litert" in registry.available(TARGET, ["litert"], formats={"tflite"})[0]
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(BackendUnavailable, match=r"'abacus'; known are fake, .*onnxruntime"):
+    with pytest.raises(BackendUnavailable, match=r"'abacus'; available are fake, .*onnxruntime"):
         registry.get("abacus")
     assert "abacus" in registry.available(TARGET, ["abacus"])[1]
 
 
 def test_a_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = registry.Entry("no_such_package.backend:Backend", "no-such-package", extra="gone")
+    gone = registry.BackendEntry("no_such_package.backend:Backend", requirement="hpcfair-hub[gone]")
     monkeypatch.setitem(registry.BACKENDS, "gone", gone)
-    found, missing = registry.available(TARGET, ["gone", "fake"])
-    assert list(found) == ["fake"]
+    backends, missing = registry.available(TARGET, ["gone", "fake"])
+    assert list(backends) == ["fake"]
     assert "pip install 'hpcfair-hub[gone]'" in missing["gone"]
 
 
@@ -65,8 +66,8 @@ def test_a_library_that_is_not_installed_makes_its_backend_unavailable(
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "version", version)
-    found, missing = registry.available(TARGET, ["onnxruntime"])
-    assert found == {}
+    backends, missing = registry.available(TARGET, ["onnxruntime"])
+    assert backends == {}
     assert "pip install onnxruntime" in missing["onnxruntime"]
 
 
@@ -78,19 +79,62 @@ def test_a_backend_serves_its_architectures_only(monkeypatch: pytest.MonkeyPatch
     }
 
 
-def test_another_package_adds_a_backend_but_replaces_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    path = "workers.backends.fake.backend:FaultyBackend"
-    points = [
-        metadata.EntryPoint(name, path, registry.ENTRY_POINTS) for name in ("faulty", "onnxruntime")
+def declare(monkeypatch: pytest.MonkeyPatch, **points: str) -> None:
+    """Have other packages declare backends: name to object."""
+    declared = [
+        metadata.EntryPoint(name, path, registry.ENTRY_POINTS) for name, path in points.items()
     ]
-    monkeypatch.setattr(metadata, "entry_points", lambda **_: points)
+    monkeypatch.setattr(metadata, "entry_points", lambda **_: declared)
+
+
+FAULTY = registry.BackendEntry(
+    "workers.backends.fake.backend:FaultyBackend", formats=frozenset({"onnx", "tflite"})
+)
+UNMAKEABLE = registry.BackendEntry(
+    "workers.backends.fake.backend:NoSuchClass", distribution="abacus"
+)
+
+
+def test_another_package_adds_a_backend_with_a_table_entry_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    declare(monkeypatch, faulty=f"{__name__}:FAULTY")
     assert registry.get("faulty").name == "faulty"
-    assert registry.get("onnxruntime").name == "onnxruntime"
+    assert "faulty" in registry.available(TARGET, formats={"tflite"})[0]
+    assert "faulty" in registry.available(TARGET, formats={"torch-export"})[1]
+
+
+def test_another_package_cannot_replace_a_backend(monkeypatch: pytest.MonkeyPatch) -> None:
+    declare(monkeypatch, onnxruntime=f"{__name__}:FAULTY")
+    backends, missing = registry.available(TARGET)
+    assert backends["onnxruntime"].name == "onnxruntime"
+    assert "the name is taken" in missing["onnxruntime (unknown package)"]
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("no_such_package:ENTRY", "ModuleNotFoundError: No module named 'no_such_package'"),
+        (f"{__name__}:NO_SUCH_ENTRY", "AttributeError"),
+        (f"{__name__}:TARGET", "is no workers.backends.registry.BackendEntry"),
+        (f"{__name__}:UNMAKEABLE", "NoSuchClass.*pip install abacus"),
+    ],
+)
+def test_a_broken_backend_of_another_package_is_reported_and_harms_no_other(
+    monkeypatch: pytest.MonkeyPatch, path: str, reason: str
+) -> None:
+    declare(monkeypatch, broken=path)
+    backends, missing = registry.available(TARGET)
+    assert "onnxruntime" in backends
+    assert re.search(reason, missing["broken"])
+    assert re.search(reason, registry.available(TARGET, ["broken"])[1]["broken"])
+    with pytest.raises(BackendUnavailable, match=reason):
+        registry.get("broken")
 
 
 def test_the_table_is_read_without_importing_a_backend() -> None:
     code = (
-        "import sys; from workers.backends import registry; registry.known()\n"
+        "import sys; from workers.backends import registry; registry.entries()\n"
         "print([m for m in sys.modules if m.startswith('workers.backends.')])"
     )
     assert python(code).strip() == "['workers.backends.registry']"

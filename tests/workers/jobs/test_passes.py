@@ -37,7 +37,7 @@ def here(settings: Any, monkeypatch: pytest.MonkeyPatch) -> ThisMachine:
     settings.PASSES_S = 4
     quick = ComparisonEffort(pairs=2, seconds=0.2)
     monkeypatch.setattr(
-        passes, "available", lambda spec, forms: available(spec, ["onnxruntime"], forms)
+        passes, "available", lambda spec, formats: available(spec, ["onnxruntime"], formats)
     )
     monkeypatch.setattr(passes, "StudyBudget", lambda s: StudyBudget(s, screen=quick, final=quick))
     return register()
@@ -111,7 +111,7 @@ def test_a_study_is_of_the_code_that_the_hub_knows_schedules_for(
 ) -> None:
     settings.SCHEDULE_S = 600
     names = ["onnxruntime", "tvm"]
-    monkeypatch.setattr(passes, "available", lambda spec, forms: available(spec, names, forms))
+    monkeypatch.setattr(passes, "available", lambda spec, formats: available(spec, names, formats))
     handed: list[list[Any]] = []
     menu_of = TvmBackend.menu
 

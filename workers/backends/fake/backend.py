@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from workers.backends.base import Artefact, BaseBackend
 from workers.backends.fake import kernels
 from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array, Session
-from workers.engine.profile import Profile
 from workers.engine.space import Choice, Conditional, Flag, IntRange, Space
 from workers.engine.types import BuildResult, Network, Options, TargetSpec, TensorSpec
 
@@ -59,12 +59,11 @@ class FakeSession:
         """Nothing to give back."""
 
 
-class FakeBackend:
-    """1,184 configurations, half of them int8; one in 37 comes within 5 % of its class's best."""
+class FakeBackend(BaseBackend):
+    """1,184 configurations, half of them int8; one in 37 is within 5 % of the best of its class."""
 
     name = "fake"
-    programs = False
-    opening = frozenset[str]()
+    no_profile = "the fake backend runs no operators"
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002
         return {"fake": "1"}
@@ -94,28 +93,21 @@ class FakeBackend:
     def reference(self, network: Network, target: TargetSpec) -> Options:
         return {**self.default(network, target), "vectorise": False, "threads": 1}
 
-    def build(
+    def make(
         self,
         network: Network,
-        target: TargetSpec,
+        target: TargetSpec,  # noqa: ARG002
         options: Options,
         out: Path,
-    ) -> BuildResult:
-        if not self.space(network, target).contains(options):
-            raise InvalidCandidate(f"not in the space of {self.name}: {options}")
+    ) -> Artefact:
         _fail_building(options)
         outputs = [[spec.name, spec.dtype, list(spec.shape)] for spec in network.outputs]
         document = {"options": options, "outputs": outputs}
         (out / _ENTRY_POINT).write_text(json.dumps(document))
-        return BuildResult(
-            outcome="measured",
-            directory=out,
-            entry_point=_ENTRY_POINT,
-            runtime="fake",
-            runtime_options={"threads": options["threads"]},
-            tolerance="int8" if options["precision"] == "int8" else "exact",
-            toolchain=self.probe(target),
-        )
+        return Artefact(_ENTRY_POINT, "int8" if options["precision"] == "int8" else "exact")
+
+    def runtime_options(self, options: Options) -> Options:
+        return {"threads": options["threads"]}
 
     def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
         if build.directory is None:
@@ -125,16 +117,6 @@ class FakeBackend:
             TensorSpec(name, dtype, tuple(shape)) for name, dtype, shape in document["outputs"]
         )
         return FakeSession(document["options"], outputs)
-
-    def profile(
-        self,
-        network: Network,  # noqa: ARG002
-        target: TargetSpec,  # noqa: ARG002
-        build: BuildResult,  # noqa: ARG002
-        inputs: dict[str, Array],  # noqa: ARG002
-        out: Path,  # noqa: ARG002
-    ) -> Profile:
-        raise InvalidCandidate("nothing runs in it that could be profiled")
 
 
 class FaultyBackend(FakeBackend):

@@ -10,7 +10,7 @@
 
 from importlib import util
 
-from workers.backends.threads import thread_counts
+from workers.backends.space import thread_counts
 from workers.engine.space import Choice, Conditional, Parameter, Space
 from workers.engine.types import Form, Network, Options, TargetSpec
 
@@ -37,7 +37,7 @@ def default_of(network: Network, target: TargetSpec) -> Options:
     return {"source": _sources(network)[0], "kernels": "xnnpack", "threads": threads}
 
 
-def reference_of(network: Network, target: TargetSpec) -> Options:  # noqa: ARG001
+def reference_of(network: Network) -> Options:
     """The first file by LiteRT's plain kernels."""
     return {"source": _sources(network)[0], "kernels": "reference"}
 

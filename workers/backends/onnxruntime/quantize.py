@@ -118,7 +118,7 @@ def to_float16(
 
 
 #: Precision to what makes a network of it.
-LOWER: dict[str, Callable[[Network, TargetSpec, Options, Path], dict[str, Any]]] = {
+CONVERTERS: dict[str, Callable[[Network, TargetSpec, Options, Path], dict[str, Any]]] = {
     "int8-dynamic": quantize_dynamic,
     "int8-static": quantize_static,
     "float16": to_float16,

@@ -10,7 +10,7 @@
                              └ float16, bfloat16 (ARM64 processors that gain)
 """
 
-from workers.backends.threads import thread_counts
+from workers.backends.space import QUANTISED, takes_float32, thread_counts
 from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
 from workers.engine.types import Network, Options, TargetSpec
 
@@ -24,7 +24,6 @@ _PRODUCTS = frozenset({"MatMul", "Gemm"})
 _BRANCHING = frozenset(
     {"Add", "Mul", "Sub", "Div", "Concat", "Sum", "Split", "Attention", "Max", "Min", "Where"}
 )
-_QUANTISED = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"})
 
 #: Operators whose arithmetic int8 makes faster, by themselves.
 HEAVY = ("Conv", "ConvTranspose", "Gemm", "MatMul")
@@ -141,7 +140,7 @@ def _artefacts(network: Network, operators: frozenset[str]) -> tuple[str, ...]:
     """
     if not operators & _BLOCKED:
         return ("onnx", "optimized", "ort")
-    rewritable = "Conv" in operators and operators & _REWRITTEN and _takes_float32(network)
+    rewritable = "Conv" in operators and operators & _REWRITTEN and takes_float32(network)
     return ("onnx", "optimized", "rewritten") if rewritable else ("onnx", "optimized")
 
 
@@ -153,7 +152,7 @@ def _precisions(network: Network, target: TargetSpec) -> tuple[str, ...]:
     """
     operators = network.operators
     found = ["float32"]
-    if not _QUANTISED & operators.keys() and _takes_float32(network):
+    if not QUANTISED & operators.keys() and takes_float32(network):
         convolutions = sum(operators.get(name, 0) for name in _CONVOLUTIONS)
         products = sum(operators.get(name, 0) for name in _PRODUCTS)
         # Convolutions have no fast kernel for ranges found at run time.
@@ -168,13 +167,3 @@ def _precisions(network: Network, target: TargetSpec) -> tuple[str, ...]:
                 if feature in target.features and (products or convolutions)
             ]
     return tuple(found)
-
-
-def _takes_float32(network: Network) -> bool:
-    """Whether the network computes in float32: converters of other precisions expect it."""
-    floats = {
-        spec.dtype
-        for spec in (*network.inputs, *network.outputs)
-        if spec.dtype.startswith(("float", "bfloat", "double"))
-    }
-    return floats <= {"float32"}

@@ -8,6 +8,7 @@
                  └ layout, convolutions (networks with convolutions)
 """
 
+from workers.backends.space import takes_float32
 from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
 from workers.engine.types import Network, Options, TargetSpec
 
@@ -52,13 +53,3 @@ def has_tf32(target: TargetSpec) -> bool:
     """Whether the GPU rounds float32 products to TF32 when it may."""
     generations = [int(f.removeprefix("sm_")) for f in target.features if f.startswith("sm_")]
     return any(generation >= _TF32_FROM for generation in generations)
-
-
-def takes_float32(network: Network) -> bool:
-    """Whether the network computes in float32: converters of other precisions expect it."""
-    floats = {
-        spec.dtype
-        for spec in (*network.inputs, *network.outputs)
-        if spec.dtype.startswith(("float", "bfloat", "double"))
-    }
-    return floats <= {"float32"}

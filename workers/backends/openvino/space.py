@@ -10,7 +10,7 @@
               └ int8: preset, smoothing (transformers), rest (processors with bfloat16)
 """
 
-from workers.backends.threads import thread_counts
+from workers.backends.space import QUANTISED, has_open_dimensions, takes_float32, thread_counts
 from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
 from workers.engine.types import Network, Options, TargetSpec
 
@@ -23,12 +23,6 @@ _FEATURES: dict[str, frozenset[str]] = {
 _HEAVY = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU", "RNN", "Attention"})
 #: Of these, what NNCF quantises.
 _QUANTISABLE = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
-_QUANTISED = frozenset(
-    {
-        *("QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"),
-        *("ConvInteger", "MatMulInteger"),
-    }
-)
 _TRANSFORMER = "transformer"
 #: What a shuffle of channels consists of, and what takes it in.
 _SHUFFLE = frozenset({"Reshape", "Transpose", "Conv"})
@@ -69,7 +63,7 @@ def space_of(network: Network, target: TargetSpec) -> Space:
     several = tuple(name for name in threads if name != "one")
     if several:
         parameters["pinning"] = Conditional("threads", several, Flag())
-    if any(isinstance(size, str) for spec in network.inputs for size in spec.shape):
+    if has_open_dimensions(network):
         parameters["shapes"] = Choice(("dynamic", "static"))
     if network.operators.keys() >= _SHUFFLE and precisions != ("float32",):
         parameters["artefact"] = Choice(("onnx", "rewritten"))
@@ -109,9 +103,7 @@ def _of_int8(parameter: Choice | Flag) -> Conditional:
 def _precisions(network: Network, target: TargetSpec) -> tuple[str, ...]:
     """Precisions that may pay here: of networks in float32 that are not quantised already."""
     operators = network.operators.keys()
-    specs = (*network.inputs, *network.outputs)
-    floats = {spec.dtype for spec in specs if spec.dtype.startswith(("float", "bfloat"))}
-    if operators & _QUANTISED or not operators & _HEAVY or not floats <= {"float32"}:
+    if operators & QUANTISED or not operators & _HEAVY or not takes_float32(network):
         return ("float32",)
     found = [name for name, wanted in _FEATURES.items() if wanted & target.features]
     int8 = ["int8"] if operators & _QUANTISABLE else []

@@ -11,11 +11,11 @@ Networks are strongly typed: TensorRT computes in the types that the ONNX file s
 other, so what precision ran is known. (From version 11 on there is no other way.)
 """
 
-from workers.backends.onnxruntime_cuda.space import has_tf32, takes_float32
+from workers.backends.onnxruntime_cuda.space import has_tf32
+from workers.backends.space import QUANTISED, takes_float32
 from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
 from workers.engine.types import Network, Options, TargetSpec
 
-_QUANTISED = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"})
 _HEAVY = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 #: Builder optimisation levels: TensorRT's default, and the most it offers.
 EFFORTS = {"usual": 3, "most": 5}
@@ -40,7 +40,7 @@ def default_of(network: Network, target: TargetSpec) -> Options:
 
 
 def _precisions(network: Network) -> tuple[str, ...]:
-    if not takes_float32(network) or _QUANTISED & network.operators.keys():
+    if not takes_float32(network) or QUANTISED & network.operators.keys():
         return ("float32",)
     if not _HEAVY & network.operators.keys():
         return ("float32", "float16")

@@ -1,30 +1,26 @@
-"""Builds by torch.compile's compiler, for networks published as exported PyTorch programs."""
+"""Builds by PyTorch's Inductor, for networks published as exported PyTorch programs."""
 
 from pathlib import Path
 
-from workers.backends.packages import versions
-from workers.backends.sessions import open_build
+from workers.backends.base import Artefact, BaseBackend
 from workers.backends.torch.space import default_of, space_of
 from workers.engine.errors import InvalidCandidate
-from workers.engine.ports import Array, Session
+from workers.engine.ports import Array
 from workers.engine.profile import Profile
 from workers.engine.space import Space
 from workers.engine.types import BuildResult, Form, Network, Options, TargetSpec
 
-_PACKAGE = "torch"
+_ENTRY_POINT = "model.pt2"
 
 
-class TorchBackend:
-    """AOTInductor packages; a :class:`~workers.engine.ports.Backend`."""
+class TorchBackend(BaseBackend):
+    """AOTInductor packages. Inductor always optimises, so there is no reference."""
 
     name = "torch"
-    #: Inductor writes C++ and has the system's compiler and linker make a library of it.
+    packages = ("torch",)
+    #: Inductor writes C++ and runs the system's compiler and linker on it.
     programs = True
     opening = frozenset({"threads"})
-
-    def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002
-        """See :meth:`workers.engine.ports.Backend.probe`."""
-        return versions(self.name, [_PACKAGE], "'hpcfair-hub[torch]'")
 
     def space(self, network: Network, target: TargetSpec) -> Space:  # noqa: ARG002
         """See :func:`workers.backends.torch.space.space_of`."""
@@ -34,35 +30,15 @@ class TorchBackend:
         """See :func:`workers.backends.torch.space.default_of`."""
         return default_of(target)
 
-    def reference(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
-        """There is none: Inductor always optimises."""
-        raise InvalidCandidate("Inductor has no mode without optimisations")
+    def make(self, network: Network, target: TargetSpec, options: Options, out: Path) -> Artefact:
+        """See :meth:`workers.backends.base.BaseBackend.make`."""
+        program = _program(network)
+        from workers.backends.torch.compile import compile_program  # noqa: PLC0415  heavy
 
-    def build(
-        self, network: Network, target: TargetSpec, options: Options, out: Path
-    ) -> BuildResult:
-        """See :meth:`workers.engine.ports.Backend.build`."""
-        if not self.space(network, target).contains(options):
-            raise InvalidCandidate(f"these options are not in the space of {self.name}: {options}")
-        form = _form(network)
-        # Imports PyTorch, which only a child may.
-        from workers.backends.torch.compile import compile_program  # noqa: PLC0415
-
-        provenance = compile_program(form.path, network, target, options, out / "model.pt2")
-        return BuildResult(
-            outcome="measured",
-            directory=out,
-            entry_point="model.pt2",
-            runtime=self.name,
-            runtime_options={"threads": options["threads"]},
-            tolerance="bf16" if options["precision"] == "bfloat16" else "exact",
-            toolchain=self.probe(target),
-            provenance={"source": form.path.name, "source_sha256": form.sha256, **provenance},
-        )
-
-    def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
-        """See :meth:`workers.engine.ports.Backend.load`."""
-        return open_build(build)
+        provenance = compile_program(program.path, network, target, options, out / _ENTRY_POINT)
+        source = {"source": program.path.name, "source_sha256": program.sha256}
+        bfloat16 = options["precision"] == "bfloat16"
+        return Artefact(_ENTRY_POINT, "bf16" if bfloat16 else "exact", source | provenance)
 
     def profile(
         self,
@@ -73,21 +49,21 @@ class TorchBackend:
         out: Path,
     ) -> Profile:
         """See :meth:`workers.engine.ports.Backend.profile`."""
-        from workers.backends.torch import profile  # noqa: PLC0415  as in build
+        from workers.backends.torch import profile  # noqa: PLC0415  heavy
 
-        return profile.profile_build(network, _form(network).path, target, build, inputs, out)
+        return profile.profile_build(network, _program(network).path, target, build, inputs, out)
 
 
-def _form(network: Network) -> Form:
-    """The program as published.
+def _program(network: Network) -> Form:
+    """The published PyTorch program.
 
     Raises:
-        InvalidCandidate: it was not.
+        InvalidCandidate: none was published.
     """
-    form = next((form for form in network.forms if form.format == "torch-export"), None)
-    if form is None:
+    program = next((form for form in network.forms if form.format == "torch-export"), None)
+    if program is None:
         raise InvalidCandidate(
             "Inductor takes PyTorch programs, not ONNX: publish the torch program too "
             "(hpcfair.save does)"
         )
-    return form
+    return program

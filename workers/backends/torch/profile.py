@@ -19,7 +19,7 @@ import torch
 
 from hpcfair.runtimes.tensors import read_tensors
 from workers.backends.attribution import Operator, attribute, read_graph
-from workers.backends.sessions import open_build
+from workers.backends.base import open_build
 from workers.backends.torch.compile import make_package, prepared, refusing
 from workers.backends.torch.package import kernels_of
 from workers.backends.torch.values import tensors_of_nodes

@@ -9,7 +9,7 @@
     threads
 """
 
-from workers.backends.threads import thread_counts
+from workers.backends.space import thread_counts
 from workers.engine.space import Choice, Parameter, Space
 from workers.engine.types import Options, TargetSpec
 

@@ -9,12 +9,13 @@ from time import perf_counter
 from typing import Any
 
 from hpcfair.runtimes.tvm import SIGNATURE
+from workers.backends.space import has_open_dimensions
 from workers.backends.tvm import compile as compiling
 from workers.backends.tvm.database import Record, read_records
 from workers.backends.tvm.importer import import_model
 from workers.backends.tvm.passes import pipeline_of
 from workers.backends.tvm.rows import rows_dimension
-from workers.backends.tvm.space import DATABASE, FIXED, has_open_dimensions
+from workers.backends.tvm.space import DATABASE, FIXED
 from workers.engine.errors import InvalidCandidate
 from workers.engine.samples import open_sizes
 from workers.engine.types import Network, Options, TensorSpec

@@ -6,29 +6,30 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from workers.backends.tvm.backend import TvmBuilds
+from workers.backends.base import Artefact
+from workers.backends.tvm.backend import BaseTvmBackend
 from workers.backends.tvm.space import cuda_space_of
 from workers.backends.tvm.targets import cuda_target_of
-from workers.engine.errors import BackendUnavailable, InvalidCandidate
+from workers.engine.errors import BackendUnavailable
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Network, Options, TargetSpec
+from workers.engine.types import Network, Options, TargetSpec
 
-#: What makes machine code of a GPU: NVIDIA's compiler, or the package of its library.
+#: NVIDIA's compiler for GPU code, or the package of its library.
 _COMPILER, _LIBRARY = "nvcc", "cuda-bindings"
 
 
-class TvmCudaBackend(TvmBuilds):
-    """Apache TVM on an NVIDIA GPU; a :class:`~workers.engine.ports.Backend`."""
+class TvmCudaBackend(BaseTvmBackend):
+    """Apache TVM on an NVIDIA GPU."""
 
     name = "tvm_cuda"
 
     def probe(self, target: TargetSpec) -> dict[str, str]:
         """See :meth:`workers.engine.ports.Backend.probe`."""
-        found = super().probe(target)
+        versions = super().probe(target)
         if shutil.which(_COMPILER):
-            return found
+            return versions
         try:
-            return {**found, _LIBRARY: metadata.version(_LIBRARY)}
+            return {**versions, _LIBRARY: metadata.version(_LIBRARY)}
         except metadata.PackageNotFoundError as error:
             raise BackendUnavailable(
                 f"Backend {self.name} needs {_COMPILER} of the CUDA toolkit, or its library: "
@@ -40,20 +41,14 @@ class TvmCudaBackend(TvmBuilds):
         return cuda_space_of(network)
 
     def default(self, network: Network, target: TargetSpec) -> Options:
-        """TVM's own pipeline, for every size the network takes."""
+        """TVM's default pipeline, with all sizes that the network takes."""
         return self.space(network, target).at(0)
 
-    def reference(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
-        """See :meth:`workers.engine.ports.Backend.reference`: there is none."""
-        raise InvalidCandidate(f"{self.name} has no unoptimised mode")
-
-    def build(
-        self, network: Network, target: TargetSpec, options: Options, out: Path
-    ) -> BuildResult:
-        """See :meth:`workers.engine.ports.Backend.build`."""
+    def make(self, network: Network, target: TargetSpec, options: Options, out: Path) -> Artefact:
+        """See :meth:`workers.backends.base.BaseBackend.make`."""
         os.environ["TVM_CUDA_COMPILE_MODE"] = "nvcc" if shutil.which(_COMPILER) else "nvrtc"
-        return super().build(network, target, options, out)
+        return super().make(network, target, options, out)
 
-    def lowered(self, target: TargetSpec, options: Options) -> tuple[dict[str, Any], Options]:  # noqa: ARG002
-        """See :meth:`workers.backends.tvm.backend.TvmBuilds.lowered`."""
-        return cuda_target_of(target), {}
+    def compiler_target(self, target: TargetSpec, options: Options) -> dict[str, Any]:  # noqa: ARG002
+        """See :meth:`workers.backends.tvm.backend.BaseTvmBackend.compiler_target`."""
+        return cuda_target_of(target)

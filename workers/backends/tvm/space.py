@@ -9,7 +9,7 @@
     llvm, threads
 """
 
-from workers.backends.threads import thread_counts
+from workers.backends.space import has_open_dimensions, thread_counts
 from workers.backends.tvm.passes import OPTION_CHANNELS_LAST, OPTION_DEFAULT, OPTION_FULL
 from workers.backends.tvm.targets import LLVM_LEVELS
 from workers.engine.space import Choice, Conditional, Parameter, Space
@@ -79,11 +79,6 @@ def passes_for_tuning(network: Network) -> str:
     A schedule serves one loop nest, so a candidate with schedules does well to take this pipeline.
     """
     return OPTION_CHANNELS_LAST if "Conv" in network.operators else OPTION_DEFAULT
-
-
-def has_open_dimensions(network: Network) -> bool:
-    """Whether some input takes several shapes."""
-    return any(isinstance(size, str) for spec in network.inputs for size in spec.shape)
 
 
 def _shapes(network: Network) -> tuple[str, ...]:
