@@ -21,11 +21,6 @@ def menu_of(options: Options) -> Menu:
     return Menu(options=options, default=ALL, nothing=NONE)
 
 
-def are_known(passes: str) -> bool:
-    """Whether a value of the option ``passes`` names optimisers only."""
-    return passes in {"default", NONE} or set(passes.split(",")) <= set(ALL)
-
-
 def open_s(path: Path, options: Options) -> float:
     """Seconds that opening a session takes."""
     # Heavy, and only needed in the child that builds.
