@@ -106,7 +106,7 @@ CODES: dict[str, str] = {
     "grant_not_found": "No such sign-in code",
     "user_not_found": "No such user",
     "identifier_not_found": "No such identifier",
-    "assessment_not_found": "Not looked at yet",
+    "assessment_not_found": "Not assessed yet",
     "page_not_found": "No such address",
     # what got in the way
     "namespace_taken": "Name taken",

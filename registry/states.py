@@ -125,8 +125,8 @@ class DeviceHealth(TextChoices):
 
 class JobKind(TextChoices):
     """What a job does: reads a network; searches configurations; searches operator schedules;
-    finds out which compiler passes the network needs; runs builds again on the test tensors; looks
-    at a record from outside; registers a DOI."""
+    finds out which compiler passes the network needs; runs builds again on the test tensors;
+    assesses a record from outside; registers a DOI."""
 
     INSPECT = "inspect"
     TUNE = "tune"

@@ -39,14 +39,14 @@ def doi(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
 
 @app.task(name="workers.tasks.assess", ignore_result=True)
 def assess(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
-    """Look at one record; what is more urgent comes between this and the next."""
+    """Run one assessment; more urgent jobs come before the next."""
     if run.one([JobKind.ASSESS], here=None):
         dispatch.notify_kind(JobKind.ASSESS)
 
 
 @app.task(name="workers.tasks.assess_due", ignore_result=True)
 def assess_due(**_: Any) -> None:
-    """Queue looks at records that were not looked at for long."""
+    """Queue assessment runs of records that were not assessed for long."""
     queue_due(limit=beat.ASSESS_AT_ONCE)
 
 

@@ -26,9 +26,8 @@ from hub.pages.questions import (
 )
 from registry.errors import Conflict, Invalid
 from registry.fair.card.answers import QUESTIONS, Answers, is_bare
-from registry.fair.score.gaps import CardGap, gaps
 from registry.fair.score.metric import Principle
-from registry.fair.score.score import Points, Score
+from registry.fair.score.score import CardGap, Points, Score, card_gaps
 from registry.selectors.access import require
 from registry.selectors.repository.answers import Known, answers_known, draft_of, kind_of
 from registry.selectors.repository.dataset import datasets_matching
@@ -162,7 +161,7 @@ def _letters(score: Score) -> list[tuple[str, Points]]:
 
 def _shown(known: Known, score: Score) -> Iterator[Shown]:
     questions = QUESTIONS[kind_of(known.mlmodel)]
-    for gap in gaps(score):
+    for gap in card_gaps(score):
         field = gap.field or ""
         # The purpose becomes the text of a card that has none.
         question = "intended_use" if field == "README.md" and is_bare(known.card) else ""

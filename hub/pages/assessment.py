@@ -1,4 +1,4 @@
-"""How FAIR records were found from outside: one record, all of them, and a badge."""
+"""FAIR assessments: the page of one record, the report over the hub, and the badge."""
 
 import hashlib
 from typing import Any
@@ -12,7 +12,8 @@ from hub.pages import scorecharts
 from hub.pages.addresses import address
 from hub.pages.errors import act, page
 from hub.pages.frame import frame, repository_page
-from registry.fair.score import score
+from registry.fair.score.badge import badge as svg_badge
+from registry.fair.score.score import assess
 from registry.selectors.fair.assessment import (
     history_of,
     hub_report,
@@ -29,9 +30,10 @@ from registry.services.fair.assessment import assess_request
 from registry.states import JobKind, Visibility
 from registry.tables import Assessment, MLModel
 
-_LOOKS = 100
-#: Key of a card to the place of the form that fills it.
-_PLACES = {
+#: Upper bound on the assessments that a page lists.
+_MAX_RUNS = 100
+#: Key of a card to the anchor of its field in the form that edits it.
+_FORM_ANCHORS = {
     "model_name": "#id_title",
     "license": "#id_license",
     "authors": "#creators",
@@ -39,28 +41,27 @@ _PLACES = {
     "datasets": "#id_datasets",
     "intended_use": "#id_intended_use",
 }
-# A page that shows it is seldom newer than that.
 _BADGE_LIFETIME_S = 300
 
 
 @repository_page
 @require_safe
 def assessment(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """One version: its points, what is missing and how to mend it, and how that changed."""
+    """One version: its score, what is missing and how to fix it, and earlier scores."""
     context = frame(request, mlmodel, tab="fair")
     revision = context["revision"]
     revision.mlmodel = mlmodel
-    found = latest(revision)
-    document = found.document if found else None
+    newest = latest(revision)
+    document = newest.document if newest else None
     if document is None and context["may_write"]:
-        document = score.assess(expected_of(describe(revision))).as_dict()
-    looks = list(history_of(mlmodel).defer("document")[:_LOOKS])
+        document = assess(expected_of(describe(revision))).as_dict()
+    runs = list(history_of(mlmodel).defer("document")[:_MAX_RUNS])
     context |= {
-        "found": found,
+        "newest": newest,
         "document": document,
         "lacking": _lacking(document["metrics"]) if document else [],
-        "looks": [(row, points_of(row)) for row in looks],
-        "course": scorecharts.course([_look(row) for row in reversed(looks)]),
+        "runs": [(row, points_of(row)) for row in runs],
+        "course": scorecharts.course([_scored_run(row) for row in reversed(runs)]),
         "pending": open_jobs(revision).filter(kind=JobKind.ASSESS).first(),
         "is_assessable": is_assessable(revision),
         "concept_url": repository_address(mlmodel).concept,
@@ -70,26 +71,26 @@ def assessment(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 
 @repository_page
 @require_POST
-def look(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Ask for a look now."""
+def assess_again(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
+    """Queue an assessment run."""
     revision = revision_get(mlmodel, request.POST.get("revision") or None)
     return act(
         request,
         f"{address(mlmodel, 'fair')}?revision={revision.oid}",
         lambda: assess_request(actor=request.user, revision=revision),
-        done="The hub will look at it within a minute or two.",
+        done="The assessment will start within a minute or two.",
     )
 
 
 @repository_page
 @require_safe
 def badge(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """The points as a picture: of the version asked for, or the newest that was looked at."""
-    asked = request.GET.get("revision")
-    found = latest(revision_get(mlmodel, asked))
-    if found is None and not asked:
-        found = history_of(mlmodel).first()
-    data = score.badge(points_of(found) if found else None)
+    """The score as SVG: of the requested version, or else of the newest assessed one."""
+    requested = request.GET.get("revision")
+    shown = latest(revision_get(mlmodel, requested))
+    if shown is None and not requested:
+        shown = history_of(mlmodel).first()
+    data = svg_badge(points_of(shown) if shown else None)
     etag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
     early = get_conditional_response(request, etag=etag)
     response = early or HttpResponse(data, content_type="image/svg+xml")
@@ -103,27 +104,28 @@ def badge(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 @page
 @require_safe
 def report(request: HttpRequest) -> HttpResponseBase:
-    """All records of the hub that the asker may read."""
-    found = hub_report(request.user)
+    """Scores over all records that the user may read."""
+    data = hub_report(request.user)
     context = {
-        "report": found,
-        "chart": scorecharts.distribution(found.percents),
+        "report": data,
+        "chart": scorecharts.distribution(data.percents),
         "lists": [
-            ("Most FAIR", [(row, points_of(row)) for row in found.best]),
-            ("Least FAIR", [(row, points_of(row)) for row in found.least]),
+            ("Most FAIR", [(row, points_of(row)) for row in data.best]),
+            ("Least FAIR", [(row, points_of(row)) for row in data.least]),
         ],
     }
     return render(request, "assessment/report.html", context)
 
 
 def _lacking(metrics: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Metrics that lost points, those first that the card can mend, then what costs most."""
+    """Metrics that lost points: those that the card can fix first, then by points lost."""
     lost = [
         {
             **one,
             "lost": one["of"] - one["points"],
             "missing": [
-                {**why, "place": _PLACES.get(why.get("field", ""), "")} for why in one["missing"]
+                {**why, "anchor": _FORM_ANCHORS.get(why.get("field", ""), "")}
+                for why in one["missing"]
             ],
         }
         for one in metrics
@@ -135,11 +137,11 @@ def _lacking(metrics: list[dict[str, Any]]) -> list[dict[str, Any]]:
     )
 
 
-def _look(row: Assessment) -> scorecharts.Look:
-    part = points_of(row)
-    share = 100 * part.points / part.of if part.of else 0.0
+def _scored_run(row: Assessment) -> scorecharts.ScoredRun:
+    points = points_of(row)
+    percent = 100 * points.points / points.of if points.of else 0.0
     label = (
-        f"{row.created_at:%Y-%m-%d %H:%M}: {part.points:g} of {part.of:g} points, "
+        f"{row.created_at:%Y-%m-%d %H:%M}: {points.points:g} of {points.of:g} points, "
         f"version {row.revision.oid[:10]}"
     )
-    return scorecharts.Look(row.created_at, share, label)
+    return scorecharts.ScoredRun(row.created_at, percent, label)

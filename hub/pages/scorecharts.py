@@ -1,4 +1,4 @@
-"""FAIR scores as inline SVG, as :mod:`hub.pages.charts` draws: over time, and over many records."""
+"""Charts of FAIR scores as inline SVG, over time and over records; see :mod:`hub.pages.charts`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ _STEP = (_WIDTH - _LEFT - _RIGHT) / _BANDS
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """One look at a record.
+class ScoredRun:
+    """One assessment run as a point of a chart.
 
     Attributes:
-        percent: Of the points, 0 to 100.
-        label: What a reader sees when pointing at it.
+        percent: Share of the points, 0 to 100.
+        label: Tooltip.
     """
 
     at: datetime
@@ -28,40 +28,40 @@ class Look:
     label: str
 
 
-def course(looks: Sequence[Look]) -> SafeString:
-    """Scores over time; each holds until the next look. Empty for fewer than two looks.
+def course(runs: Sequence[ScoredRun]) -> SafeString:
+    """Scores over time as a step line. Empty for fewer than two runs.
 
     Args:
-        looks: Oldest first.
+        runs: Oldest first.
     """
-    if len(looks) < 2:
+    if len(runs) < 2:
         return SafeString("")
-    first, last = looks[0].at, looks[-1].at
+    first, last = runs[0].at, runs[-1].at
     span_s = (last - first).total_seconds() or 1.0
 
-    def x(look: Look) -> str:
-        share = (look.at - first).total_seconds() / span_s
+    def x(run: ScoredRun) -> str:
+        share = (run.at - first).total_seconds() / span_s
         return f"{_LEFT + (_WIDTH - _LEFT - _RIGHT) * share:.1f}"
 
-    start, *later = looks
+    start, *later = runs
     line = f"M{x(start)} {_y(start.percent)}"
-    line += "".join(f"H{x(look)}V{_y(look.percent)}" for look in later)
+    line += "".join(f"H{x(run)}V{_y(run.percent)}" for run in later)
     dots = format_html_join(
         "",
         '<circle class="one bar" cx="{}" cy="{}" r="3.5"><title>{}</title></circle>',
-        ((x(look), _y(look.percent), look.label) for look in looks),
+        ((x(run), _y(run.percent), run.label) for run in runs),
     )
     return format_html(
         '<svg class="plot" viewBox="0 0 {w} {h}" role="img"><title>FAIR score over time</title>'
-        "<desc>{n} looks; the first found {a} % of the points, the last {b} %.</desc>"
+        "<desc>{n} assessments; the first gave {a} % of the points, the last {b} %.</desc>"
         '{grid}<path class="one line" d="{line}"/>{dots}'
         '<text x="{left}" y="{foot}">{from_}</text>'
         '<text x="{end}" y="{foot}" text-anchor="end">{to}</text></svg>',
         w=_WIDTH,
         h=_HEIGHT,
-        n=len(looks),
+        n=len(runs),
         a=f"{start.percent:.0f}",
-        b=f"{looks[-1].percent:.0f}",
+        b=f"{runs[-1].percent:.0f}",
         grid=_grid(),
         line=line,
         dots=dots,
@@ -74,10 +74,11 @@ def course(looks: Sequence[Look]) -> SafeString:
 
 
 def distribution(percents: Sequence[int]) -> SafeString:
-    """How many records have how many per cent, in bands of ten; the last takes 100, too.
+    """Histogram of records by percentage, in bands of ten; the last band includes 100.
 
     Args:
-        percents: Number of records with each percentage from 0 to 100. Empty if there are none.
+        percents: Number of records with each percentage from 0 to 100. The chart is empty if all
+            are zero.
     """
     if not any(percents):
         return SafeString("")

@@ -40,7 +40,7 @@ _SHARED: list[tuple[str, str, View]] = [
     ("upload", "/upload", mlmodel.upload),
     ("describe", "/describe", answers.describe),
     ("fair", "/fair", assessment.assessment),
-    ("look", "/fair/look", assessment.look),
+    ("look", "/fair/look", assessment.assess_again),
     ("badge", "/badge/fair.svg", assessment.badge),
     ("like", "/like", like.like),
     ("ask", "/ask", gate.ask),

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from registry.fair.description import ResourceKind
-from registry.fair.score.harvest import Answer, FileSeen, Harvest
+from registry.fair.score.harvest import Answer, FileAnswer, Harvest
 from registry.fair.score.reading import DCT, POLICY, Reading, is_url
 from registry.fair.score.served import links_in, linkset_in, page_in, sha256_in
 from registry.fair.signposting import LINKSET_TYPE, Link, negotiated
@@ -42,7 +42,7 @@ def harvest(visitor: Visitor, landing: str, kind: ResourceKind, *, most_bytes: i
         links=tuple(links_in(page.link, page.answer.final)),
         header_bytes=len(page.link),
     )
-    if not (page.answer.is_found or found.is_tombstone):
+    if not (page.answer.is_ok or found.is_tombstone):
         return found
     found = replace(found, linkset=_linkset(visitor, found))
     reading = found.reading
@@ -91,7 +91,7 @@ def _conformance(visitor: Visitor, reading: Reading) -> dict[str, Any]:
     if shape is None:
         return {}
     answer = shape.answer
-    found = violations(reading, shape.body, answer.url) if answer.is_found else ()
+    found = violations(reading, shape.body, answer.url) if answer.is_ok else ()
     return {"shape": answer, "violations": found}
 
 
@@ -100,12 +100,12 @@ def _first(visitor: Visitor, urls: list[str], accept: str = "*/*") -> Visit | No
     return next((visitor.read(url, accept) for url in asked), None)
 
 
-def _files(visitor: Visitor, found: Harvest, most_bytes: int) -> tuple[FileSeen, ...]:
+def _files(visitor: Visitor, found: Harvest, most_bytes: int) -> tuple[FileAnswer, ...]:
     heads = [_head(visitor, url) for url in _chosen(_claimed(found))]
     left, seen = most_bytes, []
     for head in sorted(heads, key=lambda one: (one.size_bytes or 0, one.answer.url)):
         size = head.size_bytes or 0
-        if not head.answer.is_found or size > left:
+        if not head.answer.is_ok or size > left:
             seen.append(head)
             continue
         left -= size
@@ -135,18 +135,18 @@ def _chosen(sizes: dict[str, int]) -> list[str]:
     return first + random.sample(rest, min(len(rest), MOST_FILES - len(first)))
 
 
-def _head(visitor: Visitor, url: str) -> FileSeen:
+def _head(visitor: Visitor, url: str) -> FileAnswer:
     visit = visitor.head(url)
     length = visit.headers.get("Content-Length", "")
-    return FileSeen(
+    return FileAnswer(
         answer=visit.answer,
         size_bytes=int(length) if length.isascii() and length.isdigit() else None,
         sha256=sha256_in(visit.headers.get("Repr-Digest", "")),
     )
 
 
-def _counted(visitor: Visitor, head: FileSeen) -> FileSeen:
+def _counted(visitor: Visitor, head: FileAnswer) -> FileAnswer:
     counted = visitor.count(head.answer.url, head.size_bytes or 0)
     if counted is None:
         return replace(head, is_broken=True)
-    return replace(head, counted_bytes=counted[0], counted_sha256=counted[1])
+    return replace(head, received_bytes=counted[0], received_sha256=counted[1])

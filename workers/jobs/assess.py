@@ -1,4 +1,4 @@
-"""Looks at one record from outside, and keeps how FAIR it was found."""
+"""Assessment runs: fetch one record from outside, score it, store the result."""
 
 import time
 from collections.abc import Callable
@@ -19,40 +19,40 @@ from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
 
-#: Beside the hub's own host: who resolves DOIs.
+#: Hosts besides the hub's own that a run may contact: DOI resolvers.
 _RESOLVERS = ("https://doi.org",)
-# Nobody else is served meanwhile by a worker of the hub.
-_LONGEST_S = 180.0
-# Only its host counts, so nobody need be able to use the address for long.
+# Upper bound on a run, during which the worker serves no other job.
+_MAX_RUN_S = 180.0
+# Only the host of the address is used.
 _ADDRESS_LIFETIME_S = 60
 
 
 def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:  # noqa: ARG001
-    """Assess the version; returns a summary for people.
+    """Assess the version of the job; returns a summary.
 
     Raises:
-        JobFailed: its page does not come, or all of it takes too long.
-        LeaseLost, Cancelled: as the lease says.
+        JobFailed: The landing page cannot be fetched, or the run exceeds its time limit.
+        LeaseLost, Cancelled: See :class:`workers.jobs.lease.Lease`.
     """
     revision = assessable_of(ticket.job_uuid)
     if revision is None:
-        return _passed_over()
-    place = repository_address(revision.mlmodel)
-    landing = place.version(revision.oid)
-    lease.progress("look", 0, None, landing)
+        return _skipped()
+    address = repository_address(revision.mlmodel)
+    landing = address.version(revision.oid)
+    lease.progress("assess", 0, None, landing)
     with Visitor(
         settings.HUB_URL,
         inside=settings.INSIDE_URL,
         elsewhere=(*_RESOLVERS, *_stores(ticket)),
         check=_check(lease),
     ) as visitor:
-        found = harvest(visitor, landing, place.kind, most_bytes=settings.ASSESS_BYTES)
-    if not found.landing.is_found:
-        # It may have been hidden, or deleted, since.
+        harvested = harvest(visitor, landing, address.kind, most_bytes=settings.ASSESS_BYTES)
+    if not harvested.landing.is_ok:
+        # The repository may have been hidden or deleted during the run.
         if assessable_of(ticket.job_uuid) is None:
-            return _passed_over()
-        raise _no_page(found)
-    score = assess(found)
+            return _skipped()
+        raise _no_page(harvested)
+    score = assess(harvested)
     lease.check()
     assessment_store(job_uuid=ticket.job_uuid, fence=ticket.fence, document=score.as_dict())
     total = score.total
@@ -64,36 +64,36 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
 
 
 def after(ticket: JobTicket) -> None:
-    """Look again if the record changed in the meantime."""
+    """Queue another run if the record changed during this one."""
     assess_again(job_uuid=ticket.job_uuid)
 
 
 def after_change(ticket: JobTicket) -> None:
-    """For other kinds of jobs: what they found stands in the record now."""
+    """After jobs of other kinds: queue a run, since their results are part of the record."""
     assess_after(job_uuid=ticket.job_uuid)
 
 
-def _passed_over() -> dict[str, Any]:
-    return {"summary": "not public any more, or replaced by a newer version"}
+def _skipped() -> dict[str, Any]:
+    return {"summary": "skipped: private, or replaced by a newer version"}
 
 
 def _check(lease: Lease) -> Callable[[], None]:
-    enough = time.monotonic() + _LONGEST_S
+    deadline = time.monotonic() + _MAX_RUN_S
 
     def check() -> None:
         lease.check()
-        if time.monotonic() > enough:
+        if time.monotonic() > deadline:
             raise JobFailed(
                 "timeout",
                 "job_timeout",
-                f"To look at the record took longer than {_LONGEST_S:.0f} s.",
+                f"The assessment took longer than {_MAX_RUN_S:.0f} s.",
             )
 
     return check
 
 
 def _stores(ticket: JobTicket) -> list[str]:
-    """Where the hub sends those who fetch files, if it does not send these itself."""
+    """Origins to which the hub redirects downloads; none if it serves files itself."""
     if not settings.S3_REDIRECT or not ticket.files:
         return []
     url = blob_url(
@@ -105,13 +105,13 @@ def _stores(ticket: JobTicket) -> list[str]:
     return [origin_of(url)] if url else []
 
 
-def _no_page(found: Harvest) -> JobFailed:
-    """A hub that does not answer tells nothing of a record: it is tried again."""
-    status = found.landing.status
-    said = f"The answer was {status}." if status else "Nothing answers there."
+def _no_page(harvested: Harvest) -> JobFailed:
+    """A retryable failure: an unreachable hub says nothing about the record."""
+    status = harvested.landing.status
+    answer = f"The answer was {status}." if status else "There was no answer."
     return JobFailed(
         "infrastructure",
         "internal_error",
-        f"The record was asked for at {found.landing.url}. {said} HPCFAIR_URL must be where "
-        "people reach the hub, and HPCFAIR_INSIDE_URL where workers do, if that differs.",
+        f"The record was requested at {harvested.landing.url}. {answer} HPCFAIR_URL must be the "
+        "public address of the hub, and HPCFAIR_INSIDE_URL that for workers, if it differs.",
     )

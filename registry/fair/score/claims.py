@@ -1,72 +1,74 @@
-"""What the metadata claim about files, against what their addresses answer and what came.
+"""Comparison of the metadata of files with the answers of their addresses.
 
-Nothing is believed: a file that the metadata do not name, or of which they do not say the size,
-type and digest, differs as much as one of which they say something wrong.
+A file without metadata, or without size, type or digest in them, counts as differing.
 """
 
-from registry.fair.score.harvest import FileSeen, Harvest
+from registry.fair.score.harvest import FileAnswer, Harvest
 from registry.fair.score.reading import Claim
 
-#: Asked to sign in, or to ask for access first (RFC 9110, sections 15.5.2 and 15.5.4).
+#: Authentication or access request required (RFC 9110, sections 15.5.2 and 15.5.4).
 _GATED = frozenset({401, 403})
 
 
-def open_files(harvest: Harvest) -> list[FileSeen]:
-    """Those that anybody may have."""
-    return [seen for seen in harvest.files if seen.answer.is_found]
+def open_files(harvest: Harvest) -> list[FileAnswer]:
+    """Files that an anonymous client can download."""
+    return [file for file in harvest.files if file.answer.is_ok]
 
 
-def counted_files(harvest: Harvest) -> list[FileSeen]:
-    """Those of which the bytes came."""
-    return [seen for seen in open_files(harvest) if seen.counted_bytes is not None]
+def received_files(harvest: Harvest) -> list[FileAnswer]:
+    """Files whose bytes were downloaded."""
+    return [file for file in open_files(harvest) if file.received_bytes is not None]
 
 
-def lost_files(harvest: Harvest) -> list[str]:
-    """Files that cannot be had, and how they answered; none that are only behind a gate."""
+def unavailable_files(harvest: Harvest) -> list[str]:
+    """Files that cannot be downloaded, with their status; gated files are left out."""
     return [
-        f"{seen.answer.url} ({f'answers {seen.answer.status}' if seen.answer.status else 'silent'})"
-        for seen in harvest.files
-        if not seen.answer.is_found and seen.answer.status not in _GATED
+        f"{file.answer.url} "
+        f"({f'status {file.answer.status}' if file.answer.status else 'no answer'})"
+        for file in harvest.files
+        if not file.answer.is_ok and file.answer.status not in _GATED
     ]
 
 
-def untrue_heads(harvest: Harvest) -> list[str]:
-    """Files that are lost, or whose answers' headers differ from the metadata, and in what."""
-    return lost_files(harvest) + _differing(
+def header_mismatches(harvest: Harvest) -> list[str]:
+    """Files that are unavailable or whose headers differ from the metadata, with the fields."""
+    return unavailable_files(harvest) + _mismatches(
         harvest,
         [
-            Claim(seen.answer.url, seen.size_bytes, seen.sha256, seen.answer.media_type)
-            for seen in open_files(harvest)
+            Claim(file.answer.url, file.size_bytes, file.sha256, file.answer.media_type)
+            for file in open_files(harvest)
         ],
     )
 
 
-def untrue_bytes(harvest: Harvest) -> list[str]:
-    """Files of which not all bytes came, or others than the metadata say, and what differs."""
-    broken = [f"{seen.answer.url} (broke off)" for seen in harvest.files if seen.is_broken]
-    return broken + _differing(
+def content_mismatches(harvest: Harvest) -> list[str]:
+    """Files whose download broke off or differs from the metadata, with the fields."""
+    broken = [f"{file.answer.url} (incomplete)" for file in harvest.files if file.is_broken]
+    return broken + _mismatches(
         harvest,
         [
-            Claim(seen.answer.url, seen.counted_bytes, seen.counted_sha256, seen.answer.media_type)
-            for seen in counted_files(harvest)
+            Claim(
+                file.answer.url, file.received_bytes, file.received_sha256, file.answer.media_type
+            )
+            for file in received_files(harvest)
         ],
     )
 
 
-def _differing(harvest: Harvest, found: list[Claim]) -> list[str]:
+def _mismatches(harvest: Harvest, observed: list[Claim]) -> list[str]:
     claims = {claim.url: claim for claim in harvest.reading.claims}
-    faults = []
-    for true in found:
-        claim = claims.get(true.url)
+    mismatches = []
+    for actual in observed:
+        claim = claims.get(actual.url)
         if claim is None:
-            faults.append(f"{true.url} (not in the metadata)")
+            mismatches.append(f"{actual.url} (not in the metadata)")
             continue
         pairs = {
-            "size": (claim.size_bytes, true.size_bytes),
-            "SHA-256": (claim.sha256.lower(), true.sha256.lower()),
-            "type": (claim.media_type.partition(";")[0].strip(), true.media_type),
+            "size": (claim.size_bytes, actual.size_bytes),
+            "SHA-256": (claim.sha256.lower(), actual.sha256.lower()),
+            "type": (claim.media_type.partition(";")[0].strip(), actual.media_type),
         }
-        wrong = [name for name, (said, is_) in pairs.items() if said != is_ or said in {None, ""}]
-        if wrong:
-            faults.append(f"{true.url} ({', '.join(wrong)})")
-    return faults
+        fields = [name for name, (a, b) in pairs.items() if a != b or a in {None, ""}]
+        if fields:
+            mismatches.append(f"{actual.url} ({', '.join(fields)})")
+    return mismatches

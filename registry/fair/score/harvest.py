@@ -1,7 +1,7 @@
-"""What an outside client sees of one record: plain data, whoever fetched it.
+"""Harvests: everything that an outside client sees of one record.
 
-A worker fills a :class:`Harvest` over HTTP and believes nothing it was not served; :func:`expected`
-says what it will find for a description, so that a score can be shown before anything is public.
+A worker fills a :class:`Harvest` over HTTP; :func:`expected` predicts it from a description, so
+that a score can be shown before the record is public.
 """
 
 from dataclasses import dataclass, field, replace
@@ -13,26 +13,25 @@ from registry.fair.description import Description, ResourceKind
 from registry.fair.formats import formats_of
 from registry.fair.linked import jsonld
 from registry.fair.parts import FileDescription
-from registry.fair.score.assessed import SOURCES
-from registry.fair.score.reading import Reading
+from registry.fair.score.reading import SOURCES, Reading
 from registry.fair.score.served import links_in
 from registry.fair.signposting import Link
 
-# Every page of the hub says at least so much beside what its card says.
+# Lower bound on the text of a page besides that of the card.
 _PAGE_CHARACTERS = 500
-#: Files that stay open when the others are to be asked for.
+#: Roles of files that stay open if the repository is gated.
 _OPEN_ROLES = frozenset({"card", "config", "licence"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """How one address answered.
+    """The answers to a request for one address.
 
     Attributes:
-        url: As asked.
-        statuses: Of each answer, redirects first; none came if empty.
+        url: The requested address.
+        statuses: Status of each answer, redirects first; empty if none came.
         final: Address of the last answer.
-        media_type: Of the last answer, without parameters.
+        media_type: Media type of the last answer, without parameters.
     """
 
     url: str
@@ -42,52 +41,52 @@ class Answer:
 
     @property
     def status(self) -> int:
-        """Of the last answer; 0 if none came."""
+        """Status of the last answer; 0 if none came."""
         return self.statuses[-1] if self.statuses else 0
 
     @property
-    def is_found(self) -> bool:
-        """Whether it led to something."""
+    def is_ok(self) -> bool:
+        """Whether the last answer is a success (2xx)."""
         return 200 <= self.status < 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FileSeen:
-    """One file, as its address answered.
+class FileAnswer:
+    """The answer for one file.
 
     Attributes:
         size_bytes: ``Content-Length``.
-        sha256: Of ``Repr-Digest`` (RFC 9530), in hex; "" if it was not sent.
-        counted_bytes: How many bytes came; ``None`` if only the head was asked for.
-        counted_sha256: Digest of those bytes.
-        is_broken: Whether the bytes were asked for and did not come, or broke off.
+        sha256: ``Repr-Digest`` (RFC 9530), in hex; "" if it was not sent.
+        received_bytes: Number of bytes downloaded; ``None`` after a HEAD request.
+        received_sha256: Digest of those bytes.
+        is_broken: Whether a download failed or ended early.
     """
 
     answer: Answer
     size_bytes: int | None = None
     sha256: str = ""
-    counted_bytes: int | None = None
-    counted_sha256: str = ""
+    received_bytes: int | None = None
+    received_sha256: str = ""
     is_broken: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Harvest:
-    """Everything seen of one record.
+    """Everything that was fetched of one record.
 
     Attributes:
-        landing: The page. After a withdrawal its status is 410.
-        text_characters: Length of the page's text, run without scripts.
+        landing: The landing page. After a withdrawal its status is 410.
+        text_characters: Length of the page's text without scripts.
         embedded: The JSON-LD in the page, parsed as JSON; ``None`` if there is none.
-        links: Of the page's ``Link`` header.
+        links: Links of the page's ``Link`` header.
         header_bytes: Length of that header.
-        linkset: All links of the link set that the header leads to.
-        metadata: An answer for each ``describedby``.
-        negotiated: Media type asked for at the page to the one that came.
+        linkset: Links of the link set that the header names.
+        metadata: An answer for each ``describedby`` link.
+        negotiated: Requested media type of the page to the received one.
         pids: An answer for each identifier of the record that is an address.
-        policy: Of the persistence policy that the record names.
-        shape: Of the shape that the record says it conforms to.
-        violations: What that shape finds wrong in the record.
+        policy: Answer of the persistence policy that the record names.
+        shape: Answer of the shape that the record names.
+        violations: Violations of that shape.
         sources: An answer for each of :attr:`own_sources`.
     """
 
@@ -101,7 +100,7 @@ class Harvest:
     metadata: tuple[Answer, ...] = ()
     negotiated: dict[str, str] = field(default_factory=dict)
     pids: tuple[Answer, ...] = ()
-    files: tuple[FileSeen, ...] = ()
+    files: tuple[FileAnswer, ...] = ()
     policy: Answer | None = None
     shape: Answer | None = None
     violations: tuple[str, ...] = ()
@@ -109,7 +108,7 @@ class Harvest:
 
     @cached_property
     def reading(self) -> Reading:
-        """What the embedded JSON-LD says."""
+        """The embedded JSON-LD as a graph."""
         return Reading(self.embedded, next(iter(self.targets("cite-as")), ""))
 
     @property
@@ -120,18 +119,18 @@ class Harvest:
 
     @property
     def is_tombstone(self) -> bool:
-        """Whether the page says that the record was withdrawn."""
+        """Whether the page answers that the record was withdrawn."""
         return self.landing.status == 410
 
     def targets(self, rel: str) -> list[str]:
-        """Targets of the header's links of one relation, in their order."""
+        """Targets of the header's links with this relation, in their order."""
         return [link.target for link in self.links if link.rel == rel]
 
 
 def expected(description: Description) -> Harvest:
-    """What there will be to see once the hub serves this description.
+    """The harvest to expect once the hub serves this description.
 
-    Sources on the same host are taken to be there; who can look them up says which are.
+    Sources on the same host are assumed to exist.
     """
     status = 410 if description.status == "withdrawn" else 200
     page = Answer(
@@ -143,7 +142,7 @@ def expected(description: Description) -> Harvest:
     header = signposting.header(signposting.of_landing(description))
     formats = formats_of(description.kind)
     pids = [description.pid, *([description.doi] if description.doi else [])]
-    found = Harvest(
+    harvest = Harvest(
         kind=description.kind,
         landing=page,
         text_characters=_PAGE_CHARACTERS + len(description.body),
@@ -152,18 +151,18 @@ def expected(description: Description) -> Harvest:
         header_bytes=len(header),
         linkset=tuple(signposting.links(description)),
         metadata=tuple(
-            _found(signposting.metadata_url(description, one), one.media_type) for one in formats
+            _ok(signposting.metadata_url(description, one), one.media_type) for one in formats
         ),
         negotiated={one: one for one in signposting.negotiated(description.kind)},
         pids=tuple(_redirected(pid, page) for pid in pids),
         files=tuple(_file(description, file) for file in description.files),
-        policy=_found(description.hub.policy_url, "text/html"),
-        shape=_found(description.hub.shape_url, "text/turtle"),
+        policy=_ok(description.hub.policy_url, "text/html"),
+        shape=_ok(description.hub.shape_url, "text/turtle"),
     )
-    return replace(found, sources=tuple(_found(url, "text/html") for url in found.own_sources))
+    return replace(harvest, sources=tuple(_ok(url, "text/html") for url in harvest.own_sources))
 
 
-def _found(url: str, media_type: str) -> Answer:
+def _ok(url: str, media_type: str) -> Answer:
     return Answer(url=url, statuses=(200,), final=url, media_type=media_type)
 
 
@@ -173,15 +172,15 @@ def _redirected(url: str, page: Answer) -> Answer:
     )
 
 
-def _file(description: Description, file: FileDescription) -> FileSeen:
+def _file(description: Description, file: FileDescription) -> FileAnswer:
     if description.status == "withdrawn":
-        return FileSeen(answer=Answer(url=file.url, statuses=(410,), final=file.url))
+        return FileAnswer(answer=Answer(url=file.url, statuses=(410,), final=file.url))
     if description.access != "open access" and file.role not in _OPEN_ROLES:
-        return FileSeen(answer=Answer(url=file.url, statuses=(401,), final=file.url))
-    return FileSeen(
-        answer=_found(file.url, file.media_type),
+        return FileAnswer(answer=Answer(url=file.url, statuses=(401,), final=file.url))
+    return FileAnswer(
+        answer=_ok(file.url, file.media_type),
         size_bytes=file.size_bytes,
         sha256=file.sha256,
-        counted_bytes=file.size_bytes,
-        counted_sha256=file.sha256,
+        received_bytes=file.size_bytes,
+        received_sha256=file.sha256,
     )

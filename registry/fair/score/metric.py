@@ -1,4 +1,4 @@
-"""What a metric is: questions to what an outside client saw, with points for the answers."""
+"""Metrics: criteria that a harvested record meets or not, with points for each."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -8,21 +8,22 @@ from registry.fair.description import ResourceKind
 from registry.fair.score.harvest import Harvest
 
 Principle = Literal["F", "A", "I", "R"]
-#: Whose metric it is: the FAIRsFAIR project's, or this hub's own.
+#: Origin of a metric: the FAIRsFAIR project, or this hub.
 Source = Literal["fairsfair", "hub"]
-#: What to do where no card helps.
-BY_HUB = "The hub sees to this itself; tell its operators."
+#: Advice where the card cannot help.
+BY_HUB = "The hub provides this itself; report it to its operators."
 _BOTH: frozenset[ResourceKind] = frozenset({"model", "dataset"})
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Why points were not given.
+    """A reason for lost points.
 
     Attributes:
-        what: What an assessor does not find.
-        how: What to do about it.
-        field: Key of the card to fill, or ``README.md`` for its text; ``None`` if no card helps.
+        what: The fault.
+        how: How to fix it.
+        field: Key of the card to fill, or ``README.md`` for its text; ``None`` if the card cannot
+            help.
     """
 
     what: str
@@ -30,12 +31,12 @@ class Missing:
     field: str | None = None
 
 
-GONE = Missing("The files were withdrawn.", "Nothing: the record stays.")
+WITHDRAWN = Missing("The files were withdrawn.", "Nothing can be done; the record is kept.")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Points earned, what earned them, and what is missing for the rest."""
+    """Earned points with their evidence, and the reasons for lost points."""
 
     points: float
     evidence: tuple[str, ...] = ()
@@ -43,13 +44,13 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
-    """One of a metric's questions with its answer.
+class Criterion:
+    """One criterion of a metric, evaluated for a record.
 
     Attributes:
-        points: For an answer.
-        evidence: The answer; "" if there is none.
-        missing: To be said if there is none.
+        points: Points if it is met.
+        evidence: Why it is met; "" if it is not.
+        missing: Reasons to report if it is not.
     """
 
     points: float
@@ -62,10 +63,10 @@ class Metric:
     """One metric.
 
     Attributes:
-        id: As its source writes it.
-        points: The most there is to earn.
-        check: Answers for one record.
-        kinds: What it applies to.
+        id: Identifier given by its source.
+        points: Attainable points.
+        check: Evaluates the metric for one record.
+        kinds: Kinds of records that it applies to.
     """
 
     id: str
@@ -77,15 +78,15 @@ class Metric:
     kinds: frozenset[ResourceKind] = _BOTH
 
 
-def answered(points: float, evidence: Iterable[str] | str, *missing: Missing) -> Answered:
-    """A question with its answer: a text, or several of which a few are shown."""
-    return Answered(points, evidence if isinstance(evidence, str) else listed(evidence), missing)
+def criterion(points: float, evidence: Iterable[str] | str, *missing: Missing) -> Criterion:
+    """A criterion that is met if there is evidence: a text, or texts of which a few are shown."""
+    return Criterion(points, evidence if isinstance(evidence, str) else listed(evidence), missing)
 
 
-def all_of(*questions: Answered) -> Outcome:
-    """Points for each question that has an answer."""
-    earned = [one for one in questions if one.evidence]
-    lost = [one for one in questions if not one.evidence]
+def all_of(*criteria: Criterion) -> Outcome:
+    """The sum of the points of the criteria that are met."""
+    earned = [one for one in criteria if one.evidence]
+    lost = [one for one in criteria if not one.evidence]
     return Outcome(
         points=sum(one.points for one in earned),
         evidence=tuple(one.evidence for one in earned),
@@ -93,16 +94,16 @@ def all_of(*questions: Answered) -> Outcome:
     )
 
 
-def any_of(*questions: Answered) -> Outcome:
-    """The points of the best question that has an answer; then nothing is missing."""
-    earned = [one for one in questions if one.evidence]
+def any_of(*criteria: Criterion) -> Outcome:
+    """The points of the best criterion that is met; nothing is missing if one is."""
+    earned = [one for one in criteria if one.evidence]
     if not earned:
-        return all_of(*questions)
+        return all_of(*criteria)
     return Outcome(max(one.points for one in earned), tuple(one.evidence for one in earned))
 
 
-def listed(values: Iterable[str], *, most: int = 5) -> str:
-    """A few values as one text, and how many more there are."""
+def listed(values: Iterable[str], *, limit: int = 5) -> str:
+    """The first ``limit`` values as one text, with the number of the others."""
     values = list(values)
-    more = f" and {len(values) - most} more" if len(values) > most else ""
-    return ", ".join(values[:most]) + more
+    more = f" and {len(values) - limit} more" if len(values) > limit else ""
+    return ", ".join(values[:limit]) + more

@@ -1,7 +1,6 @@
-"""What an outside client understands of a record from the JSON-LD in its page, and nothing else.
+"""Reads the JSON-LD that is embedded in the page of a record.
 
-The graph decides, not the hub's own classes: what cannot be read from the served bytes is not
-there. A context that would have to be fetched is not, so such a record says nothing.
+Only the served bytes count. Remote contexts are not fetched: a document that needs one is empty.
 """
 
 import json
@@ -22,12 +21,46 @@ SCHEMA, DCT, DCAT, PROV, FAIR4ML, CODEMETA, HUB = (
 )
 POLICY = URIRef(f"{NAMESPACES['doc']}persistencePolicy")
 
+#: Qualified links to related entities.
+RELATIONS = (
+    DCT.isVersionOf, DCT.hasVersion, DCT.isPartOf, DCT.references, DCT.source, DCT.relation,
+    DCT.replaces, DCT.isReplacedBy, SCHEMA.isBasedOn, SCHEMA.citation, SCHEMA.isPartOf,
+    SCHEMA.hasPart, SCHEMA.codeRepository, PROV.wasDerivedFrom, PROV.wasRevisionOf,
+    FAIR4ML.trainedOn, FAIR4ML.testedOn, FAIR4ML.validatedOn, FAIR4ML.fineTunedFrom,
+    CODEMETA.referencePublication,
+)  # fmt: skip
+#: Training data and base models.
+SOURCES = (
+    FAIR4ML.trainedOn, FAIR4ML.fineTunedFrom, PROV.wasDerivedFrom, HUB.quantizedFrom,
+    HUB.adaptedFrom, HUB.mergedFrom, HUB.exportedFrom, HUB.compiledFrom, HUB.distilledFrom,
+    HUB.forkedFrom, HUB.copiedFrom,
+)  # fmt: skip
+#: Terms of provenance: PROV-DC (W3C Note 2013) and PROV-O itself.
+PROVENANCE = (
+    SCHEMA.creator, SCHEMA.author, SCHEMA.contributor, SCHEMA.publisher, SCHEMA.dateCreated,
+    SCHEMA.datePublished, SCHEMA.dateModified, SCHEMA.isBasedOn, DCT.creator, DCT.publisher,
+    DCT.created, DCT.issued, DCT.modified, DCT.isVersionOf, DCT.source, PROV.wasGeneratedBy,
+    PROV.wasDerivedFrom, PROV.generatedAtTime,
+)  # fmt: skip
+#: Vocabularies listed by Linked Open Vocabularies and FAIRsharing that records of models use.
+#: General-purpose ones such as schema.org and Dublin Core do not count.
+REGISTERED = frozenset({
+    "http://www.w3.org/ns/prov", "http://www.w3.org/ns/dcat", "http://www.w3.org/ns/dqv",
+    "http://www.w3.org/ns/odrl/2", "http://www.w3.org/ns/adms", "http://www.w3.org/ns/org",
+    "http://spdx.org/rdf/terms", "http://mlcommons.org/croissant", "http://purl.org/pav",
+})  # fmt: skip
+#: Multidisciplinary standards in the catalogue of the Research Data Alliance.
+COMMUNITY = frozenset({
+    "http://purl.org/dc/terms", "http://www.w3.org/ns/dcat", "http://www.w3.org/ns/prov",
+    "http://mlcommons.org/croissant",
+})  # fmt: skip
+
 _SIZE = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What the metadata claim about one file; ``None`` and "" where they say nothing."""
+    """The metadata of one file; ``None`` and "" where they are absent."""
 
     url: str
     size_bytes: int | None
@@ -37,11 +70,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Reading:
-    """The embedded JSON-LD as a graph, seen from the record.
+    """The embedded JSON-LD as a graph.
 
     Attributes:
-        document: As found in the page; ``None`` if there is none.
-        cite_as: The identifier that the page's header gives for the record, "" if none.
+        document: Parsed JSON of the page; ``None`` if there is none.
+        cite_as: Target of the ``cite-as`` link in the page's header, "" if none.
     """
 
     document: Any
@@ -49,7 +82,7 @@ class Reading:
 
     @cached_property
     def remote_contexts(self) -> list[str]:
-        """Contexts named by an address, which a client would have to fetch."""
+        """Addresses of contexts that a client would have to fetch."""
         return sorted(set(_remote(self.document)))
 
     @cached_property
@@ -63,44 +96,44 @@ class Reading:
 
     @cached_property
     def graph(self) -> Graph:
-        """Empty where :attr:`fault` says why."""
+        """All statements; empty if there is a :attr:`fault`."""
         return self._parsed[0]
 
     @cached_property
     def _parsed(self) -> tuple[Graph, str]:
-        # DANGER: rdflib fetches contexts that are addresses; a record must not make it.
+        # DANGER: rdflib would fetch remote contexts, at addresses that the record chooses.
         if self.document is None or self.remote_contexts:
             return Graph(), ""
         graph = Graph()
         try:
             graph.parse(data=json.dumps(self.document), format="json-ld")
-        except Exception as error:  # noqa: BLE001 - its parser raises whatever it stumbles over
+        except Exception as error:  # noqa: BLE001 - the parser raises arbitrary errors
             return Graph(), f"The JSON-LD cannot be read: {error}"
         return graph, ""
 
     @cached_property
     def subject(self) -> URIRef | None:
-        """The record: what the header cites if the graph knows it, else the outermost node."""
+        """The record: the node that the header cites, else the outermost node."""
         candidates = [self.cite_as]
         if isinstance(self.document, dict):
             candidates.append(str(self.document.get("@id") or ""))
-        known = (URIRef(one) for one in candidates if one)
-        return next((one for one in known if (one, None, None) in self.graph), None)
+        uris = (URIRef(one) for one in candidates if one)
+        return next((one for one in uris if (one, None, None) in self.graph), None)
 
     def nodes(self, *predicates: URIRef, of: Node | None = None) -> list[Node]:
-        """Values of the record, or of another node, under any of some properties."""
+        """Values of these properties of the record, or of the node ``of``."""
         subject = self.subject if of is None else of
         if subject is None:
             return []
         return [node for one in predicates for node in self.graph.objects(subject, one)]
 
     def texts(self, *predicates: URIRef, of: Node | None = None) -> list[str]:
-        """The same as texts without empty ones; nodes without an address say nothing."""
-        found = (node for node in self.nodes(*predicates, of=of) if not isinstance(node, BNode))
-        return sorted(text for node in found if (text := str(node).strip()))
+        """Sorted non-empty texts among :meth:`nodes`; blank nodes are left out."""
+        nodes = (node for node in self.nodes(*predicates, of=of) if not isinstance(node, BNode))
+        return sorted(text for node in nodes if (text := str(node).strip()))
 
     def urls(self, *predicates: URIRef, of: Node | None = None) -> list[str]:
-        """Those texts that are addresses of the web."""
+        """Web addresses among :meth:`texts`."""
         return [text for text in self.texts(*predicates, of=of) if is_url(text)]
 
     @cached_property
@@ -110,23 +143,23 @@ class Reading:
 
     @cached_property
     def identifiers(self) -> list[str]:
-        """The record's own address and what it gives as identifiers."""
+        """The record's own address and its stated identifiers."""
         values = [
             text
             for node in self.nodes(SCHEMA.identifier, DCT.identifier)
-            for text in self._spelled(node)
+            for text in self._names(node)
         ]
         return ([str(self.subject)] if self.subject else []) + values
 
     @cached_property
     def claims(self) -> list[Claim]:
-        """Files that can be had, in the order of their addresses."""
-        made = []
+        """Downloadable files, sorted by address."""
+        claims = []
         for node in self.nodes(SCHEMA.distribution, DCAT.distribution):
             urls = self.urls(SCHEMA.contentUrl, DCAT.downloadURL, of=node)
             size = " ".join(self.texts(SCHEMA.contentSize, DCAT.byteSize, of=node)[:1])
             digits = _SIZE.match(size)
-            made += [
+            claims += [
                 Claim(
                     url=url,
                     size_bytes=int(digits[0]) if digits else None,
@@ -135,20 +168,20 @@ class Reading:
                 )
                 for url in urls
             ]
-        return sorted(made, key=lambda claim: claim.url)
+        return sorted(claims, key=lambda claim: claim.url)
 
     @cached_property
     def vocabularies(self) -> set[str]:
-        """Namespaces of all properties and classes, without ``#`` or ``/`` at their end."""
+        """Namespaces of all properties and classes, without a final ``#`` or ``/``."""
         used = {node for node in self.graph.predicates() if isinstance(node, URIRef)}
         used |= {node for node in self.graph.objects(None, RDF.type) if isinstance(node, URIRef)}
         return {re.split(r"[#/][^#/]*$", str(node))[0] for node in used}
 
     def names(self, nodes: Iterable[Node]) -> list[str]:
-        """How agents and the like are called; a text is its own name."""
-        return [name for node in nodes for name in self._spelled(node)]
+        """Names of agents and other nodes; a literal is its own name."""
+        return [name for node in nodes for name in self._names(node)]
 
-    def _spelled(self, node: Node) -> list[str]:
+    def _names(self, node: Node) -> list[str]:
         if isinstance(node, Literal):
             return [str(node).strip()] if str(node).strip() else []
         own = self.texts(SCHEMA.value, SCHEMA.name, of=node)
@@ -156,12 +189,12 @@ class Reading:
 
 
 def is_url(text: str) -> bool:
-    """Whether it is an address of the web without blanks."""
+    """Whether ``text`` is an HTTP or HTTPS address without blanks."""
     return re.fullmatch(r"https?://[^\s<>\"]+", text) is not None
 
 
 def _remote(value: Any) -> Iterator[str]:
-    """Addresses at which the contexts of a JSON-LD document lie, however deep."""
+    """Addresses of remote contexts anywhere in a JSON-LD document."""
     if isinstance(value, list):
         for item in value:
             yield from _remote(item)

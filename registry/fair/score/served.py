@@ -1,6 +1,6 @@
-"""From what came over the wire to what is seen: headers, link sets and pages taken apart.
+"""Parsers of served headers, link sets and pages.
 
-Nothing here raises for what strangers serve: what cannot be understood is not there.
+They never raise on malformed input: what cannot be parsed is left out.
 """
 
 import base64
@@ -28,11 +28,11 @@ _SILENT = frozenset({"script", "style", "template", "title", "noscript"})
 
 @dataclass(frozen=True, slots=True)
 class ServedPage:
-    """A page without running its scripts.
+    """A page without its scripts.
 
     Attributes:
-        text: What a reader sees, blanks run together.
-        embedded: The first JSON-LD in it, parsed; ``None`` if there is none or it is no JSON.
+        text: Visible text with normalised blanks.
+        embedded: The first JSON-LD, parsed; ``None`` if there is none or it is not JSON.
     """
 
     text: str
@@ -40,8 +40,8 @@ class ServedPage:
 
 
 def links_in(header: str, page: str) -> list[Link]:
-    """The links of a ``Link`` header (RFC 8288, appendix B.2) of the answer at ``page``."""
-    made, at = [], 0
+    """Links of a ``Link`` header (RFC 8288, appendix B.2) in the answer of ``page``."""
+    links, at = [], 0
     while target := _TARGET.match(header, at):
         at = target.end()
         parameters: dict[str, str] = {}
@@ -49,10 +49,10 @@ def links_in(header: str, page: str) -> list[Link]:
             at = parameter.end()
             name, quoted, token = parameter.groups()
             value = token or "" if quoted is None else _ESCAPE.sub(r"\1", quoted)
-            # Of a parameter that is given twice, the first counts.
+            # The first of repeated parameters counts.
             parameters.setdefault(name.lower(), value)
         anchor = _joined(page, parameters.get("anchor", "")) or page
-        made += [
+        links += [
             Link(
                 anchor=anchor,
                 rel=rel,
@@ -62,30 +62,30 @@ def links_in(header: str, page: str) -> list[Link]:
             )
             for rel in parameters.get("rel", "").lower().split()
         ]
-    return made
+    return links
 
 
 def linkset_in(data: bytes, url: str) -> list[Link]:
-    """The links of a link set in JSON (RFC 9264, section 4.2) that lies at ``url``."""
+    """Links of a JSON link set (RFC 9264, section 4.2) at ``url``."""
     document = _json(data)
     contexts = document.get("linkset") if isinstance(document, dict) else None
     return [link for one in _dicts(contexts) for link in _of_context(one, url)]
 
 
 def page_in(html: str) -> ServedPage:
-    """The text of a page and its embedded metadata."""
+    """Parse a page."""
     reader = _Reader()
     reader.feed(html)
     reader.close()
-    found = "".join(reader.metadata[0]) if reader.metadata else ""
-    return ServedPage(" ".join("".join(reader.text).split()), _json(found))
+    metadata = "".join(reader.metadata[0]) if reader.metadata else ""
+    return ServedPage(" ".join("".join(reader.text).split()), _json(metadata))
 
 
 def sha256_in(repr_digest: str) -> str:
     """The SHA-256, in hex, of a ``Repr-Digest`` header (RFC 9530); "" if it has none."""
-    found = _SHA256.search(repr_digest)
+    match = _SHA256.search(repr_digest)
     try:
-        digest = base64.b64decode(found[1], validate=True) if found else b""
+        digest = base64.b64decode(match[1], validate=True) if match else b""
     except binascii.Error:
         return ""
     return digest.hex() if len(digest) == 32 else ""
@@ -123,7 +123,7 @@ def _json(data: bytes | str) -> Any:
 
 
 def _joined(base: str, url: str) -> str:
-    # Joining loses what is empty, such as a last semicolon.
+    # urljoin drops empty parts of absolute addresses, such as a final semicolon.
     if is_url(url):
         return url
     try:

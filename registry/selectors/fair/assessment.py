@@ -1,4 +1,7 @@
-"""Reads of how FAIR records were found from outside, and of which are to be looked at."""
+"""Reads of FAIR assessments, and of the versions that are due for one.
+
+An assessment run fetches a record as an anonymous client and scores it.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,12 +22,12 @@ from registry.selectors.access import Actor, readable_repositories
 from registry.states import JobKind, JobState, RefKind, Visibility
 from registry.tables import Assessment, Job, MLModel, Ref, Revision
 
-#: What a look came to nothing of is tried again no sooner.
+#: Time until a run that stored no assessment is repeated.
 RETRY = timedelta(hours=1)
-#: Of how many records the report reads more than the points, and how many of those at a time.
-_READ = 200
+#: Upper bound on the records whose documents a report reads, and how many are in memory at once.
+_MAX_DOCUMENTS = 200
 _CHUNK = 25
-#: How long strangers see the same figures in the report.
+#: Lifetime in seconds of the cached report for anonymous users.
 _LIFETIME_S = 60
 _PUBLIC = "fair-report-anonymous"
 _SHOWN = 10
@@ -36,8 +39,8 @@ class MetricLoss:
     """A metric for which records lose points.
 
     Attributes:
-        records: How many of those read.
-        points: Lost by all of them together.
+        records: Number of records, among those read, that lose points.
+        points: Sum of the points lost.
     """
 
     id: str
@@ -49,17 +52,16 @@ class MetricLoss:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How FAIR the records of a hub are: of each model and data set the last look at its
-    newest version, or at any if nobody has looked at that yet.
+    """FAIR scores over the hub: one assessment per model and data set, see :func:`newest_of`.
 
     Attributes:
-        records: How many have been looked at.
-        percents: How many have so many per cent of the points: a number for each from 0 to 100.
-        mean: Of the percentages; ``None`` if there are none.
-        read: Of how many ``principles`` and ``gaps`` are made: those looked at last.
-        principles: Letter to title and points of those read together.
-        gaps: What loses most points, worst first.
-        best, least: A few, with their MLModel and namespace.
+        records: Number of assessed models and data sets.
+        percents: Number of records with each percentage of the points, from 0 to 100.
+        mean: Mean percentage; ``None`` without records.
+        read: Number of records behind ``principles`` and ``gaps``: the latest assessed.
+        principles: Letter to title and summed points.
+        gaps: Metrics that lose most points, worst first.
+        best, least: A few records, with their MLModel and namespace.
     """
 
     records: int
@@ -74,7 +76,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class ReportFigures:
-    """What of a :class:`Report` names nobody, and the keys of what it names."""
+    """A :class:`Report` in cacheable form: records are keys, so access can be checked again."""
 
     percents: tuple[int, ...]
     read: int
@@ -85,44 +87,44 @@ class ReportFigures:
 
 
 def latest(revision: Revision) -> Assessment | None:
-    """The last look at a version; ``None`` before the first."""
+    """The newest assessment of a version; ``None`` before the first."""
     return history(revision).first()
 
 
 def assessment_get(revision: Revision) -> Assessment:
-    """The last look at a version.
+    """The newest assessment of a version.
 
     Raises:
         NotFound: ``assessment_not_found``.
     """
-    found = latest(revision)
-    if found is None:
+    assessment = latest(revision)
+    if assessment is None:
         raise NotFound(
             "assessment_not_found",
-            f"Nobody has looked at revision {revision.oid[:10]} yet.",
-            "The hub looks at the newest version of what is public; wait a minute.",
+            f"Revision {revision.oid[:10]} has not been assessed yet.",
+            "The hub assesses the newest version of public repositories; wait a minute.",
         )
-    return found
+    return assessment
 
 
 def history(revision: Revision) -> QuerySet[Assessment]:
-    """All looks at a version, newest first."""
+    """All assessments of a version, newest first."""
     return revision.assessments.order_by("-created_at", "-pk")
 
 
 def history_of(mlmodel: MLModel) -> QuerySet[Assessment]:
-    """All looks at any version, newest first, with their versions."""
+    """All assessments of any version, newest first, with their versions."""
     rows = Assessment.objects.filter(revision__mlmodel=mlmodel).select_related("revision")
     return rows.order_by("-created_at", "-pk")
 
 
 def points_of(assessment: Assessment) -> Points:
-    """Its points, and the most there were."""
+    """Earned and attainable points of an assessment."""
     return Points(assessment.points, assessment.most)
 
 
 def results_of(document: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """What two documents have in common that say the same, however they worded their evidence."""
+    """The result of a document without its evidence texts, to compare two documents."""
     return [
         (document["tool"], one.get("id"), one.get("points"), one.get("missing"))
         for one in document["metrics"]
@@ -130,7 +132,7 @@ def results_of(document: Mapping[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def assessable() -> QuerySet[Revision]:
-    """The versions of public things that strangers are led to: the newest, and those with a tag."""
+    """Assessable versions: newest and tagged versions of public repositories."""
     named = Q(kind=RefKind.TAG) | Q(kind=RefKind.BRANCH, name=F("mlmodel__default_branch"))
     refs = Ref.objects.filter(named, mlmodel__visibility=Visibility.PUBLIC)
     rows = Revision.objects.filter(pk__in=refs.values("revision"))
@@ -143,29 +145,29 @@ def is_assessable(revision: Revision) -> bool:
 
 
 def assessable_of(job_uuid: str) -> Revision | None:
-    """The version a job is about, with MLModel and namespace, if it still is assessable."""
+    """The version of a job, with MLModel and namespace; ``None`` if no longer assessable."""
     return assessable().filter(jobs__uuid=parse_uuid(job_uuid)).first()
 
 
 def due(*, limit: int, age: timedelta) -> list[Revision]:
-    """Assessable versions that were not looked at for ``age``: what nobody tried longest first.
+    """Assessable versions without an assessment for ``age``, those with the oldest run first.
 
-    Not among them: what is to be looked at anyway, or was tried within :data:`RETRY`.
+    Versions with an open job or a run within :data:`RETRY` are left out.
     """
     now = timezone.now()
-    tries = Job.objects.filter(revision=OuterRef("pk"), kind=JobKind.ASSESS)
-    looks = Assessment.objects.filter(revision=OuterRef("pk"), created_at__gt=now - age)
-    tried = Subquery(tries.order_by("-pk").values("created_at")[:1])
-    rows = assessable().annotate(tried=tried).filter(~Exists(looks))
-    rows = rows.filter(~Exists(tries.filter(state__in=_OPEN)))
-    rows = rows.filter(Q(tried=None) | Q(tried__lt=now - RETRY))
-    return list(rows.order_by(F("tried").asc(nulls_first=True), "pk")[:limit])
+    jobs = Job.objects.filter(revision=OuterRef("pk"), kind=JobKind.ASSESS)
+    recent = Assessment.objects.filter(revision=OuterRef("pk"), created_at__gt=now - age)
+    last_run = Subquery(jobs.order_by("-pk").values("created_at")[:1])
+    rows = assessable().annotate(last_run=last_run).filter(~Exists(recent))
+    rows = rows.filter(~Exists(jobs.filter(state__in=_OPEN)))
+    rows = rows.filter(Q(last_run=None) | Q(last_run__lt=now - RETRY))
+    return list(rows.order_by(F("last_run").asc(nulls_first=True), "pk")[:limit])
 
 
-def newest_looks(actor: Actor) -> QuerySet[Assessment]:
-    """Of each model and data set that the actor may read, the last look at its newest version.
+def newest_of(actor: Actor) -> QuerySet[Assessment]:
+    """The newest assessment of each model and data set that the actor may read.
 
-    That is the head of the default branch; where nobody has looked at it yet, any version.
+    It is of the head of the default branch; of any version if the head was not assessed yet.
     """
     readable = readable_repositories(actor).values("pk")
     heads = Ref.objects.filter(kind=RefKind.BRANCH, name=F("mlmodel__default_branch"))
@@ -178,9 +180,9 @@ def newest_looks(actor: Actor) -> QuerySet[Assessment]:
 
 
 def hub_report(actor: Actor) -> Report:
-    """How FAIR all is that the actor may read, and what to mend first.
+    """The FAIR report over everything that the actor may read.
 
-    What strangers see is counted at most once in :data:`_LIFETIME_S`.
+    The report for anonymous users is cached for :data:`_LIFETIME_S`.
     """
     is_public = isinstance(actor, AnonymousUser)
     figures: ReportFigures | None = cache.get(_PUBLIC) if is_public else None
@@ -188,7 +190,7 @@ def hub_report(actor: Actor) -> Report:
         figures = _figures(actor)
         if is_public:
             cache.set(_PUBLIC, figures, _LIFETIME_S)
-    # DANGER: what was hidden since must not be named, however fresh the figures are.
+    # DANGER: cached keys may be of repositories that were made private since.
     rows = Assessment.objects.filter(
         pk__in={*figures.best, *figures.least},
         revision__mlmodel__in=readable_repositories(actor).values("pk"),
@@ -208,14 +210,14 @@ def hub_report(actor: Actor) -> Report:
 
 
 def _figures(actor: Actor) -> ReportFigures:
-    rows = newest_looks(actor)
+    rows = newest_of(actor)
     percents = [0] * 101
     shares: list[tuple[float, int]] = []
     for pk, points, most in rows.values_list("pk", "points", "most"):
         percents[min(Points(points, most).percent, 100)] += 1
         if most > 0:
             shares.append((points / most, pk))
-    documents = rows.order_by("-pk").values_list("document", flat=True)[:_READ]
+    documents = rows.order_by("-pk").values_list("document", flat=True)[:_MAX_DOCUMENTS]
     read = 0
     principles: dict[str, tuple[str, Points]] = {}
     gaps: dict[str, MetricLoss] = {}
@@ -243,7 +245,7 @@ def _add_gaps(gaps: dict[str, MetricLoss], document: dict[str, Any]) -> None:
     for one in document["metrics"]:
         lost = one["of"] - one["points"]
         if lost > 0:
-            known = gaps.get(
+            loss = gaps.get(
                 one["id"], MetricLoss(one["id"], one["title"], one["principle"], 0, 0.0)
             )
-            gaps[one["id"]] = replace(known, records=known.records + 1, points=known.points + lost)
+            gaps[one["id"]] = replace(loss, records=loss.records + 1, points=loss.points + lost)

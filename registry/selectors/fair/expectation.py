@@ -1,4 +1,4 @@
-"""What a look from outside will find of a version, told before anybody has looked."""
+"""Expected harvests of versions that have not been assessed yet."""
 
 from dataclasses import replace
 from urllib.parse import parse_qs
@@ -18,13 +18,12 @@ _ANYBODY = AnonymousUser()
 
 
 def expected_of(description: Description) -> Harvest:
-    """What there will be to see once the hub serves this description to everybody.
+    """The harvest to expect once the hub serves this description publicly.
 
-    Training data and base models that it names of this hub are there as far as a stranger sees
-    them today.
+    Sources of this hub answer as an anonymous client gets them today.
     """
-    found = expected(description)
-    return replace(found, sources=tuple(map(_answer, found.own_sources)))
+    harvest = expected(description)
+    return replace(harvest, sources=tuple(map(_answer, harvest.own_sources)))
 
 
 def _answer(url: str) -> Answer:
@@ -32,9 +31,9 @@ def _answer(url: str) -> Answer:
 
 
 def _status(url: str) -> int:
-    """What strangers are answered at ``url`` in the end: 200; 410 of what was withdrawn; 404.
+    """Final status of ``url`` for an anonymous client: 200, 404, or 410 of a withdrawn record.
 
-    Of an address below a record's own only the record is looked for.
+    An address below a landing page has the status of its record.
     """
     own, _, query = url.removeprefix(f"{settings.HUB_URL}/").partition("?")
     if own.startswith("ark:"):
@@ -48,10 +47,10 @@ def _status(url: str) -> int:
 
 def _status_of_identifier(ark: str) -> int:
     try:
-        found = identifier_get(_ANYBODY, ark)
+        target = identifier_get(_ANYBODY, ark)
     except NotFound:
         return 404
-    return 200 if found.description is None else 410
+    return 200 if target.description is None else 410
 
 
 def _status_of_record(kind: RepositoryKind, full_name: str, rev: str | None) -> int:
@@ -62,6 +61,5 @@ def _status_of_record(kind: RepositoryKind, full_name: str, rev: str | None) -> 
     except NotFound:
         if mlmodel is None and (moved := repository_moved(_ANYBODY, kind, full_name)):
             return _status_of_record(kind, moved.full_name, rev)
-        left = withdrawn_get(kind, full_name, rev, mlmodel=mlmodel)
-        return 410 if left else 404
+        return 410 if withdrawn_get(kind, full_name, rev, mlmodel=mlmodel) else 404
     return 200

@@ -1,9 +1,9 @@
-"""Looks at records from outside: asked for, and kept.
+"""FAIR assessments: queueing of assessment runs, and storage of their results.
 
-Whatever changes a public record asks for a look by :func:`assess_soon`; a job does it
-(``workers/jobs/assess.py``), at most one a minute for each version. A change while a job looks is
-noted on its row, and the job asks anew when it is done. What was forgotten, and what was looked at
-long ago, :func:`assess_due` finds.
+A change of a public record queues a run with :func:`assess_soon`; a job executes it
+(``workers/jobs/assess.py``), at most once a minute for each version. A change during a run marks
+the job, which queues another run when it ends. :func:`assess_due` finds versions that were missed
+or assessed long ago.
 """
 
 from datetime import datetime, timedelta
@@ -27,31 +27,30 @@ from registry.states import JobKind, JobState, Role
 from registry.tables import Assessment, Job, MLModel, Revision
 from registry.validation.document import check_json
 
-#: Time between two looks at one version, however often it changes.
+#: Least time between two assessment runs of one version.
 PAUSE = timedelta(seconds=60)
 _AGAIN = "again"
 _SUBMIT_TRIES = 5
 
 
 def assessment_add(revision: Revision, document: dict[str, Any]) -> Assessment:
-    """Keep what was found.
+    """Store the result of an assessment run.
 
-    Of several equal findings in a row the first and the last are kept: what lies between them says
-    nothing.
+    Of consecutive assessments with equal results only the first and the last are kept.
 
     Args:
         document: Of schema ``hpcfair.fair/1``, as
             :meth:`registry.fair.score.score.Score.as_dict` writes it.
 
     Raises:
-        Invalid: ``invalid_request``: it is not one.
+        Invalid: ``invalid_request`` if the document does not match the schema.
     """
     _check(document)
     with transaction.atomic():
-        kept = list(history(revision)[:2])
-        found = results_of(document)
-        if len(kept) == 2 and all(results_of(row.document) == found for row in kept):
-            kept[0].delete()
+        previous = list(history(revision)[:2])
+        result = results_of(document)
+        if len(previous) == 2 and all(results_of(row.document) == result for row in previous):
+            previous[0].delete()
         row = Assessment.objects.create(
             revision=revision,
             document=document,
@@ -70,22 +69,22 @@ def assessment_add(revision: Revision, document: dict[str, Any]) -> Assessment:
 
 
 def assessment_store(*, job_uuid: str, fence: int, document: dict[str, Any]) -> Assessment:
-    """The same for the version of a held job.
+    """:func:`assessment_add` for the version of a leased job.
 
     Raises:
         Conflict: ``lease_lost``; nothing is written.
-        Invalid: as above.
+        Invalid: See :func:`assessment_add`.
     """
     with transaction.atomic():
         return assessment_add(held_job(job_uuid=job_uuid, fence=fence).revision, document)
 
 
 def assess_request(*, actor: Actor, revision: Revision) -> Job:
-    """Ask for a look at a version now, or as soon as :data:`PAUSE` allows.
+    """Queue an assessment run of a version, to start as soon as :data:`PAUSE` allows.
 
     Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        Invalid: ``invalid_request``: strangers are not led to that version.
+        Unauthenticated, Forbidden: See :func:`registry.selectors.access.require`.
+        Invalid: ``invalid_request`` if the version is not assessable.
     """
     require(actor, role=Role.WRITE, namespace=revision.mlmodel.namespace)
     job = _submit(actor, revision)
@@ -93,45 +92,45 @@ def assess_request(*, actor: Actor, revision: Revision) -> Job:
         raise Invalid(
             "invalid_request",
             f"Revision {revision.oid[:10]} is private, or a newer one has taken its place.",
-            "Ask for the newest revision, or one with a tag, of something public.",
+            "Choose the newest revision or a tagged one of a public repository.",
         )
     return job
 
 
 def assess_soon(revision: Revision) -> Job | None:
-    """Queue a look at a version that has just changed, in the caller's transaction if there is one.
+    """Queue an assessment run of a changed version, in the caller's transaction if there is one.
 
     Returns:
-        The job that will see the change; ``None`` where there is nothing for strangers to see (of
-        what is private, or replaced by a newer version), or the hub looks only when asked.
+        The job that will see the change; ``None`` if the version is not assessable, or if the hub
+        runs assessments only on request.
     """
     return _submit(None, revision) if settings.ASSESS_DAYS else None
 
 
 def assess_head(mlmodel: MLModel) -> Job | None:
-    """:func:`assess_soon` for the newest version of what changed as a whole."""
+    """:func:`assess_soon` for the newest version of a changed repository."""
     return assess_soon(revision_get(mlmodel)) if settings.ASSESS_DAYS else None
 
 
 def assess_again(*, job_uuid: str) -> Job | None:
-    """Once a look is over: queue another one if something changed meanwhile."""
+    """After a run: queue another one if the record changed during the run."""
     job = _job(job_uuid)
     return _submit(None, job.revision) if job is not None and job.parameters.get(_AGAIN) else None
 
 
 def assess_after(*, job_uuid: str) -> Job | None:
-    """Once another job has changed what is known of a version: queue a look at it."""
+    """After a job of another kind: queue a run, since its results are part of the record."""
     job = _job(job_uuid)
     return assess_soon(job.revision) if job is not None else None
 
 
 def assess_due(*, limit: int) -> list[Job]:
-    """Queue looks at versions that nobody looked at yet, then at those seen longest ago.
+    """Queue runs of versions never assessed, then of those assessed longest ago.
 
     Safe to run at any time, by several processes at once.
 
     Args:
-        limit: As many looks wait at most, those that wait already included.
+        limit: Upper bound on the waiting runs, including those queued before.
     """
     if not settings.ASSESS_DAYS:
         return []
@@ -142,7 +141,7 @@ def assess_due(*, limit: int) -> list[Job]:
 
 
 def _submit(actor: Actor, revision: Revision) -> Job | None:
-    """The job that will see the version as it is now."""
+    """The job whose run will see the version in its current state."""
     if not is_assessable(revision):
         return None
     for _ in range(_SUBMIT_TRIES):
@@ -152,7 +151,7 @@ def _submit(actor: Actor, revision: Revision) -> Job | None:
         if job.state == JobState.QUEUED:
             _wait(job, revision)
             return job
-        # It may have looked already at what changed now. If it is over, the next try queues one.
+        # The running job may have missed the change; if it has ended, the next try queues another.
         leased = Job.objects.filter(pk=job.pk, state=JobState.LEASED)
         if leased.update(parameters={_AGAIN: True}):
             return job
@@ -165,7 +164,7 @@ def _job(job_uuid: str) -> Job | None:
 
 
 def _wait(job: Job, revision: Revision) -> None:
-    """Let the job begin no sooner than :data:`PAUSE` after the last look."""
+    """Delay the job until :data:`PAUSE` after the newest assessment."""
     last = latest(revision)
     begin = last.created_at + PAUSE if last is not None else None
     if begin is None or begin <= timezone.now():
@@ -182,7 +181,7 @@ def _notified_at(begin: datetime) -> datetime:
 def _check(document: dict[str, Any]) -> None:
     problems = schemas.fair_problems(document)
     if not problems and document["points"] > document["of"]:
-        problems = {"$.points": "is more than there are"}
+        problems = {"$.points": "is more than $.of"}
     if problems:
-        raise Invalid("invalid_request", "That is no assessment.", fields=problems)
+        raise Invalid("invalid_request", "The document is not an assessment.", fields=problems)
     check_json(document)

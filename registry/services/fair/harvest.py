@@ -1,4 +1,4 @@
-"""What harvesters are to be told beside what is there: what went out of sight."""
+"""Deletion marks for harvesters: repositories that were made private."""
 
 from django.utils import timezone
 
@@ -7,10 +7,10 @@ from registry.tables import Identifier, MLModel
 
 
 def harvest_note(mlmodel: MLModel) -> None:
-    """Note that ``mlmodel`` is being hidden, or shown again.
+    """Mark or unmark ``mlmodel`` as hidden, as its new ``visibility`` demands.
 
-    Call it in the transaction that writes ``mlmodel.visibility``, before it is written. What was
-    never public leaves no trace.
+    Call it in the transaction that writes ``mlmodel.visibility``, before that write. Repositories
+    that were never public are not marked.
     """
     concept = Identifier.objects.filter(mlmodel=mlmodel, kind=IdentifierKind.CONCEPT)
     if mlmodel.visibility == Visibility.PUBLIC:

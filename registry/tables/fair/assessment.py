@@ -1,4 +1,4 @@
-"""How FAIR a record was found from outside, over time."""
+"""FAIR assessments of versions over time."""
 
 from django.db import models
 
@@ -7,10 +7,10 @@ from registry.tables.repository.revision import Revision
 
 
 class Assessment(models.Model):
-    """One look from outside: a document of schema ``hpcfair.fair/1``.
+    """The result of one assessment run: a document of schema ``hpcfair.fair/1``.
 
-    The other columns repeat parts of the document so that lists and the hub-wide report need no
-    parsing; the document rules. The newest of a revision is its score, those before its history.
+    The other columns copy parts of the document for lists and the hub-wide report; the document is
+    authoritative. The newest assessment of a revision is its score, the others its history.
     """
 
     uuid = uuid_column()

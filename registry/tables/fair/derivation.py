@@ -1,4 +1,4 @@
-"""What a revision was made from."""
+"""Derivations: the sources of revisions."""
 
 from django.db import models
 
@@ -8,11 +8,11 @@ from registry.tables.repository.revision import Revision
 
 
 class Derivation(models.Model):
-    """An edge of the lineage graph, from what was made to what it was made from.
+    """An edge of the lineage graph, from a revision to one of its sources.
 
-    ``source`` keeps what was written (``namespace/name``, an identifier, an address); the other
-    columns lead to it where it is of this hub. When that is deleted, ``source`` becomes its last
-    name and the ARK that its record is left under.
+    ``source`` is the text of the card (``namespace/name``, an identifier, an address); the other
+    columns refer to a source of this hub. When that is deleted, ``source`` becomes its last name
+    and the ARK under which its record is kept.
     """
 
     revision = models.ForeignKey(Revision, models.CASCADE, related_name="derivations")

@@ -1,4 +1,4 @@
-"""Persistent identifiers: minted once, never given to anything else, never deleted."""
+"""Persistent identifiers: minted once, never reassigned, never deleted."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,17 +10,17 @@ from registry.tables.repository.revision import Revision
 
 
 class Identifier(models.Model):
-    """The name of an ARK, which names all versions of a repository (``concept``) or one of them.
+    """An ARK of all versions of a repository (``concept``) or of one version.
 
-    It outlives what it names. When that is withdrawn, ``description`` keeps the record as it was
-    last described (the JSON of :class:`registry.fair.description.Description`), and the identifier
-    leads to it from then on; what was never public leaves no description.
+    The row outlives its target. On withdrawal, ``description`` stores the last description (JSON
+    of :class:`registry.fair.description.Description`), to which the identifier resolves from then
+    on; targets that were never public leave no description.
     """
 
-    # Without the NAAN, which is the hub's setting and may be assigned late: ``h2x7k4q9m``.
+    # Without the NAAN, which is a setting of the hub and may be assigned late: ``h2x7k4q9m``.
     name = models.CharField(max_length=32, unique=True)
     kind = models.CharField(max_length=8, choices=IdentifierKind.choices)
-    # What was named, in words that stay: the rows may go.
+    # Kind, name and commit id of the target, which stay when its rows are deleted.
     repository_kind = models.CharField(max_length=8, choices=RepositoryKind.choices)
     full_name = models.CharField(max_length=200)
     oid = models.CharField(max_length=40, blank=True)
@@ -31,12 +31,11 @@ class Identifier(models.Model):
         Revision, models.SET_NULL, null=True, blank=True, related_name="identifiers"
     )
     minted_at = models.DateTimeField(auto_now_add=True)
-    # ``10.5072/...`` where DataCite has registered one.
+    # ``10.5072/...`` if one is registered with DataCite.
     doi = models.CharField(max_length=200, blank=True)
-    # When DataCite is to be told what changed since; empty: it knows.
+    # When an update is due at DataCite; empty if its metadata are current.
     doi_due_at = models.DateTimeField(null=True, blank=True, db_index=True)
-    # Of all versions together: when what everybody could see was made private. Harvesters are told
-    # that it is gone, and nothing else of it.
+    # Concepts only: when a public repository was made private. Harvesters get a deleted record.
     hidden_at = models.DateTimeField(null=True, blank=True, db_index=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True, db_index=True)
     reason = models.TextField(blank=True)

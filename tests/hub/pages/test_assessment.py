@@ -52,14 +52,14 @@ def test_a_stranger_reads_the_score_and_what_is_missing(client: Client, seen: ML
     assert "1 of 4 lost" in page
     assert "FAIR score over time" in page
     assert "/lab/galaxy-cnn/badge/fair.svg" in page
-    assert "Look again" not in page
+    assert "Assess again" not in page
     assert "/describe" not in page
 
 
 def test_a_writer_is_led_to_the_form_that_mends_it(owner: Client, seen: MLModel) -> None:
     page = text(owner, f"{ROOT}/fair")
     assert f'href="{ROOT}/describe#id_license"' in page
-    assert "Look again" in page
+    assert "Assess again" in page
 
 
 def test_a_writer_asks_for_a_look(owner: Client, seen: MLModel) -> None:
@@ -68,7 +68,7 @@ def test_a_writer_asks_for_a_look(owner: Client, seen: MLModel) -> None:
     assert answer.redirect_chain == [(f"{ROOT}/fair?revision={oid}", 302)]
     page = answer.content.decode()
     assert "within a minute or two" in page
-    assert "A look waits its turn" in page
+    assert "An assessment is queued" in page
     assert Job.objects.get(kind=JobKind.ASSESS).revision.oid == oid
 
 
@@ -83,10 +83,10 @@ def test_nobody_else_asks_for_a_look(client: Client, seen: MLModel, bob: User) -
 def test_before_the_first_look_a_writer_sees_what_is_expected(
     client: Client, galaxy: MLModel, charlie: User
 ) -> None:
-    assert "Nobody has looked at this version yet" in text(client, f"{ROOT}/fair")
+    assert "This version has not been assessed yet" in text(client, f"{ROOT}/fair")
     client.force_login(charlie)
     page = text(client, f"{ROOT}/fair")
-    assert "what is expected to be found" in page
+    assert "this is the expected result" in page
     assert "Findable" in page
     assert "As JSON" not in page
 
@@ -97,7 +97,7 @@ def test_what_is_private_shows_its_members_what_is_expected(
     page = text(owner, "/lab/secret/fair")
     assert "once it is public" in page
     assert "badge/fair.svg" not in page
-    assert "Look again" not in page
+    assert "Assess again" not in page
     owner.force_login(bob)
     for address in ("/lab/secret/fair", "/lab/secret/badge/fair.svg"):
         assert owner.get(address).status_code == 404
@@ -106,9 +106,9 @@ def test_what_is_private_shows_its_members_what_is_expected(
 def test_an_old_version_keeps_what_was_found(client: Client, seen: MLModel) -> None:
     old = revision_get(seen).oid
     commit_files(seen, {"notes.txt": "new\n"})
-    assert "A newer version" not in text(client, f"{ROOT}/fair?revision={old}")
+    assert "Only the newest and tagged versions" not in text(client, f"{ROOT}/fair?revision={old}")
     assert "3 of 4" in text(client, f"{ROOT}/fair?revision={old}")
-    assert "Nobody has looked" in text(client, f"{ROOT}/fair")
+    assert "has not been assessed" in text(client, f"{ROOT}/fair")
 
 
 def test_data_sets_have_scores_too(client: Client, alice: User) -> None:
@@ -116,7 +116,7 @@ def test_data_sets_have_scores_too(client: Client, alice: User) -> None:
     assessment_add(revision_get(sky), document(4) | {"kind": "dataset"})
     page = text(client, "/datasets/alice/sky/fair")
     assert "4 of 4" in page
-    assert "Nothing: every assessor" in page
+    assert "Nothing: every metric" in page
     assert title(client, "/datasets/alice/sky/badge/fair.svg") == "FAIR: 4 of 4 points, 100 %"
 
 
@@ -132,7 +132,7 @@ def test_a_badge_says_the_newest_score_there_is(client: Client, seen: MLModel) -
     assert title(client, address) == "FAIR: 3 of 4 points, 75 %"
     newest = commit_files(seen, {"notes.txt": "new\n"})
     assert title(client, address) == "FAIR: 3 of 4 points, 75 %"
-    assert title(client, f"{address}?revision={newest.oid}") == "FAIR: not looked at yet"
+    assert title(client, f"{address}?revision={newest.oid}") == "FAIR: not assessed"
     assessment_add(newest, document(4))
     assert title(client, address) == "FAIR: 4 of 4 points, 100 %"
     assert client.get(f"{address}?revision=nowhere").status_code == 404
@@ -161,7 +161,7 @@ def test_the_report_is_for_everybody_and_tells_of_what_they_may_read(
 
 
 def test_a_hub_without_looks_says_so(client: Client) -> None:
-    assert "Nobody has looked at any record yet" in text(client, "/fair")
+    assert "No record has been assessed yet" in text(client, "/fair")
 
 
 def test_hostile_texts_in_what_was_found_are_shown_as_texts(

@@ -44,7 +44,7 @@ def test_a_card_says_how_to_cite_the_version_that_it_shows(client: Client, recor
     for form in formats_of("model"):
         assert f"{PAGE}/metadata/{form.name}?revision={revision.oid}" in page
     assert f"{PAGE}/crate?revision={revision.oid}" in page
-    assert "not looked at yet" in page
+    assert "not assessed" in page
 
 
 def test_the_record_in_the_page_can_be_read_by_programs(client: Client, record: MLModel) -> None:

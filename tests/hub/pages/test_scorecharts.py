@@ -20,7 +20,7 @@ def drawn(svg: str) -> ET.Element:
 @given(looks)
 def test_every_look_is_marked_inside_the_plot(found: list[tuple[int, float]]) -> None:
     points = [
-        scorecharts.Look(START + timedelta(seconds=at), percent, f"<{percent}>")
+        scorecharts.ScoredRun(START + timedelta(seconds=at), percent, f"<{percent}>")
         for at, percent in sorted(found)
     ]
     root = drawn(scorecharts.course(points))
@@ -34,7 +34,7 @@ def test_every_look_is_marked_inside_the_plot(found: list[tuple[int, float]]) ->
 
 
 def test_one_look_is_no_course() -> None:
-    assert not scorecharts.course([scorecharts.Look(START, 50, "once")])
+    assert not scorecharts.course([scorecharts.ScoredRun(START, 50, "once")])
     assert not scorecharts.course([])
 
 

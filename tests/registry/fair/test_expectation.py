@@ -67,8 +67,8 @@ def test_own_addresses_are_expected_to_answer_as_they_do(
     for source in sources:
         answer = client.get(source.url.removeprefix(HUB), follow=True)
         assert source.status == answer.status_code, source.url
-    dead = {one.url for one in sources if not one.is_found and one.status != 410}
-    assert dead == {url for url, is_found in data.items() if not is_found}
+    dead = {one.url for one in sources if not one.is_ok and one.status != 410}
+    assert dead == {url for url, is_ok in data.items() if not is_ok}
     assert len(sources) > len(dead) + 4
 
 

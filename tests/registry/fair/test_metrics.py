@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from registry.fair.description import Description
 from registry.fair.parts import License, Reference
 from registry.fair.required import missing as required
-from registry.fair.score.claims import untrue_bytes, untrue_heads
-from registry.fair.score.harvest import Answer, FileSeen, Harvest, expected
-from registry.fair.score.metric import Missing, Outcome, all_of, answered, any_of, listed
-from registry.fair.score.metrics import METRICS, metrics_of
+from registry.fair.score.claims import content_mismatches, header_mismatches
+from registry.fair.score.harvest import Answer, FileAnswer, Harvest, expected
+from registry.fair.score.metric import Missing, Outcome, all_of, any_of, criterion, listed
+from registry.fair.score.score import METRICS, metrics_of
 from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, WITHDRAWN
 
 every = pytest.mark.parametrize("description", EVERY.values(), ids=EVERY.keys())
@@ -30,7 +30,7 @@ def without(*keys: str) -> dict[str, Any]:
     return {key: value for key, value in SEEN.embedded.items() if key not in keys}
 
 
-def refiled(change: Callable[[FileSeen], FileSeen]) -> Harvest:
+def refiled(change: Callable[[FileAnswer], FileAnswer]) -> Harvest:
     first, *rest = SEEN.files
     return replace(SEEN, files=(change(first), *rest))
 
@@ -109,40 +109,40 @@ def test_the_shape_is_asked_as_the_hub_itself_asks(description: Description) -> 
     ],
 )
 def test_a_file_that_answers_otherwise_than_stated_is_found(
-    change: Callable[[FileSeen], FileSeen], says: str
+    change: Callable[[FileAnswer], FileAnswer], says: str
 ) -> None:
     seen = refiled(change)
-    assert any(says in fault for fault in untrue_heads(seen))
+    assert any(says in fault for fault in header_mismatches(seen))
     assert outcome("HUB-A-03", seen).points < 2
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda f: replace(f, counted_bytes=f.size_bytes + 1),
-        lambda f: replace(f, counted_sha256="f" * 64),
+        lambda f: replace(f, received_bytes=f.size_bytes + 1),
+        lambda f: replace(f, received_sha256="f" * 64),
     ],
 )
-def test_bytes_are_counted_whatever_the_headers_say(change: Callable[..., FileSeen]) -> None:
+def test_bytes_are_counted_whatever_the_headers_say(change: Callable[..., FileAnswer]) -> None:
     seen = refiled(change)
-    assert untrue_heads(seen) == []
-    assert len(untrue_bytes(seen)) == 1
+    assert header_mismatches(seen) == []
+    assert len(content_mismatches(seen)) == 1
     assert outcome("HUB-A-03", seen).points == 1
 
 
-@pytest.mark.parametrize(("status", "said"), [(404, "answers 404"), (410, "answers 410"),
-    (500, "answers 500"), (302, "answers 302"), (0, "silent")])  # fmt: skip
+@pytest.mark.parametrize(("status", "said"), [(404, "status 404"), (410, "status 410"),
+    (500, "status 500"), (302, "status 302"), (0, "no answer")])  # fmt: skip
 def test_one_lost_file_of_several_is_a_fault_and_named(status: int, said: str) -> None:
     statuses = (status,) if status else ()
-    seen = refiled(lambda f: FileSeen(answer=replace(f.answer, statuses=statuses)))
-    assert untrue_heads(seen) == [f"{seen.files[0].answer.url} ({said})"]
+    seen = refiled(lambda f: FileAnswer(answer=replace(f.answer, statuses=statuses)))
+    assert header_mismatches(seen) == [f"{seen.files[0].answer.url} ({said})"]
     assert outcome("HUB-A-03", seen).points == 1
 
 
 def test_a_file_of_which_the_bytes_break_off_is_a_fault_and_named() -> None:
-    seen = refiled(lambda f: replace(f, counted_bytes=None, counted_sha256="", is_broken=True))
-    assert untrue_heads(seen) == []
-    assert untrue_bytes(seen) == [f"{seen.files[0].answer.url} (broke off)"]
+    seen = refiled(lambda f: replace(f, received_bytes=None, received_sha256="", is_broken=True))
+    assert header_mismatches(seen) == []
+    assert content_mismatches(seen) == [f"{seen.files[0].answer.url} (incomplete)"]
     assert outcome("HUB-A-03", seen).points == 1
 
 
@@ -153,14 +153,14 @@ def test_training_data_elsewhere_is_named_and_a_dead_source_on_the_hub_is_told()
         assert outcome("HUB-R-06", seen).points == points
     use = replace(MOST.datasets[0], url="https://doi.org/10.5072/sky", pid=None)
     (told,) = outcome("HUB-R-06", expected(replace(MOST, datasets=(use,)))).evidence
-    assert "https://doi.org/10.5072/sky (named by an address)" in told
+    assert "https://doi.org/10.5072/sky (not followed)" in told
 
 
 def test_a_size_without_a_unit_or_with_one_is_the_same() -> None:
     first, *rest = SEEN.embedded["distribution"]
     spelled = {**first, "contentSize": f"{first['contentSize']} B"}
     seen = replace(SEEN, embedded={**SEEN.embedded, "distribution": [spelled, *rest]})
-    assert untrue_heads(seen) == []
+    assert header_mismatches(seen) == []
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_every_metric_answers_whatever_strangers_write(title: str, text: str) ->
 
 def test_questions_add_up_or_the_best_one_counts() -> None:
     lost = Missing("nothing is there", "put it there")
-    first, second = answered(1, "there", lost), answered(2, [], lost)
+    first, second = criterion(1, "there", lost), criterion(2, [], lost)
     assert all_of(first, second) == Outcome(1, ("there",), (lost,))
     assert any_of(first, second) == Outcome(1, ("there",))
     assert any_of(second, second) == Outcome(0, (), (lost,))

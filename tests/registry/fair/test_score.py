@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.fair.description import Description
+from registry.fair.score.badge import badge
 from registry.fair.score.harvest import Answer, Harvest, expected
-from registry.fair.score.score import Points, assess, badge
+from registry.fair.score.score import Points, assess
 from tests.registry.fair.samples import EVERY, LEAST, MOST, PID
 
 every = pytest.mark.parametrize("description", EVERY.values(), ids=EVERY.keys())
@@ -83,7 +84,7 @@ def test_a_badge_can_be_read_by_eye_and_by_ear(points: float) -> None:
 
 def test_a_badge_says_that_nobody_has_looked() -> None:
     svg = ElementTree.fromstring(badge(None))  # noqa: S314 - our own
-    assert svg.get("aria-label") == "FAIR: not looked at yet"
+    assert svg.get("aria-label") == "FAIR: not assessed"
 
 
 @given(st.text(max_size=40))

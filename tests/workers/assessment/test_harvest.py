@@ -209,8 +209,8 @@ def test_what_is_not_served_earns_nothing(
 def test_large_files_are_not_fetched(whole: Whole) -> None:
     site, made, _ = whole
     found = look(site, made, most_bytes=200)
-    counted = [one for one in found.files if one.counted_bytes is not None]
-    assert sum(one.counted_bytes or 0 for one in counted) <= 200
+    counted = [one for one in found.files if one.received_bytes is not None]
+    assert sum(one.received_bytes or 0 for one in counted) <= 200
     assert 0 < len(counted) < len(made.files)
     assert points(found)["HUB-A-03"] == 2
     assert look(site, made, most_bytes=0).files

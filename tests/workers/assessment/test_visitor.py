@@ -54,7 +54,7 @@ def test_redirects_are_followed_and_told(site: Site, visitor: Visitor) -> None:
 def test_a_circle_of_redirects_has_an_end(site: Site, visitor: Visitor) -> None:
     site.answers["/a"] = leading("/a")
     answer = visitor.read(f"{site.url}/a").answer
-    assert not answer.is_found
+    assert not answer.is_ok
     assert len(site.asked) == 6
 
 
@@ -83,7 +83,7 @@ def test_odd_addresses_are_no_way_out(site: Site, visitor: Visitor, target: str)
     assert visitor.read(target).answer.statuses == ()
     location = target.encode().decode("latin-1")
     site.answers["/a"] = leading(location)
-    assert not visitor.read(f"{site.url}/a").answer.is_found
+    assert not visitor.read(f"{site.url}/a").answer.is_ok
 
 
 def test_an_address_with_a_password_is_not_asked(site: Site, visitor: Visitor) -> None:
@@ -94,7 +94,7 @@ def test_an_address_with_a_password_is_not_asked(site: Site, visitor: Visitor) -
 def test_nobody_there_is_no_answer(site: Site) -> None:
     with Visitor("http://127.0.0.1:1") as visitor:
         visit = visitor.read("http://127.0.0.1:1/")
-    assert (visit.answer.status, visit.answer.is_found, visit.body) == (0, False, b"")
+    assert (visit.answer.status, visit.answer.is_ok, visit.body) == (0, False, b"")
 
 
 def test_no_more_is_read_than_a_page_has(

@@ -1,4 +1,4 @@
-"""How FAIR records were found from outside, and looks asked for."""
+"""FAIR assessments: reads, the report over the hub, and requests for assessment runs."""
 
 from typing import Any
 
@@ -84,7 +84,7 @@ class AssessmentSummarySerializer(serializers.Serializer[Any]):
     revision = serializers.CharField(source="revision.oid")
     tool = serializers.CharField(help_text="Points of different tools are not comparable.")
     points = serializers.FloatField()
-    of = serializers.FloatField(source="most", help_text="The most there were.")
+    of = serializers.FloatField(source="most", help_text="Attainable points.")
     percent = serializers.SerializerMethodField(help_text="Rounded down: 100 means all.")
     created_at = serializers.DateTimeField()
 
@@ -116,7 +116,7 @@ class AssessmentQuery(PageQuery):
 @example({"revision": None})
 class AssessSerializer(Strict):
     revision = serializers.CharField(
-        default=None, allow_null=True, help_text="Null for the newest; else one with a tag."
+        default=None, allow_null=True, help_text="Null for the newest; otherwise a tagged one."
     )
 
 
@@ -142,8 +142,8 @@ class GapSerializer(serializers.Serializer[Any]):
     id = serializers.CharField()
     title = serializers.CharField()
     principle = serializers.CharField()
-    records = serializers.IntegerField(help_text="How many of those read lose points for it.")
-    points = serializers.FloatField(help_text="Lost by all of them together.")
+    records = serializers.IntegerField(help_text="Number of records read that lose points for it.")
+    points = serializers.FloatField(help_text="Sum of the points lost.")
 
 
 @example(
@@ -159,14 +159,15 @@ class GapSerializer(serializers.Serializer[Any]):
     }
 )
 class ReportSerializer(serializers.Serializer[Any]):
-    records = serializers.IntegerField(help_text="Models and data sets that were looked at.")
-    mean = serializers.FloatField(allow_null=True, help_text="Of the percentages.")
+    records = serializers.IntegerField(help_text="Number of assessed models and data sets.")
+    mean = serializers.FloatField(allow_null=True, help_text="Mean percentage.")
     percents = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Percentage to how many records have it."
+        child=serializers.IntegerField(),
+        help_text="Percentage to number of records.",
     )
-    read = serializers.IntegerField(help_text="Of so many the following are made.")
+    read = serializers.IntegerField(help_text="Number of records behind `principles` and `gaps`.")
     principles = serializers.DictField(child=PrincipleSerializer())
-    gaps = GapSerializer(many=True, help_text="What loses most points, worst first.")
+    gaps = GapSerializer(many=True, help_text="Metrics with most points lost, worst first.")
     best = AssessmentSummarySerializer(many=True)
     least = AssessmentSummarySerializer(many=True)
 
@@ -176,7 +177,7 @@ class AssessmentView(ApiView):
         operation_id="model_assessment", parameters=[RevisionQuery], responses=AssessmentSerializer
     )
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """Tell how FAIR a version was found from outside, and what is missing."""
+        """Fetch the newest FAIR assessment of a version."""
         query = query_of(request, RevisionQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
         revision = revision_get(mlmodel, query["revision"])
@@ -186,13 +187,13 @@ class AssessmentView(ApiView):
         operation_id="model_assess", request=AssessSerializer, responses={202: JobSerializer}
     )
     def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Ask for a look at a version of something public, at most one a minute.
+        """Queue an assessment run of a public version; it starts at most once a minute.
 
-        Where one is already waiting, that one is the answer.
+        If a run is already queued, its job is returned.
         """
-        actor, asked = signed_in(request), body_of(request, AssessSerializer)
+        actor, body = signed_in(request), body_of(request, AssessSerializer)
         mlmodel = mlmodel_get(actor, f"{namespace}/{name}")
-        job = assess_request(actor=actor, revision=revision_get(mlmodel, asked["revision"]))
+        job = assess_request(actor=actor, revision=revision_get(mlmodel, body["revision"]))
         return Response(jobs_data([job])[0], status=202)
 
 
@@ -203,7 +204,7 @@ class AssessmentsView(ApiView):
         responses=page_of(AssessmentSummarySerializer),
     )
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """List looks at a model, newest first."""
+        """List the assessments of a model, newest first."""
         query = query_of(request, AssessmentQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
         rows = history_of(mlmodel).defer("document")
@@ -222,7 +223,7 @@ class AssessmentsView(ApiView):
 class ReportView(ApiView):
     @extend_schema(operation_id="fair_report", responses=ReportSerializer)
     def get(self, request: Request) -> Response:
-        """Tell how FAIR all is that you can see: of each thing its newest version."""
+        """Fetch the FAIR report over everything you may read: the newest version of each."""
         return Response(ReportSerializer(_report(hub_report(request.user))).data)
 
 
@@ -241,12 +242,12 @@ class FairSchemaView(ApiView):
         return Response(schemas.fair_schema())
 
 
-def _report(found: Report) -> dict[str, Any]:
+def _report(report: Report) -> dict[str, Any]:
     return {
-        "records": found.records,
-        "mean": found.mean,
-        "percents": {str(at): count for at, count in enumerate(found.percents) if count},
-        "read": found.read,
+        "records": report.records,
+        "mean": report.mean,
+        "percents": {str(at): count for at, count in enumerate(report.percents) if count},
+        "read": report.read,
         "principles": {
             letter: {
                 "title": title,
@@ -254,9 +255,9 @@ def _report(found: Report) -> dict[str, Any]:
                 "of": part.of,
                 "percent": part.percent,
             }
-            for letter, (title, part) in found.principles.items()
+            for letter, (title, part) in report.principles.items()
         },
-        "gaps": found.gaps,
-        "best": found.best,
-        "least": found.least,
+        "gaps": report.gaps,
+        "best": report.best,
+        "least": report.least,
     }
