@@ -16,7 +16,7 @@ from hub.hf.preupload import size_in
 from hub.hf.views import absolute, flag_in, json_answer, text_in, web_path
 from registry.services.discussion.proposal import propose
 from registry.services.discussion.talk import require_voice
-from registry.services.repository.line import require_line
+from registry.services.repository.branch import require_commit
 from registry.services.repository.revision import Add, Copy, Delete, Operation, commit
 from registry.services.storage.blob import blobs_store
 from registry.storage import Readable
@@ -33,7 +33,7 @@ def create(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
     if proposed:
         require_voice(actor, mlmodel)
     else:
-        require_line(actor, mlmodel, rev)
+        require_commit(actor, mlmodel, rev)
     lines = lines_of(request)
     header = _header(next(lines, None))
     summary, description = text_in(header, "summary"), text_in(header, "description", "")

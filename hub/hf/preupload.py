@@ -10,7 +10,7 @@ from hub.hf.views import flag_in, json_answer, json_body, text_in
 from registry.selectors.repository.revision import branch_get, revision_get
 from registry.selectors.storage.upload import Offer, Plan, upload_plans
 from registry.services.discussion.talk import require_voice
-from registry.services.repository.line import require_line
+from registry.services.repository.branch import require_commit
 from registry.tables import MLModel
 
 #: What clients ask about at once.
@@ -25,7 +25,7 @@ def preupload(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
         require_voice(actor, mlmodel)
         revision = revision_get(mlmodel, rev)
     else:
-        require_line(actor, mlmodel, rev)
+        require_commit(actor, mlmodel, rev)
         revision = branch_get(mlmodel, rev).revision
     data = json_body(request)
     ignore = None if data.get("gitIgnore") is None else text_in(data, "gitIgnore")

@@ -12,7 +12,7 @@ from hub.hf.errors import BadRequest
 from hub.hf.views import flag_in, json_answer, json_body, text_in
 from registry.errors import Conflict, Forbidden, NotFound
 from registry.selectors.repository.revision import pulls_of, refs_of, revision_get
-from registry.services.repository.revision import ref_create, ref_delete
+from registry.services.repository.ref import ref_create, ref_delete
 from registry.services.repository.revision import squash as squash_branch
 from registry.states import RefKind
 from registry.tables import MLModel, Ref, Revision

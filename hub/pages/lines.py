@@ -8,7 +8,7 @@ from hub.pages.errors import act
 from hub.pages.frame import repository_page
 from registry.errors import Invalid
 from registry.selectors.repository.revision import revision_get
-from registry.services.repository.revision import ref_create, ref_delete
+from registry.services.repository.ref import ref_create, ref_delete
 from registry.states import RefKind
 from registry.tables import MLModel
 

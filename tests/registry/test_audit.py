@@ -15,7 +15,8 @@ from registry.services.people.account import (
     token_revoke,
 )
 from registry.services.repository.mlmodel import mlmodel_create, mlmodel_delete, mlmodel_update
-from registry.services.repository.revision import Add, commit, ref_create, ref_delete
+from registry.services.repository.ref import ref_create, ref_delete
+from registry.services.repository.revision import Add, commit
 from registry.states import RefKind, Role, Scope
 from registry.tables import AuditEntry, User
 from tests.factories import make_token, store

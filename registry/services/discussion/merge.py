@@ -10,12 +10,10 @@ from registry.selectors.access import Actor, require
 from registry.selectors.discussion.change import common_ancestor, three_way
 from registry.selectors.discussion.discussion import events_of
 from registry.selectors.repository.revision import branch_get
+from registry.selectors.repository.snapshot import Entry, entries_of
 from registry.services.discussion.discussion import require_unended, state_set
 from registry.services.discussion.talk import check_comment, require_voice, tell
-from registry.services.fair.derivation import Origins
-from registry.services.repository.card import card_of
-from registry.services.repository.line import append
-from registry.services.repository.snapshot import Entry, entries_of
+from registry.services.repository.revision import commit_merge
 from registry.states import DiscussionState, EventKind, RefKind, Role
 from registry.tables import Discussion, Ref, Revision
 
@@ -49,10 +47,12 @@ def pull_request_merge(*, actor: Actor, pull: Discussion, comment: str = "") -> 
         require_unended(pull)
         target = branch_get(mlmodel, f"refs/heads/{pull.target_branch}")
         line = branch_get(mlmodel, f"refs/pr/{pull.num}")
-        after = _merged(pull, target.revision, line.revision)
-        origins = Origins(merged=line.revision)
-        revision = append(
-            actor, mlmodel, target, _message(pull), after, card_of(after), origins=origins
+        revision = commit_merge(
+            actor=actor,
+            head=target,
+            merged=line.revision,
+            message=_message(pull),
+            entries=_merged(pull, target.revision, line.revision),
         )
         was, pull.merged_as = pull.state, revision
         if comment:

@@ -12,7 +12,7 @@ from registry.services.fair.assessment import assess_head
 from registry.services.fair.derivation import derivations_fork
 from registry.services.fair.identifier import identifiers_mint
 from registry.services.repository.mlmodel import check_visibility, mlmodel_changed, name_taken
-from registry.services.storage.quota import quota_hold
+from registry.services.storage.quota import quota_check
 from registry.services.webhook.notice import notify_repository
 from registry.services.work.job import job_submit
 from registry.states import JobKind, RefKind, RepositoryKind, Role, Visibility
@@ -70,7 +70,7 @@ def fork(
             # Held until the end: whoever deletes the source takes these first.
             refs = list(source.refs.select_for_update().order_by("pk"))
             used_bytes = bytes_of(source)
-            quota_hold(owner, used_bytes)
+            quota_check(owner, used_bytes, hold=True)
             copy = MLModel.objects.create(
                 namespace=owner,
                 name=name,

@@ -1,4 +1,4 @@
-"""Writing a revision's rows under the id git gives the same commit."""
+"""Rows of a revision, under the id that git gives the same commit."""
 
 import re
 from datetime import datetime
@@ -9,79 +9,73 @@ from django.utils import timezone
 
 from registry.errors import Conflict
 from registry.selectors.access import Actor, person
-from registry.services.repository.snapshot import Entry
+from registry.services.repository.draft import RevisionDraft
+from registry.services.storage.blob import blobs_hold
 from registry.services.storage.quota import usage_grow
-from registry.storage.git import commit_oid, tree_oid
+from registry.storage.git import commit_oid
 from registry.tables import File, MLModel, Revision, User
-from registry.validation.card import Card
 
 # What git strips from names, and what would end the name early.
 _NAME_CRUD = " .,:;<>\"\\'"
 
 
-def revision_write(
-    actor: Actor,
-    mlmodel: MLModel,
-    parent: Revision | None,
-    message: str,
-    entries: dict[str, Entry],
-    card: Card,
-) -> Revision:
-    """Write a revision whose files are ``entries``, inside the caller's transaction.
+def revision_write(actor: Actor, mlmodel: MLModel, draft: RevisionDraft) -> Revision:
+    """Write the revision and its files, inside the caller's transaction.
 
     Raises:
-        Conflict: ``nothing_to_commit`` if ``parent`` has the very same files.
+        Conflict: ``nothing_to_commit`` if the parent has the very same files.
         Forbidden: ``quota_exceeded``.
+        Invalid: ``blob_missing`` if bytes were collected since the draft was made.
     """
-    tree = tree_oid({path: entry.oid for path, entry in entries.items()})
-    if parent is not None and tree == parent.tree_oid:
+    snapshot, parent = draft.snapshot, draft.parent
+    blobs_hold({blob.pk for blob in snapshot.new_blobs})
+    if parent is not None and snapshot.tree_oid == parent.tree_oid:
         raise Conflict("nothing_to_commit", "All files are already as the commit would make them.")
     # Whole seconds: the commit object has no finer time, and the id must be recomputable.
     now = timezone.now().replace(microsecond=0)
     author = person(actor)
     author_line = _author_line(author, now)
     oid = commit_oid(
-        tree=tree, parent=parent.oid if parent else None, author_line=author_line, message=message
+        tree=snapshot.tree_oid,
+        parent=parent.oid if parent else None,
+        author_line=author_line,
+        message=draft.message,
     )
     # The same commit made twice within a second on two branches is one commit, as in git.
     revision, created = Revision.objects.get_or_create(
         mlmodel=mlmodel,
         oid=oid,
         defaults={
-            "tree_oid": tree,
+            "tree_oid": snapshot.tree_oid,
             "parent": parent,
             "author": author,
             "author_line": author_line,
-            "message": message,
+            "message": draft.message,
             "created_at": now,
-            "card": card.values,
+            "card": snapshot.card.values,
         },
     )
     if created:
-        usage_grow(mlmodel, [e.blob for e in entries.values() if e.changed_in is None])
-        _add_files(revision, entries)
+        usage_grow(mlmodel, snapshot.new_blobs)
+        File.objects.bulk_create(
+            [
+                File(
+                    revision=revision,
+                    path=path,
+                    blob=entry.blob,
+                    oid=entry.oid,
+                    is_lfs=entry.is_lfs,
+                    changed_in_id=entry.changed_in or revision.pk,
+                )
+                for path, entry in snapshot.entries.items()
+            ],
+            batch_size=1000,
+        )
     return revision
 
 
-def _add_files(revision: Revision, entries: dict[str, Entry]) -> None:
-    File.objects.bulk_create(
-        [
-            File(
-                revision=revision,
-                path=path,
-                blob=e.blob,
-                oid=e.oid,
-                is_lfs=e.is_lfs,
-                changed_in_id=e.changed_in or revision.pk,
-            )
-            for path, e in entries.items()
-        ],
-        batch_size=1000,
-    )
-
-
 def _author_line(author: User | None, now: datetime) -> str:
-    """``Name <address> seconds zone``; never the real address, which is nobody's business."""
+    """``Name <address> seconds zone``; the address is a placeholder, the real one is private."""
     host = urlsplit(settings.HUB_URL).hostname or "localhost"
     username = author.username if author else "hub"
     name = (author.full_name if author else "") or username

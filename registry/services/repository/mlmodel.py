@@ -9,16 +9,16 @@ from registry.selectors.access import Actor, person, require
 from registry.selectors.people.account import namespace_get
 from registry.selectors.repository.mlmodel import former_names
 from registry.selectors.repository.revision import branch_get
+from registry.selectors.repository.snapshot import snapshot_of
 from registry.services.audit import audit
 from registry.services.fair.assessment import assess_head
 from registry.services.fair.doi import dois_due
 from registry.services.fair.harvest import harvest_note
 from registry.services.fair.identifier import identifiers_withdraw
-from registry.services.repository.card import card_of, describe
+from registry.services.repository.card import card_apply
 from registry.services.repository.revision import commit_first
-from registry.services.repository.snapshot import entries_of
 from registry.services.storage.blob import blob_store_bytes
-from registry.services.storage.quota import quota_hold
+from registry.services.storage.quota import quota_check
 from registry.services.webhook.notice import notify_config, notify_repository
 from registry.states import Gate, RepositoryKind, Role, Visibility
 from registry.tables import File, FormerName, Job, MLModel, OutboxEntry
@@ -99,8 +99,7 @@ def mlmodel_update(
         if default_branch is not None:
             head = branch_get(mlmodel, default_branch)
             mlmodel.default_branch = detail["default_branch"] = head.name
-            entries = entries_of(head.revision)
-            describe(mlmodel, card_of(entries), entries)
+            card_apply(mlmodel, snapshot_of(head.revision))
         mlmodel.updated_at = timezone.now()
         harvest_note(mlmodel)
         mlmodel.save(update_fields=["visibility", "gate", "default_branch", "updated_at"])
@@ -135,7 +134,7 @@ def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -
             if (row.namespace, row.name) == (owner, name):
                 raise taken
             if row.namespace != owner:
-                quota_hold(owner, row.used_bytes)
+                quota_check(owner, row.used_bytes, hold=True)
             mlmodel_changed(actor, row, "mlmodel.move", {"to": f"{owner.name}/{name}"})
             mlmodel.namespace, mlmodel.name, mlmodel.updated_at = owner, name, timezone.now()
             mlmodel.save(update_fields=["namespace", "name", "updated_at"])

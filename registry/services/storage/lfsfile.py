@@ -21,11 +21,11 @@ from django.db.models import Exists, OuterRef
 from registry.errors import Conflict, Invalid
 from registry.ids import SHA256_RE
 from registry.selectors.access import Actor, require
+from registry.selectors.repository.snapshot import README, snapshot_of
 from registry.services.audit import audit
 from registry.services.fair.identifier import identifiers_mint, identifiers_retire
-from registry.services.repository.card import README, card_of, describe
-from registry.services.repository.revision import commit
-from registry.services.repository.snapshot import Delete, entries_of
+from registry.services.repository.card import card_apply
+from registry.services.repository.revision import Delete, commit
 from registry.services.storage.quota import usage_recount
 from registry.services.webhook.notice import notify_ref
 from registry.services.work.job import job_submit
@@ -163,10 +163,10 @@ def _rename(actor: Actor, mlmodel: MLModel, refs: list[Ref], changed: dict[int, 
         notify_ref(ref, old=ref.revision.oid, new=new.oid)
         if ref.kind != RefKind.BRANCH:
             continue
-        entries = entries_of(new)
+        snapshot = snapshot_of(new)
         if ref.name == mlmodel.default_branch:
-            describe(mlmodel, card_of(entries), entries)
-        if mlmodel.kind == RepositoryKind.MODEL and has_network(entries):
+            card_apply(mlmodel, snapshot)
+        if mlmodel.kind == RepositoryKind.MODEL and has_network(snapshot.entries):
             job_submit(actor=actor, kind=JobKind.INSPECT, revision=new)
 
 

@@ -16,17 +16,23 @@ from registry.tables import Blob, MLModel, Namespace
 UNLIMITED = -1
 
 
-def quota_check(namespace: Namespace, added_bytes: int) -> None:
-    """Refuse what ``namespace`` has no room for.
+def quota_check(namespace: Namespace, added_bytes: int, *, hold: bool = False) -> None:
+    """Refuse bytes that ``namespace`` has no room for.
 
-    To be asked early, where sizes are announced, so that nobody uploads in vain; the commit
-    itself asks again (:func:`usage_grow`).
+    Call it early, where sizes are announced, to spare a vain upload; the commit checks again
+    (:func:`usage_grow`).
+
+    Args:
+        hold: Lock the namespace first, so that nobody else's bytes come before until the
+            transaction ends.
 
     Raises:
         Forbidden: ``quota_exceeded``.
     """
     if added_bytes <= 0 or quota_of(namespace) is None:
         return
+    if hold:
+        Namespace.objects.select_for_update().get(pk=namespace.pk)
     now = usage(namespace)
     if now.free_bytes is not None and added_bytes > now.free_bytes:
         raise Forbidden(
@@ -36,17 +42,6 @@ def quota_check(namespace: Namespace, added_bytes: int) -> None:
             "Delete what is no longer needed (old revisions count too), or ask the hub's "
             "operator for more room.",
         )
-
-
-def quota_hold(namespace: Namespace, added_bytes: int) -> None:
-    """:func:`quota_check`, and nobody else's bytes come first until the transaction ends.
-
-    Raises:
-        Forbidden: ``quota_exceeded``.
-    """
-    if quota_of(namespace) is not None:
-        Namespace.objects.select_for_update().get(pk=namespace.pk)
-        quota_check(namespace, added_bytes)
 
 
 def usage_grow(mlmodel: MLModel, blobs: Iterable[Blob]) -> None:
@@ -63,7 +58,7 @@ def usage_grow(mlmodel: MLModel, blobs: Iterable[Blob]) -> None:
     if added == 0:
         return
     # Two commits to different MLModels must not both take the last bytes.
-    quota_hold(mlmodel.namespace, added)
+    quota_check(mlmodel.namespace, added, hold=True)
     MLModel.objects.filter(pk=mlmodel.pk).update(used_bytes=F("used_bytes") + added)
     mlmodel.refresh_from_db(fields=["used_bytes"])
 

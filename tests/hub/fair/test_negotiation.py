@@ -13,7 +13,7 @@ from registry.fair.formats import FORMATS, formats_of
 from registry.fair.score.served import links_in, page_in
 from registry.fair.signposting import LINKSET_TEXT_TYPE, LINKSET_TYPE, negotiated
 from registry.selectors.repository.revision import revision_get
-from registry.services.repository.revision import ref_create
+from registry.services.repository.ref import ref_create
 from registry.states import RefKind
 from registry.tables import MLModel, User
 from tests.factories import make_mlmodel, readme

@@ -9,7 +9,8 @@ from registry.selectors.fair.description import describe
 from registry.selectors.repository.revision import history, revision_get
 from registry.selectors.storage.blob import blob_path
 from registry.services.repository.mlmodel import mlmodel_create, mlmodel_move
-from registry.services.repository.revision import ref_create, squash
+from registry.services.repository.ref import ref_create
+from registry.services.repository.revision import squash
 from registry.states import RefKind, RepositoryKind
 from registry.storage.git import lfs_pointer
 from registry.tables import File, MLModel, User

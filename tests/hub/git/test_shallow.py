@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from registry.selectors.repository.revision import history, revision_get
-from registry.services.repository.revision import ref_create
+from registry.services.repository.ref import ref_create
 from registry.states import RefKind
 from registry.tables import MLModel, Revision
 from tests.factories import commit_files

@@ -127,7 +127,7 @@ def test_a_large_file_must_have_been_sent_by_its_committer_with_that_size(
     ]
     assert [answer.status_code for answer in refused] == [400] * len(refused)
     assert "were not uploaded" in refused[0].json()["error"]
-    assert "is said to have 5 bytes, its content has 4" in refused[2].json()["error"]
+    assert "was announced with 5 bytes, its content has 4" in refused[2].json()["error"]
     assert trace() == before
     assert send(large("w.bin", mine, size=4)).status_code == 200
 

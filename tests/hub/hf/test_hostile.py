@@ -24,7 +24,7 @@ from registry.services.discussion.comment import comment_add
 from registry.services.discussion.discussion import discussion_open, pull_request_open
 from registry.services.repository.gate import access_request
 from registry.services.repository.mlmodel import mlmodel_move, mlmodel_update
-from registry.services.repository.revision import ref_create
+from registry.services.repository.ref import ref_create
 from registry.services.webhook.webhook import webhook_create
 from registry.states import Gate, RefKind, Scope
 from registry.tables import MLModel, Token, User

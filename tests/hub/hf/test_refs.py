@@ -4,7 +4,7 @@ import httpx
 import pytest
 from huggingface_hub.errors import BadRequestError, HfHubHTTPError, RevisionNotFoundError
 
-from registry.services.repository.revision import ref_create
+from registry.services.repository.ref import ref_create
 from registry.states import RefKind, RepositoryKind, Scope
 from registry.tables import MLModel, User
 from tests.factories import commit_files, make_mlmodel

@@ -17,7 +17,7 @@ from huggingface_hub.errors import (
 
 from registry.selectors.repository.revision import file_get, revision_get
 from registry.services.repository.mlmodel import mlmodel_move, mlmodel_update
-from registry.services.repository.revision import ref_create
+from registry.services.repository.ref import ref_create
 from registry.states import Gate, RefKind, RepositoryKind
 from registry.tables import MLModel, Namespace, User
 from tests.factories import commit_files, make_mlmodel, make_token

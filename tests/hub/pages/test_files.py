@@ -5,7 +5,7 @@ from django.test import Client
 
 from registry.services.discussion.discussion import pull_request_open
 from registry.services.repository.mlmodel import mlmodel_move
-from registry.services.repository.revision import ref_create
+from registry.services.repository.ref import ref_create
 from registry.states import RefKind
 from registry.tables import MLModel, Revision, User
 from tests.factories import commit_files

@@ -23,7 +23,7 @@ from registry.services.discussion.discussion import (
     pull_request_open,
 )
 from registry.services.discussion.merge import pull_request_merge
-from registry.services.repository.revision import ref_create, ref_delete
+from registry.services.repository.ref import ref_create, ref_delete
 from registry.states import DiscussionState, RefKind
 from registry.storage.git import tree_oid
 from registry.tables import Discussion, File, MLModel, Revision, User

@@ -26,7 +26,7 @@ from registry.selectors.repository.revision import revision_get
 from registry.services.fair import assessment as service
 from registry.services.repository.fork import fork
 from registry.services.repository.mlmodel import mlmodel_move, mlmodel_update
-from registry.services.repository.revision import ref_create
+from registry.services.repository.ref import ref_create
 from registry.services.work.attempt import job_claim, job_succeed
 from registry.services.work.reaper import job_reap
 from registry.states import JobKind, JobState, RefKind, RepositoryKind

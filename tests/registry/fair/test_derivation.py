@@ -19,7 +19,8 @@ from registry.services.discussion.discussion import pull_request_open
 from registry.services.discussion.merge import pull_request_merge
 from registry.services.repository.fork import fork
 from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
-from registry.services.repository.revision import Add, Copy, Operation, commit, ref_create
+from registry.services.repository.ref import ref_create
+from registry.services.repository.revision import Add, Copy, Operation, commit
 from registry.states import RefKind, Relation, RepositoryKind
 from registry.tables import Derivation, Identifier, MLModel, Revision, User
 from tests.factories import commit_files, make_mlmodel, readme, store

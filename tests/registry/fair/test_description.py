@@ -22,7 +22,7 @@ from registry.selectors.repository.findings import findings_of
 from registry.selectors.repository.mlmodel import mlmodel_get, repository_get
 from registry.selectors.repository.revision import revision_get
 from registry.services.repository.mlmodel import mlmodel_update
-from registry.services.repository.revision import ref_create
+from registry.services.repository.ref import ref_create
 from registry.states import RefKind, RepositoryKind
 from registry.tables import Assessment, Blob, Identifier, MLModel, Namespace, Revision, User
 from tests.factories import commit_files, make_mlmodel, readme, tiny_onnx

@@ -15,7 +15,8 @@ from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
 from registry.services.repository.fork import fork
 from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
-from registry.services.repository.revision import ref_create, squash
+from registry.services.repository.ref import ref_create
+from registry.services.repository.revision import squash
 from registry.services.storage.prune import revisions_prune
 from registry.states import IdentifierKind, RefKind, RepositoryKind
 from registry.tables import AuditEntry, Identifier, Job, MLModel, Revision, User

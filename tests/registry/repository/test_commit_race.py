@@ -9,8 +9,7 @@ from django.db import connection
 from registry.errors import Conflict
 from registry.selectors.repository.revision import files_of, history, revision_get
 from registry.services.repository import revision as service
-from registry.services.repository.card import card_of
-from registry.services.repository.snapshot import Entry
+from registry.services.repository.draft import CommitRequest, RevisionDraft, commit_draft
 from registry.tables import AuditEntry, Job, MLModel, Revision
 from tests.factories import commit_files, make_mlmodel, make_user, member, readme, tiny_onnx
 
@@ -86,17 +85,17 @@ def test_a_commit_that_was_overtaken_builds_on_what_overtook_it(
     alice = member("alice")
     overtaking: list[Revision] = []
 
-    def overtaken(entries: dict[str, Entry]) -> object:
+    def overtaken(request: CommitRequest, parent: Revision) -> RevisionDraft:
         # Between the reading of the head and the writing of the commit: the worst moment.
-        monkeypatch.setattr(service, "card_of", card_of)
+        monkeypatch.setattr(service, "commit_draft", commit_draft)
         overtaking.append(commit_files(net, {f"first{len(overtaking)}": b"1"}, actor=alice))
-        return card_of(entries)
+        return commit_draft(request, parent)
 
-    monkeypatch.setattr(service, "card_of", overtaken)
+    monkeypatch.setattr(service, "commit_draft", overtaken)
     made = commit_files(net, {"second.txt": b"2"}, actor=alice)
     assert made.parent == overtaking[0]
     assert {"first0", "second.txt"} < {file.path for file in files_of(made)}
-    monkeypatch.setattr(service, "card_of", overtaken)
+    monkeypatch.setattr(service, "commit_draft", overtaken)
     with pytest.raises(Conflict) as caught:
         commit_files(net, {"third.txt": b"3"}, actor=alice, parent_oid=made.oid)
     assert caught.value.code == "stale_parent"

@@ -14,7 +14,7 @@ from registry.services.repository.mlmodel import (
     mlmodel_move,
     mlmodel_update,
 )
-from registry.services.repository.revision import ref_create
+from registry.services.repository.ref import ref_create
 from registry.states import DiscussionState, EventKind, RefKind, RepositoryKind, Role
 from registry.tables import (
     Discussion,

@@ -8,7 +8,7 @@ from registry.selectors.repository.mlmodel import mlmodel_get, repository_moved
 from registry.selectors.repository.revision import files_of, history, revision_get
 from registry.services.repository.fork import fork
 from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
-from registry.services.repository.revision import ref_create
+from registry.services.repository.ref import ref_create
 from registry.states import JobKind, RefKind, RepositoryKind
 from registry.tables import AuditEntry, Blob, File, Job, MLModel, Namespace, Ref, User
 from tests.factories import commit_files, make_mlmodel

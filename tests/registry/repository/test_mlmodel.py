@@ -12,7 +12,7 @@ from registry.services.repository.mlmodel import (
     mlmodel_downloaded,
     mlmodel_update,
 )
-from registry.services.repository.revision import ref_create
+from registry.services.repository.ref import ref_create
 from registry.states import RefKind, Scope, Visibility
 from registry.storage import blob_store
 from registry.tables import MLModel, Namespace, OutboxEntry, Revision, User

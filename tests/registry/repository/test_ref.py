@@ -4,7 +4,7 @@ import pytest
 
 from registry.errors import Conflict, Forbidden, Invalid, NotFound
 from registry.selectors.repository.revision import refs_of, revision_get
-from registry.services.repository.revision import ref_create, ref_delete
+from registry.services.repository.ref import ref_create, ref_delete
 from registry.states import RefKind
 from registry.tables import MLModel, Revision, User
 from tests.factories import commit_files, make_mlmodel

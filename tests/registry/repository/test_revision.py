@@ -16,7 +16,8 @@ from registry.selectors.repository.revision import (
     revision_get,
     text_of,
 )
-from registry.services.repository.revision import Add, Copy, Delete, Operation, commit, ref_create
+from registry.services.repository.ref import ref_create
+from registry.services.repository.revision import Add, Copy, Delete, Operation, commit
 from registry.states import JobKind, RefKind, Scope
 from registry.tables import (
     AuditEntry,

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from registry.selectors.repository.revision import files_of, history, revision_get
 from registry.selectors.storage.blob import blob_open
-from registry.services.repository.revision import ref_create
+from registry.services.repository.ref import ref_create
 from registry.states import RefKind
 from registry.storage.git import lfs_pointer
 from registry.tables import File, MLModel, Revision, User

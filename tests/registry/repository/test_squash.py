@@ -5,7 +5,8 @@ import pytest
 from registry.errors import Conflict, Forbidden, Invalid, NotFound
 from registry.selectors.repository.revision import files_of, history, revision_get
 from registry.services.discussion.discussion import discussion_change, pull_request_open
-from registry.services.repository.revision import ref_create, squash
+from registry.services.repository.ref import ref_create
+from registry.services.repository.revision import squash
 from registry.states import RefKind
 from registry.tables import AuditEntry, Job, MLModel, OutboxEntry, Revision, User
 from tests.factories import commit_files, make_mlmodel, readme, tiny_onnx

@@ -13,7 +13,7 @@ import pytest
 from django.db import connection, models
 from django.utils import timezone
 
-from registry.services.repository.revision import ref_create
+from registry.services.repository.ref import ref_create
 from registry.services.storage.fsck import Fault, fsck
 from registry.services.storage.gc import gc, recount
 from registry.states import RefKind

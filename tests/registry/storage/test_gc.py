@@ -13,8 +13,9 @@ from django.utils import timezone
 
 from registry.errors import Invalid
 from registry.selectors.storage.blob import blob_missing
-from registry.services.repository import line
-from registry.services.repository.revision import Add, commit, ref_create, ref_delete
+from registry.services.repository import publication
+from registry.services.repository.ref import ref_create, ref_delete
+from registry.services.repository.revision import Add, commit
 from registry.services.storage import gc as collector
 from registry.services.storage.blob import blob_store, blob_used
 from registry.services.storage.gc import Freed, gc
@@ -127,13 +128,13 @@ def test_a_collection_just_before_a_commit_is_written_makes_it_ask_again(
 ) -> None:
     mlmodel = make_mlmodel("alice/net", actor=alice)
     blob = store(b"committed at last", alice)
-    lock = line.lock
+    require_head = publication.require_head
 
-    def late(head: Ref) -> int:
+    def late(head: Ref) -> None:
         assert collect(grace=NONE).blobs == 1
-        return lock(head)
+        require_head(head)
 
-    monkeypatch.setattr(line, "lock", late)
+    monkeypatch.setattr(publication, "require_head", late)
     with pytest.raises(Invalid) as caught:
         commit(
             actor=alice,

@@ -11,7 +11,8 @@ from registry.selectors.storage.blob import blobs_unreferenced
 from registry.selectors.storage.lfsfile import lfsfiles_of
 from registry.services.repository.fork import fork
 from registry.services.repository.mlmodel import mlmodel_update
-from registry.services.repository.revision import Add, commit, ref_create
+from registry.services.repository.ref import ref_create
+from registry.services.repository.revision import Add, commit
 from registry.services.storage import lfsfile
 from registry.services.storage.lfsfile import lfsfiles_erase, lfsfiles_remove
 from registry.services.storage.quota import usage_recount

@@ -18,7 +18,7 @@ from registry.services.discussion.discussion import (
 from registry.services.discussion.merge import pull_request_merge
 from registry.services.people.account import authenticate, member_set
 from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
-from registry.services.repository.revision import ref_create, ref_delete
+from registry.services.repository.ref import ref_create, ref_delete
 from registry.services.webhook.webhook import (
     MAX_WATCHED,
     MAX_WEBHOOKS,

@@ -21,15 +21,8 @@ from registry.selectors.access import Actor
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import files_of, history, refs_of, revision_get
 from registry.selectors.work.job import jobs_of
-from registry.services.repository.revision import (
-    Add,
-    Copy,
-    Delete,
-    Operation,
-    commit,
-    ref_create,
-    ref_delete,
-)
+from registry.services.repository.ref import ref_create, ref_delete
+from registry.services.repository.revision import Add, Copy, Delete, Operation, commit
 from registry.states import RefKind
 from registry.tables import MLModel, Revision
 

@@ -1,0 +1,77 @@
+"""All files of a revision, stored or about to be, as one value."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from registry.selectors.repository.revision import files_of
+from registry.selectors.storage.blob import blob_open
+from registry.storage.git import blob_oid, lfs_pointer, tree_oid
+from registry.tables import Blob, Revision
+from registry.validation.card import Card, check_size, parse
+
+README = "README.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Content of one path: the blob, and the git object id under which the tree lists it.
+
+    ``changed_in`` is the key of the revision that put it there; ``None`` for the one being made.
+    """
+
+    blob: Blob
+    oid: str
+    is_lfs: bool
+    changed_in: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Path to entry for all files, their git tree, and the parsed README.md (empty without one)."""
+
+    entries: Mapping[str, Entry]
+    tree_oid: str
+    card: Card
+
+    @property
+    def new_blobs(self) -> list[Blob]:
+        """Blobs of the files that the revision being made adds or changes."""
+        return [entry.blob for entry in self.entries.values() if entry.changed_in is None]
+
+
+def entry_of(blob: Blob, *, is_lfs: bool) -> Entry:
+    """An entry for ``blob`` in a new revision; a large file is listed under its pointer's id."""
+    if not is_lfs:
+        return Entry(blob, blob.git_oid, is_lfs=False)
+    return Entry(blob, blob_oid(lfs_pointer(blob.sha256, blob.size_bytes)), is_lfs=True)
+
+
+def entries_of(revision: Revision) -> dict[str, Entry]:
+    """Path to entry for all files of ``revision``."""
+    return {
+        file.path: Entry(file.blob, file.oid, file.is_lfs, file.changed_in_id)
+        for file in files_of(revision)
+    }
+
+
+def snapshot_from(entries: Mapping[str, Entry]) -> Snapshot:
+    """The snapshot with these entries; reads README.md.
+
+    Raises:
+        Invalid: ``invalid_card``.
+    """
+    card = Card()
+    if (readme := entries.get(README)) is not None:
+        check_size(readme.blob.size_bytes)
+        with blob_open(readme.blob) as stream:
+            card = parse(stream.read())
+    return Snapshot(entries, tree_oid({path: e.oid for path, e in entries.items()}), card)
+
+
+def snapshot_of(revision: Revision) -> Snapshot:
+    """The snapshot of a stored revision.
+
+    Raises:
+        Invalid: ``invalid_card``.
+    """
+    return snapshot_from(entries_of(revision))

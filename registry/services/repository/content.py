@@ -1,0 +1,85 @@
+"""The bytes that a commit's operations put at paths."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from registry.errors import Invalid
+from registry.selectors.access import Actor, require_fetch
+from registry.selectors.repository.revision import file_get, revision_get
+from registry.selectors.storage.blob import blob_open, blobs_usable
+from registry.services.repository.operation import Add, Copy, Operation
+from registry.storage.git import POINTER_BYTES, LfsPointer, pointer_of
+from registry.tables import Blob, MLModel
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Bytes that a commit puts at a path.
+
+    Attributes:
+        is_pointer: They were committed as the text of a git-lfs pointer.
+        source: Another repository that they were copied from, and the commit id there.
+    """
+
+    blob: Blob
+    is_pointer: bool = False
+    source: tuple[MLModel, str] | None = None
+
+
+def contents_of(
+    actor: Actor, mlmodel: MLModel, operations: Sequence[Operation]
+) -> dict[str, Content]:
+    """Path to content for all that ``operations`` put.
+
+    A file that is the text of a git-lfs pointer stands for the bytes it names, as it does in git.
+
+    Raises:
+        Invalid: ``blob_missing`` or ``size_mismatch``.
+        Unauthenticated, Forbidden: ``access_gated`` for a copy.
+        NotFound: ``file_not_found`` or ``revision_not_found`` for a copy.
+    """
+    added = {one.path: one for one in operations if isinstance(one, Add)}
+    contents = {path: Content(blob) for path, blob in _usable(actor, added).items()}
+    for operation in operations:
+        if isinstance(operation, Copy):
+            source = operation.source or mlmodel
+            is_foreign = source.pk != mlmodel.pk
+            if is_foreign:
+                require_fetch(actor, source)
+            revision = revision_get(source, operation.source_revision)
+            blob = file_get(revision, operation.source_path).blob
+            origin = (source, revision.oid) if is_foreign else None
+            contents[operation.path] = Content(blob, source=origin)
+    pointers: dict[str, LfsPointer] = {}
+    for path, content in contents.items():
+        # Few files have such a length, so few are opened.
+        if content.blob.size_bytes in POINTER_BYTES:
+            with blob_open(content.blob) as stream:
+                if (pointer := pointer_of(stream.read())) is not None:
+                    pointers[path] = pointer
+    for path, blob in _usable(actor, pointers).items():
+        contents[path] = Content(blob, is_pointer=True, source=contents[path].source)
+    return contents
+
+
+def _usable(actor: Actor, named: Mapping[str, Add | LfsPointer]) -> dict[str, Blob]:
+    """Path to blob for the digests ``named``, if the actor may use all of them."""
+    usable = blobs_usable(actor, {one.sha256 for one in named.values()})
+    for path, one in named.items():
+        blob = usable.get(one.sha256)
+        if blob is None:
+            raise Invalid(
+                "blob_missing",
+                f"The bytes of {path!r} ({one.sha256[:100]!r}) were not uploaded.",
+                "Upload them first, then commit again.",
+                fields={path: "bytes not uploaded"},
+            )
+        if one.size_bytes not in {None, blob.size_bytes}:
+            raise Invalid(
+                "size_mismatch",
+                f"{path!r} was announced with {one.size_bytes} bytes, its content has "
+                f"{blob.size_bytes}.",
+                "Send the file again; it changed while it was sent.",
+                fields={path: "another size"},
+            )
+    return {path: usable[one.sha256] for path, one in named.items()}

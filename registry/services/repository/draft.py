@@ -1,0 +1,92 @@
+"""Revisions before they are written: a requested commit resolved against its parent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from registry.errors import RegistryError
+from registry.selectors.access import Actor, person
+from registry.selectors.repository.snapshot import Snapshot, entries_of, entry_of, snapshot_from
+from registry.selectors.storage.upload import lfs_rule_of
+from registry.services.fair.derivation import ALONE, Origins
+from registry.services.repository.branch import require_parent
+from registry.services.repository.content import contents_of
+from registry.services.repository.operation import Operation, paths_left
+from registry.tables import MLModel, Revision
+from registry.validation.advice import license_in
+from registry.validation.license import license_missing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRequest:
+    """A commit as it was requested; see :func:`registry.services.repository.revision.commit`."""
+
+    actor: Actor
+    mlmodel: MLModel
+    message: str
+    operations: Sequence[Operation]
+    parent_oid: str | None
+    require_license: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionDraft:
+    """A revision that is not written yet.
+
+    Attributes:
+        origins: What it derives from beside ``parent``.
+    """
+
+    parent: Revision | None
+    message: str
+    snapshot: Snapshot
+    origins: Origins = ALONE
+
+
+def commit_draft(request: CommitRequest, parent: Revision) -> RevisionDraft:
+    """The revision that ``request`` makes on top of ``parent``: deletions first, then what is put.
+
+    Files that no operation names keep their entry, as in git: a changed ``.gitattributes`` applies
+    to what is put from then on.
+
+    Raises:
+        Conflict: ``stale_parent`` if the request names another parent.
+        Invalid: ``case_collision``, ``invalid_path``, ``blob_missing``, ``size_mismatch``,
+            ``invalid_card``, ``license_missing`` or ``license_unknown``.
+        Unauthenticated, Forbidden: ``access_gated`` for a copy.
+        NotFound: ``file_not_found`` or ``revision_not_found``.
+    """
+    require_parent(parent, request.parent_oid)
+    before = entries_of(parent)
+    after = {path: before[path] for path in paths_left(before, request.operations)}
+    contents = contents_of(request.actor, request.mlmodel, request.operations)
+    attributes = contents.get(".gitattributes") or after.get(".gitattributes")
+    is_large = lfs_rule_of(attributes.blob if attributes else None)
+    for path, content in contents.items():
+        is_lfs = content.is_pointer or is_large(path, content.blob.size_bytes)
+        entry = entry_of(content.blob, is_lfs=is_lfs)
+        previous = before.get(path)
+        # Putting identical content changes nothing.
+        after[path] = previous if previous is not None and previous.oid == entry.oid else entry
+    snapshot = snapshot_from(after)
+    if license_in(snapshot.card) == "" and request.require_license:
+        raise license_missing(snapshot.card.values)
+    sources = [content.source for content in contents.values() if content.source is not None]
+    copied = {(source.pk, oid): (source, oid) for source, oid in sources}
+    return RevisionDraft(
+        parent=parent,
+        message=request.message,
+        snapshot=snapshot,
+        origins=Origins(copied=list(copied.values())),
+    )
+
+
+def is_commit_of(request: CommitRequest, revision: Revision) -> bool:
+    """Whether ``revision`` is the commit that ``request`` makes."""
+    parent = revision.parent
+    author = person(request.actor)
+    if parent is None or (revision.author, revision.message) != (author, request.message):
+        return False
+    try:
+        return commit_draft(request, parent).snapshot.tree_oid == revision.tree_oid
+    except RegistryError:
+        return False

@@ -1,0 +1,65 @@
+"""The transaction in which a drafted revision becomes the head of a branch."""
+
+from django.db import transaction
+from django.utils import timezone
+
+from registry.selectors.access import Actor
+from registry.services.audit import audit
+from registry.services.discussion.discussion import pull_request_committed
+from registry.services.fair.assessment import assess_soon
+from registry.services.fair.derivation import bases_said, derivations_write
+from registry.services.fair.identifier import identifiers_mint
+from registry.services.repository.branch import require_head
+from registry.services.repository.card import card_apply
+from registry.services.repository.draft import RevisionDraft
+from registry.services.repository.history import revision_write
+from registry.services.webhook.notice import notify_ref
+from registry.services.work.job import job_submit
+from registry.states import JobKind, RefKind, RepositoryKind
+from registry.tables import OutboxEntry, Ref, Revision
+from registry.validation.networks import has_network
+
+
+def publish(actor: Actor, head: Ref, draft: RevisionDraft) -> Revision:
+    """Write the revision, move the branch to it and do all that follows from that.
+
+    The caller has checked that ``actor`` may commit.
+
+    Args:
+        head: The branch with its MLModel, as it was read when the draft was made.
+        draft: Grows from the branch's head, unless it replaces the branch's history.
+
+    Raises:
+        Conflict: ``stale_parent`` if the branch has moved on since ``head`` was read;
+            ``nothing_to_commit`` or ``discussion_closed``.
+        Forbidden: ``quota_exceeded``.
+        Invalid: ``blob_missing`` if bytes were collected since the draft was made.
+    """
+    mlmodel, replaced = head.mlmodel, head.revision
+    bases = bases_said(actor, mlmodel, draft.snapshot.card)
+    with transaction.atomic():
+        require_head(head)
+        revision = revision_write(actor, mlmodel, draft)
+        Ref.objects.filter(pk=head.pk).update(revision=revision)
+        identifiers_mint(mlmodel, [revision])
+        derivations_write(revision, bases, replaced, draft.origins)
+        mlmodel.updated_at = timezone.now()
+        mlmodel.save(update_fields=["updated_at"])
+        if head.kind == RefKind.BRANCH and head.name == mlmodel.default_branch:
+            card_apply(mlmodel, draft.snapshot)
+        OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
+        audit(
+            actor=actor,
+            action="revision.commit" if draft.parent == replaced else "revision.squash",
+            subject=f"{mlmodel.full_name}@{revision.oid}",
+            namespace=mlmodel.namespace.name,
+            detail={"branch": head.name, "parent": replaced.oid},
+        )
+        if head.kind == RefKind.PULL:
+            # Proposed changes are inspected once somebody who may write has merged them.
+            pull_request_committed(actor=actor, head=head, revision=revision)
+        elif mlmodel.kind == RepositoryKind.MODEL and has_network(draft.snapshot.entries):
+            job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
+        notify_ref(head, old=replaced.oid, new=revision.oid)
+        assess_soon(revision)
+    return revision
