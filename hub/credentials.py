@@ -12,7 +12,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest
 
 from registry.errors import Unauthenticated
-from registry.services.people.account import authenticate
+from registry.services.people.token import authenticate
 from registry.tables import User
 
 # Of the WSGI environment, which clients cannot set but for names that begin with HTTP_.

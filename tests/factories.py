@@ -16,7 +16,8 @@ from onnx import TensorProto, helper
 
 from registry.selectors.people.account import user_find
 from registry.selectors.repository.mlmodel import repository_get
-from registry.services.people.account import token_issue, user_create
+from registry.services.people.account import user_create
+from registry.services.people.token import token_issue
 from registry.services.repository.mlmodel import mlmodel_create
 from registry.services.repository.revision import Add, Delete, commit
 from registry.services.storage.blob import blob_store

@@ -5,7 +5,7 @@ from rest_framework import authentication
 from rest_framework.request import Request
 
 from registry.errors import Unauthenticated
-from registry.services.people.account import authenticate
+from registry.services.people.token import authenticate
 from registry.tables import Token, User
 
 

@@ -16,7 +16,7 @@ from dulwich.protocol import (
 from hub.git.pack import Piece, pack
 from hub.git.plan import Plan
 from hub.git.request import Fetch, ListReferences
-from registry.selectors.repository.git import Commit, References
+from registry.selectors.repository.git import Commit, GitReferences
 
 _AGENT = b"agent=hpcfair"
 _FLUSH, _DELIMITER = b"0000", b"0001"
@@ -24,7 +24,7 @@ _FLUSH, _DELIMITER = b"0000", b"0001"
 _BAND_BYTES = 65515
 
 
-def advertisement(named: References) -> Iterator[bytes]:
+def advertisement(named: GitReferences) -> Iterator[bytes]:
     """Protocol 0: all names, the first with what we can do."""
     yield pkt_line(b"# service=git-upload-pack\n") + _FLUSH
     capabilities = [
@@ -53,7 +53,7 @@ def advertisement_2() -> Iterator[bytes]:
     yield _FLUSH
 
 
-def listing(named: References, asked: ListReferences) -> Iterator[bytes]:
+def listing(named: GitReferences, asked: ListReferences) -> Iterator[bytes]:
     """The names that begin with one of the prefixes asked for."""
     head = named.names.get(named.head)
     lines = [(name, oid, "") for name, oid in named.names.items()]

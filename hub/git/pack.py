@@ -20,7 +20,7 @@ from dulwich.pack import pack_header_chunks, pack_object_chunks
 
 from hub.git.plan import Plan
 from registry.errors import RegistryError
-from registry.selectors.repository.git import Commit, Content, StoredFile, objects_of
+from registry.selectors.repository.git import Commit, GitBlob, GitObject, objects_of
 
 logger = logging.getLogger(__name__)
 
@@ -55,11 +55,11 @@ def pack(commits: dict[int, Commit], found: Plan) -> Iterator[Piece]:
 
 
 def _pieces(commits: dict[int, Commit], found: Plan) -> Iterator[Piece]:
-    files: list[StoredFile] = []
+    files: list[GitBlob] = []
     made = 0
     with SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES) as spool:
         for item in objects_of(commits, send=found.send, known=found.known):
-            if isinstance(item, StoredFile):
+            if isinstance(item, GitBlob):
                 files.append(item)
                 continue
             spool.write(_deflated(item))
@@ -76,7 +76,7 @@ def _pieces(commits: dict[int, Commit], found: Plan) -> Iterator[Piece]:
 
 
 def _whole(
-    count: int, spool: "SpooledTemporaryFile[bytes]", files: list[StoredFile]
+    count: int, spool: "SpooledTemporaryFile[bytes]", files: list[GitBlob]
 ) -> Iterator[bytes]:
     yield b"".join(pack_header_chunks(count))
     spool.seek(0)
@@ -86,8 +86,8 @@ def _whole(
         yield _deflated(file)
 
 
-def _deflated(item: Content | StoredFile) -> bytes:
-    if isinstance(item, StoredFile):
+def _deflated(item: GitObject | GitBlob) -> bytes:
+    if isinstance(item, GitBlob):
         kind, content = "blob", item.read()
     else:
         kind, content = item.kind, item.content

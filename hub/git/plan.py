@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hub.git.request import INFINITE_DEPTH, Deepen, Fetch
-from registry.selectors.repository.git import Commit, References
+from registry.selectors.repository.git import Commit, GitReferences
 
 _SHORT = ("", "refs/", "refs/tags/", "refs/heads/")
 
@@ -38,7 +38,7 @@ class Plan:
     unshallow: list[str] = field(default_factory=list)
 
 
-def plan(commits: Mapping[int, Commit], named: References, fetch: Fetch) -> Plan:
+def plan(commits: Mapping[int, Commit], named: GitReferences, fetch: Fetch) -> Plan:
     """Work out what to send.
 
     Raises:
@@ -69,7 +69,7 @@ def plan(commits: Mapping[int, Commit], named: References, fetch: Fetch) -> Plan
 
 def _deepened(
     commits: Mapping[int, Commit],
-    named: References,
+    named: GitReferences,
     wants: Collection[int],
     ends: set[int],
     deepen: Deepen,
@@ -135,7 +135,7 @@ def _parent(commits: Mapping[int, Commit], key: int) -> int | None:
     return commits[key].parent
 
 
-def _named(named: References, name: str) -> str:
+def _named(named: GitReferences, name: str) -> str:
     for prefix in _SHORT:
         if prefix + name in named.names:
             return named.names[prefix + name]

@@ -26,7 +26,7 @@ from hub.hf.views import View, json_body, repository_view, text_in, wire
 from hub.statuses import status_of
 from registry.errors import NotFound, Unauthenticated
 from registry.selectors.access import require_fetch
-from registry.selectors.storage.lfs import blobs_held
+from registry.selectors.storage.lfsfile import blobs_held
 from registry.services.storage.blob import blob_store, blob_used
 from registry.services.storage.lfs import LfsObject, LfsWay, lfs_download, lfs_upload
 from registry.services.storage.parts import part_store, part_url, parts_join

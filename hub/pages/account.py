@@ -20,7 +20,8 @@ from registry.selectors.repository.dataset import datasets_matching
 from registry.selectors.repository.gate import requests_by
 from registry.selectors.search.catalogue import catalogue_search
 from registry.selectors.storage.quota import usage
-from registry.services.people.account import token_issue, token_revoke, user_create
+from registry.services.people.account import user_create
+from registry.services.people.token import token_issue, token_revoke
 from registry.states import NamespaceKind, Role, Scope
 
 #: Data sets on a namespace's page; their own list has all.

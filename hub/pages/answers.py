@@ -29,7 +29,12 @@ from registry.fair.card.answers import QUESTIONS, Answers, is_bare
 from registry.fair.score.metric import Principle
 from registry.fair.score.score import CardGap, Points, Score, card_gaps
 from registry.selectors.access import require
-from registry.selectors.repository.answers import Known, answers_known, draft_of, kind_of
+from registry.selectors.repository.answers import (
+    PrefilledAnswers,
+    answers_preview,
+    kind_of,
+    prefilled_answers,
+)
 from registry.selectors.repository.dataset import datasets_matching
 from registry.services.repository.answers import answers_write
 from registry.states import Role
@@ -77,7 +82,7 @@ class Shown:
 def describe(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     """The questions; a POST saves the answers, or only looks at what they are worth."""
     require(request.user, role=Role.WRITE, namespace=mlmodel.namespace)
-    known = answers_known(request.user, mlmodel)
+    known = prefilled_answers(request.user, mlmodel)
     if request.method != "POST":
         return _page(request, known, asked(known, known.answers), seen=known.readme_oid)
     given, action = bound(known, request.POST), request.POST.get("action", "save")
@@ -90,7 +95,9 @@ def describe(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     return _saved(request, known, given, seen)
 
 
-def _saved(request: HttpRequest, known: Known, given: Questions, seen: str) -> HttpResponseBase:
+def _saved(
+    request: HttpRequest, known: PrefilledAnswers, given: Questions, seen: str
+) -> HttpResponseBase:
     mlmodel = known.mlmodel
     if not given.is_valid():
         return _page(request, known, given, seen=seen, status=400)
@@ -111,7 +118,7 @@ def _saved(request: HttpRequest, known: Known, given: Questions, seen: str) -> H
 
 def _page(
     request: HttpRequest,
-    known: Known,
+    known: PrefilledAnswers,
     questions: Questions,
     *,
     seen: str,
@@ -126,7 +133,7 @@ def _page(
     context |= {
         "questions": questions.form,
         "creators": questions.creators,
-        "found_in": known.found_in,
+        "found_in": known.sources,
         "seen": seen,
         "refused": refused,
         "licenses": LICENSES,
@@ -138,10 +145,10 @@ def _page(
     return render(request, "mlmodel/describe.html", context, status=status)
 
 
-def _worth(known: Known, answers: Answers) -> dict[str, Any]:
+def _worth(known: PrefilledAnswers, answers: Answers) -> dict[str, Any]:
     """What the page tells of the score; why there is none, where README.md would be no card."""
     try:
-        draft = draft_of(known, answers)
+        draft = answers_preview(known, answers)
     except Invalid as error:
         return {"fault": str(error)}
     shown = list(_shown(known, draft.score))
@@ -159,7 +166,7 @@ def _letters(score: Score) -> list[tuple[str, Points]]:
     return [(title, score.of_principle(letter)) for letter, title in _LETTERS.items()]
 
 
-def _shown(known: Known, score: Score) -> Iterator[Shown]:
+def _shown(known: PrefilledAnswers, score: Score) -> Iterator[Shown]:
     questions = QUESTIONS[kind_of(known.mlmodel)]
     for gap in card_gaps(score):
         field = gap.field or ""

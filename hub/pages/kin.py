@@ -12,7 +12,7 @@ from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.parts import DatasetRole, DatasetUse
 from registry.selectors.access import Actor
-from registry.selectors.repository.usage import models_with
+from registry.selectors.repository.dataset import models_with
 from registry.states import RepositoryKind, Visibility
 from registry.tables import MLModel
 

@@ -9,7 +9,7 @@ from django import forms
 from registry.errors import Invalid
 from registry.fair.card.answers import QUESTIONS, Answers, Creator
 from registry.fair.card.values import MAX_TEXT
-from registry.selectors.repository.answers import Known, kind_of
+from registry.selectors.repository.answers import PrefilledAnswers, kind_of
 from registry.validation.findings import InvalidValue
 from registry.validation.license import license_of
 from registry.validation.orcid import orcid_url
@@ -79,7 +79,7 @@ class QuestionsForm(forms.Form):
         help_text="What it is meant for, and for whom. Markdown.",
     )
 
-    def __init__(self, *args: Any, known: Known, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, known: PrefilledAnswers, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._known = known
         for name in self.fields.keys() - set(QUESTIONS[kind_of(known.mlmodel)]):
@@ -185,7 +185,7 @@ class Questions:
         creators: ``None`` where more are named than a form can hold; those stay.
     """
 
-    def __init__(self, known: Known, form: QuestionsForm, creators: Any) -> None:
+    def __init__(self, known: PrefilledAnswers, form: QuestionsForm, creators: Any) -> None:
         self._known = known
         self.form = form
         self.creators = creators
@@ -223,7 +223,9 @@ class Questions:
         self.form.add_error("license" if about_license else None, str(error))
 
 
-def asked(known: Known, answers: Answers, *, blanks: int = 1, focus: bool = False) -> Questions:
+def asked(
+    known: PrefilledAnswers, answers: Answers, *, blanks: int = 1, focus: bool = False
+) -> Questions:
     """The questions with these answers in them.
 
     Args:
@@ -257,7 +259,7 @@ def asked(known: Known, answers: Answers, *, blanks: int = 1, focus: bool = Fals
     return Questions(known, form, creators)
 
 
-def bound(known: Known, data: Mapping[str, Any]) -> Questions:
+def bound(known: PrefilledAnswers, data: Mapping[str, Any]) -> Questions:
     """The questions as a browser sent them back."""
     form = QuestionsForm(cast("Any", data), known=known)
     if _are_too_many(known):
@@ -270,7 +272,7 @@ def anew(answers: Answers) -> Answers:
     return replace(answers, creators=tuple(replace(one, place=None) for one in answers.creators))
 
 
-def _are_too_many(known: Known) -> bool:
+def _are_too_many(known: PrefilledAnswers) -> bool:
     return len(known.answers.creators) > MOST_CREATORS
 
 

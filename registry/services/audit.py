@@ -1,4 +1,4 @@
-"""The trail of writes."""
+"""The audit log of writes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,13 +15,13 @@ def audit(
     namespace: str = "",
     detail: dict[str, Any] | None = None,
 ) -> None:
-    """Note a write, inside the transaction that makes it.
+    """Log a write, inside the transaction that makes it.
 
     Args:
-        actor: Who asked; ``None`` for the hub's own acts.
+        actor: ``None`` for the hub's own acts.
         action: ``noun.verb``, such as ``mlmodel.create``.
-        subject: The name people know the changed thing by.
-        namespace: The namespace it belongs to, so that its admins can read the entry.
+        subject: Public name of the changed object.
+        namespace: The namespace it belongs to, whose admins can read the entry.
         detail: JSON values; never a secret.
     """
     entry = _entry(actor, action, subject, namespace, detail or {})

@@ -25,8 +25,7 @@ from registry.tables.results.schedule import (
 )
 from registry.tables.results.trial import Trial
 from registry.tables.search.outbox import OutboxEntry
-from registry.tables.storage.blob import Blob
-from registry.tables.storage.upload import Upload
+from registry.tables.storage.blob import Blob, Upload
 from registry.tables.storage.xorb import XetFile, Xorb, XorbChunk, XorbRun, XorbUpload
 from registry.tables.webhook.webhook import Webhook, WebhookDelivery, WebhookWatch
 from registry.tables.work.device import Device

@@ -1,11 +1,11 @@
-"""Who changed what, when."""
+"""The audit log: who changed what, and when."""
 
 from django.conf import settings
 from django.db import models
 
 
 class AuditEntry(models.Model):
-    """One write, as seen by the service that made it. Appended, never changed."""
+    """One write, recorded by the service that made it. Rows are appended, never changed."""
 
     at = models.DateTimeField(auto_now_add=True, db_index=True)
     # Empty for the hub's own acts (workers, reaper).

@@ -8,7 +8,7 @@ from hpcfair.client import Client
 from hpcfair.config import Config, config_file
 from hpcfair.default import login
 from hpcfair.errors import Forbidden, HubUnreachable, ModelNotFound, Unauthenticated
-from registry.services.people.account import token_revoke
+from registry.services.people.token import token_revoke
 from registry.states import Scope
 from registry.tables import MLModel, Token, User
 from tests.factories import make_token, readme, tiny_onnx

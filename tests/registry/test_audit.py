@@ -7,13 +7,8 @@ import pytest
 from registry.errors import RegistryError
 from registry.selectors.people.account import user_of_token
 from registry.selectors.repository.revision import revision_get
-from registry.services.people.account import (
-    member_remove,
-    member_set,
-    organisation_create,
-    token_issue,
-    token_revoke,
-)
+from registry.services.people.account import member_remove, member_set, organisation_create
+from registry.services.people.token import token_issue, token_revoke
 from registry.services.repository.mlmodel import mlmodel_create, mlmodel_delete, mlmodel_update
 from registry.services.repository.ref import ref_create, ref_delete
 from registry.services.repository.revision import Add, commit

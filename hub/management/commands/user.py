@@ -11,7 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from registry.errors import RegistryError
 from registry.selectors.people.account import user_find
-from registry.services.people.account import token_issue, user_create
+from registry.services.people.account import user_create
+from registry.services.people.token import token_issue
 from registry.states import Scope
 
 

@@ -21,13 +21,13 @@ _TOKEN_HINT = "Make a new token in your settings."  # noqa: S105
 
 
 def user_of_token(secret: str) -> User:
-    """The person a bearer secret belongs to, with ``token`` set.
+    """The owner of a bearer secret, with ``token`` set.
 
     Raises:
         Unauthenticated: ``token_invalid``, ``token_expired`` or ``token_revoked``.
     """
     token = None
-    # The checksum tells a mistyped or cut secret without asking the database.
+    # The checksum rejects a mistyped or truncated secret without a database query.
     match = _SECRET_RE.fullmatch(secret)
     if match and checksum(match[1]) == match[2]:
         token = (
@@ -39,7 +39,7 @@ def user_of_token(secret: str) -> User:
 
 
 def user_of_token_uuid(token_uuid: object) -> User:
-    """The person a token belongs to, for whom something else than its secret stands in.
+    """The owner of a token, with ``token`` set, where another credential stands for its secret.
 
     Raises:
         Unauthenticated: ``token_invalid``, ``token_expired`` or ``token_revoked``.
@@ -62,7 +62,7 @@ def _user_of(token: Token | None) -> User:
 
 
 def secret_digest(secret: str) -> str:
-    """What is kept of a secret. It has 190 random bits, so a plain hash cannot be reversed."""
+    """The stored digest of a secret. Secrets have 190 random bits: no salt or slow hash needed."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -76,7 +76,7 @@ def checksum(body: str) -> str:
 
 
 def namespace_get(actor: Actor, name: str) -> Namespace:  # noqa: ARG001
-    """The namespace of that name, in any case. That one exists is no secret.
+    """The namespace ``name``, in any case. The existence of namespaces is public.
 
     Raises:
         NotFound: ``namespace_not_found``.
@@ -88,21 +88,21 @@ def namespace_get(actor: Actor, name: str) -> Namespace:  # noqa: ARG001
 
 
 def namespaces_of(user: User) -> QuerySet[Membership]:
-    """The namespaces ``user`` belongs to and their token reaches, each with their role."""
+    """Memberships of ``user`` in the namespaces that their token covers."""
     return memberships(user).select_related("namespace").order_by("id")
 
 
 def organisations_of(actor: Actor, user: User) -> list[Namespace]:
-    """The organisations ``user`` belongs to, as far as ``actor`` is a member, too.
+    """The organisations that both ``user`` and ``actor`` belong to.
 
-    Who belongs to an organisation is for its members to know.
+    Memberships are visible to members of the organisation only.
     """
     rows = user.namespaces.filter(kind=NamespaceKind.ORGANISATION).order_by("name")
     return [row for row in rows if may(actor, role=Role.READ, namespace=row)]
 
 
 def members_of(actor: Actor, namespace: Namespace) -> QuerySet[Membership]:
-    """Who belongs to ``namespace``, for its members to see.
+    """The memberships of ``namespace``, for its members.
 
     Raises:
         Forbidden: ``permission_denied``.
@@ -115,12 +115,12 @@ def members_of(actor: Actor, namespace: Namespace) -> QuerySet[Membership]:
 
 
 def tokens_of(user: User) -> QuerySet[Token]:
-    """The tokens ``user`` issued and has not revoked, newest first."""
+    """The unrevoked tokens of ``user``, newest first."""
     return user.tokens.filter(revoked_at=None).select_related("namespace").order_by("-id")
 
 
 def device_grant_get(user_code: str) -> DeviceGrant:
-    """The undecided grant a person typed the code of, in any case, with or without its hyphen.
+    """The undecided grant with this code, in any case, with or without its hyphen.
 
     Raises:
         NotFound: ``grant_not_found``.
@@ -142,7 +142,7 @@ def device_grant_get(user_code: str) -> DeviceGrant:
 
 
 def user_get(name: str) -> User:
-    """The person of that name, in any case.
+    """The person ``name``, in any case.
 
     Raises:
         NotFound: ``user_not_found``.
@@ -154,17 +154,17 @@ def user_get(name: str) -> User:
 
 
 def user_find(name: str) -> User | None:
-    """The person of that name, in any case, or ``None``."""
+    """The person ``name``, in any case, or ``None``."""
     personal = named(Namespace.objects.filter(kind=NamespaceKind.USER), name)
     return User.objects.filter(username__in=personal.values("name")).first()
 
 
 def named(rows: QuerySet[Row], name: str) -> QuerySet[Row]:
-    """Those of ``rows`` whose ``name`` is ``name`` in any case, found by its index.
+    """Those of ``rows`` whose ``name`` is ``name`` in any case, by an index lookup.
 
-    ``iexact`` would scan: its SQL differs from the ``Lower`` the unique constraints are made of.
+    ``iexact`` would scan: its SQL differs from the ``Lower`` expression of the unique constraints.
     """
-    # Also keeps NUL, which PostgreSQL does not take, out of the query.
+    # Also keeps NUL, which PostgreSQL rejects, out of the query.
     if not NAME_RE.fullmatch(name):
         return rows.none()
     return rows.filter(Exact(Lower("name"), name.lower()))

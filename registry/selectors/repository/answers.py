@@ -1,7 +1,7 @@
-"""What is asked about a model or a data set: as far as the hub can answer, and what that is worth.
+"""Questions about a model or a data set, prefilled from its files, and a preview of the answers.
 
-See :mod:`registry.fair.card.answers`. Answers that no card gives are found elsewhere, and stand in
-the card only once somebody has looked at them and saved them.
+See :mod:`registry.fair.card.answers`. Answers that the card lacks are proposed from other sources;
+they enter the card only when somebody saves them.
 """
 
 import hashlib
@@ -24,6 +24,7 @@ from registry.selectors.fair.hub import repository_address
 from registry.selectors.repository.details import Details
 from registry.selectors.repository.findings import license_text
 from registry.selectors.repository.revision import revision_get
+from registry.selectors.repository.snapshot import README
 from registry.selectors.storage.blob import blob_open
 from registry.states import RepositoryKind
 from registry.tables import MLModel, Revision
@@ -32,26 +33,25 @@ from registry.validation.findings import CardFinding
 from registry.validation.license_text import recognise
 from registry.validation.sections import sections_of
 
-README = "README.md"
-#: Keys of a card by which answers are given, and its text.
+#: Keys of a card that the answers write, and its text.
 _ANSWERED = frozenset(
     {
         *("model_name", "title", "pretty_name", "license", "license_name", "license_link"),
         *("authors", "pipeline_tag", "datasets", "intended_use", "description"),
     }
 )
-# A heading with one of these is more than a name.
+# Signs of markup: a heading with one of these is not a plain name.
 _MARKUP = frozenset("<[`*")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What can be answered about the newest version of a default branch.
+class PrefilledAnswers:
+    """Answers about the head of a default branch, before anybody edits them.
 
     Attributes:
-        readme: README.md, "" where there is none; ``readme_oid`` is git's id of it.
-        answers: As the card gives them, else as they were found elsewhere.
-        found_in: Question to where its answer was found, if that is not the card.
+        readme: README.md, "" without one; ``readme_oid`` is its git object id.
+        answers: From the card, else from other sources.
+        sources: Question to the source of its answer, where that is not the card.
     """
 
     mlmodel: MLModel
@@ -60,16 +60,16 @@ class Known:
     readme_oid: str
     card: Card
     answers: Answers
-    found_in: Mapping[str, str]
+    sources: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
-    """What would become of a version with certain answers.
+class AnswersPreview:
+    """The effect that answers would have on a version.
 
     Attributes:
-        findings: What would be wrong in them.
-        score: What an assessor would find.
+        findings: Problems in the answered parts of the card.
+        score: The FAIR score that would result.
     """
 
     readme: str
@@ -77,48 +77,48 @@ class Draft:
     score: Score
 
 
-def answers_known(actor: Actor, mlmodel: MLModel) -> Known:
-    """What is asked, answered as far as may be.
+def prefilled_answers(actor: Actor, mlmodel: MLModel) -> PrefilledAnswers:
+    """The questions about ``mlmodel``, answered as far as the hub can.
 
     Args:
-        actor: Who is asked: the creator, as long as none is named.
+        actor: Proposed as the creator if the card names none.
         mlmodel: One the actor may read, with its namespace.
 
     Raises:
-        Invalid: ``invalid_card``, of what README.md is.
+        Invalid: ``invalid_card`` for the present README.md.
     """
     revision = revision_get(mlmodel)
     revision.mlmodel = mlmodel
     readme, oid = readme_at(revision)
     card = parse(readme.encode())
     answers = answers_of(card)
-    elsewhere: dict[str, tuple[Any, str]] = {
+    proposals: dict[str, tuple[Any, str]] = {
         "title": (_heading(card), "the first heading of README.md"),
         "license": (_license(revision), "the file LICENSE"),
-        "creators": (_oneself(actor), "your profile"),
+        "creators": (_profile(actor), "your profile"),
         "task": (Details(mlmodel, revision).task, "the architecture in config.json"),
     }
-    found = {
-        question: elsewhere[question]
+    used = {
+        question: proposals[question]
         for question in QUESTIONS[kind_of(mlmodel)]
-        if question in elsewhere and elsewhere[question][0] and not getattr(answers, question)
+        if question in proposals and proposals[question][0] and not getattr(answers, question)
     }
-    answers = replace(answers, **{question: value for question, (value, _) in found.items()})
-    places = {question: place for question, (_, place) in found.items()}
-    return Known(mlmodel, revision, readme, oid, card, answers, places)
+    answers = replace(answers, **{question: value for question, (value, _) in used.items()})
+    sources = {question: source for question, (_, source) in used.items()}
+    return PrefilledAnswers(mlmodel, revision, readme, oid, card, answers, sources)
 
 
-def draft_of(known: Known, answers: Answers) -> Draft:
-    """What would become of the version with these answers; nothing is written.
+def answers_preview(prefilled: PrefilledAnswers, answers: Answers) -> AnswersPreview:
+    """The effect of these answers; nothing is written.
 
     Raises:
-        Invalid: ``invalid_card``, of what README.md would become.
+        Invalid: ``invalid_card`` for the resulting README.md.
     """
-    mlmodel = known.mlmodel
-    readme = applied(known.readme, answers, kind_of(mlmodel), name=mlmodel.name)
-    description = _with_readme(describe(known.revision), known, readme)
+    mlmodel = prefilled.mlmodel
+    readme = applied(prefilled.readme, answers, kind_of(mlmodel), name=mlmodel.name)
+    description = _with_readme(describe(prefilled.revision), prefilled, readme)
     files = {file.path: file.url for file in description.files}
-    before = read(known.card, files=files)
+    before = read(prefilled.card, files=files)
     after = read(parse(readme.encode()), files=files)
     after = replace(after, datasets=describe_datasets(after.datasets, mlmodel))
     score = assess(expected_of(redescribed(description, before, after)))
@@ -127,14 +127,14 @@ def draft_of(known: Known, answers: Answers) -> Draft:
         for one in findings_in(readme.encode(), repository=mlmodel.full_name)
         if one.field.partition(".")[0].partition("[")[0] in _ANSWERED
     )
-    return Draft(readme, findings, score)
+    return AnswersPreview(readme, findings, score)
 
 
 def readme_at(revision: Revision) -> tuple[str, str]:
-    """README.md of a version and git's id of it; twice "" where there is none.
+    """README.md of a version and its git object id; both "" without one.
 
     Raises:
-        Invalid: ``invalid_card``: it is no text, or too long to be edited.
+        Invalid: ``invalid_card`` if it is not text, or too long to be edited.
     """
     file = revision.files.select_related("blob").filter(path=README).first()
     if file is None:
@@ -146,14 +146,14 @@ def readme_at(revision: Revision) -> tuple[str, str]:
     return data.decode(), file.oid
 
 
-def _with_readme(description: Description, known: Known, readme: str) -> Description:
-    """The description with a file README.md, of which there will be one."""
-    if known.readme_oid or not readme:
+def _with_readme(description: Description, prefilled: PrefilledAnswers, readme: str) -> Description:
+    """The description, with the file README.md added where saving would create it."""
+    if prefilled.readme_oid or not readme:
         return description
     data = readme.encode()
     file = FileDescription(
         path=README,
-        url=repository_address(known.mlmodel).file(known.revision.oid, README),
+        url=repository_address(prefilled.mlmodel).file(prefilled.revision.oid, README),
         size_bytes=len(data),
         sha256=hashlib.sha256(data).hexdigest(),
         media_type=media_type(README),
@@ -163,7 +163,7 @@ def _with_readme(description: Description, known: Known, readme: str) -> Descrip
 
 
 def kind_of(mlmodel: MLModel) -> ResourceKind:
-    """Which questions are asked."""
+    """The kind of ``mlmodel``, which selects the questions."""
     return "dataset" if mlmodel.kind == RepositoryKind.DATASET else "model"
 
 
@@ -175,12 +175,12 @@ def _heading(card: Card) -> str:
 
 
 def _license(revision: Revision) -> str:
-    found = recognise(license_text(revision))
-    # Some texts do not tell whether later versions may be chosen.
-    return "" if found.endswith("-") else found.lower()
+    license_id = recognise(license_text(revision))
+    # A trailing hyphen: the text does not say whether later versions may be chosen.
+    return "" if license_id.endswith("-") else license_id.lower()
 
 
-def _oneself(actor: Actor) -> tuple[Creator, ...]:
+def _profile(actor: Actor) -> tuple[Creator, ...]:
     user = person(actor)
     if user is None or not user.full_name:
         return ()

@@ -1,8 +1,8 @@
-"""What the files of a revision say of themselves, read anew when asked for.
+"""Metadata in the files of a revision: configuration and parameter counts.
 
-Files come from strangers: only so many bytes of each are read, only known keys of known kinds are
-handed on, and what cannot be read is as if it were not there. What a blob says never changes, so
-that the answers are kept in memory.
+Files are untrusted: a bounded number of bytes is read of each, only known keys of the expected
+types are returned, and an unreadable file counts as absent. A blob never changes, so results are
+cached in memory by digest.
 """
 
 import json
@@ -42,15 +42,15 @@ _BITS = {
 }
 
 
-def telling_blobs(revision: Revision) -> dict[str, Blob]:
-    """Path to blob of the files the functions here read."""
-    telling = Q(path__in=CONFIG_PATHS) | Q(path__endswith=_WEIGHTS_SUFFIX)
-    files = revision.files.filter(telling).select_related("blob").order_by("path")
+def described_blobs(revision: Revision) -> dict[str, Blob]:
+    """Path to blob of the files that :func:`config_of` and :func:`parameters_of` read."""
+    described = Q(path__in=CONFIG_PATHS) | Q(path__endswith=_WEIGHTS_SUFFIX)
+    files = revision.files.filter(described).select_related("blob").order_by("path")
     return {file.path: file.blob for file in files}
 
 
 def config_of(blobs: Mapping[str, Blob]) -> dict[str, Any]:
-    """What the configuration files among ``blobs`` (path to blob) say, in the protocol's shape."""
+    """The configuration files among ``blobs`` (path to blob), in the Hugging Face hub's shape."""
     config: dict[str, Any] = {}
     for path in CONFIG_PATHS:
         blob = blobs.get(path)
@@ -61,12 +61,12 @@ def config_of(blobs: Mapping[str, Blob]) -> dict[str, Any]:
 
 
 def parameters_of(blobs: Mapping[str, Blob]) -> dict[str, int]:
-    """Type to number of parameters in the safetensors files at the top; empty where unknown."""
+    """Type to number of parameters in the top-level safetensors files; empty where unknown."""
     shards = [
         blob for path, blob in blobs.items() if path.endswith(_WEIGHTS_SUFFIX) and "/" not in path
     ]
     whole = blobs.get("model.safetensors")
-    counted: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for blob in [whole] if whole else shards[: _MOST_SHARDS + 1]:
         try:
             some = _parameters_in(blob.sha256, blob.size_bytes)
@@ -75,8 +75,8 @@ def parameters_of(blobs: Mapping[str, Blob]) -> dict[str, int]:
         if not some or len(shards) > _MOST_SHARDS:
             return {}
         for dtype, number in some:
-            counted[dtype] = counted.get(dtype, 0) + number
-    return counted
+            counts[dtype] = counts.get(dtype, 0) + number
+    return counts
 
 
 @lru_cache(maxsize=4096)
@@ -103,7 +103,7 @@ def _tokens(content: dict[str, Any]) -> dict[str, Any]:
     tokens = {}
     for key in _SPECIAL_TOKENS:
         token = content.get(key)
-        # Older files describe a token, newer ones spell it.
+        # Older files hold an object, newer ones the token's text.
         token = token.get("content") if isinstance(token, dict) else token
         if _is_text(token):
             tokens[key] = token
@@ -115,7 +115,7 @@ def _tokens(content: dict[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=8192)
 def _parameters_in(sha256: str, size_bytes: int) -> tuple[tuple[str, int], ...]:
-    """Pairs of type and number, counted by the bytes each tensor says it has.
+    """Pairs of type and number of parameters, from the byte range that each tensor declares.
 
     ::
 
@@ -131,7 +131,7 @@ def _parameters_in(sha256: str, size_bytes: int) -> tuple[tuple[str, int], ...]:
         return ()
     if length + 8 > len(start):
         start = _start_of(sha256, length + 8)
-    counted: dict[str, int] = {}
+    counts: dict[str, int] = {}
     header = _object_in(start[8 : length + 8])
     header.pop("__metadata__", None)
     for tensor in header.values():
@@ -139,15 +139,15 @@ def _parameters_in(sha256: str, size_bytes: int) -> tuple[tuple[str, int], ...]:
             case {"dtype": str(dtype), "data_offsets": [int(begin), int(end)]}:
                 if dtype not in _BITS or not 0 <= begin <= end <= size_bytes:
                     return ()
-                counted[dtype] = counted.get(dtype, 0) + (end - begin) * 8 // _BITS[dtype]
+                counts[dtype] = counts.get(dtype, 0) + (end - begin) * 8 // _BITS[dtype]
             case _:
                 return ()
-    return tuple(counted.items())
+    return tuple(counts.items())
 
 
 def _object_in(data: bytes) -> dict[str, Any]:
     try:
-        # Infinity and NaN, which Python writes and JSON does not know, become nothing.
+        # Infinity and NaN, which Python writes but JSON does not allow, become null.
         content = json.loads(data, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         return {}

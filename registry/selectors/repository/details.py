@@ -1,22 +1,22 @@
-"""All that can be told about an MLModel or a data set at one of its revisions."""
+"""Properties of an MLModel or a data set at one of its revisions."""
 
 from functools import cached_property
 from typing import Any
 
-from registry.selectors.repository.contents import config_of, parameters_of, telling_blobs
+from registry.selectors.repository.contents import config_of, described_blobs, parameters_of
 from registry.selectors.repository.revision import files_of
 from registry.tables import Blob, File, MLModel, Revision
 from registry.validation.labels import LabelValue, labels_of
 
 
 class Details:
-    """Looks things up when they are first asked for; a list hands in what it has for all.
+    """Lazily computed properties of a revision.
 
     Args:
-        mlmodel: With its namespace; one the asker may read.
-        revision: One of its own.
-        paths: Of all files of the revision, in order.
-        labels: Of the revision.
+        mlmodel: With its namespace; one the actor may read.
+        revision: One of its revisions.
+        paths: Paths of all files, in order, if the caller has read them already.
+        labels: Labels of the revision, if the caller has read them already.
     """
 
     def __init__(
@@ -47,12 +47,12 @@ class Details:
     @cached_property
     def config(self) -> dict[str, Any]:
         """See :func:`registry.selectors.repository.contents.config_of`."""
-        return config_of(self._telling)
+        return config_of(self._described_blobs)
 
     @cached_property
     def parameters(self) -> dict[str, int]:
         """See :func:`registry.selectors.repository.contents.parameters_of`."""
-        return parameters_of(self._telling)
+        return parameters_of(self._described_blobs)
 
     @cached_property
     def labels(self) -> list[LabelValue]:
@@ -63,17 +63,17 @@ class Details:
 
     @cached_property
     def task(self) -> str:
-        """As the card says, else as the files tell; "" where unknown."""
+        """From the card, else from the files; "" where unknown."""
         return self._first("pipeline_tag")
 
     @cached_property
     def library(self) -> str:
-        """As the card says, else as the files tell; "" where unknown."""
+        """From the card, else from the files; "" where unknown."""
         return self._first("library")
 
     @cached_property
-    def _telling(self) -> dict[str, Blob]:
-        return telling_blobs(self.revision)
+    def _described_blobs(self) -> dict[str, Blob]:
+        return described_blobs(self.revision)
 
     def _first(self, kind: str) -> str:
         return next((label.value for label in self.labels if label.kind == kind), "")

@@ -1,5 +1,4 @@
-"""What lies between two revisions: the paths that differ, and the lines where those are short
-texts."""
+"""Differences between two revisions: paths, and lines of short text files."""
 
 import difflib
 from dataclasses import dataclass
@@ -10,9 +9,9 @@ from registry.selectors.storage.blob import blob_open
 from registry.tables import File, Revision
 from registry.validation.texts import unseen
 
-#: Longer files are told apart by their size only.
+#: Longer files are compared by id and size only.
 MAX_TEXT_BYTES = 200_000
-# Comparing takes time with the square of the number of lines in the worst case.
+# The comparison is quadratic in the number of lines in the worst case.
 _MAX_LINES = 5_000
 _CONTEXT = 3
 
@@ -22,8 +21,8 @@ class Change:
     """One path that differs.
 
     Attributes:
-        before: ``None`` where the path is new.
-        after: ``None`` where it was deleted.
+        before: ``None`` if the path is new.
+        after: ``None`` if the path was deleted.
     """
 
     path: str
@@ -40,35 +39,34 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first of the paths that differ, in order, and how many there are in all."""
+    """The first of the paths that differ, in order, and their total number."""
 
     changes: list[Change]
     total: int
 
 
 def difference(before: Revision | None, after: Revision, *, limit: int = 300) -> Difference:
-    """What differs between two revisions of one MLModel; ``None`` stands for no files at all."""
+    """The paths that differ between two revisions of one MLModel; ``None`` has no files."""
     old = before.files.all() if before is not None else File.objects.none()
     same = old.filter(path=OuterRef("path"), oid=OuterRef("oid"))
     put = after.files.exclude(Exists(same)).select_related("blob").order_by("path")
     gone = old.exclude(Exists(after.files.filter(path=OuterRef("path")))).order_by("path")
     new = list(put[:limit])
     replaced = old.filter(path__in=[file.path for file in new]).select_related("blob")
-    known = {file.path: file for file in replaced}
-    changes = [Change(file.path, known.get(file.path), file) for file in new]
+    previous = {file.path: file for file in replaced}
+    changes = [Change(file.path, previous.get(file.path), file) for file in new]
     changes += [Change(file.path, file, None) for file in gone.select_related("blob")[:limit]]
     changes.sort(key=lambda change: change.path)
     return Difference(changes[:limit], put.count() + gone.count())
 
 
 def lines_of(change: Change) -> list[str] | None:
-    """The change as a unified difference, without its head; ``None`` where it cannot be shown:
-    what is no text, or too long."""
+    """The change as a unified diff without its header; ``None`` for binary or long files."""
     old, new = _lines(change.before), _lines(change.after)
     if old is None or new is None:
         return None
-    found = difflib.unified_diff(old, new, lineterm="", n=_CONTEXT)
-    return [line for number, line in enumerate(found) if number > 1]
+    lines = difflib.unified_diff(old, new, lineterm="", n=_CONTEXT)
+    return [line for number, line in enumerate(lines) if number > 1]
 
 
 def _lines(file: File | None) -> list[str] | None:

@@ -1,4 +1,4 @@
-"""What is to be told about the card of a version."""
+"""Findings about the card of a version."""
 
 from registry.fair.card.card import LICENSE_FILES
 from registry.fair.card.contradictions import Computed
@@ -11,21 +11,21 @@ from registry.tables import Revision
 from registry.validation.card import MAX_CARD_BYTES
 from registry.validation.findings import CardFinding
 
-#: Longer files are no licenses.
+#: Longer files are not taken for licenses.
 _LICENSE_BYTES = 200_000
 
 
 def findings_of(revision: Revision) -> tuple[CardFinding, ...]:
-    """What is wrong in a version's README.md, by line; nothing where there is none.
+    """Problems in a version's README.md, by line; empty without one.
 
     Args:
-        revision: One the asker may read; its files are compared with what the card says.
+        revision: One the actor may read; its files are compared with the card.
     """
     file = revision.files.select_related("blob").filter(path="README.md").first()
     if file is None:
         return ()
     with blob_open(file.blob) as stream:
-        # One more, so that a file that is too long is seen to be so.
+        # One byte more, so that a file that is too long is recognized.
         data = stream.read(MAX_CARD_BYTES + 1)
     graph = graph_of(revision)
     computed = Computed(
@@ -38,7 +38,7 @@ def findings_of(revision: Revision) -> tuple[CardFinding, ...]:
 
 
 def license_text(revision: Revision) -> str:
-    """The text of a version's license, "" if no file holds it."""
-    there = set(revision.files.filter(path__in=LICENSE_FILES).values_list("path", flat=True))
-    path = next((path for path in LICENSE_FILES if path in there), None)
+    """The text of a version's license file, "" without one."""
+    present = set(revision.files.filter(path__in=LICENSE_FILES).values_list("path", flat=True))
+    path = next((path for path in LICENSE_FILES if path in present), None)
     return (text_of(revision, path, most_bytes=_LICENSE_BYTES) or "") if path else ""

@@ -1,4 +1,4 @@
-"""One folder of a revision, as people look through it."""
+"""One folder of a revision, in pages for people."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,18 +10,18 @@ from registry.errors import Invalid, NotFound
 from registry.tables import File, Revision
 from registry.validation.texts import unseen
 
-#: Entries shown at once; a data set's folder may hold very many.
+#: Entries of one page; a data set's folder may hold very many.
 PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """A file or a folder.
 
     Attributes:
         file: Its row; ``None`` for a folder.
-        files: How many files are in it.
-        changed_in: The revision that last put a file there.
+        files: Number of files in it.
+        changed_in: The revision that last added or changed a file there.
     """
 
     name: str
@@ -34,23 +34,23 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A part of a folder's entries: folders first, each sort by name.
+    """One page of a folder's entries: folders first, each kind by name.
 
     Attributes:
-        total: Number of its entries.
-        page: The part's number, from 1.
-        pages: How many parts there are.
+        total: Number of the folder's entries.
+        page: Number of this page, from 1.
+        pages: Number of pages.
     """
 
     path: str
-    entries: list[Entry]
+    entries: list[FolderEntry]
     total: int
     page: int
     pages: int
 
 
 def folder_get(revision: Revision, path: str, *, page: str = "1") -> Folder:
-    """The entries directly in ``path``, "" for the top.
+    """The entries directly in ``path``, "" for the root.
 
     Raises:
         NotFound: ``file_not_found`` if there is no such folder.
@@ -70,7 +70,7 @@ def folder_get(revision: Revision, path: str, *, page: str = "1") -> Folder:
 
 
 def _grouped(revision: Revision, path: str) -> "QuerySet[Any, Any]":
-    """One row for each entry: its name, whether it is a file, how much is in it, since when."""
+    """One row for each entry: name, whether it is a file, number of files, bytes, last change."""
     prefix = f"{path}/" if path else ""
     files = revision.files.all() if not unseen(path) else revision.files.none()
     if prefix:
@@ -89,7 +89,7 @@ def _grouped(revision: Revision, path: str) -> "QuerySet[Any, Any]":
     )
 
 
-def _entries(revision: Revision, path: str, shown: list[dict[str, Any]]) -> list[Entry]:
+def _entries(revision: Revision, path: str, shown: list[dict[str, Any]]) -> list[FolderEntry]:
     prefix = f"{path}/" if path else ""
     paths = [f"{prefix}{row['name']}" for row in shown if row["is_file"]]
     files = {
@@ -97,7 +97,7 @@ def _entries(revision: Revision, path: str, shown: list[dict[str, Any]]) -> list
     }
     changes = Revision.objects.select_related("author").in_bulk({row["changed"] for row in shown})
     return [
-        Entry(
+        FolderEntry(
             name=row["name"],
             path=f"{prefix}{row['name']}",
             file=files.get(f"{prefix}{row['name']}") if row["is_file"] else None,

@@ -10,7 +10,7 @@ from registry.tables import AccessRequest, MLModel, User
 
 
 def requests_of(actor: Actor, mlmodel: MLModel, state: RequestState) -> QuerySet[AccessRequest]:
-    """The requests in ``state``, with who asked, newest first; for those who may answer them.
+    """The requests in ``state`` with their users, newest first; for actors who may answer them.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
@@ -21,13 +21,13 @@ def requests_of(actor: Actor, mlmodel: MLModel, state: RequestState) -> QuerySet
 
 
 def requests_by(user: User) -> QuerySet[AccessRequest]:
-    """What ``user`` has asked for and may still read about, newest first."""
+    """The requests of ``user`` about repositories that they may still read, newest first."""
     rows = user.access_requests.filter(mlmodel__in=readable_repositories(user))
     return rows.select_related("mlmodel__namespace").order_by("-pk")
 
 
 def request_of(actor: Actor, mlmodel: MLModel) -> AccessRequest | None:
-    """What ``actor`` has asked for themselves; ``None`` if nothing."""
+    """The request of ``actor`` for ``mlmodel``, or ``None``."""
     user = person(actor)
     return None if user is None else mlmodel.access_requests.filter(user=user).first()
 
@@ -35,7 +35,7 @@ def request_of(actor: Actor, mlmodel: MLModel) -> AccessRequest | None:
 def request_get(
     actor: Actor, mlmodel: MLModel, *, user: User | None = None, uuid: object = None
 ) -> AccessRequest:
-    """The request of ``user``, or of that identifier, for someone who may answer it.
+    """The request of ``user``, or the one with that ``uuid``, for an actor who may answer it.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
@@ -44,8 +44,8 @@ def request_get(
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     rows = mlmodel.access_requests.select_related("user", "mlmodel__namespace")
     rows = rows.filter(uuid=parse_uuid(uuid)) if user is None else rows.filter(user=user)
-    found = rows.first()
-    if found is None:
+    request = rows.first()
+    if request is None:
         whose = user.username if user else str(uuid)[:40]
         raise NotFound("request_not_found", f"{whose!r} never asked for {mlmodel.full_name}.")
-    return found
+    return request

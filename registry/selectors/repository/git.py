@@ -1,8 +1,8 @@
-"""An MLModel as a git repository: its commits, and the objects somebody lacks.
+"""An MLModel as a git repository: its commits, and the objects that a client lacks.
 
-Nothing is kept for git. Commits, trees and pointers are made anew from rows, whose ids are git's
-own; a blob is a stored file. A history is a forest: a commit has one parent or none, and a parent
-has the smaller key.
+No git objects are stored. Commits, trees and LFS pointers are built from rows, which hold git's
+own ids; a blob object is a stored file. A history is a forest: a commit has at most one parent,
+and a parent has the smaller key.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -23,18 +23,17 @@ _FOLDERS = {
     RefKind.TAG: "refs/tags/",
     RefKind.PULL: "refs/pr/",
 }
-# What somebody has is looked at for so many commits. Objects found there need not be sent; one
-# that is sent again does no harm.
-_LOOKED_AT = 16
+# Commits of the client that are read to find objects it has. Sending an object again is harmless.
+_MOST_COMMITS_READ = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A revision, as far as its place in history goes.
+    """A revision's position in history.
 
     Attributes:
         parent: The parent's key.
-        made_s: When it was made, in seconds since 1970.
+        made_s: Unix time of the commit, in seconds.
     """
 
     key: int
@@ -44,23 +43,23 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """A commit or tree, made from rows."""
+class GitObject:
+    """A commit or tree object, built from rows."""
 
     kind: str
     content: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class StoredFile:
-    """A blob object: a stored file, or the pointer to it where it is in large file storage."""
+class GitBlob:
+    """A blob object: a stored file, or the pointer to it if it is in large file storage."""
 
     sha256: str
     size_bytes: int
     is_lfs: bool
 
     def read(self) -> bytes:
-        """Its bytes. What is not in large file storage is small.
+        """Its bytes. Files that are not in large file storage are small.
 
         Raises:
             NotFound: ``blob_not_found``.
@@ -72,8 +71,8 @@ class StoredFile:
 
 
 @dataclass(frozen=True, slots=True)
-class References:
-    """What a repository advertises.
+class GitReferences:
+    """References that a repository advertises.
 
     Attributes:
         head: The full name of the default branch.
@@ -84,34 +83,34 @@ class References:
     names: dict[str, str]
 
 
-def references(mlmodel: MLModel) -> References:
-    """The names of ``mlmodel``'s revisions: branches, pull requests and tags."""
+def references(mlmodel: MLModel) -> GitReferences:
+    """The branches, pull requests and tags of ``mlmodel``."""
     rows = [*refs_of(mlmodel), *pulls_of(mlmodel)]
-    named = {_FOLDERS[RefKind(row.kind)] + row.name: row.revision.oid for row in rows}
-    return References(f"refs/heads/{mlmodel.default_branch}", dict(sorted(named.items())))
+    names = {_FOLDERS[RefKind(row.kind)] + row.name: row.revision.oid for row in rows}
+    return GitReferences(f"refs/heads/{mlmodel.default_branch}", dict(sorted(names.items())))
 
 
 def commits_of(mlmodel: MLModel) -> dict[int, Commit]:
-    """All of its commits by key, parents first."""
+    """All commits of ``mlmodel`` by key, parents first."""
     rows = mlmodel.revisions.order_by("pk").values_list("pk", "oid", "parent_id", "created_at")
     return {
-        key: Commit(key, oid, parent, made.timestamp())
-        for key, oid, parent, made in rows.iterator(chunk_size=2000)
+        key: Commit(key, oid, parent, created_at.timestamp())
+        for key, oid, parent, created_at in rows.iterator(chunk_size=2000)
     }
 
 
 def objects_of(
     commits: dict[int, Commit], *, send: Collection[int], known: Collection[int]
-) -> Iterator[Content | StoredFile]:
-    """The objects of the commits ``send`` that those of ``known`` do not have, each once.
+) -> Iterator[GitObject | GitBlob]:
+    """The objects of the commits ``send`` that the client lacks, each once.
 
     Args:
-        commits: All of the repository, parents first.
-        send: Keys of commits.
-        known: Keys of commits that are there already, with all of their objects.
+        commits: All commits of the repository, parents first.
+        send: Keys of commits to send.
+        known: Keys of commits that the client has, with all of their objects.
 
     Raises:
-        NotFound: a revision was deleted meanwhile, ``revision_not_found``.
+        NotFound: ``revision_not_found`` if a revision was deleted meanwhile.
     """
     sent = _Sent()
     for key in _nearest(commits, send, known):
@@ -122,7 +121,7 @@ def objects_of(
             revision = Revision.objects.select_related("parent").filter(pk=key).first()
             if revision is None:
                 raise NotFound("revision_not_found", "A revision was deleted meanwhile.")
-            yield Content("commit", _commit_content(revision))
+            yield GitObject("commit", _commit_content(revision))
             state = _grow(state.tree, revision) if state else _read(key)
             yield from sent.new_of(state)
 
@@ -132,7 +131,7 @@ _Row = tuple[str, str, bool, str, int]
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """A revision's tree; the tree objects and files that may be new in it."""
+    """A revision's tree, and the tree objects and files in it that may be new."""
 
     tree: Tree
     trees: Sequence[tuple[str, bytes]]
@@ -141,23 +140,23 @@ class _State:
 
 @dataclass(slots=True)
 class _Sent:
-    """Ids of trees and blobs, 20 bytes each, that need not be sent any more."""
+    """Ids (20 bytes each) of trees and blobs that the client has or was sent."""
 
     oids: set[bytes] = field(default_factory=set)
 
     def note(self, state: _State) -> None:
-        """Note all of a revision that was read whole."""
+        """Add all trees and files of a revision that was read as a whole."""
         self.oids.update(bytes.fromhex(oid) for oid, _ in state.trees)
         self.oids.update(bytes.fromhex(oid) for _, oid, *_ in state.files)
 
-    def new_of(self, state: _State) -> Iterator[Content | StoredFile]:
-        """What was not sent before, and now is."""
+    def new_of(self, state: _State) -> Iterator[GitObject | GitBlob]:
+        """The objects of ``state`` that were not sent before; they count as sent from now on."""
         for oid, content in state.trees:
             if self._is_new(oid):
-                yield Content("tree", content)
+                yield GitObject("tree", content)
         for _, oid, is_lfs, sha256, size_bytes in state.files:
             if self._is_new(oid):
-                yield StoredFile(sha256, size_bytes, is_lfs)
+                yield GitBlob(sha256, size_bytes, is_lfs)
 
     def _is_new(self, oid: str) -> bool:
         raw = bytes.fromhex(oid)
@@ -170,14 +169,14 @@ class _Sent:
 def _nearest(
     commits: dict[int, Commit], send: Collection[int], known: Collection[int]
 ) -> list[int]:
-    """The newest of what is known and what is sent builds on, and the newest known at all."""
-    built_on = {commits[key].parent for key in send} & set(known)
-    near = {key for key in built_on if key is not None} | ({max(known)} if known else set())
-    return sorted(near)[-_LOOKED_AT:]
+    """The newest known commits that are parents of ``send``, and the newest known commit."""
+    parents = {commits[key].parent for key in send} & set(known)
+    near = {key for key in parents if key is not None} | ({max(known)} if known else set())
+    return sorted(near)[-_MOST_COMMITS_READ:]
 
 
 def _lines(commits: dict[int, Commit], send: Collection[int]) -> Iterator[list[int]]:
-    """``send`` cut into lines in which each commit is the parent of the next."""
+    """``send`` partitioned into chains in which each commit is the parent of the next."""
     children: dict[int | None, list[int]] = {}
     for key in sorted(send, reverse=True):
         children.setdefault(commits[key].parent, []).append(key)
@@ -192,10 +191,10 @@ def _lines(commits: dict[int, Commit], send: Collection[int]) -> Iterator[list[i
 
 
 def _grow(tree: Tree, revision: Revision) -> _State:
-    """``revision``, grown out of its parent's tree.
+    """The state of ``revision``, derived from its parent's tree.
 
-    What it put there is known (``changed_in``), what it deleted is not: where the id does not
-    come out, the whole revision is read.
+    The rows tell which files it added or changed (``changed_in``), but not which it deleted: if
+    the tree id does not match, the whole revision is read.
     """
     files = list(_rows(revision.files.filter(changed_in=F("revision"))))
     for path, oid, *_ in files:

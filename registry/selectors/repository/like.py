@@ -7,12 +7,12 @@ from registry.tables import Like, MLModel, User
 
 
 def likers_of(mlmodel: MLModel) -> QuerySet[Like]:
-    """Who likes ``mlmodel``, which the asker may read, newest first."""
+    """Likes of ``mlmodel``, which the actor may read, with their users, newest first."""
     return mlmodel.liked_by.select_related("user").order_by("-pk")
 
 
 def likes_of(actor: Actor, user: User) -> QuerySet[Like]:
-    """What ``user`` likes, as far as ``actor`` may read it, newest first."""
+    """Likes of ``user`` for repositories that ``actor`` may read, newest first."""
     rows = user.likes.filter(mlmodel__in=readable_repositories(actor))
     return rows.select_related("mlmodel__namespace").order_by("-pk")
 

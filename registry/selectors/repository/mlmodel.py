@@ -16,7 +16,7 @@ def mlmodel_get(actor: Actor, full_name: str) -> MLModel:
     """The MLModel ``namespace/name``, in any case.
 
     Raises:
-        NotFound: ``model_not_found``; one the actor may not read gets the very same answer.
+        NotFound: ``model_not_found``, also for one that the actor may not read.
     """
     return repository_get(actor, RepositoryKind.MODEL, full_name)
 
@@ -25,8 +25,8 @@ def repository_get(actor: Actor, kind: RepositoryKind, full_name: str) -> MLMode
     """The MLModel or data set ``namespace/name``, in any case.
 
     Raises:
-        NotFound: ``model_not_found`` or ``dataset_not_found``; one the actor may not read gets
-            the very same answer.
+        NotFound: ``model_not_found`` or ``dataset_not_found``, also for one that the actor may not
+            read.
     """
     namespace, _, name = full_name.partition("/")
     mlmodel = (
@@ -45,7 +45,7 @@ def repository_get(actor: Actor, kind: RepositoryKind, full_name: str) -> MLMode
 
 
 def repository_moved(actor: Actor, kind: RepositoryKind, full_name: str) -> MLModel | None:
-    """What was moved away from ``namespace/name`` and may be read; ``None`` if nothing was."""
+    """The readable repository that was moved away from ``namespace/name``, or ``None``."""
     namespace, _, name = full_name.partition("/")
     return (
         readable_repositories(actor)
@@ -56,8 +56,8 @@ def repository_moved(actor: Actor, kind: RepositoryKind, full_name: str) -> MLMo
 
 
 def former_names(kind: RepositoryKind, namespace: str, name: str) -> QuerySet[FormerName]:
-    """The row that says where ``namespace/name`` has gone, in any case; it is one at most."""
-    # Also keeps NUL, which PostgreSQL does not take, out of the query.
+    """The redirect from ``namespace/name``, in any case; at most one row."""
+    # Also keeps NUL, which PostgreSQL rejects, out of the query.
     if not (NAME_RE.fullmatch(namespace) and NAME_RE.fullmatch(name)):
         return FormerName.objects.none()
     return FormerName.objects.filter(
@@ -68,7 +68,7 @@ def former_names(kind: RepositoryKind, namespace: str, name: str) -> QuerySet[Fo
 
 
 def repositories_of(actor: Actor, namespace: Namespace) -> tuple[QuerySet[MLModel], int]:
-    """What lies in ``namespace``, for its members, and the bytes all of it takes.
+    """The repositories in ``namespace``, for its members, and their total bytes.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
@@ -79,6 +79,6 @@ def repositories_of(actor: Actor, namespace: Namespace) -> tuple[QuerySet[MLMode
 
 
 def counts_of(actor: Actor, namespace: Namespace) -> dict[str, int]:
-    """Kind to how many of it ``actor`` may read in ``namespace``."""
+    """Kind to the number of repositories in ``namespace`` that ``actor`` may read."""
     rows = readable_repositories(actor).filter(namespace=namespace)
     return dict(rows.values_list("kind").annotate(Count("pk")))

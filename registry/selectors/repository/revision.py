@@ -1,4 +1,4 @@
-"""Reads of revisions, their files and the names given to them."""
+"""Reads of revisions, their files, branches and tags."""
 
 import re
 from functools import lru_cache
@@ -15,7 +15,7 @@ from registry.validation.card import MAX_CARD_BYTES, body_of
 from registry.validation.texts import unseen
 
 _SHORT_OID_RE = re.compile(r"[0-9a-f]{7,39}")
-# Of a reference's name, which has at most 200 characters, after ``refs/heads/``.
+# Parts of the longest reference name: at most 200 characters after ``refs/heads/``.
 _MOST_PARTS = 102
 _KIND_OF_PREFIX = {
     "refs/heads/": RefKind.BRANCH,
@@ -28,51 +28,49 @@ def revision_get(mlmodel: MLModel, rev: str | None = None) -> Revision:
     """The revision that ``rev`` names.
 
     Args:
-        mlmodel: One the asker may read.
-        rev: A branch, else a tag, else a revision id or at least 7 digits of one that begin no
-            other; ``None`` for the default branch. ``refs/heads/`` and ``refs/tags/`` narrow;
-            ``refs/pr/<number>`` is a pull request's line.
+        mlmodel: One the actor may read.
+        rev: A branch, else a tag, else a revision id or an unambiguous prefix of at least 7
+            digits; ``None`` for the default branch. ``refs/heads/`` and ``refs/tags/`` select
+            the kind; ``refs/pr/<number>`` is a pull request's branch.
 
     Raises:
         NotFound: ``revision_not_found``.
     """
-    wanted = rev or mlmodel.default_branch
+    name = rev or mlmodel.default_branch
     revision = None
-    if wanted.isprintable():
-        named = _by_refs(mlmodel, [wanted])
-        revision = named.get(wanted) or _by_oid(mlmodel, wanted.lower())
+    if name.isprintable():
+        revision = _by_refs(mlmodel, [name]).get(name) or _by_oid(mlmodel, name.lower())
     if revision is None:
         raise NotFound(
             "revision_not_found",
-            f"{mlmodel.full_name} has no branch, tag or revision {wanted[:100]!r}.",
+            f"{mlmodel.full_name} has no branch, tag or revision {name[:100]!r}.",
             "List its branches and tags to see what there is.",
         )
     return revision
 
 
 def revision_along(mlmodel: MLModel, place: str) -> tuple[str, Revision, str]:
-    """What ``<revision>/<path>`` means, where the revision's name may hold slashes, too.
+    """Split ``<revision>/<path>`` of an address, where the revision's name may hold slashes.
 
     Args:
-        mlmodel: One the asker may read.
-        place: As in an address. The longest beginning that is the name of a branch, a tag or a
-            pull request's line wins; else the first part names a revision by its id.
+        mlmodel: One the actor may read.
+        place: The longest prefix that names a branch, a tag or a pull request's branch counts;
+            else the first part is a revision id.
 
     Returns:
-        The revision's name as it was given, the revision, and the path, "" if there is none.
+        The revision's name as it stands in ``place``, the revision, and the path, "" without one.
 
     Raises:
         NotFound: ``revision_not_found``.
     """
     parts = place.split("/")
-    # No name is longer, so no more beginnings need to be looked for however long the path is.
+    # No name has more parts, which bounds the query however long the path is.
     lengths = range(1, min(len(parts), _MOST_PARTS) + 1)
-    beginnings = ["/".join(parts[:length]) for length in lengths]
-    named = _by_refs(mlmodel, beginnings)
-    name = max(named, key=len, default=parts[0])
-    if name not in named and parts[0] == "refs":
+    revisions = _by_refs(mlmodel, ["/".join(parts[:length]) for length in lengths])
+    name = max(revisions, key=len, default=parts[0])
+    if name not in revisions and parts[0] == "refs":
         name = "/".join(parts[:3])
-    return name, named.get(name) or revision_get(mlmodel, name), place[len(name) + 1 :]
+    return name, revisions.get(name) or revision_get(mlmodel, name), place[len(name) + 1 :]
 
 
 def files_of(revision: Revision) -> QuerySet[File]:
@@ -86,7 +84,7 @@ def file_get(revision: Revision, path: str) -> File:
     Raises:
         NotFound: ``file_not_found``.
     """
-    # No path holds such a character, and no database takes it.
+    # No path holds a control character, and PostgreSQL rejects NUL.
     file = None if unseen(path) else files_of(revision).filter(path=path).first()
     if file is None:
         raise NotFound(
@@ -96,8 +94,8 @@ def file_get(revision: Revision, path: str) -> File:
 
 
 def main_path(revision: Revision) -> str | None:
-    """The path most of a revision's bytes are at, of equal ones the first; ``None`` if empty."""
-    # What a tree holds never changes, and every download asks.
+    """The path of the largest file, the first among equals; ``None`` for an empty revision."""
+    # Cached: a tree never changes, and every download needs it.
     return _main_path(revision.pk, revision.tree_oid)
 
 
@@ -108,7 +106,7 @@ def _main_path(revision: int, tree_oid: str) -> str | None:  # noqa: ARG001 (par
 
 
 def text_of(revision: Revision, path: str, *, most_bytes: int) -> str | None:
-    """The file's content; ``None`` if there is none, it is longer, or it is not UTF-8."""
+    """The file's content; ``None`` if it is missing, longer than ``most_bytes`` or not UTF-8."""
     file = revision.files.select_related("blob").filter(path=path).first()
     if file is None or file.blob.size_bytes > most_bytes:
         return None
@@ -120,23 +118,23 @@ def text_of(revision: Revision, path: str, *, most_bytes: int) -> str | None:
 
 
 def readme_of(revision: Revision) -> str:
-    """The Markdown below the card's values; empty where there is none."""
+    """The Markdown below the front matter of README.md; "" without one."""
     return body_of(text_of(revision, "README.md", most_bytes=MAX_CARD_BYTES) or "")
 
 
 def refs_of(mlmodel: MLModel) -> QuerySet[Ref]:
-    """Its branches, then its tags, by name, with their revisions."""
+    """The branches, then the tags of ``mlmodel``, by name, with their revisions."""
     rows = mlmodel.refs.exclude(kind=RefKind.PULL)
     return rows.select_related("revision").order_by("kind", "name")
 
 
 def pulls_of(mlmodel: MLModel) -> QuerySet[Ref]:
-    """The lines of its pull requests, with their revisions."""
+    """The branches of the pull requests of ``mlmodel``, with their revisions."""
     return mlmodel.refs.filter(kind=RefKind.PULL).select_related("revision").order_by("pk")
 
 
 def branch_get(mlmodel: MLModel, name: str) -> Ref:
-    """The branch of that name, or the pull request's line ``refs/pr/<number>``, with its revision.
+    """The branch ``name``, or the pull request's branch ``refs/pr/<number>``, with its revision.
 
     Raises:
         NotFound: ``revision_not_found``.
@@ -156,7 +154,7 @@ def branch_get(mlmodel: MLModel, name: str) -> Ref:
 
 
 def history(mlmodel: MLModel, revision: Revision) -> QuerySet[Revision]:
-    """``revision`` and all it grew from, newest first."""
+    """``revision`` and its ancestors, newest first."""
     ancestors = RawSQL(
         """
         WITH RECURSIVE line (id, parent_id) AS (
@@ -176,23 +174,23 @@ def history(mlmodel: MLModel, revision: Revision) -> QuerySet[Revision]:
 
 
 def _by_refs(mlmodel: MLModel, names: list[str]) -> dict[str, Revision]:
-    """Those of ``names`` that name a branch, a tag or a pull request's line, with what they name.
+    """Name to revision for those of ``names`` that are a branch, a tag or a pull request's branch.
 
-    Where a branch and a tag are called alike, the branch is meant.
+    A branch takes precedence over a tag of the same name.
     """
-    asked = {name: _spelled(name) for name in names if name.isprintable()}
-    refs = mlmodel.refs.filter(name__in={short for _, short in asked.values()})
-    found = {(ref.kind, ref.name): ref.revision for ref in refs.select_related("revision")}
+    spelled = {name: _kinds_and_name(name) for name in names if name.isprintable()}
+    refs = mlmodel.refs.filter(name__in={short for _, short in spelled.values()})
+    revisions = {(ref.kind, ref.name): ref.revision for ref in refs.select_related("revision")}
     return {
-        name: found[kind, short]
-        for name, (kinds, short) in asked.items()
+        name: revisions[kind, short]
+        for name, (kinds, short) in spelled.items()
         for kind in reversed(kinds)
-        if (kind, short) in found
+        if (kind, short) in revisions
     }
 
 
-def _spelled(name: str) -> tuple[list[RefKind], str]:
-    """The kinds of references ``name`` may mean, the likeliest first, and their name."""
+def _kinds_and_name(name: str) -> tuple[list[RefKind], str]:
+    """The kinds of references that ``name`` may mean, by precedence, and the short name."""
     for prefix, kind in _KIND_OF_PREFIX.items():
         if name.startswith(prefix):
             return [kind], name.removeprefix(prefix)
@@ -204,5 +202,5 @@ def _by_oid(mlmodel: MLModel, oid: str) -> Revision | None:
         return mlmodel.revisions.filter(oid=oid).first()
     if not _SHORT_OID_RE.fullmatch(oid):
         return None
-    found = list(mlmodel.revisions.filter(oid__startswith=oid)[:2])
-    return found[0] if len(found) == 1 else None
+    matches = list(mlmodel.revisions.filter(oid__startswith=oid)[:2])
+    return matches[0] if len(matches) == 1 else None

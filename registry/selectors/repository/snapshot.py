@@ -13,8 +13,8 @@ README = "README.md"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """Content of one path: the blob, and the git object id under which the tree lists it.
+class SnapshotEntry:
+    """A file: its blob, and the git object id under which the tree lists it.
 
     ``changed_in`` is the key of the revision that put it there; ``None`` for the one being made.
     """
@@ -29,7 +29,7 @@ class Entry:
 class Snapshot:
     """Path to entry for all files, their git tree, and the parsed README.md (empty without one)."""
 
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, SnapshotEntry]
     tree_oid: str
     card: Card
 
@@ -39,22 +39,22 @@ class Snapshot:
         return [entry.blob for entry in self.entries.values() if entry.changed_in is None]
 
 
-def entry_of(blob: Blob, *, is_lfs: bool) -> Entry:
+def entry_of(blob: Blob, *, is_lfs: bool) -> SnapshotEntry:
     """An entry for ``blob`` in a new revision; a large file is listed under its pointer's id."""
     if not is_lfs:
-        return Entry(blob, blob.git_oid, is_lfs=False)
-    return Entry(blob, blob_oid(lfs_pointer(blob.sha256, blob.size_bytes)), is_lfs=True)
+        return SnapshotEntry(blob, blob.git_oid, is_lfs=False)
+    return SnapshotEntry(blob, blob_oid(lfs_pointer(blob.sha256, blob.size_bytes)), is_lfs=True)
 
 
-def entries_of(revision: Revision) -> dict[str, Entry]:
+def entries_of(revision: Revision) -> dict[str, SnapshotEntry]:
     """Path to entry for all files of ``revision``."""
     return {
-        file.path: Entry(file.blob, file.oid, file.is_lfs, file.changed_in_id)
+        file.path: SnapshotEntry(file.blob, file.oid, file.is_lfs, file.changed_in_id)
         for file in files_of(revision)
     }
 
 
-def snapshot_from(entries: Mapping[str, Entry]) -> Snapshot:
+def snapshot_from(entries: Mapping[str, SnapshotEntry]) -> Snapshot:
     """The snapshot with these entries; reads README.md.
 
     Raises:

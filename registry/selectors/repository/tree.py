@@ -1,7 +1,7 @@
 """A revision's files as a tree, in pages.
 
-Paths are compared byte by byte, whatever the database's own order is: an entry comes after the
-folder it lies in, and a page goes on after the last path of the one before.
+Paths are ordered bytewise, whatever the database's collation: an entry comes after its folder,
+and a page continues after the last path of the previous one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,10 +27,11 @@ _CURSORS = "tree"
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """A file or, where there is no ``file``, a folder.
+    """A file or, if ``file`` is ``None``, a folder.
 
     Attributes:
-        oid: Git's id of the tree, or of the blob: of the pointer for a file in large file storage.
+        oid: Git object id of the tree or the blob; that of the pointer for a file in large file
+            storage.
     """
 
     path: str
@@ -41,7 +42,7 @@ class TreeEntry:
 def tree_page(
     revision: Revision, folder: str, *, recursive: bool, cursor: str | None = None, limit: int
 ) -> Page[TreeEntry]:
-    """What lies in ``folder``, "" for the top, by path; ``recursive`` includes its subfolders.
+    """The entries of ``folder`` ("" for the root) by path; ``recursive`` includes subfolders.
 
     Raises:
         NotFound: ``file_not_found`` if there is no such folder.
@@ -58,9 +59,9 @@ def tree_page(
         below = (path for path in below if "/" not in path[len(prefix) :])
     files = _files_below(revision, prefix, recursive=recursive)
     if after:
-        files = files.filter(GreaterThan(_place(), after))
+        files = files.filter(GreaterThan(_bytewise_path(), after))
     entries = [TreeEntry(path, oids[path], None) for path in below if path]
-    entries += map(_entry, files.select_related("blob").order_by(_place())[: limit + 1])
+    entries += map(_entry, files.select_related("blob").order_by(_bytewise_path())[: limit + 1])
     entries.sort(key=lambda entry: entry.path)
     if len(entries) <= limit:
         return Page(entries, None)
@@ -68,27 +69,27 @@ def tree_page(
 
 
 def entries_at(revision: Revision, paths: Sequence[str]) -> list[TreeEntry]:
-    """The files and folders at ``paths``, in that order; those that are not there are left out."""
+    """The files and folders at ``paths``, in that order; missing paths are left out."""
     oids = _folder_oids(revision.uuid, revision.tree_oid)
-    wanted = list(dict.fromkeys(path.strip("/") for path in paths if not unseen(path)))
-    found: dict[str, TreeEntry] = {
-        path: TreeEntry(path, oids[path], None) for path in wanted if path and path in oids
+    paths = list(dict.fromkeys(path.strip("/") for path in paths if not unseen(path)))
+    entries: dict[str, TreeEntry] = {
+        path: TreeEntry(path, oids[path], None) for path in paths if path and path in oids
     }
-    for start in range(0, len(wanted), _AT_ONCE):
-        rows = revision.files.filter(path__in=wanted[start : start + _AT_ONCE])
-        found |= {row.path: _entry(row) for row in rows.select_related("blob")}
-    return [found[path] for path in wanted if path in found]
+    for start in range(0, len(paths), _AT_ONCE):
+        rows = revision.files.filter(path__in=paths[start : start + _AT_ONCE])
+        entries |= {row.path: _entry(row) for row in rows.select_related("blob")}
+    return [entries[path] for path in paths if path in entries]
 
 
 def changes_of(revision: Revision, entries: Iterable[TreeEntry]) -> dict[str, Revision]:
-    """Path to the revision that put the file there, or last put one into the folder."""
+    """Path to the revision that last changed the file, or a file in the folder."""
     changed = {entry.path: entry.file.changed_in_id if entry.file else 0 for entry in entries}
     folders = [path for path, number in changed.items() if number == 0]
     if folders:
-        # Of a page of a long list, these lie close together.
+        # The folders of one page are close together, so the range has few other files.
         first, end = min(folders), max(f"{folder}0" for folder in folders)
-        within = revision.files.filter(GreaterThan(_place(), first), LessThan(_place(), end))
-        rows = within.values_list("path", "changed_in_id")
+        within = GreaterThan(_bytewise_path(), first), LessThan(_bytewise_path(), end)
+        rows = revision.files.filter(*within).values_list("path", "changed_in_id")
         for path, number in rows.iterator(chunk_size=2000):
             for folder in _folders_above(path):
                 if folder in changed:
@@ -98,7 +99,7 @@ def changes_of(revision: Revision, entries: Iterable[TreeEntry]) -> dict[str, Re
 
 
 def bytes_below(revision: Revision, path: str) -> int:
-    """Sum of the sizes of the files in folder ``path``, "" for the top, or of the file there.
+    """Total bytes of the files in folder ``path`` ("" for the root), or of the file at ``path``.
 
     Raises:
         NotFound: ``file_not_found``.
@@ -118,11 +119,14 @@ def _entry(file: File) -> TreeEntry:
 
 
 def _files_below(revision: Revision, prefix: str, *, recursive: bool) -> QuerySet[File]:
-    """The files whose path begins with ``prefix``, which is "" or ends in "/"."""
+    """The files whose path starts with ``prefix``, which is "" or ends in "/"."""
     files = revision.files.all()
     if prefix:
-        # "0" is what comes after "/".
-        within = GreaterThan(_place(), prefix), LessThan(_place(), f"{prefix[:-1]}0")
+        # "0" is the character after "/".
+        within = (
+            GreaterThan(_bytewise_path(), prefix),
+            LessThan(_bytewise_path(), f"{prefix[:-1]}0"),
+        )
         files = files.filter(*within)
     if not recursive:
         rest = Substr("path", len(prefix) + 1)
@@ -130,8 +134,8 @@ def _files_below(revision: Revision, prefix: str, *, recursive: bool) -> QuerySe
     return files
 
 
-def _place() -> Collate:
-    """A path as what is compared byte by byte."""
+def _bytewise_path() -> Collate:
+    """The column ``path`` in a collation that compares bytes."""
     return Collate("path", "BINARY" if connection.vendor == "sqlite" else "C")
 
 
@@ -140,7 +144,8 @@ def _folders_above(path: str) -> list[str]:
     return ["/".join(parts[:length]) for length in range(1, len(parts))]
 
 
-# A page of a long list needs what the page before it needed. The root's id names the content.
+# Cached, since all pages of a list need it. The key holds the root's tree id, which identifies
+# the content.
 @lru_cache(maxsize=16)
 def _folder_oids(revision: UUID, tree_oid: str) -> dict[str, str]:  # noqa: ARG001
     rows = File.objects.filter(revision__uuid=revision).values_list("path", "oid")

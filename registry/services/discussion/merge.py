@@ -10,7 +10,7 @@ from registry.selectors.access import Actor, require
 from registry.selectors.discussion.change import common_ancestor, three_way
 from registry.selectors.discussion.discussion import events_of
 from registry.selectors.repository.revision import branch_get
-from registry.selectors.repository.snapshot import Entry, entries_of
+from registry.selectors.repository.snapshot import SnapshotEntry, entries_of
 from registry.services.discussion.discussion import require_unended, state_set
 from registry.services.discussion.talk import check_comment, require_voice, tell
 from registry.services.repository.revision import commit_merge
@@ -69,7 +69,7 @@ def _hold(pull: Discussion) -> None:
     list(Ref.objects.select_for_update().filter(lines, mlmodel=pull.mlmodel).order_by("pk"))
 
 
-def _merged(pull: Discussion, ours: Revision, theirs: Revision) -> dict[str, Entry]:
+def _merged(pull: Discussion, ours: Revision, theirs: Revision) -> dict[str, SnapshotEntry]:
     base = common_ancestor(ours, theirs)
     mine, yours = entries_of(ours), entries_of(theirs)
     merged = three_way(_oids(entries_of(base) if base else {}), _oids(mine), _oids(yours))
@@ -88,7 +88,7 @@ def _merged(pull: Discussion, ours: Revision, theirs: Revision) -> dict[str, Ent
     }
 
 
-def _oids(entries: dict[str, Entry]) -> dict[str, tuple[str, bool]]:
+def _oids(entries: dict[str, SnapshotEntry]) -> dict[str, tuple[str, bool]]:
     return {path: (entry.oid, entry.is_lfs) for path, entry in entries.items()}
 
 

@@ -1,4 +1,4 @@
-"""Who people and organisations are to the world: their names, ORCID iDs and ROR ids in records."""
+"""Profiles of people and organisations: the names, ORCID iDs and ROR ids that records show."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from django.db import transaction
 from registry.errors import Invalid
 from registry.selectors.access import Actor, require
 from registry.services.audit import audit
-from registry.services.people.account import require_whole_account
+from registry.services.people.token import require_whole_account
 from registry.states import NamespaceKind, Role
 from registry.tables import Namespace, User
 from registry.validation.findings import InvalidValue
@@ -26,38 +26,39 @@ def person_update(
     affiliation: str | None = None,
     affiliation_ror: str | None = None,
 ) -> User:
-    """Change what records say of a person; ``None`` leaves a value, "" takes it away.
+    """Change a person's profile; ``None`` leaves a value, "" removes it.
 
     Args:
         orcid: An ORCID iD, bare or as an address.
-        affiliation: Name of the organisation they work for, and ``affiliation_ror`` its ROR id.
+        affiliation: Name of the person's organisation.
+        affiliation_ror: ROR id of the organisation, bare or as an address.
 
     Raises:
         Unauthenticated, Forbidden: see
-            :func:`registry.services.people.account.require_whole_account`.
+            :func:`registry.services.people.token.require_whole_account`.
         Invalid: ``invalid_request`` with ``fields``.
     """
     require_whole_account(actor)
     changes = {
-        "full_name": _line(full_name, "full_name"),
-        "orcid": _checked(orcid, "orcid", orcid_url),
-        "affiliation": _line(affiliation, "affiliation"),
-        "affiliation_ror": _checked(affiliation_ror, "affiliation_ror", ror_url),
+        "full_name": _check_line(full_name, "full_name"),
+        "orcid": _check_identifier(orcid, "orcid", orcid_url),
+        "affiliation": _check_line(affiliation, "affiliation"),
+        "affiliation_ror": _check_identifier(affiliation_ror, "affiliation_ror", ror_url),
     }
-    known = {name: value for name, value in changes.items() if value is not None}
+    values = {name: value for name, value in changes.items() if value is not None}
     with transaction.atomic():
-        User.objects.filter(pk=actor.pk).update(**known)
+        User.objects.filter(pk=actor.pk).update(**values)
         if full_name is not None:
             own = Namespace.objects.filter(kind=NamespaceKind.USER, name=actor.username)
-            own.update(title=known["full_name"])
+            own.update(title=values["full_name"])
         audit(
             actor=actor,
             action="user.update",
             subject=actor.username,
             namespace=actor.username,
-            detail=known,
+            detail=values,
         )
-    for name, value in known.items():
+    for name, value in values.items():
         setattr(actor, name, value)
     return actor
 
@@ -65,7 +66,7 @@ def person_update(
 def organisation_update(
     *, actor: Actor, namespace: Namespace, title: str | None = None, ror: str | None = None
 ) -> Namespace:
-    """Change what records say of an organisation; ``None`` leaves a value, "" takes it away.
+    """Change an organisation's profile; ``None`` leaves a value, "" removes it.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
@@ -78,36 +79,36 @@ def organisation_update(
             f"{namespace.name} is a person, who has an ORCID iD and an affiliation instead.",
             "Change your own profile.",
         )
-    changes = {"title": _line(title, "title"), "ror": _checked(ror, "ror", ror_url)}
-    known = {name: value for name, value in changes.items() if value is not None}
+    changes = {"title": _check_line(title, "title"), "ror": _check_identifier(ror, "ror", ror_url)}
+    values = {name: value for name, value in changes.items() if value is not None}
     with transaction.atomic():
-        Namespace.objects.filter(pk=namespace.pk).update(**known)
+        Namespace.objects.filter(pk=namespace.pk).update(**values)
         audit(
             actor=actor,
             action="organisation.update",
             subject=namespace.name,
             namespace=namespace.name,
-            detail=known,
+            detail=values,
         )
-    for name, value in known.items():
+    for name, value in values.items():
         setattr(namespace, name, value)
     return namespace
 
 
-def _line(text: str | None, field: str) -> str | None:
+def _check_line(text: str | None, field: str) -> str | None:
     return None if text is None else check_text(text.strip(), field=field, most=_MAX_NAME)
 
 
-def _checked(text: str | None, field: str, check: Callable[[str], str]) -> str | None:
+def _check_identifier(text: str | None, field: str, check: Callable[[str], str]) -> str | None:
     """The full address of an identifier.
 
     Raises:
-        Invalid: with what is wrong with it.
+        Invalid: ``invalid_request``, describing the fault.
     """
     if text is None or not text.strip():
         return None if text is None else ""
     try:
         return check(text)
     except InvalidValue as fault:
-        said = f"{fault.message} {fault.fix}"
-        raise Invalid("invalid_request", fault.message, fault.fix, fields={field: said}) from None
+        detail = f"{fault.message} {fault.fix}"
+        raise Invalid("invalid_request", fault.message, fault.fix, fields={field: detail}) from None

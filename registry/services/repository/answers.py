@@ -5,8 +5,9 @@ import io
 from registry.errors import Conflict
 from registry.fair.card.answers import Answers, applied
 from registry.selectors.access import Actor, require
-from registry.selectors.repository.answers import README, kind_of, readme_at
+from registry.selectors.repository.answers import kind_of, readme_at
 from registry.selectors.repository.revision import branch_get
+from registry.selectors.repository.snapshot import README
 from registry.services.repository.revision import Add, commit
 from registry.services.storage.blob import blob_store
 from registry.states import Role

@@ -21,7 +21,12 @@ from registry.selectors.access import Actor
 from registry.selectors.discussion.change import base_of
 from registry.selectors.discussion.discussion import discussion_get
 from registry.selectors.repository.revision import branch_get
-from registry.selectors.repository.snapshot import Entry, entries_of, entry_of, snapshot_from
+from registry.selectors.repository.snapshot import (
+    SnapshotEntry,
+    entries_of,
+    entry_of,
+    snapshot_from,
+)
 from registry.services.fair.derivation import Origins
 from registry.services.fair.identifier import identifiers_mint
 from registry.services.repository.branch import branch_locked, require_commit
@@ -143,7 +148,7 @@ def commit_merge(
     head: Ref,
     merged: Revision,
     message: str,
-    entries: Mapping[str, Entry],
+    entries: Mapping[str, SnapshotEntry],
 ) -> Revision:
     """Make the next revision of a branch from a merge, inside the caller's transaction.
 

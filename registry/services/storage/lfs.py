@@ -12,7 +12,7 @@ from django.conf import settings
 from registry.errors import Invalid, NotFound, RegistryError
 from registry.ids import SHA256_RE
 from registry.selectors.access import Actor, require_fetch
-from registry.selectors.storage.lfs import blobs_held
+from registry.selectors.storage.lfsfile import blobs_held
 from registry.selectors.storage.quota import bytes_added
 from registry.services.discussion.talk import require_voice
 from registry.services.storage.blob import blob_used

@@ -1,4 +1,4 @@
-"""Talk about an MLModel, with or without changes attached."""
+"""Discussions and pull requests of an MLModel, and their events."""
 
 from django.conf import settings
 from django.db import models
@@ -10,9 +10,9 @@ from registry.tables.repository.revision import Revision
 
 
 class Discussion(models.Model):
-    """Discussion ``num`` of an MLModel; if ``is_pull_request``, ``refs/pr/<num>`` is its line.
+    """Discussion ``num`` of an MLModel; if ``is_pull_request``, ``refs/pr/<num>`` is its branch.
 
-    Numbers count up from 1 within an MLModel, over discussions and pull requests together.
+    Numbers count up from 1 within an MLModel; discussions and pull requests share them.
     """
 
     uuid = uuid_column()
@@ -21,7 +21,7 @@ class Discussion(models.Model):
     title = models.CharField(max_length=300)
     state = models.CharField(max_length=8, choices=DiscussionState.choices)
     is_pull_request = models.BooleanField(default=False)
-    # The branch a pull request wants to change, and what merging made of it.
+    # The branch that a pull request would change, and the revision that merging made.
     target_branch = models.CharField(max_length=200, blank=True)
     merged_as = models.ForeignKey(Revision, models.RESTRICT, null=True, related_name="+")
     author = models.ForeignKey(
@@ -36,10 +36,10 @@ class Discussion(models.Model):
 
 
 class DiscussionEvent(models.Model):
-    """One thing that happened in a discussion; a comment may be edited or hidden later.
+    """An event of a discussion; a comment may be edited or hidden later.
 
-    ``text`` is the comment, the new title, the new state, or the commit's subject; ``before`` the
-    title or state that was replaced, or the commit's id.
+    ``text`` is the comment, the new title, the new state, or the commit's subject; ``before`` is
+    the previous title or state, or the commit's id.
     """
 
     uuid = uuid_column()

@@ -11,22 +11,22 @@ from registry.states import NamespaceKind, Role, Scope
 class User(AbstractUser):
     """A person. Their personal namespace carries the same name."""
 
-    # Not a column: the token this person came with, left here by authentication. It limits what
-    # they may do; a browser's session has none.
+    # Not a column: the token of this request, set by authentication. It limits what the person
+    # may do; a browser's session has none.
     token: "Token | None" = None
 
     uuid = uuid_column()
     full_name = models.CharField(max_length=200, blank=True)
-    # Full addresses, checked: https://orcid.org/..., https://ror.org/...
+    # Full, validated addresses: https://orcid.org/..., https://ror.org/...
     orcid = models.CharField(max_length=64, blank=True)
     affiliation = models.CharField(max_length=200, blank=True)
     affiliation_ror = models.CharField(max_length=64, blank=True)
 
 
 class Namespace(models.Model):
-    """The first part of ``namespace/name``: a person's or an organisation's.
+    """The first part of ``namespace/name``; belongs to a person or an organisation.
 
-    Names compare without case, as the Hugging Face Hub's do, but keep the case they came with.
+    Names are case-insensitive, as the Hugging Face Hub's are, but keep their original case.
     """
 
     uuid = uuid_column()
@@ -36,7 +36,7 @@ class Namespace(models.Model):
     # Of an organisation: its https://ror.org/... address.
     ror = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    # Empty: the hub's default; below 0: as much as there is.
+    # Empty: the hub's default; negative: unlimited.
     quota_bytes = models.BigIntegerField(null=True, blank=True)
     members = models.ManyToManyField(User, through="Membership", related_name="namespaces")
 
@@ -61,9 +61,9 @@ class Membership(models.Model):
 
 
 class Token(models.Model):
-    """A bearer secret, of which only the SHA-256 is kept.
+    """A bearer secret, of which only the SHA-256 is stored.
 
-    ``prefix`` is its recognisable beginning, shown so that an owner can tell tokens apart.
+    ``prefix`` is its beginning, shown so that an owner can tell tokens apart.
     """
 
     uuid = uuid_column()
@@ -72,7 +72,7 @@ class Token(models.Model):
     prefix = models.CharField(max_length=16)
     digest = sha256_column(unique=True)
     scope = models.CharField(max_length=8, choices=Scope.choices, default=Scope.READ)
-    # Empty: every namespace its owner may touch. Else the one it is limited to.
+    # The only namespace that the token may act in; empty for all of its owner's.
     namespace = models.ForeignKey(
         Namespace, models.CASCADE, null=True, blank=True, related_name="tokens"
     )
@@ -83,10 +83,10 @@ class Token(models.Model):
 
 
 class DeviceGrant(models.Model):
-    """A program somewhere asks to act for whoever types its code in a browser (RFC 8628).
+    """A request of a program to act for the person who enters its code in a browser (RFC 8628).
 
-    The program proves itself by a long secret, of which only the SHA-256 is kept; people compare
-    and type ``user_code``. It is good for one token, and goes with it.
+    The program authenticates by a long secret, of which only the SHA-256 is stored; people
+    compare and enter ``user_code``. The row is deleted when the token is issued.
     """
 
     digest = sha256_column(unique=True)
@@ -94,7 +94,7 @@ class DeviceGrant(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(db_index=True)
     polled_at = models.DateTimeField(null=True, blank=True)
-    # Who said yes; else nobody yet, or somebody said no.
+    # The person who approved; empty while undecided and where it was refused.
     user = models.ForeignKey(
         User, models.CASCADE, null=True, blank=True, related_name="device_grants"
     )

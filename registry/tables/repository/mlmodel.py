@@ -1,4 +1,4 @@
-"""What is shared."""
+"""Models and data sets as repositories, with their tags, labels, likes and access requests."""
 
 from django.conf import settings
 from django.db import models
@@ -10,13 +10,13 @@ from registry.tables.people.account import Namespace
 
 
 class MLModel(models.Model):
-    """``namespace/name``: a line of revisions with a card.
+    """The repository ``namespace/name``: a history of revisions with a card.
 
-    The columns from ``title`` to ``library`` repeat what the card of the default branch's newest
-    revision says, so that lists need no parsing; ``services/revision.py`` writes them.
+    The columns from ``title`` to ``library`` repeat the card of the default branch's head, so that
+    lists need no parsing; :func:`registry.services.repository.card.card_apply` writes them.
 
-    A data set is a row of another ``kind`` (ADR 0010): the same line of revisions, about which
-    nothing can be inspected, tuned or built. Where a kind matters, "MLModel" means that of models.
+    A data set is a row of another ``kind`` (ADR 0010), which cannot be inspected, tuned or built.
+    Where the kind matters, "MLModel" means a model.
     """
 
     uuid = uuid_column()
@@ -38,10 +38,10 @@ class MLModel(models.Model):
     downloads = models.BigIntegerField(default=0)
     likes = models.BigIntegerField(default=0)
     gate = models.CharField(max_length=8, choices=Gate.choices, default=Gate.OPEN)
-    # Sum over the different blobs its revisions refer to; counts against the namespace's quota.
+    # Sum over the distinct blobs of its revisions; counts against the namespace's quota.
     used_bytes = models.BigIntegerField(default=0)
-    # Part of the address of its Xet store: clients believe that what they sent to an address is
-    # still there, so whenever it may not be, the address changes.
+    # Part of the address of its Xet store. Clients assume that xorbs they sent to an address are
+    # still there; the address changes whenever that may be false.
     xet_epoch = models.PositiveIntegerField(default=1)
 
     title = models.CharField(max_length=300, blank=True)
@@ -81,10 +81,9 @@ class Tag(models.Model):
 
 
 class Label(models.Model):
-    """What lists are filtered by: see :mod:`registry.validation.labels`.
+    """A property that lists are filtered by; see :mod:`registry.validation.labels`.
 
-    Like the columns that repeat the card, these repeat what the default branch's newest revision
-    says, in the order of their keys.
+    Labels repeat the files of the default branch's head, in the order of their keys.
     """
 
     mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="labels")
@@ -97,7 +96,7 @@ class Label(models.Model):
 
 
 class FormerName(models.Model):
-    """Where an MLModel lived before it was moved; leads there until the name is taken anew."""
+    """A name that an MLModel was moved away from; redirects until the name is used again."""
 
     kind = models.CharField(max_length=8, choices=RepositoryKind.choices)
     namespace = models.CharField(max_length=96)
@@ -113,7 +112,7 @@ class FormerName(models.Model):
 
 
 class Like(models.Model):
-    """A person likes an MLModel."""
+    """A person's like of an MLModel."""
 
     mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="liked_by")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="likes")
@@ -124,7 +123,7 @@ class Like(models.Model):
 
 
 class AccessRequest(models.Model):
-    """A person asks for the files behind an MLModel's gate."""
+    """A person's request for the files behind an MLModel's gate."""
 
     uuid = uuid_column()
     mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="access_requests")
@@ -134,7 +133,7 @@ class AccessRequest(models.Model):
     state = models.CharField(
         max_length=8, choices=RequestState.choices, default=RequestState.PENDING
     )
-    # What the asker wrote, and why an owner said no.
+    # Written by the person, and by the owner who rejected the request.
     message = models.TextField(blank=True)
     rejection_reason = models.TextField(blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

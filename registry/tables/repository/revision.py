@@ -1,4 +1,4 @@
-"""Snapshots of an MLModel's files, and the names given to them."""
+"""Revisions of an MLModel, their files, and the branches and tags that name them."""
 
 from django.conf import settings
 from django.db import models
@@ -10,10 +10,10 @@ from registry.tables.storage.blob import Blob
 
 
 class Revision(models.Model):
-    """An immutable snapshot, named by the id git gives the same commit.
+    """An immutable snapshot of files, identified by the id that git gives the same commit.
 
-    ``card`` is the parsed front matter of its README.md, unknown keys kept; ``author_line`` is
-    the ``Name <email> seconds zone`` of the commit object, kept so that the id can be recomputed.
+    ``card`` is the parsed front matter of its README.md, with unknown keys; ``author_line`` is
+    the ``Name <email> seconds zone`` of the commit object, from which the id can be recomputed.
     """
 
     uuid = uuid_column()
@@ -39,7 +39,7 @@ class Revision(models.Model):
 class File(models.Model):
     """One path of one revision.
 
-    ``oid`` is the git blob id: of the bytes, or of the pointer text where ``is_lfs``.
+    ``oid`` is the git blob id of the bytes, or of the pointer's text if ``is_lfs``.
     """
 
     revision = models.ForeignKey(Revision, models.CASCADE, related_name="files")
@@ -47,7 +47,7 @@ class File(models.Model):
     blob = models.ForeignKey(Blob, models.PROTECT, related_name="files")
     oid = oid_column()
     is_lfs = models.BooleanField()
-    # The revision that put this entry here: this one, or the ancestor that last changed the path.
+    # This revision, or the ancestor that last changed the path.
     changed_in = models.ForeignKey(Revision, models.RESTRICT, related_name="changes")
 
     class Meta:
@@ -57,7 +57,7 @@ class File(models.Model):
 
 
 class Ref(models.Model):
-    """A branch or a pull request's line, which move, or a tag, which does not."""
+    """A branch or a pull request's branch, which move, or a tag, which does not."""
 
     mlmodel = models.ForeignKey(MLModel, models.CASCADE, related_name="refs")
     kind = models.CharField(max_length=8, choices=RefKind.choices)

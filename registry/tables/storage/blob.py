@@ -1,5 +1,6 @@
-"""Bytes, named by their digest."""
+"""Bytes named by their digest, and proof of who uploaded them."""
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
@@ -7,13 +8,14 @@ from registry.ids import oid_column, sha256_column
 
 
 class Blob(models.Model):
-    """Bytes that are stored whole and durably; the row is written after the bytes are.
+    """Bytes that are stored completely and durably; the row is written after the bytes.
 
-    ``git_oid`` is what git calls the same bytes as a blob object: clients compare it.
+    ``git_oid`` is git's id of the same bytes as a blob object, which clients compare.
 
-    ``used_at`` is when somebody last handed the bytes in or was told that they are here; garbage
-    collection lets go of what nothing refers to and nobody used for a while. ``condemned_at`` is
-    its first step: a condemned blob counts as absent, though its bytes may still be there.
+    ``used_at`` is the time of the last upload, or of the last answer that they need not be
+    uploaded; garbage collection deletes blobs that are unreferenced and unused for a while. Its
+    first step sets ``condemned_at``: a condemned blob counts as absent, though its bytes may still
+    exist.
     """
 
     sha256 = sha256_column(primary_key=True)
@@ -22,3 +24,18 @@ class Blob(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     used_at = models.DateTimeField(default=timezone.now, db_index=True)
     condemned_at = models.DateTimeField(null=True, blank=True, db_index=True)
+
+
+class Upload(models.Model):
+    """Proof that a person possessed a blob's bytes.
+
+    A commit may name a blob only if its author uploaded it or may read it elsewhere; otherwise
+    knowing a digest would be enough to read a private file.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="uploads")
+    blob = models.ForeignKey(Blob, models.CASCADE, related_name="uploads")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "blob"], name="upload_unique")]

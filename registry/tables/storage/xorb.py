@@ -1,9 +1,9 @@
-"""What the Xet protocol sends in place of files: packs of chunks, and where their bytes lie.
+"""Xorbs, which the Xet protocol transfers in place of files: packs of chunks and their location.
 
-A xorb holds up to 64 MiB of chunks. Files are put together from them at once and kept whole, as
-every other blob (ADR 0011); a xorb's payload is kept only until its chunks are all found in files
-or it has been of no use for a while. What stays is the list of its chunks, so that a client that
-knows it sent them, or that asks for a chunk by hash, need not send them again.
+A xorb holds up to 64 MiB of chunks. Files are assembled from them at once and stored whole, as
+every other blob (ADR 0011); a xorb's payload is stored only until all of its chunks occur in
+files, or until it has been unused for a while. The list of its chunks stays, so that a client
+that sent them before, or that queries a chunk by hash, need not send them again.
 """
 
 from django.conf import settings
@@ -18,8 +18,8 @@ class Xorb(models.Model):
     """A pack of chunks, named by its Xet hash (a Merkle root over BLAKE3 hashes of chunks).
 
     ``chunks`` holds one fixed-size record per chunk, see :mod:`registry.xet.chunks`; ``payload``
-    the serialised chunks as they came, while they are kept. ``used_at`` is when somebody last
-    sent it.
+    the serialised chunks as received, while they are stored. ``used_at`` is the time of the last
+    upload.
     """
 
     hash = sha256_column(primary_key=True)
@@ -31,10 +31,10 @@ class Xorb(models.Model):
 
 
 class XorbUpload(models.Model):
-    """A person possessed a xorb: may name all of its chunks, as :class:`Upload` says of blobs.
+    """Proof that a person possessed a xorb and may use all of its chunks; see :class:`Upload`.
 
-    Their client believes that all of it is kept at the repository's Xet address. While a row
-    stands that is true; before it ceases to be, the repository's address changes.
+    The person's client assumes that the xorb is stored at the repository's Xet address. That is
+    true while this row exists; before it becomes false, the repository's address changes.
     """
 
     xorb = models.ForeignKey(Xorb, models.CASCADE, related_name="uploads")
@@ -48,7 +48,8 @@ class XorbUpload(models.Model):
 
 
 class XorbRun(models.Model):
-    """Chunks ``first`` to before ``end`` of a xorb lie, unpacked, in a blob from ``offset`` on."""
+    """Location of chunks ``first`` to ``end`` (exclusive) of a xorb: unpacked in a blob from
+    byte ``offset`` on."""
 
     xorb = models.ForeignKey(Xorb, models.CASCADE, related_name="runs")
     first = models.PositiveIntegerField()
@@ -65,7 +66,7 @@ class XorbRun(models.Model):
 
 
 class XorbChunk(models.Model):
-    """A chunk clients may ask for by hash: about every thousandth, chosen by the hash itself."""
+    """A chunk that clients may query by hash: about one in a thousand, selected by the hash."""
 
     hash = sha256_column(db_index=True)
     xorb = models.ForeignKey(Xorb, models.CASCADE, related_name="sampled")
@@ -76,7 +77,7 @@ class XorbChunk(models.Model):
 
 
 class XetFile(models.Model):
-    """A blob's Xet hash, known once it was sent that way."""
+    """The Xet hash of a blob that was uploaded by the Xet protocol."""
 
     hash = sha256_column(primary_key=True)
     blob = models.ForeignKey(Blob, models.CASCADE, related_name="xet_files")

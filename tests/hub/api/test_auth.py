@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from registry.services.people.account import token_revoke
+from registry.services.people.token import token_revoke
 from registry.states import Scope
 from registry.tables import MLModel, Namespace, Token, User
 from tests.factories import PASSWORD, make_token

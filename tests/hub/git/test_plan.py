@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hub.git.plan import Plan, Refused, plan
 from hub.git.request import INFINITE_DEPTH, Deepen, Fetch
-from registry.selectors.repository.git import Commit, References
+from registry.selectors.repository.git import Commit, GitReferences
 
 Forest = dict[int, Commit]
 
@@ -59,7 +59,7 @@ def line(commits: Forest, starts: list[int], ends: set[int]) -> set[int]:
 
 
 def made(commits: Forest, fetch: Fetch) -> Plan:
-    named = References("refs/heads/main", {"refs/tags/v1": commits[1].oid})
+    named = GitReferences("refs/heads/main", {"refs/tags/v1": commits[1].oid})
     return plan(commits, named, fetch)
 
 

@@ -10,7 +10,7 @@ from huggingface_hub import get_session
 from hub.hf import lfs
 from hub.hf.lfslink import Link
 from registry.selectors.storage.blob import blobs_usable
-from registry.services.people.account import token_revoke
+from registry.services.people.token import token_revoke
 from registry.services.repository.mlmodel import mlmodel_update
 from registry.states import Scope
 from registry.tables import Blob, MLModel, Token, User

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from django.core import signing
 
-from registry.services.people.account import token_revoke
+from registry.services.people.token import token_revoke
 from registry.services.storage.xorb import xet_address_change
 from registry.states import Scope
 from registry.tables import MLModel, User, Xorb

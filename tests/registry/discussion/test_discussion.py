@@ -23,7 +23,7 @@ from registry.services.discussion.discussion import (
     discussion_rename,
     pull_request_open,
 )
-from registry.services.people.account import authenticate
+from registry.services.people.token import authenticate
 from registry.states import DiscussionState, EventKind, Scope
 from registry.tables import AuditEntry, Discussion, MLModel, Namespace, User
 from tests.factories import commit_files, make_mlmodel, make_token

@@ -18,14 +18,12 @@ from registry.selectors.people.account import (
     user_of_token,
 )
 from registry.services.people.account import (
-    authenticate,
     member_remove,
     member_set,
     organisation_create,
-    token_issue,
-    token_revoke,
     user_create,
 )
+from registry.services.people.token import authenticate, token_issue, token_revoke
 from registry.states import NamespaceKind, Role, Scope
 from registry.tables import Namespace, Token, User
 from tests.factories import PASSWORD, make_token, make_user, member

@@ -11,7 +11,7 @@ from registry.fair.card.answers import Answers, Creator
 from registry.fair.score.harvest import expected
 from registry.fair.score.score import assess
 from registry.selectors.fair.description import describe
-from registry.selectors.repository.answers import answers_known, draft_of
+from registry.selectors.repository.answers import answers_preview, prefilled_answers
 from registry.selectors.repository.revision import readme_of, revision_get
 from registry.services.repository.answers import answers_write
 from registry.states import RepositoryKind
@@ -46,14 +46,14 @@ def test_what_files_and_profile_say_is_answered_already(alice: User) -> None:
     alice.orcid, alice.affiliation = ORCID, "Brown University"
     alice.save()
     files = {"README.md": "# Galaxies\n\nText.\n", "LICENSE": APACHE, "config.json": CONFIG}
-    known = answers_known(alice, make_mlmodel("alice/told", actor=alice, files=files))
+    known = prefilled_answers(alice, make_mlmodel("alice/told", actor=alice, files=files))
     assert known.answers == Answers(
         title="Galaxies",
         license="apache-2.0",
         creators=(Creator(name="Alice Adams", orcid=ORCID, affiliation="Brown University"),),
         task="image-classification",
     )
-    assert set(known.found_in) == {"title", "license", "creators", "task"}
+    assert set(known.sources) == {"title", "license", "creators", "task"}
 
 
 def test_what_the_card_says_counts_for_more(alice: User) -> None:
@@ -65,14 +65,14 @@ def test_what_the_card_says_counts_for_more(alice: User) -> None:
         pipeline_tag="fill-mask",
     )
     files = {"README.md": card, "LICENSE": APACHE, "config.json": CONFIG}
-    known = answers_known(alice, make_mlmodel("alice/told", actor=alice, files=files))
+    known = prefilled_answers(alice, make_mlmodel("alice/told", actor=alice, files=files))
     assert known.answers == Answers(
         title="Galaxies",
         license="mit",
         creators=(Creator(name="Ada Beispiel", place=0),),
         task="fill-mask",
     )
-    assert not known.found_in
+    assert not known.sources
 
 
 @pytest.mark.parametrize(
@@ -88,17 +88,17 @@ def test_what_the_card_says_counts_for_more(alice: User) -> None:
 def test_what_does_not_tell_for_certain_answers_nothing(
     alice: User, files: dict[str, str], question: str
 ) -> None:
-    known = answers_known(alice, make_mlmodel("alice/told", actor=alice, files=files))
+    known = prefilled_answers(alice, make_mlmodel("alice/told", actor=alice, files=files))
     assert not getattr(known.answers, question)
 
 
 def test_each_answer_is_worth_points(net: MLModel, alice: User) -> None:
-    known, answers = answers_known(alice, net), Answers()
-    points = [draft_of(known, answers).score.total.points]
+    known, answers = prefilled_answers(alice, net), Answers()
+    points = [answers_preview(known, answers).score.total.points]
     # The task is one of the things that make a record whole, and so is the text.
     for question in ("license", "creators", "datasets", "intended_use", "task"):
         answers = replace(answers, **{question: getattr(BEST, question)})
-        points.append(draft_of(known, answers).score.total.points)
+        points.append(answers_preview(known, answers).score.total.points)
     assert points == sorted(set(points))
 
 
@@ -112,8 +112,8 @@ def test_what_a_draft_promises_the_record_is_given(alice: User, card: str) -> No
     files: dict[str, bytes | str] = {"weights.bin": b"0123"}
     files |= {"README.md": card} if card else {}
     net = make_mlmodel("alice/net", actor=alice, files=files)
-    known = answers_known(alice, net)
-    promised = draft_of(known, BEST).score
+    known = prefilled_answers(alice, net)
+    promised = answers_preview(known, BEST).score
     revision = answers_write(actor=alice, mlmodel=net, answers=BEST)
     given = assess(expected(describe(revision)))
     assert [(metric.id, outcome.points) for metric, outcome in promised.results] == [
@@ -125,7 +125,9 @@ def test_a_draft_tells_what_is_wrong_in_the_answers_alone(alice: User) -> None:
     card = readme("# A\n\n<script>alert(1)</script>\n", doi="no doi")
     net = make_mlmodel("alice/net", actor=alice, files={"README.md": card})
     wrong = Creator(name="A", orcid="0000-0002-1825-0098")
-    draft = draft_of(answers_known(alice, net), Answers(license="mitt", creators=(wrong,)))
+    draft = answers_preview(
+        prefilled_answers(alice, net), Answers(license="mitt", creators=(wrong,))
+    )
     assert {one.code for one in draft.findings} == {"license_unknown", "orcid_invalid"}
 
 
@@ -139,7 +141,7 @@ def test_answers_become_one_commit_that_changes_readme_alone(net: MLModel, alice
     net.refresh_from_db()
     assert (net.title, net.license, net.task) == ("Galaxy shapes", "MIT", "image-classification")
     with pytest.raises(Conflict) as caught:
-        answers_write(actor=alice, mlmodel=net, answers=answers_known(alice, net).answers)
+        answers_write(actor=alice, mlmodel=net, answers=prefilled_answers(alice, net).answers)
     assert caught.value.code == "nothing_to_commit"
 
 
@@ -173,13 +175,13 @@ def test_what_would_be_no_card_is_refused_and_nothing_is_written(
 
 
 def test_answers_to_another_readme_are_not_written(net: MLModel, alice: User) -> None:
-    seen = answers_known(alice, net).readme_oid
+    seen = prefilled_answers(alice, net).readme_oid
     head = commit_files(net, {"README.md": readme()}, actor=alice)
     with pytest.raises(Conflict, match=r"README\.md has changed"):
         answers_write(actor=alice, mlmodel=net, answers=BEST, readme_oid=seen)
     assert revision_get(net) == head
     # What changed beside it is no obstacle.
-    seen = answers_known(alice, net).readme_oid
+    seen = prefilled_answers(alice, net).readme_oid
     commit_files(net, {"weights.bin": b"4567"}, actor=alice)
     answers_write(actor=alice, mlmodel=net, answers=BEST, readme_oid=seen)
 

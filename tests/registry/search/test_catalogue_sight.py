@@ -7,7 +7,8 @@ from django.contrib.auth.models import AnonymousUser
 
 from registry.errors import NotFound
 from registry.selectors.search.catalogue import catalogue_search
-from registry.services.people.account import member_remove, member_set, token_issue
+from registry.services.people.account import member_remove, member_set
+from registry.services.people.token import token_issue
 from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_update
 from registry.states import Role, Scope
 from registry.tables import MLModel, Namespace, User

@@ -16,7 +16,8 @@ from registry.services.discussion.discussion import (
     pull_request_open,
 )
 from registry.services.discussion.merge import pull_request_merge
-from registry.services.people.account import authenticate, member_set
+from registry.services.people.account import member_set
+from registry.services.people.token import authenticate
 from registry.services.repository.mlmodel import mlmodel_delete, mlmodel_move, mlmodel_update
 from registry.services.repository.ref import ref_create, ref_delete
 from registry.services.webhook.webhook import (

@@ -18,14 +18,9 @@ from registry.selectors.people.account import (
     tokens_of,
     user_get,
 )
-from registry.services.people.account import (
-    member_remove,
-    member_set,
-    organisation_create,
-    token_issue,
-    token_revoke,
-)
+from registry.services.people.account import member_remove, member_set, organisation_create
 from registry.services.people.person import organisation_update, person_update
+from registry.services.people.token import token_issue, token_revoke
 from registry.states import NamespaceKind, Role, Scope
 from registry.tables import User
 
