@@ -28,7 +28,7 @@ from registry.errors import NotFound, Unauthenticated
 from registry.selectors.access import require_fetch
 from registry.selectors.storage.lfsfile import blobs_held
 from registry.services.storage.blob import blob_store, blob_used
-from registry.services.storage.lfs import LfsObject, LfsWay, lfs_download, lfs_upload
+from registry.services.storage.lfs import LfsObject, LfsTransfer, lfs_download, lfs_upload
 from registry.services.storage.parts import part_store, part_url, parts_join
 from registry.storage import PartUpload
 from registry.tables import MLModel, User
@@ -165,8 +165,8 @@ def no_locks(request: HttpRequest, **names: str) -> HttpResponse:  # noqa: ARG00
     return refuse(404, "Files are not locked here.")
 
 
-def _told(way: LfsWay, actions: dict[str, Any]) -> dict[str, Any]:
-    told = {"oid": way.asked.sha256, "size": way.asked.size_bytes}
+def _told(way: LfsTransfer, actions: dict[str, Any]) -> dict[str, Any]:
+    told = {"oid": way.requested.sha256, "size": way.requested.size_bytes}
     if way.refusal is not None:
         # 422 is what git-lfs calls an object that is wrong in itself.
         code = {400: 422}.get(status_of(way.refusal), status_of(way.refusal))
@@ -175,10 +175,10 @@ def _told(way: LfsWay, actions: dict[str, Any]) -> dict[str, Any]:
     return {**told, "authenticated": True, **({"actions": actions} if actions else {})}
 
 
-def _upload_actions(way: LfsWay, token: str, mlmodel: str) -> dict[str, Any]:
+def _upload_actions(way: LfsTransfer, token: str, mlmodel: str) -> dict[str, Any]:
     if way.blob is not None or way.refusal is not None:
         return {}
-    asked, parts = way.asked, way.parts
+    asked, parts = way.requested, way.parts
     named = (token, mlmodel, asked.sha256, asked.size_bytes)
     link = Link(*named, parts.key, parts.part_bytes) if parts else Link(*named)
     address = link.address("upload")
@@ -197,7 +197,7 @@ def _part_addresses(parts: PartUpload, address: str) -> dict[str, str]:
     return header
 
 
-def _download_actions(way: LfsWay, token: str, mlmodel: str) -> dict[str, Any]:
+def _download_actions(way: LfsTransfer, token: str, mlmodel: str) -> dict[str, Any]:
     if way.blob is None:
         return {}
     link = Link(token, mlmodel, way.blob.sha256, way.blob.size_bytes)

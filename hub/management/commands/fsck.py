@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from hub.management.console import ProgressLine
 from registry.errors import RegistryError
-from registry.services.storage.fsck import Fault, fsck
+from registry.services.storage.fsck import IntegrityFault, fsck
 
 
 class Command(BaseCommand):
@@ -44,7 +44,7 @@ class Command(BaseCommand):
             sys.exit(1)
 
 
-def _spelled(fault: Fault, *, as_json: bool) -> str:
+def _spelled(fault: IntegrityFault, *, as_json: bool) -> str:
     if as_json:
         return json.dumps(fault.as_dict())
     return f"{fault.kind}\t{fault.subject}\t{fault.detail}"

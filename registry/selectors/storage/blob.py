@@ -1,4 +1,4 @@
-"""Reads of bytes."""
+"""Reads of stored bytes."""
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
@@ -28,34 +28,34 @@ AT_ONCE = 500
 def blob_missing(actor: Actor, sha256s: Iterable[str]) -> list[str]:
     """Those digests whose bytes ``actor`` must upload before naming them in a commit.
 
-    Bytes count as there only for someone who uploaded them or may read them somewhere:
-    otherwise knowing a digest would tell whether, and soon what, somebody else keeps in private.
+    Bytes count as present only for an actor who uploaded them or may read them elsewhere:
+    otherwise knowing a digest would reveal whether somebody else stores the bytes in private.
     """
-    asked = list(dict.fromkeys(sha256s))
-    known = blobs_usable(actor, asked)
-    return [sha256 for sha256 in asked if sha256 not in known]
+    distinct = list(dict.fromkeys(sha256s))
+    usable = blobs_usable(actor, distinct)
+    return [sha256 for sha256 in distinct if sha256 not in usable]
 
 
 def blobs_usable(actor: Actor, sha256s: Collection[str]) -> dict[str, Blob]:
     """Digest to blob for those of ``sha256s`` that ``actor`` may name in a commit."""
-    found: dict[str, Blob] = {}
-    wanted = [sha256 for sha256 in sha256s if SHA256_RE.fullmatch(sha256)]
-    for start in range(0, len(wanted), AT_ONCE):
-        some = wanted[start : start + AT_ONCE]
-        # What garbage collection has condemned counts as absent, though it may still be there.
+    usable: dict[str, Blob] = {}
+    valid = [sha256 for sha256 in sha256s if SHA256_RE.fullmatch(sha256)]
+    for start in range(0, len(valid), AT_ONCE):
+        some = valid[start : start + AT_ONCE]
+        # A blob condemned by garbage collection counts as absent, though it may still exist.
         blobs = Blob.objects.filter(condemned_at=None).in_bulk(some)
         if actor is not None:
-            usable = _proven(actor, some)
-            blobs = {sha256: blob for sha256, blob in blobs.items() if sha256 in usable}
-        found |= blobs
-    return found
+            proven = _proven(actor, some)
+            blobs = {sha256: blob for sha256, blob in blobs.items() if sha256 in proven}
+        usable |= blobs
+    return usable
 
 
 def blob_get(actor: Actor, sha256: str) -> Blob:
-    """The blob of that digest, for someone who may name it in a commit.
+    """The blob of that digest, for an actor who may name it in a commit.
 
     Raises:
-        NotFound: ``blob_not_found``, also where it exists out of the actor's reach.
+        NotFound: ``blob_not_found``, also if the actor may not use it.
     """
     blob = blobs_usable(actor, [sha256]).get(sha256)
     if blob is None:
@@ -64,7 +64,7 @@ def blob_get(actor: Actor, sha256: str) -> Blob:
 
 
 def blobs_unreferenced() -> QuerySet[Blob]:
-    """The blobs that nothing needs. What only tells of a blob, and goes with it, is no need."""
+    """The blobs that no row references, apart from rows that are deleted along with a blob."""
     this = OuterRef("pk")
     return Blob.objects.exclude(
         Exists(File.objects.filter(blob=this))
@@ -82,14 +82,14 @@ def blob_open(blob: Blob) -> BinaryIO:
 
 
 def blob_path(blob: Blob) -> Path | None:
-    """The file holding the bytes; ``None`` where they are no local file."""
+    """The local file with the bytes; ``None`` if the store has no local files."""
     return blob_store().path(blob.sha256)
 
 
 def blob_url(blob: Blob, *, expires_s: int, content_type: str, disposition: str) -> str | None:
-    """An address of the store itself that gives the bytes to whoever has it; ``None`` if none.
+    """A pre-signed address of the store for the bytes; ``None`` if the store has none.
 
-    The answer there carries these values as Content-Type and Content-Disposition.
+    Its response carries these values as Content-Type and Content-Disposition.
     """
     return blob_store().url(
         blob.sha256, expires_s=expires_s, content_type=content_type, disposition=disposition
@@ -97,7 +97,7 @@ def blob_url(blob: Blob, *, expires_s: int, content_type: str, disposition: str)
 
 
 def blob_path_of(sha256: str) -> Path:
-    """A local, read-only file holding the bytes, for a worker that copies from it at once.
+    """A local, read-only file with the bytes, for a worker that copies it at once.
 
     Raises:
         NotFound: ``blob_not_found``.
@@ -108,7 +108,7 @@ def blob_path_of(sha256: str) -> Path:
 
 
 def _proven(actor: Actor, sha256s: list[str]) -> set[str]:
-    """Digests the actor uploaded, or can fetch from some revision or build."""
+    """Digests that the actor uploaded, or can fetch from some revision or build."""
     user = person(actor)
     proven: set[str] = set()
     if user is not None:

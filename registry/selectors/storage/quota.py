@@ -1,4 +1,4 @@
-"""Reads of how much of its storage a namespace uses."""
+"""Storage use and quotas of namespaces."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,40 +13,40 @@ from registry.tables import Blob, File, MLModel, Namespace
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a namespace uses, and may use; ``quota_bytes`` is ``None`` where nothing limits it."""
+    """Storage use of a namespace; ``quota_bytes`` is ``None`` without a limit."""
 
     used_bytes: int
     quota_bytes: int | None
 
     @property
     def free_bytes(self) -> int | None:
-        """What may still be added; never below 0."""
+        """Bytes that may still be added, at least 0; ``None`` without a limit."""
         return None if self.quota_bytes is None else max(0, self.quota_bytes - self.used_bytes)
 
     @property
     def share(self) -> float:
-        """How much of the quota is used; 0 where nothing limits it."""
+        """Fraction of the quota in use; 0 without a limit."""
         return self.used_bytes / self.quota_bytes if self.quota_bytes else 0.0
 
 
 def usage(namespace: Namespace) -> Usage:
-    """What ``namespace`` uses: the sum over its MLModels and data sets, deleted ones not.
+    """Storage use of ``namespace``: the sum over its models and data sets.
 
-    Bytes that several of them share are counted for each, so that none depends on the others.
+    Bytes that several of them share are counted for each, so that counts are independent.
     """
     used = namespace.mlmodels.aggregate(bytes=Sum("used_bytes"))["bytes"] or 0
     return Usage(used, quota_of(namespace))
 
 
 def usages() -> Iterator[tuple[Namespace, Usage]]:
-    """What each namespace uses, the largest first."""
+    """Storage use of each namespace, the largest first."""
     used = Coalesce(Sum("mlmodels__used_bytes"), 0)
     for namespace in Namespace.objects.annotate(used=used).order_by("-used", "name"):
         yield namespace, Usage(namespace.used, quota_of(namespace))
 
 
 def quota_of(namespace: Namespace) -> int | None:
-    """What ``namespace`` may use, in bytes; ``None`` for as much as there is."""
+    """Quota of ``namespace`` in bytes; ``None`` for unlimited."""
     own = namespace.quota_bytes
     if own is None:
         default: int | None = settings.QUOTA_BYTES
@@ -55,18 +55,18 @@ def quota_of(namespace: Namespace) -> int | None:
 
 
 def bytes_of(mlmodel: MLModel) -> int:
-    """Sum over the different blobs that any revision of ``mlmodel`` refers to, counted anew."""
+    """Total bytes of the distinct blobs of all revisions of ``mlmodel``, recounted."""
     blobs = Blob.objects.filter(pk__in=_blob_keys(mlmodel))
     return blobs.aggregate(bytes=Sum("size_bytes"))["bytes"] or 0
 
 
 def bytes_added(mlmodel: MLModel, blobs: dict[str, int]) -> int:
-    """By how much ``mlmodel`` would grow with these blobs (digest to length in bytes)."""
-    known: set[str] = set()
-    wanted = list(blobs)
-    for start in range(0, len(wanted), AT_ONCE):
-        known |= set(_blob_keys(mlmodel).filter(blob__in=wanted[start : start + AT_ONCE]))
-    return sum(size_bytes for sha256, size_bytes in blobs.items() if sha256 not in known)
+    """Bytes by which ``mlmodel`` would grow with these blobs (digest to length in bytes)."""
+    present: set[str] = set()
+    sha256s = list(blobs)
+    for start in range(0, len(sha256s), AT_ONCE):
+        present |= set(_blob_keys(mlmodel).filter(blob__in=sha256s[start : start + AT_ONCE]))
+    return sum(size_bytes for sha256, size_bytes in blobs.items() if sha256 not in present)
 
 
 def _blob_keys(mlmodel: MLModel) -> "QuerySet[File, str]":

@@ -1,4 +1,4 @@
-"""What a client is told before it uploads: how to send each file, or not to."""
+"""Upload plans: how a client is to send each file, or that it need not."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from registry.validation.paths import check_path
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A file somebody wants to put at ``path``."""
+    """A file that a client offers to put at ``path``."""
 
     path: str
     size_bytes: int
@@ -22,14 +22,13 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do with an offered file.
+    """How an offered file is to be sent.
 
     Attributes:
-        is_large: Whether its bytes come by themselves (Xet, LFS), before the commit.
-        is_ignored: Whether ``.gitignore`` leaves it out.
-        oid: What lies at the path now: the SHA-256 of the bytes where ``is_large``, else git's id
-            of them, whichever way they were sent; ``None`` where nothing does. A client drops
-            what has not changed.
+        is_large: Whether its bytes are uploaded separately (Xet, LFS), before the commit.
+        is_ignored: Whether ``.gitignore`` excludes it.
+        oid: Of the present content of the path: its SHA-256 if ``is_large``, else its git blob id;
+            ``None`` if there is none. Clients skip unchanged files.
     """
 
     path: str
@@ -41,11 +40,11 @@ class Plan:
 def upload_plans(
     revision: Revision, offers: Sequence[Offer], *, ignore: str | None = None
 ) -> list[Plan]:
-    """A plan for each offer, in their order, to come on top of ``revision``.
+    """A plan for each offer, in the same order, for a commit on top of ``revision``.
 
     Args:
         offers: At most some hundreds.
-        ignore: The text of the ``.gitignore`` to go by; ``None`` for the revision's own.
+        ignore: The text of the ``.gitignore`` to apply; ``None`` for the revision's own.
 
     Raises:
         Invalid: ``invalid_path``, or ``invalid_request`` for a huge ``.gitignore``.
@@ -70,7 +69,7 @@ def upload_plans(
 
 
 def lfs_rule_of(attributes: Blob | None) -> Callable[[str, int], bool]:
-    """A function of path and size in bytes: is it large by this ``.gitattributes``?
+    """A predicate of path and size in bytes: whether this ``.gitattributes`` makes a file large.
 
     Raises:
         Invalid: ``invalid_request`` for a huge ``.gitattributes``.

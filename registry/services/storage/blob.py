@@ -1,9 +1,10 @@
-"""Taking bytes in, and promising that they stay.
+"""Upload of bytes, and protection of stored bytes from garbage collection.
 
-The bytes are put in place first, durably; then, with their row held, it is seen to that they
-still are, and the row is written. A row that is not condemned therefore always has its bytes,
-though garbage collection may run at any moment (:mod:`registry.services.storage.gc`). A crash in
-between leaves bytes without a row, which nobody can see.
+The bytes are stored durably first; then, with their row locked, they are stored again if a
+collection deleted them meanwhile, and the row is written. A row that is not condemned therefore
+always has its bytes, though garbage collection may run at any moment
+(:mod:`registry.services.storage.gc`). A crash in between leaves bytes without a row, which are
+invisible.
 """
 
 import io
@@ -26,9 +27,9 @@ from registry.states import Scope
 from registry.storage import Arrived
 from registry.tables import Blob, Upload, User
 
-#: A blob used so recently need not be noted as used again.
+#: A blob used within this time need not be marked as used again.
 _RECENTLY = timedelta(hours=1)
-#: Small files that wait to be kept together, and their bytes, which a store may hold in memory.
+#: Number and bytes of small files that are stored together; a store may hold them in memory.
 _TOGETHER = 200
 _TOGETHER_BYTES = 16 * 2**20
 
@@ -40,13 +41,13 @@ def blob_store(
     sha256: str | None = None,
     size_bytes: int | None = None,
 ) -> Blob:
-    """Keep the bytes of ``stream`` and note that ``actor`` had them.
+    """Store the bytes of ``stream`` and record that ``actor`` uploaded them.
 
     Args:
-        actor: Whoever hands the bytes in; may name them in commits from now on.
-        stream: Read to its end, in pieces. What it raises passes through, and nothing is kept.
-        sha256: The digest the bytes must have, if known.
-        size_bytes: The length they must have, if known.
+        actor: May name the bytes in commits from now on.
+        stream: Read to its end, in pieces. If it raises, nothing is stored.
+        sha256: The expected digest, if known.
+        size_bytes: The expected length, if known.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_scope`.
@@ -99,7 +100,7 @@ def blobs_store(*, actor: Actor) -> Iterator[Callable[[storage.Readable, int], s
 
 
 def blob_keep(actor: Actor, user: User | None, arrived: Arrived) -> Blob:
-    """Keep what has arrived, for the services that receive; ``user`` proved to have the bytes."""
+    """Store received bytes, for other services; ``user`` uploaded them."""
     return blobs_keep(actor, user, [arrived])[arrived.sha256]
 
 
@@ -107,11 +108,11 @@ def blobs_keep(actor: Actor, user: User | None, arrivals: Sequence[Arrived]) -> 
     """:func:`blob_keep` for some hundreds at once; digest to blob."""
     store = storage.blob_store()
     arrived = {one.sha256: one for one in arrivals}
-    # Before the transaction: it waits for the disk, and nobody should wait for it.
+    # Before the transaction, which would hold locks while waiting for the disk.
     store.keep(*arrived.values())
     with transaction.atomic():
         blobs = _rows(arrived)
-        # Again, now that the rows are held: what was deleted in between is put in place anew.
+        # Again with the rows locked: bytes that were deleted in between are stored anew.
         store.keep(*arrived.values())
         if user is not None:
             uploads = [Upload(user=user, blob=blob) for blob in blobs.values()]
@@ -125,7 +126,7 @@ def blobs_keep(actor: Actor, user: User | None, arrivals: Sequence[Arrived]) -> 
 
 
 def blob_adopt(*, path: Path) -> Blob:
-    """Keep a file a worker made, for the hub itself.
+    """Store a file that a worker made, for the hub itself.
 
     Raises:
         Unavailable: ``storage_full``.
@@ -136,16 +137,15 @@ def blob_adopt(*, path: Path) -> Blob:
 
 
 def blob_store_bytes(*, actor: Actor, data: bytes) -> Blob:
-    """:func:`blob_store` for bytes that are in memory anyway."""
+    """:func:`blob_store` for bytes in memory."""
     return blob_store(actor=actor, stream=io.BytesIO(data), size_bytes=len(data))
 
 
 def blob_used(*, actor: Actor, sha256s: Collection[str]) -> dict[str, Blob]:
-    """Promise ``actor`` that bytes are here: digest to blob for those they need not upload.
+    """Digest to blob for the bytes that ``actor`` need not upload, marked as used just now.
 
-    To be asked wherever a client is told "already there": the blobs in the answer stay for as
-    long as garbage collection spares what was just used. All others must be uploaded. Not
-    audited: nobody changed anything.
+    Called before a client is told that bytes are present: the mark protects them for the grace
+    period of garbage collection. All others must be uploaded. Not audited, since nothing changes.
     """
     usable = blobs_usable(actor, sha256s)
     now = timezone.now()
@@ -153,7 +153,7 @@ def blob_used(*, actor: Actor, sha256s: Collection[str]) -> dict[str, Blob]:
     for start in range(0, len(stale), AT_ONCE):
         some = stale[start : start + AT_ONCE]
         with transaction.atomic():
-            # Looked at again: of this and of a condemnation at the same time, one comes first.
+            # Locked and checked again, which serializes this with a condemnation.
             rows = Blob.objects.select_for_update(no_key=True).order_by("pk")
             still = rows.filter(pk__in=some, condemned_at=None)
             held = set(still.values_list("pk", flat=True))
@@ -164,37 +164,37 @@ def blob_used(*, actor: Actor, sha256s: Collection[str]) -> dict[str, Blob]:
 
 
 def blobs_hold(sha256s: Collection[str]) -> None:
-    """Keep blobs from being collected until the caller's transaction, which refers to them, ends.
+    """Protect blobs from collection until the caller's transaction, which references them, ends.
 
     Raises:
-        Invalid: ``blob_missing`` where one was collected since the caller looked.
+        Invalid: ``blob_missing`` if one was collected since the caller's check.
     """
-    wanted = sorted(sha256s)
+    ordered = sorted(sha256s)
     held: set[str] = set()
-    for start in range(0, len(wanted), AT_ONCE):
+    for start in range(0, len(ordered), AT_ONCE):
         rows = Blob.objects.select_for_update(no_key=True).filter(
-            pk__in=wanted[start : start + AT_ONCE], condemned_at=None
+            pk__in=ordered[start : start + AT_ONCE], condemned_at=None
         )
-        # In one order, so that two commits never wait for each other.
+        # In a fixed order, so that two commits cannot deadlock.
         held |= set(rows.order_by("pk").values_list("pk", flat=True))
-    gone = set(wanted) - held
-    if gone:
+    missing = set(ordered) - held
+    if missing:
         raise Invalid(
             "blob_missing",
-            f"The bytes of {min(gone)} are no longer here; nobody used them for long.",
+            f"The bytes of {min(missing)} are no longer here; nobody used them for long.",
             "Upload them again, then commit again.",
         )
 
 
 def _rows(arrived: Mapping[str, Arrived]) -> dict[str, Blob]:
-    """The blobs' rows, held until the transaction ends, and free of any condemnation."""
+    """The blobs' rows, locked until the transaction ends, with any condemnation cleared."""
     now = timezone.now()
     held: dict[str, Blob] = {}
-    # Again where a row was deleted between the two statements.
+    # Repeated if a row was deleted between the two statements.
     while missing := sorted(arrived.keys() - held.keys()):
-        made = [_facts(arrived[sha256]) for sha256 in missing]
-        Blob.objects.bulk_create([Blob(**facts) for facts in made], ignore_conflicts=True)
-        # In one order, so that two uploads never wait for each other.
+        rows = [Blob(**_columns(arrived[sha256])) for sha256 in missing]
+        Blob.objects.bulk_create(rows, ignore_conflicts=True)
+        # In a fixed order, so that two uploads cannot deadlock.
         held |= {
             blob.sha256: blob
             for blob in Blob.objects.select_for_update().filter(pk__in=missing).order_by("pk")
@@ -202,15 +202,14 @@ def _rows(arrived: Mapping[str, Arrived]) -> dict[str, Blob]:
     Blob.objects.filter(pk__in=list(held)).update(used_at=now, condemned_at=None)
     for blob in held.values():
         blob.used_at, blob.condemned_at = now, None
-        facts = _facts(arrived[blob.sha256])
-        if (blob.size_bytes, blob.git_oid) != (facts["size_bytes"], facts["git_oid"]):
-            blob.size_bytes, blob.git_oid = facts["size_bytes"], facts["git_oid"]
+        one = arrived[blob.sha256]
+        if (blob.size_bytes, blob.git_oid) != (one.size_bytes, one.git_oid):
+            blob.size_bytes, blob.git_oid = one.size_bytes, one.git_oid
             blob.save(update_fields=["size_bytes", "git_oid"])
     return held
 
 
-def _facts(arrived: Arrived) -> dict[str, Any]:
-    """What its row says of it."""
+def _columns(arrived: Arrived) -> dict[str, Any]:
     return {
         "sha256": arrived.sha256,
         "size_bytes": arrived.size_bytes,

@@ -1,19 +1,18 @@
-"""Garbage collection: bytes nobody needs, and whatever died on its way in.
+"""Garbage collection of unreferenced bytes and interrupted uploads.
 
-A blob that nothing refers to, and that nobody handed in or asked about for the grace, is first
-*condemned*: it counts as absent, so whoever wants it uploads it again, which frees it of its
-condemnation. Condemned for the grace, it goes: under the lock of its row it is looked at again,
-then its bytes are deleted, then the row. Every step is safe beside uploads and commits, beside
-itself, and against kill -9 at any point:
+A blob that is unreferenced and was unused for the grace period is first *condemned*: it counts as
+absent, so a client that wants it uploads it again, which clears the condemnation. After another
+grace period it is deleted: with its row locked it is checked again, then the bytes are deleted,
+then the row. Every step is safe beside uploads, commits and other collections, and may be killed
+at any point:
 
-- an upload puts its bytes in place again once it holds the row
+- an upload writes its bytes again once it holds the row
   (:mod:`registry.services.storage.blob`);
-- a commit holds the rows it is about to refer to
+- a commit locks the rows it is about to reference
   (:func:`registry.services.storage.blob.blobs_hold`);
-- a crash after the bytes went leaves a condemned row without bytes, which is as good as none.
+- a crash after the deletion of bytes leaves a condemned row, which counts as absent.
 
-Bytes without a row are deleted under a row made for that moment, for which an upload of the same
-bytes has to wait.
+Bytes without a row are deleted under a temporary row, on which an upload of the same bytes waits.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -35,15 +34,15 @@ from registry.tables import Blob, MLModel
 
 T = TypeVar("T")
 
-#: Deleted in one transaction: few, since nobody else may write meanwhile on SQLite.
+#: Blobs deleted in one transaction: few, since it blocks all other writers on SQLite.
 _DELETED_AT_ONCE = 20
-#: An upload that nothing was heard of for less than this may still go on, whatever the grace.
+#: An upload with progress more recent than this may still continue, whatever the grace period.
 _LEAST_PATIENCE = timedelta(hours=1)
 
 
 @dataclass(slots=True)
 class Freed:
-    """What a collection let go, or would; sizes in bytes."""
+    """Numbers and total bytes of the objects that a collection deleted or would delete."""
 
     revisions: int = 0
     payloads: int = 0
@@ -67,12 +66,12 @@ def gc(
     """Collect garbage.
 
     Args:
-        grace: Spares what was made or used within it.
-        dry_run: Only count. What could go only after something else went is not counted.
-        say: Told what is being looked at.
+        grace: Objects created or used within this period are kept.
+        dry_run: Only count. Objects that become unreferenced by other deletions are not counted.
+        say: Called with the name of each step.
 
     Raises:
-        Unavailable: ``storage_unavailable``; what was done until then stays done.
+        Unavailable: ``storage_unavailable``; completed steps are not undone.
     """
     now, freed, store = timezone.now(), Freed(), blob_store()
     before = now - grace
@@ -87,7 +86,7 @@ def gc(
     freed.condemned = _condemn(before, now, dry_run=dry_run)
     _delete_condemned(store, before, freed, dry_run=dry_run)
     if freed.blobs and not dry_run:
-        # Chunks went with those blobs: clients must not count on them any longer.
+        # Chunks were deleted with those blobs: clients must no longer rely on them.
         xorb_sweep(grace=grace)
     say("stored bytes")
     _delete_strays(store, before, freed, dry_run=dry_run)
@@ -106,7 +105,7 @@ def gc(
 
 
 def recount(*, say: Callable[[str], None] = lambda _: None) -> int:
-    """Count anew what every MLModel and data set uses; how many had it wrong."""
+    """Recount the used bytes of every MLModel and data set; the number of wrong counts."""
     say("used bytes")
     return sum(usage_recount(mlmodel) != 0 for mlmodel in MLModel.objects.order_by("pk").iterator())
 
@@ -118,7 +117,7 @@ def _condemn(before: datetime, now: datetime, *, dry_run: bool) -> int:
     count = 0
     for some in _batches(rows.order_by("pk").values_list("pk", flat=True).iterator(), AT_ONCE):
         with transaction.atomic():
-            # Held first, looked at after: what a commit refers to by then is not condemned.
+            # Locked first, checked after: a blob that a commit references by then is kept.
             list(Blob.objects.select_for_update().filter(pk__in=some).order_by("pk"))
             count += rows.filter(pk__in=some).update(condemned_at=now)
     return count
@@ -140,7 +139,7 @@ def _delete_condemned(store: BlobStore, before: datetime, freed: Freed, *, dry_r
             for sha256 in doomed:
                 store.delete(sha256)
             Blob.objects.filter(pk__in=doomed).delete()
-            # Somebody referred to it all the same: it is needed.
+            # The others are referenced again.
             Blob.objects.filter(pk__in=set(sizes) - doomed).update(condemned_at=None)
         freed.blobs += len(doomed)
         freed.blob_bytes += sum(sizes[sha256] for sha256 in doomed)
@@ -150,9 +149,9 @@ def _delete_strays(store: BlobStore, before: datetime, freed: Freed, *, dry_run:
     old = (entry for entry in store.entries() if entry.modified < before)
     for some in _batches(old, AT_ONCE):
         digests = [entry.sha256 for entry in some]
-        known = set(Blob.objects.filter(pk__in=digests).values_list("pk", flat=True))
+        rows = set(Blob.objects.filter(pk__in=digests).values_list("pk", flat=True))
         for entry in some:
-            if entry.sha256 not in known and (dry_run or _delete_stray(store, entry)):
+            if entry.sha256 not in rows and (dry_run or _delete_stray(store, entry)):
                 freed.strays += 1
                 freed.stray_bytes += entry.size_bytes
 
@@ -160,14 +159,14 @@ def _delete_strays(store: BlobStore, before: datetime, freed: Freed, *, dry_run:
 def _delete_stray(store: BlobStore, entry: StoredEntry) -> bool:
     try:
         with transaction.atomic():
-            # Nobody ever sees this row; it makes an upload of these bytes wait for us.
+            # This row is never visible; an upload of the same bytes waits on it.
             row = Blob.objects.create(
                 sha256=entry.sha256, size_bytes=entry.size_bytes, git_oid="0" * 40
             )
             store.delete(entry.sha256)
             row.delete()
     except IntegrityError:
-        # Uploaded since we looked.
+        # Uploaded since the check.
         return False
     return True
 

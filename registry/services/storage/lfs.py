@@ -1,7 +1,7 @@
-"""Large files on their way in and out, as Git LFS sees them: objects named by their SHA-256.
+"""Transfer of large files by Git LFS: objects named by their SHA-256.
 
-Source: git-lfs ``docs/api/batch.md``. A client names many objects at once and is told of each how
-to send or fetch it.
+Source: git-lfs ``docs/api/batch.md``. A client names many objects at once and receives for each
+the way to upload or download it.
 """
 
 from collections.abc import Sequence
@@ -25,23 +25,23 @@ from registry.tables import Blob, MLModel
 
 @dataclass(frozen=True, slots=True)
 class LfsObject:
-    """What a client names: a digest, and the length it believes the bytes to have."""
+    """An object of a client's request: digest, and length in bytes as the client states it."""
 
     sha256: str
     size_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
-class LfsWay:
-    """What a client is told of an object.
+class LfsTransfer:
+    """How to transfer an object.
 
     Attributes:
-        blob: The bytes, where they are here; when uploading, nothing is left to do.
-        parts: How to send them in parts; ``None`` for in one piece.
-        refusal: Why they can be neither sent nor fetched.
+        blob: The bytes if they are present; an upload is then complete.
+        parts: The multipart upload; ``None`` for an upload in one piece.
+        refusal: Why the object can be neither uploaded nor downloaded.
     """
 
-    asked: LfsObject
+    requested: LfsObject
     blob: Blob | None = None
     parts: PartUpload | None = None
     refusal: RegistryError | None = None
@@ -49,11 +49,11 @@ class LfsWay:
 
 def lfs_upload(
     *, actor: Actor, mlmodel: MLModel, objects: Sequence[LfsObject], in_parts: bool
-) -> list[LfsWay]:
-    """How to send each of ``objects``.
+) -> list[LfsTransfer]:
+    """How to upload each of ``objects``.
 
-    Whoever may propose changes may send: the commit is judged by itself. An object counts as
-    here only for an actor who may name it in a commit.
+    Anybody who may propose changes may upload; the commit is authorized separately. An object
+    counts as present only for an actor who may name it in a commit.
 
     Args:
         in_parts: Whether the client can send a large file as several parts.
@@ -65,49 +65,62 @@ def lfs_upload(
     """
     require_voice(actor, mlmodel)
     _check_room(mlmodel, objects)
-    known = blob_used(actor=actor, sha256s=[asked.sha256 for asked in objects])
-    return [_way_in(actor, asked, known.get(asked.sha256), in_parts=in_parts) for asked in objects]
+    present = blob_used(actor=actor, sha256s=[requested.sha256 for requested in objects])
+    return [
+        _upload_of(actor, requested, present.get(requested.sha256), in_parts=in_parts)
+        for requested in objects
+    ]
 
 
 def _check_room(mlmodel: MLModel, objects: Sequence[LfsObject]) -> None:
-    """Refuse before anything is sent what the commit would have to refuse in the end."""
+    """Refuse before the upload what the commit would have to refuse."""
     sizes = {
-        asked.sha256: asked.size_bytes for asked in objects if SHA256_RE.fullmatch(asked.sha256)
+        requested.sha256: requested.size_bytes
+        for requested in objects
+        if SHA256_RE.fullmatch(requested.sha256)
     }
     quota_check(mlmodel.namespace, bytes_added(mlmodel, sizes))
 
 
-def lfs_download(*, actor: Actor, mlmodel: MLModel, objects: Sequence[LfsObject]) -> list[LfsWay]:
-    """Where each of ``objects`` is, as far as a revision of ``mlmodel`` holds it.
+def lfs_download(
+    *, actor: Actor, mlmodel: MLModel, objects: Sequence[LfsObject]
+) -> list[LfsTransfer]:
+    """How to download each of ``objects``, if a revision of ``mlmodel`` holds it.
 
     Raises:
         Unauthenticated, Forbidden: ``access_gated``.
     """
     require_fetch(actor, mlmodel)
-    held = blobs_held(mlmodel, [asked.sha256 for asked in objects])
-    return [_way_out(asked, held.get(asked.sha256)) for asked in objects]
+    held = blobs_held(mlmodel, [requested.sha256 for requested in objects])
+    return [_download_of(requested, held.get(requested.sha256)) for requested in objects]
 
 
-def _way_in(actor: Actor, asked: LfsObject, blob: Blob | None, *, in_parts: bool) -> LfsWay:
-    if not SHA256_RE.fullmatch(asked.sha256):
-        return LfsWay(asked, refusal=Invalid("invalid_request", "The oid is no SHA-256."))
-    if asked.size_bytes > settings.MAX_BLOB_BYTES:
-        return LfsWay(asked, refusal=too_large(settings.MAX_BLOB_BYTES))
+def _upload_of(
+    actor: Actor, requested: LfsObject, blob: Blob | None, *, in_parts: bool
+) -> LfsTransfer:
+    if not SHA256_RE.fullmatch(requested.sha256):
+        return LfsTransfer(requested, refusal=Invalid("invalid_request", "The oid is no SHA-256."))
+    if requested.size_bytes > settings.MAX_BLOB_BYTES:
+        return LfsTransfer(requested, refusal=too_large(settings.MAX_BLOB_BYTES))
     if blob is not None:
-        return _present(asked, blob)
-    if in_parts and asked.size_bytes > settings.PART_BYTES:
-        return LfsWay(asked, parts=parts_begin(actor=actor, size_bytes=asked.size_bytes))
-    return LfsWay(asked)
+        return _present(requested, blob)
+    if in_parts and requested.size_bytes > settings.PART_BYTES:
+        return LfsTransfer(
+            requested, parts=parts_begin(actor=actor, size_bytes=requested.size_bytes)
+        )
+    return LfsTransfer(requested)
 
 
-def _way_out(asked: LfsObject, blob: Blob | None) -> LfsWay:
+def _download_of(requested: LfsObject, blob: Blob | None) -> LfsTransfer:
     if blob is None:
-        return LfsWay(asked, refusal=NotFound("blob_not_found", "There is no such object here."))
-    return _present(asked, blob)
+        return LfsTransfer(
+            requested, refusal=NotFound("blob_not_found", "There is no such object here.")
+        )
+    return _present(requested, blob)
 
 
-def _present(asked: LfsObject, blob: Blob) -> LfsWay:
-    if blob.size_bytes != asked.size_bytes:
-        detail = f"These bytes are {blob.size_bytes}, not {asked.size_bytes}."
-        return LfsWay(asked, refusal=Invalid("size_mismatch", detail))
-    return LfsWay(asked, blob=blob)
+def _present(requested: LfsObject, blob: Blob) -> LfsTransfer:
+    if blob.size_bytes != requested.size_bytes:
+        detail = f"These bytes are {blob.size_bytes}, not {requested.size_bytes}."
+        return LfsTransfer(requested, refusal=Invalid("size_mismatch", detail))
+    return LfsTransfer(requested, blob=blob)

@@ -1,16 +1,16 @@
-"""Taking large files out of a repository, with or without its past.
+"""Removal of large files from a repository: from its branches, or from its history.
 
-Revisions do not change: a revision's id stands for its files, and benchmark records cite it. Who
-wants bytes gone for good therefore gets other revisions in place of those that held them, as
-``git filter-repo`` makes them, and the old ids are known no longer; unless a record, a build, a
-worker or a DOI relies on one of these, in which case nothing happens. No identifier ever leads to
-other files than those it was minted for: the old revisions' lead to the records that are left of
-them, and the new ones get their own. Who only wants files out of the way gets a new revision on
-each branch, and the past stays.
+Removal from the branches adds a revision to each branch; the history stays.
 
-While the past is rewritten, each revision keeps its row, so that what hangs on it stays there. The
-names of revisions get new rows: a commit that was worked out from a branch's old head looks for
-the row it read, finds none, and knows that it is stale.
+Removal from the history replaces the revisions that held the files, as ``git filter-repo`` does:
+a revision's id stands for its files, so the old ids become unknown. It is refused if a benchmark
+record, a build, a worker or a DOI relies on one of them. No identifier ever leads to other files
+than those it was minted for: those of the old revisions lead to tombstones, and the new revisions
+get their own.
+
+A rewritten revision keeps its row, so that related rows stay attached. Branches and tags get new
+rows: a commit that was prepared from a branch's old head does not find the row it read, and is
+refused as stale.
 """
 
 from collections.abc import Collection, Iterable
@@ -45,16 +45,16 @@ from registry.tables import (
 from registry.validation.networks import has_network
 
 _AT_ONCE = 500
-#: What the record says that stays of a version that was rewritten.
+#: Reason in the tombstone of a rewritten version.
 _ERASED = "Large files were erased from its history."
 
 
 def lfsfiles_remove(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) -> None:
-    """Delete large files from the newest revision of every branch; the past keeps them.
+    """Delete large files from the head of every branch; the history keeps them.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        Invalid: ``invalid_request`` for what is no digest.
+        Invalid: ``invalid_request`` for an invalid digest.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     _check(sha256s)
@@ -75,13 +75,13 @@ def lfsfiles_remove(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str])
 def lfsfiles_erase(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) -> None:
     """Rewrite all revisions of ``mlmodel`` as if the large files had never been committed.
 
-    Their bytes go with the next garbage collection, unless other repositories hold them.
+    The next garbage collection deletes the bytes, unless other repositories hold them.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        Invalid: ``invalid_request`` for what is no digest.
-        Conflict: ``record_exists`` where a record, a build or a worker relies on a revision that
-            would change, ``doi_exists`` where that has a DOI, ``stale_parent`` where somebody
+        Invalid: ``invalid_request`` for an invalid digest.
+        Conflict: ``record_exists`` if a record, a build or a worker relies on a revision that
+            would change, ``doi_exists`` if such a revision has a DOI, ``stale_parent`` if somebody
             committed meanwhile.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
@@ -118,9 +118,9 @@ def lfsfiles_erase(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) 
 
 
 def _rewritten(mlmodel: MLModel, doomed: "Iterable[File]") -> list[Revision]:
-    """Those revisions that held any of ``doomed``, and what grew from them, with their new ids.
+    """The revisions that held any of ``doomed``, and their descendants, with their new ids.
 
-    Not stored yet. A revision that only brought such a file stays, as one that changes nothing.
+    Not stored yet. A revision that only added such a file stays, as one without changes.
     """
     paths: dict[int, set[str]] = {}
     for file in doomed:
@@ -148,7 +148,7 @@ def _rewritten(mlmodel: MLModel, doomed: "Iterable[File]") -> list[Revision]:
 
 
 def _rename(actor: Actor, mlmodel: MLModel, refs: list[Ref], changed: dict[int, Revision]) -> None:
-    """Give every name a new row, and tell of those that now stand for another id."""
+    """Replace the rows of all branches and tags, and notify of those with another commit id."""
     Ref.objects.filter(pk__in=[ref.pk for ref in refs]).delete()
     Ref.objects.bulk_create(
         [

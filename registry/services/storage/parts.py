@@ -1,9 +1,9 @@
-"""Taking a large file in as parts, by several requests.
+"""Multipart upload of a large file, by several requests.
 
-The requests that carry parts are authorised by their address alone (Git LFS sends no credentials
-with them), so whoever makes those addresses signs them, with the :class:`PartUpload` inside: its
-fields are strings and numbers, ``PartUpload(**fields)`` makes it again. There is no row for an
-upload under way; one that is never joined is a leftover for garbage collection.
+The requests that carry parts are authorized by their address alone, since Git LFS sends no
+credentials with them. The caller therefore signs those addresses, with the :class:`PartUpload`
+inside: its fields are strings and numbers, and ``PartUpload(**fields)`` restores it. An upload in
+progress has no row; one that is never joined is deleted by garbage collection.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from registry.tables import Blob
 
 
 def parts_begin(*, actor: Actor, size_bytes: int) -> PartUpload:
-    """Make room for a file of ``size_bytes`` that comes in as parts.
+    """Begin the upload of a file of ``size_bytes`` in parts.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_scope`.
@@ -36,7 +36,7 @@ def parts_begin(*, actor: Actor, size_bytes: int) -> PartUpload:
 def part_store(*, upload: PartUpload, number: int, stream: storage.Readable) -> str:
     """Read ``stream`` to its end as part ``number``; the part's ETag, without quotes.
 
-    Not audited and not judged: the upload was, when it began.
+    Neither authorized nor audited: that happened when the upload began.
 
     Raises:
         NotFound: ``upload_not_found``.
@@ -47,9 +47,9 @@ def part_store(*, upload: PartUpload, number: int, stream: storage.Readable) -> 
 
 
 def part_url(*, upload: PartUpload, number: int, expires_s: int) -> str | None:
-    """An address of the store itself that takes part ``number``.
+    """A pre-signed address of the store for part ``number``.
 
-    ``None`` where it has none, or clients are not to go there: see :func:`part_store`.
+    ``None`` if the store has none, or clients may not use it: see :func:`part_store`.
     """
     if not settings.S3_REDIRECT:
         return None
@@ -57,18 +57,17 @@ def part_url(*, upload: PartUpload, number: int, expires_s: int) -> str | None:
 
 
 def parts_join(*, actor: Actor, upload: PartUpload, etags: Mapping[int, str], sha256: str) -> Blob:
-    """Keep the whole file under ``sha256`` and note that ``actor`` had its bytes.
+    """Store the complete file under ``sha256`` and record that ``actor`` uploaded it.
 
-    Nothing of it can be seen before all of it was read through and found to be right. Asking
-    again for what was joined is no error.
+    Nothing of it is visible before all of it was verified. Idempotent.
 
     Args:
-        etags: The ETag that each part, from 1 on, was answered with.
+        etags: Part number, from 1, to the ETag that the part's upload returned.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_scope`.
         NotFound: ``upload_not_found``.
-        Invalid: ``digest_mismatch``, ``size_mismatch``, or ``invalid_request`` where a part is
+        Invalid: ``digest_mismatch``, ``size_mismatch``, or ``invalid_request`` if a part is
             missing.
     """
     user = require_scope(actor, Scope.WRITE)
@@ -76,7 +75,7 @@ def parts_join(*, actor: Actor, upload: PartUpload, etags: Mapping[int, str], sh
         with storage.blob_store().parts_join(upload, etags, sha256=sha256) as arrived:
             return blob_keep(actor, user, arrived)
     except NotFound:
-        # Asked twice, since the first answer was lost: then it has happened already.
+        # Repeated after a lost answer: the parts have been joined already.
         joined = blob_used(actor=actor, sha256s=[sha256]).get(sha256)
         if joined is None:
             raise
@@ -84,5 +83,5 @@ def parts_join(*, actor: Actor, upload: PartUpload, etags: Mapping[int, str], sh
 
 
 def parts_abort(*, upload: PartUpload) -> None:
-    """Forget an upload that will not be joined."""
+    """Delete an upload that will not be joined."""
     storage.blob_store().parts_abort(upload)

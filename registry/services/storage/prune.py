@@ -1,4 +1,4 @@
-"""Letting go of rows that nothing leads to any more."""
+"""Deletion of unreachable revisions and of old entries of the search index's outbox."""
 
 from datetime import datetime, timedelta
 
@@ -13,23 +13,23 @@ from registry.services.storage.quota import usage_recount
 from registry.states import JobState
 from registry.tables import MLModel, OutboxEntry, Revision
 
-#: News for the search index is kept so long, and always so many: an index that looks for news
-#: behind what is kept has to be built anew.
+#: Outbox entries are kept for this time, and at least this number of them. An index that is
+#: further behind has to be rebuilt.
 _NEWS_LIFETIME = timedelta(days=30)
-_NEWS_KEPT = 10_000
-#: What the record says that stays of a pruned revision.
+_LEAST_NEWS = 10_000
+#: Reason in the tombstone of a pruned revision.
 _LOST = "No branch, tag or pull request led to it any more."
 
 
 def revisions_lost(*, before: datetime) -> QuerySet[Revision]:
-    """Revisions made before then that no branch, tag, pull request or merge leads to.
+    """Revisions made before then that no branch, tag, pull request or merge reaches.
 
-    Not among them: what a benchmark record is about, what has a DOI, what a job is still at work
-    on, and what any of these, or a revision made since, grew from.
+    Revisions with a benchmark record, a DOI or a pending job are excluded, and so are ancestors
+    of these and of newer revisions.
     """
-    kept = RawSQL(
+    reachable = RawSQL(
         """
-        WITH RECURSIVE kept (id) AS (
+        WITH RECURSIVE reachable (id) AS (
             SELECT revision_id FROM registry_ref
             UNION SELECT merged_as_id FROM registry_discussion WHERE merged_as_id IS NOT NULL
             UNION SELECT revision_id FROM registry_record
@@ -37,21 +37,21 @@ def revisions_lost(*, before: datetime) -> QuerySet[Revision]:
                   WHERE doi <> '' AND revision_id IS NOT NULL
             UNION SELECT revision_id FROM registry_job WHERE state IN (%s, %s)
             UNION SELECT id FROM registry_revision WHERE created_at >= %s
-            UNION SELECT r.parent_id FROM registry_revision r JOIN kept ON r.id = kept.id
+            UNION SELECT r.parent_id FROM registry_revision r JOIN reachable ON r.id = reachable.id
                   WHERE r.parent_id IS NOT NULL
         )
-        SELECT id FROM kept
+        SELECT id FROM reachable
         """,
         (JobState.QUEUED, JobState.LEASED, before),
     )
-    return Revision.objects.filter(created_at__lt=before).exclude(pk__in=kept)
+    return Revision.objects.filter(created_at__lt=before).exclude(pk__in=reachable)
 
 
 def revisions_prune(*, before: datetime) -> int:
     """Delete :func:`revisions_lost`, with their graphs and jobs; their number."""
     changed: set[int] = set()
     count = 0
-    # Newest first: what grew from a revision goes before it.
+    # Newest first: descendants are deleted before their ancestors.
     for pk in list(revisions_lost(before=before).order_by("-pk").values_list("pk", flat=True)):
         mlmodel = _prune(pk, before)
         if mlmodel is not None:
@@ -63,22 +63,22 @@ def revisions_prune(*, before: datetime) -> int:
 
 
 def news_prune(*, dry_run: bool) -> int:
-    """Forget what every index has long read; the number of entries."""
+    """Delete old outbox entries, which every index has long read; their number."""
     newest = OutboxEntry.objects.order_by("-id").first()
     if newest is None:
         return 0
     old = OutboxEntry.objects.filter(
-        id__lte=newest.pk - _NEWS_KEPT, at__lt=timezone.now() - _NEWS_LIFETIME
+        id__lte=newest.pk - _LEAST_NEWS, at__lt=timezone.now() - _NEWS_LIFETIME
     )
     return old.count() if dry_run else old.delete()[0]
 
 
 def _prune(pk: int, before: datetime) -> int | None:
-    """Delete one lost revision, unless somebody found it meanwhile; the key of its MLModel."""
+    """Delete one lost revision, unless it is reachable again; the key of its MLModel."""
     with transaction.atomic():
         rows = Revision.objects.select_for_update(of=("self",)).select_related("mlmodel__namespace")
         revision = rows.filter(pk=pk).first()
-        # Asked again now that it is held: naming it in a branch has to wait for us.
+        # Checked again with the row locked: a branch that would name it has to wait.
         if revision is None or not revisions_lost(before=before).filter(pk=pk).exists():
             return None
         try:
@@ -86,7 +86,7 @@ def _prune(pk: int, before: datetime) -> int | None:
                 identifier_withdraw(revision, reason=_LOST)
                 revision.delete()
         except RestrictedError:
-            # Something still leads to it after all: a file that says it was changed there.
+            # Still referenced, by a file that was last changed in it.
             return None
         audit(
             actor=None,

@@ -1,4 +1,4 @@
-"""Keeping count of what repositories use, and keeping namespaces within their quotas."""
+"""Storage use of repositories, and quotas of namespaces."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from registry.services.audit import audit
 from registry.states import Scope
 from registry.tables import Blob, MLModel, Namespace
 
-#: In ``Namespace.quota_bytes``: as much as there is, whatever the hub's default.
+#: Value of ``Namespace.quota_bytes`` for unlimited storage, whatever the hub's default.
 UNLIMITED = -1
 
 
@@ -45,14 +45,14 @@ def quota_check(namespace: Namespace, added_bytes: int, *, hold: bool = False) -
 
 
 def usage_grow(mlmodel: MLModel, blobs: Iterable[Blob]) -> None:
-    """Count blobs that a revision of ``mlmodel`` is about to refer to.
+    """Count blobs that a new revision of ``mlmodel`` references.
 
-    To be called inside the transaction that writes the revision, before its files are written.
+    Called inside the transaction that writes the revision, before its files are written.
 
     Raises:
         Forbidden: ``quota_exceeded``.
     """
-    # Held until the transaction ends: of two commits with the same bytes, only one adds them.
+    # Locked until the transaction ends: of two commits with the same bytes, only one adds them.
     MLModel.objects.select_for_update().get(pk=mlmodel.pk)
     added = bytes_added(mlmodel, {blob.sha256: blob.size_bytes for blob in blobs})
     if added == 0:
@@ -64,25 +64,25 @@ def usage_grow(mlmodel: MLModel, blobs: Iterable[Blob]) -> None:
 
 
 def usage_recount(mlmodel: MLModel) -> int:
-    """Count anew what ``mlmodel`` uses, after revisions went; by how many bytes that differs."""
+    """Recount the bytes of ``mlmodel`` after revisions were deleted; the difference in bytes."""
     with transaction.atomic():
         held = MLModel.objects.select_for_update().filter(pk=mlmodel.pk).first()
         if held is None:
             return 0
-        counted = bytes_of(held)
-        if counted != held.used_bytes:
-            MLModel.objects.filter(pk=held.pk).update(used_bytes=counted)
-    return counted - held.used_bytes
+        used_bytes = bytes_of(held)
+        if used_bytes != held.used_bytes:
+            MLModel.objects.filter(pk=held.pk).update(used_bytes=used_bytes)
+    return used_bytes - held.used_bytes
 
 
 def quota_set(*, actor: Actor, namespace: Namespace, quota_bytes: int | None) -> Namespace:
-    """Let ``namespace`` use so much. What it uses already stays, whatever the quota.
+    """Set the quota of ``namespace``. Bytes in use stay, whatever the quota.
 
     Args:
-        quota_bytes: ``None`` for the hub's default, :data:`UNLIMITED` for as much as there is.
+        quota_bytes: ``None`` for the hub's default, :data:`UNLIMITED` for no limit.
 
     Raises:
-        Unauthenticated, Forbidden: for all but the hub's staff.
+        Unauthenticated, Forbidden: unless the actor is staff of the hub.
     """
     user = require_scope(actor, Scope.ADMIN)
     if user is not None and not user.is_staff:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from registry.selectors.repository import contents
-from registry.selectors.repository.contents import config_of, parameters_of, telling_blobs
+from registry.selectors.repository.contents import config_of, described_blobs, parameters_of
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.storage.blob import blob_path_of
 from tests.factories import make_mlmodel
@@ -21,7 +21,7 @@ def test_bytes_that_were_missing_for_a_while_are_read_when_they_are_back(
     header = json.dumps({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
     weights = struct.pack("<Q", len(header)) + header + bytes(4)
     files = {"model.safetensors": weights, "config.json": '{"model_type": "late"}'}
-    blobs = telling_blobs(revision_get(make_mlmodel("alice/net", files=files)))
+    blobs = described_blobs(revision_get(make_mlmodel("alice/net", files=files)))
     places = [blob_path_of(blob.sha256) for blob in blobs.values()]
     # As in a process that was started since.
     contents._config_in.cache_clear()

@@ -14,7 +14,7 @@ from django.db import connection, models
 from django.utils import timezone
 
 from registry.services.repository.ref import ref_create
-from registry.services.storage.fsck import Fault, fsck
+from registry.services.storage.fsck import IntegrityFault, fsck
 from registry.services.storage.gc import gc, recount
 from registry.states import RefKind
 from registry.storage import blob_store
@@ -206,7 +206,7 @@ KINDS: dict[Callable[[Saboteur], str], tuple[str, int]] = {
 }
 
 
-def faults(**options: Any) -> list[Fault]:
+def faults(**options: Any) -> list[IntegrityFault]:
     return list(fsck(**options))
 
 
