@@ -1,4 +1,4 @@
-"""Where bytes are kept. Knows no tables and no names given by people, only digests."""
+"""Stores of bytes by digest. Knows neither tables nor the names of users' files."""
 
 from functools import cache
 from importlib import import_module
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def blob_store() -> BlobStore:
-    """The hub's store: a folder, or a bucket where ``HPCFAIR_BLOBS`` names one."""
+    """The hub's store: a folder, or the bucket that ``HPCFAIR_BLOBS`` names."""
     if settings.BLOBS:
         return _bucket_store(
             settings.BLOBS,

@@ -1,13 +1,13 @@
-"""The contract of every place that keeps bytes. ``tests/registry/storage/contract.py`` tests it.
+"""Interface of the stores of bytes. ``tests/registry/storage/contract.py`` tests it.
 
-Bytes come in two steps, so that nothing can collect them in between::
+Bytes are stored in two steps, so that garbage collection cannot delete them in between::
 
     with store.receive(stream, size_bytes=n) as arrived:   # measured, invisible
-        store.keep(arrived)                                # durable, in place under their digest
+        store.keep(arrived)                                # durable, stored under their digest
 
-Several blobs that arrived are kept together for little more than the price of one. What is not
-kept is gone when the block ends, or, if the process dies, a leftover that garbage collection
-finds. A large file may come in as parts instead, out of order and by several requests:
+Storing several received blobs together costs little more than storing one. Bytes that are not
+kept are deleted at the end of the block or, if the process dies, by garbage collection. A large
+file may be uploaded in parts instead, in any order and by several requests:
 :meth:`BlobStore.parts_begin`, :meth:`BlobStore.part_put`, :meth:`BlobStore.parts_join`.
 """
 
@@ -22,14 +22,14 @@ from typing import BinaryIO, Protocol
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Bytes that have come in whole, and that nobody can see yet.
+    """Bytes that were received completely and are not visible yet.
 
     Attributes:
-        sha256: Their SHA-256, computed from what came.
+        sha256: Computed from the received bytes.
         size_bytes: Their length.
         git_oid: Git's id of them as a blob object.
-        place: Where they wait; means something to their store alone.
-        held: Themselves, where they are few and wait in memory.
+        place: Their temporary location; opaque to all but their store.
+        held: The bytes, if they are few and waiting in memory.
     """
 
     sha256: str
@@ -41,12 +41,12 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class PartUpload:
-    """A file that comes in as parts. Strings and numbers alone, so it can travel in an address.
+    """A multipart upload. Has only strings and numbers, so that an address can contain it.
 
     Attributes:
-        key: The store's name for it; not to be guessed.
-        size_bytes: The length of the whole.
-        part_bytes: The length of every part but the last, which has the rest.
+        key: The store's unguessable name for it.
+        size_bytes: Total length.
+        part_bytes: Length of every part but the last, which has the rest.
     """
 
     key: str
@@ -55,17 +55,17 @@ class PartUpload:
 
     @property
     def count(self) -> int:
-        """How many parts there are, numbered from 1."""
+        """Number of parts, which are numbered from 1."""
         return max(1, math.ceil(self.size_bytes / self.part_bytes))
 
     def length_of(self, number: int) -> int:
-        """The length part ``number`` must have."""
+        """The required length of part ``number`` in bytes."""
         return min(self.part_bytes, self.size_bytes - (number - 1) * self.part_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
-    """A blob that lies in a store."""
+    """A blob in a store."""
 
     sha256: str
     size_bytes: int
@@ -74,7 +74,7 @@ class StoredEntry:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Bytes on their way in: of an upload that goes on, or of a process that died."""
+    """Bytes of an upload that is in progress or was interrupted."""
 
     name: str
     size_bytes: int
@@ -82,17 +82,17 @@ class Leftover:
 
 
 class Readable(Protocol):
-    """Something that gives bytes until it gives none: a file, or the body of a request."""
+    """A source of bytes, such as a file or a request's body; returns ``b""`` at its end."""
 
     def read(self, size: int, /) -> bytes: ...
 
 
 class BlobStore(Protocol):
-    """Keeps bytes under the SHA-256 of their content.
+    """Stores bytes under the SHA-256 of their content.
 
-    A blob is there whole or not at all, and what :meth:`keep` returned from survives a crash of
-    the process and of the machine. All methods may be called from several threads and processes
-    at once, on the same digest too. Of a file, no more than some MiB are held in memory.
+    A blob is stored completely or not at all. Once :meth:`keep` has returned, it survives a crash
+    of the process and of the machine. All methods may be called from several threads and processes
+    at once, even for the same digest. At most some MiB of a file are held in memory.
     """
 
     def receive(
@@ -105,81 +105,81 @@ class BlobStore(Protocol):
     ) -> AbstractContextManager[Arrived]:
         """Read ``stream`` to its end; within the block its bytes may be kept.
 
-        The stream is read even where the bytes are stored already: whoever hands in a digest
-        must prove to have the bytes.
+        The stream is read even if the bytes are stored already, since the sender must prove to
+        have them. After an error nothing is left in the store.
 
         Args:
-            stream: Read in pieces. Whatever it raises passes through.
-            sha256: The digest the bytes must have.
-            size_bytes: The length they must have.
-            limit_bytes: The greatest length taken.
+            stream: Read in pieces. Its exceptions propagate.
+            sha256: The expected digest, if known.
+            size_bytes: The expected length, if known.
+            limit_bytes: The maximum length.
 
         Raises:
-            Invalid: ``digest_mismatch`` or ``size_mismatch``; nothing is left.
-            TooLarge: ``body_too_large``; nothing is left.
-            Unavailable: ``storage_full``; nothing is left.
+            Invalid: ``digest_mismatch`` or ``size_mismatch``.
+            TooLarge: ``body_too_large``.
+            Unavailable: ``storage_full``.
         """
 
     def keep(self, *arrivals: Arrived) -> None:
-        """See to it that these bytes are in place under their digests, durably.
+        """Store these bytes durably under their digests.
 
-        Some hundreds at most; their waiting for the disk or the server is one. May be called
-        again within the same block, and is then cheap unless bytes were deleted in between.
-        Bytes of another length under a digest are replaced. After a failure, when some may be in
-        place, the block must end.
+        At most some hundreds at a time; they wait for the disk or the server together. May be
+        called again within the same block, and is then cheap unless bytes were deleted in between.
+        Stored bytes of another length are replaced. After a failure, which may leave some stored,
+        the block must end.
 
         Raises:
             Unavailable: ``storage_full``.
         """
 
     def parts_begin(self, size_bytes: int) -> PartUpload:
-        """Make room for a file that comes in as parts."""
+        """Begin the upload of a file of ``size_bytes`` in parts."""
 
     def part_put(self, upload: PartUpload, number: int, stream: Readable) -> str:
         """Read ``stream`` to its end as part ``number``; the part's ETag, without quotes.
 
-        A part may be sent again and then replaces what came before.
+        A part that is sent again replaces the previous one.
 
         Raises:
-            NotFound: ``upload_not_found``: joined, aborted or collected.
+            NotFound: ``upload_not_found`` if it was joined, aborted or collected.
             Invalid: ``size_mismatch``, or ``invalid_request`` for a number out of range.
             Unavailable: ``storage_full``.
         """
 
     def part_url(self, upload: PartUpload, number: int, *, expires_s: int) -> str | None:
-        """An address that takes part ``number`` by PUT from whoever has it.
+        """A pre-signed address for a PUT of part ``number``.
 
-        ``None`` where the store has none, and the part must come through :meth:`part_put`.
+        ``None`` if the store has none, and the part must be sent through :meth:`part_put`.
         """
 
     def parts_join(
         self, upload: PartUpload, etags: Mapping[int, str], *, sha256: str
     ) -> AbstractContextManager[Arrived]:
-        """The whole, read through and measured; within the block it may be kept.
+        """The complete file, read and measured; within the block it may be kept.
 
         Args:
-            etags: The ETag each part was answered with.
-            sha256: The digest the whole must have.
+            etags: Part number to the ETag that its upload returned.
+            sha256: The expected digest of the file.
 
         Raises:
             NotFound: ``upload_not_found``.
-            Invalid: ``digest_mismatch``, ``size_mismatch``, or ``invalid_request`` where a part
-                is missing. After ``digest_mismatch`` the upload is gone.
+            Invalid: ``digest_mismatch``, which ends the upload; ``size_mismatch``;
+                ``invalid_request`` if a part is missing.
         """
 
     def parts_abort(self, upload: PartUpload) -> None:
-        """Forget the parts; forgetting what is not here is no error."""
+        """Delete the parts. Idempotent."""
 
     def open(self, sha256: str) -> BinaryIO:
         """The bytes, seekable; the caller closes. Raises ``NotFound`` ``blob_not_found``."""
 
     def path(self, sha256: str) -> Path | None:
-        """The file holding the bytes, for sendfile; ``None`` where the bytes are no local file."""
+        """The file with the bytes, for sendfile; ``None`` if the store has no local files."""
 
     def local(self, sha256: str) -> Path:
-        """A local, read-only file with the bytes, fetched if need be; never write to it.
+        """A local file with the bytes, fetched if necessary; never write to it.
 
-        It stays for minutes after the call, so copy from it at once.
+        It may be deleted minutes after the call, so copy it at once.
 
         Raises:
             NotFound: ``blob_not_found``.
@@ -188,26 +188,26 @@ class BlobStore(Protocol):
     def url(
         self, sha256: str, *, expires_s: int, content_type: str, disposition: str
     ) -> str | None:
-        """An address that gives the bytes by GET, ranges too, to whoever has it.
+        """A pre-signed address for a GET of the bytes, also of ranges.
 
-        ``None`` where the store has none. The answer carries ``content_type`` as Content-Type
-        and ``disposition`` as Content-Disposition.
+        ``None`` if the store has none. The response carries ``content_type`` as Content-Type and
+        ``disposition`` as Content-Disposition.
         """
 
     def size(self, sha256: str) -> int | None:
-        """The length of what is stored, in bytes; ``None`` where nothing is."""
+        """The length of the stored bytes; ``None`` if there are none."""
 
     def exists(self, sha256: str) -> bool:
-        """Whether anything is stored under that digest."""
+        """Whether bytes are stored under that digest."""
 
     def delete(self, sha256: str) -> None:
-        """Forget the bytes; forgetting what is not here is no error."""
+        """Delete the bytes. Idempotent."""
 
     def entries(self) -> Iterator[StoredEntry]:
-        """Everything stored, in no order. What changes meanwhile may be listed or not."""
+        """All stored blobs, in no particular order; concurrent changes may be included or not."""
 
     def leftovers(self) -> Iterator[Leftover]:
-        """Everything on its way in, parts of large files too."""
+        """The bytes of all unfinished uploads, including parts of large files."""
 
     def discard(self, leftover: Leftover) -> None:
-        """Forget bytes that were on their way in."""
+        """Delete the bytes of an unfinished upload."""

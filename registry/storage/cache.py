@@ -1,4 +1,4 @@
-"""Local copies of blobs that lie elsewhere, for programs that need files."""
+"""Local copies of remote blobs, for programs that need files."""
 
 import os
 import secrets
@@ -11,14 +11,14 @@ from typing import BinaryIO
 from registry.storage.digest import place
 from registry.storage.meter import Meter
 
-#: A copy asked for less than this ago is not dropped, however full the folder is.
+#: A copy used within this time is not deleted, however full the folder is.
 SPARED_S = 900.0
 
 
 class LocalCopies:
-    """A folder of at most ``limit_bytes`` that forgets first what was not asked for longest.
+    """A folder of at most ``limit_bytes``, with least-recently-used eviction.
 
-    What was asked for in the last minutes stays even beyond the limit: somebody reads it. Several
+    Recently used copies stay even beyond the limit, since they may be being read. Several
     processes may share the folder.
     """
 
@@ -27,14 +27,14 @@ class LocalCopies:
         self._limit_bytes = limit_bytes
 
     def get(self, sha256: str, fetch: Callable[[], BinaryIO]) -> Path:
-        """The local copy, fetched and checked if it is not here yet.
+        """The local copy; fetched and verified if it is missing.
 
         Raises:
-            Invalid: ``digest_mismatch`` if other bytes came.
+            Invalid: ``digest_mismatch`` if other bytes were fetched.
         """
         path = self._root / place(sha256)
         try:
-            # The time of the last use: what the limit goes by.
+            # Time of the last use, for eviction.
             os.utime(path)
         except FileNotFoundError:
             self._fetch(sha256, path, fetch)
@@ -56,16 +56,16 @@ class LocalCopies:
             arriving.unlink(missing_ok=True)
 
     def _make_room(self) -> None:
-        found = []
+        copies = []
         for path in self._root.glob("??/??/*"):
             with suppress(FileNotFoundError):
-                facts = path.stat()
-                found.append((facts.st_mtime, facts.st_size, path))
-        used = sum(size for _, size, _ in found)
+                status = path.stat()
+                copies.append((status.st_mtime, status.st_size, path))
+        total_bytes = sum(size for _, size, _ in copies)
         spared_since = time.time() - SPARED_S
-        for used_at, size, path in sorted(found):
-            if used <= self._limit_bytes or used_at > spared_since:
+        for used_at, size, path in sorted(copies):
+            if total_bytes <= self._limit_bytes or used_at > spared_since:
                 break
-            # Copies half fetched by a process that died carry other names, and go the same way.
+            # Also evicts partial copies of processes that died, which have other names.
             path.unlink(missing_ok=True)
-            used -= size
+            total_bytes -= size

@@ -1,4 +1,4 @@
-"""Digests of streams, and where a digest's bytes lie."""
+"""Digests of streams, and the relative path of a digest's bytes."""
 
 import hashlib
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def pieces(stream: Readable) -> Iterator[bytes]:
 
 
 def sha256_of(stream: Readable) -> str:
-    """The SHA-256 of all that is left in ``stream``, as lowercase hex."""
+    """The SHA-256 of the rest of ``stream``, as lowercase hex."""
     digest = hashlib.sha256()
     for piece in pieces(stream):
         digest.update(piece)
@@ -25,7 +25,7 @@ def sha256_of(stream: Readable) -> str:
 
 
 def git_oid_of(stream: Readable, size_bytes: int) -> str:
-    """Git's blob id of the ``size_bytes`` bytes left in ``stream``."""
+    """Git's blob id of the rest of ``stream``, which has ``size_bytes`` bytes."""
     digest = git_hasher(size_bytes)
     for piece in pieces(stream):
         digest.update(piece)
@@ -33,18 +33,18 @@ def git_oid_of(stream: Readable, size_bytes: int) -> str:
 
 
 def git_hasher(size_bytes: int) -> "hashlib._Hash":
-    """A SHA-1 that has read the header git puts before a blob's bytes."""
-    # SHA-1 is git's name for the bytes, not a proof of them; SHA-256 is what we trust.
+    """A SHA-1 hasher that has consumed the header that git puts before a blob's bytes."""
+    # SHA-1 serves as git's identifier only; integrity relies on SHA-256.
     return hashlib.sha1(f"blob {size_bytes}\0".encode(), usedforsecurity=False)
 
 
 def place(sha256: str) -> PurePosixPath:
     """``ab/cd/abcd...``: the relative path of a digest's bytes.
 
-    DANGER: do not change. Everything ever stored lies where this function said.
+    DANGER: do not change. All stored bytes are addressed by this function.
 
     Raises:
-        ValueError: ``sha256`` is not 64 lowercase hex digits, so no path may be made of it.
+        ValueError: ``sha256`` is not 64 lowercase hex digits, and must not become a path.
     """
     if not SHA256_RE.fullmatch(sha256):
         raise ValueError(f"{sha256!r} is not a SHA-256")

@@ -1,4 +1,4 @@
-"""Files and folders that outlast a crash of the machine."""
+"""Durable writes of files and folders, which survive a crash of the machine."""
 
 import errno
 import os
@@ -12,24 +12,24 @@ from registry.errors import Unavailable
 
 
 class Folders:
-    """Makes the folders of blobs, and knows which of them are durable.
+    """Creates the folders of blobs, and tracks which of them are durable.
 
-    A name is durable once the folder it stands in was flushed. The folder that gets a new file must
-    therefore be flushed each time, but the folder above only until this process has done so once
-    while the lower one was there. Finding the lower one there proves nothing: another process may
-    have made it a moment ago, and have died before it flushed. Nor does its age. So nothing is
-    believed but what this process did itself, which costs one flush per folder and process.
+    A name is durable once its parent folder was flushed. The folder that gets a new file must
+    therefore be flushed each time, but the folder above only until this process has flushed it
+    once while the lower one existed. The existence of the lower one proves nothing, whatever its
+    age: another process may have created it and died before the flush. So only flushes of this
+    process count, which costs one flush per folder and process.
     """
 
     def __init__(self) -> None:
-        # At most the 65,792 folders there can be. What is in it stays true, since nobody deletes
-        # folders; a forked child may go on believing it.
+        # At most the 65,792 possible folders. Entries stay valid, since folders are never deleted;
+        # a forked child may rely on them.
         self._durable: set[Path] = set()
 
     def make(self, folder: Path) -> set[Path]:
-        """Make the blobs' folder ``ab/cd`` where missing; those of it and ``ab`` not yet durable.
+        """Create the folder ``ab/cd`` if missing; returns those of it and ``ab`` not yet durable.
 
-        They are once the folders they stand in are flushed: say so to :meth:`note`.
+        They become durable when their parent folders are flushed: call :meth:`note` then.
         """
         fresh = set()
         for level in (folder.parent, folder):
@@ -41,13 +41,13 @@ class Folders:
         return fresh
 
     def note(self, flushed: set[Path]) -> None:
-        """These were there when the folders they stand in were flushed."""
+        """Mark folders as durable: they existed when their parent folders were flushed."""
         self._durable |= flushed
 
 
 def write_new(path: Path, pieces: Iterator[bytes]) -> None:
-    """Write the new file ``path``, for reading only; it is not durable before :func:`flush`."""
-    # 0o444: nothing that is handed the path may change a blob.
+    """Write the new, read-only file ``path``; it is durable after :func:`flush` only."""
+    # 0o444: users of the path must not change a blob.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
     with os.fdopen(descriptor, "wb") as file:
         for piece in pieces:
@@ -57,8 +57,8 @@ def write_new(path: Path, pieces: Iterator[bytes]) -> None:
 def flush(path: Path) -> None:
     """Wait until the file's bytes, or the folder's names, are on the disk.
 
-    Whoever wrote them may have closed the file: a write that failed since is reported to whoever
-    opens it next (Linux 4.17 and later).
+    The file may have been closed since it was written: a write error is reported to the next
+    process that opens the file (Linux 4.17 and later).
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -68,29 +68,29 @@ def flush(path: Path) -> None:
 
 
 def link(source: Path, target: Path) -> None:
-    """Give the file ``source`` the second name ``target``, atomically, in place of what is there.
+    """Give the file ``source`` the second name ``target``, atomically, replacing any file there.
 
-    A second name, not a new one: should the bytes be collected before their row says that they
-    are wanted, they can be put in place again.
+    It keeps its first name: if the bytes are collected before their row is written, they can be
+    linked again.
     """
-    stand_in = source.with_name(secrets.token_hex(16))
+    temporary = source.with_name(secrets.token_hex(16))
     try:
         try:
-            stand_in.hardlink_to(source)
+            temporary.hardlink_to(source)
         except OSError as error:
             if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.EMLINK, errno.EXDEV}:
                 raise
-            # Some file systems have no second names.
-            shutil.copyfile(source, stand_in)
-            stand_in.chmod(0o444)
-            flush(stand_in)
-        stand_in.replace(target)
+            # Some file systems have no hard links.
+            shutil.copyfile(source, temporary)
+            temporary.chmod(0o444)
+            flush(temporary)
+        temporary.replace(target)
     finally:
-        stand_in.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 def same_file(path: Path, other: Path) -> bool:
-    """Whether both are names of one file; not so where ``path`` is none."""
+    """Whether both paths name the same file; false if ``path`` does not exist."""
     try:
         return path.samefile(other)
     except FileNotFoundError:
@@ -98,8 +98,8 @@ def same_file(path: Path, other: Path) -> bool:
 
 
 @contextmanager
-def full_disk_is_our_error() -> Iterator[None]:
-    """Turn what a full disk raises into ``Unavailable`` ``storage_full``."""
+def translate_disk_full() -> Iterator[None]:
+    """Translate the ``OSError`` of a full disk into ``Unavailable`` ``storage_full``."""
     try:
         yield
     except OSError as error:

@@ -3,13 +3,13 @@
 ::
 
     <root>/ab/cd/abcd...            one file per blob, read-only, named by its SHA-256
-    <root>/incoming/<random>        bytes on their way; never read by anybody else
-    <root>/incoming/<random>.parts  a large file, its parts being written at their places
+    <root>/incoming/<random>        bytes being received; private to their upload
+    <root>/incoming/<random>.parts  a large file, into which its parts are written
 
 A blob is written to ``incoming``. :meth:`FolderStore.keep` flushes it to the disk, links it to its
-place, and flushes the folders on the way; those of several blobs side by side, since a file system
-with a journal answers many such requests by one write. ``incoming`` lies in the same file system,
-so that this is atomic, and apart from the blobs, so that no listing ever meets half a file.
+final path, and flushes the folders above; in parallel for several blobs, since a journaling file
+system serves many such requests by one write. ``incoming`` is in the same file system, so that
+this is atomic, and apart from the blobs, so that listings contain complete files only.
 """
 
 import secrets
@@ -21,17 +21,17 @@ from typing import BinaryIO
 
 from registry.ids import SHA256_RE
 from registry.storage.base import Arrived, Leftover, PartUpload, Readable, StoredEntry
-from registry.storage.beside import side_by_side
 from registry.storage.digest import place
 from registry.storage.durable import (
     Folders,
     flush,
-    full_disk_is_our_error,
     link,
     same_file,
+    translate_disk_full,
     write_new,
 )
 from registry.storage.meter import Meter, check_all_parts, no_blob
+from registry.storage.parallel import in_parallel
 from registry.storage.partfile import PartFile
 
 _MIB = 2**20
@@ -40,10 +40,10 @@ _MOST_PARTS = 10_000
 
 
 class FolderStore:
-    """A :class:`registry.storage.base.BlobStore` under ``root``, which is made where missing.
+    """A :class:`registry.storage.base.BlobStore` under ``root``, which is created if missing.
 
     Args:
-        part_bytes: The length of a part, unless a file would have too many of them.
+        part_bytes: Length of a part; longer if a file would have too many parts.
     """
 
     def __init__(self, root: Path, *, part_bytes: int = 64 * _MIB) -> None:
@@ -67,7 +67,7 @@ class FolderStore:
         meter = Meter(stream, size_bytes=size_bytes, limit_bytes=limit_bytes)
         arriving = self._incoming / secrets.token_hex(16)
         try:
-            with full_disk_is_our_error():
+            with translate_disk_full():
                 write_new(arriving, meter.pieces())
             yield meter.arrived(arriving.name, sha256=sha256, again=lambda: arriving.open("rb"))
         finally:
@@ -76,32 +76,32 @@ class FolderStore:
     def keep(self, *arrivals: Arrived) -> None:
         """See :meth:`registry.storage.base.BlobStore.keep`.
 
-        What lies there already is replaced, which mends a damaged file.
+        An existing file is replaced, which repairs a damaged one.
         """
         moves = [(self._incoming / one.place, self.path(one.sha256)) for one in arrivals]
-        with full_disk_is_our_error():
+        with translate_disk_full():
             absent = [(waiting, final) for waiting, final in moves if not same_file(final, waiting)]
-            # All of them before any is named: what a name replaces may be somebody's blob.
-            side_by_side(flush, [waiting for waiting, _ in absent])
+            # All bytes are flushed before any is linked, which may replace a stored blob.
+            in_parallel(flush, [waiting for waiting, _ in absent])
             fresh: set[Path] = set()
             for waiting, final in absent:
                 fresh |= self._folders.make(final.parent)
                 link(waiting, final)
             gained = {final.parent for _, final in absent}
-            side_by_side(flush, gained | {folder.parent for folder in fresh})
+            in_parallel(flush, gained | {folder.parent for folder in fresh})
             self._folders.note(fresh)
 
     def parts_begin(self, size_bytes: int) -> PartUpload:
         """See :meth:`registry.storage.base.BlobStore.parts_begin`."""
         part_bytes = max(self._part_bytes, -(-size_bytes // _MOST_PARTS))
         upload = PartUpload(secrets.token_hex(16), size_bytes, part_bytes)
-        with full_disk_is_our_error():
+        with translate_disk_full():
             self._parts(upload).begin()
         return upload
 
     def part_put(self, upload: PartUpload, number: int, stream: Readable) -> str:
         """See :meth:`registry.storage.base.BlobStore.part_put`."""
-        with full_disk_is_our_error():
+        with translate_disk_full():
             return self._parts(upload).put(number, stream)
 
     def part_url(self, upload: PartUpload, number: int, *, expires_s: int) -> None:  # noqa: ARG002
@@ -116,7 +116,7 @@ class FolderStore:
         check_all_parts(upload, set(etags))
         whole = self._incoming / secrets.token_hex(16)
         try:
-            with full_disk_is_our_error():
+            with translate_disk_full():
                 self._parts(upload).seal(whole)
             with whole.open("rb") as stream:
                 meter = Meter(stream, size_bytes=upload.size_bytes, limit_bytes=None)
@@ -138,7 +138,7 @@ class FolderStore:
             raise no_blob(sha256) from None
 
     def path(self, sha256: str) -> Path:
-        """The file for ``sha256``, there or not."""
+        """The path of the file for ``sha256``, which may be missing."""
         return self.root / place(sha256)
 
     def local(self, sha256: str) -> Path:
@@ -188,7 +188,7 @@ class FolderStore:
         for path in self._incoming.iterdir():
             with suppress(FileNotFoundError):
                 facts = path.stat()
-                # Blocks, not length: a file whose parts are to come is mostly holes.
+                # Allocated blocks, since a file with missing parts is sparse.
                 size_bytes = min(facts.st_size, facts.st_blocks * 512)
                 modified = datetime.fromtimestamp(facts.st_mtime, UTC)
                 yield Leftover(path.name, size_bytes, modified)

@@ -1,9 +1,9 @@
-r"""Git's names for content, computed without git.
+r"""Git objects and their ids, computed without git.
 
-An id is the SHA-1 of ``<type> <length>\0`` and the object's bytes, so that clients which compare
-ids, and git itself, see a true repository::
+An id is the SHA-1 of ``<type> <length>\0`` and the object's bytes, so that git and other clients
+see a regular repository::
 
-    blob    the bytes, or the pointer text where the file is in large file storage (LFS)
+    blob    the bytes, or the pointer's text for a file in large file storage (LFS)
     tree    entries "<mode> <name>\0<20 bytes of id>", sorted as if folders ended in "/"
     commit  "tree <id>\nparent <id>\nauthor <line>\ncommitter <line>\n\n<message>\n"
 
@@ -12,7 +12,7 @@ Sources: git's ``Documentation/gitformat-*`` and ``object-file.c``; git-lfs ``do
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 _FILE_MODE = b"100644"
@@ -25,7 +25,7 @@ def blob_oid(data: bytes) -> str:
 
 
 def lfs_pointer(sha256: str, size_bytes: int) -> bytes:
-    """The text git stores in place of a large file."""
+    """The text that git stores in place of a large file."""
     return (
         f"version https://git-lfs.github.com/spec/v1\noid sha256:{sha256}\nsize {size_bytes}\n"
     ).encode()
@@ -33,13 +33,13 @@ def lfs_pointer(sha256: str, size_bytes: int) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class LfsPointer:
-    """What a pointer's text says."""
+    """A parsed git-lfs pointer."""
 
     sha256: str
     size_bytes: int
 
 
-#: Lengths of the texts :func:`pointer_of` understands.
+#: Lengths in bytes of the texts that :func:`pointer_of` accepts.
 POINTER_BYTES = range(120, 161)
 _POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\r?\n"
@@ -48,7 +48,7 @@ _POINTER = re.compile(
 
 
 def pointer_of(data: bytes) -> LfsPointer | None:
-    """What ``data`` points at, if it is the text :func:`lfs_pointer` gives, line ends aside."""
+    """The pointer that ``data`` is the text of (see :func:`lfs_pointer`; CRLF allowed), if any."""
     match = _POINTER.fullmatch(data)
     return LfsPointer(match[1].decode(), int(match[2])) if match else None
 
@@ -64,16 +64,12 @@ def folder_oids(files: Iterable[tuple[str, str]]) -> dict[str, str]:
     Args:
         files: Pairs of path and blob id.
     """
-    root = _Folder()
+    root = GitTree()
     for path, oid in files:
-        *folders, name = path.split("/")
-        folder = root
-        for part in folders:
-            folder = folder.folders.setdefault(part, _Folder())
-        folder.files[name] = oid
-    oids: dict[str, str] = {}
-    root.name_into(oids, "")
-    return oids
+        root.put(path, oid)
+    for _ in root.changed():
+        pass
+    return dict(root.oids_below(""))
 
 
 def commit_oid(*, tree: str, parent: str | None, author_line: str, message: str) -> str:
@@ -121,15 +117,42 @@ def object_oid(kind: str, content: bytes) -> str:
 
 
 @dataclass
-class _Folder:
-    files: dict[str, str] = field(default_factory=dict)
-    folders: dict[str, "_Folder"] = field(default_factory=dict)
+class GitTree:
+    """A tree of files and folders that is updated in place, commit by commit.
 
-    def name_into(self, oids: dict[str, str], path: str) -> str:
-        """This folder's id, left in ``oids`` with those of all below it."""
-        below = {
-            name: folder.name_into(oids, f"{path}/{name}" if path else name)
-            for name, folder in self.folders.items()
-        }
-        oids[path] = object_oid("tree", tree_content(self.files, below))
-        return oids[path]
+    Attributes:
+        files: Name to blob id.
+        folders: Name to subtree.
+        oid: Its tree id; "" after a change until :meth:`changed` has been exhausted.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    folders: dict[str, "GitTree"] = field(default_factory=dict)
+    oid: str = ""
+
+    def put(self, path: str, oid: str) -> None:
+        """Set ``path`` to the blob of that id."""
+        folder = self
+        *parts, name = path.split("/")
+        for part in parts:
+            folder.oid = ""
+            folder = folder.folders.setdefault(part, GitTree())
+        folder.oid = ""
+        folder.files[name] = oid
+
+    def changed(self) -> Iterator[tuple[str, bytes]]:
+        """Id and content of each tree object that changed since the last call, the root's last."""
+        if self.oid:
+            return
+        for folder in self.folders.values():
+            yield from folder.changed()
+        below = {name: folder.oid for name, folder in self.folders.items()}
+        content = tree_content(self.files, below)
+        self.oid = object_oid("tree", content)
+        yield self.oid, content
+
+    def oids_below(self, path: str) -> Iterator[tuple[str, str]]:
+        """Path and tree id of all folders, if this one is at ``path``."""
+        for name, folder in self.folders.items():
+            yield from folder.oids_below(f"{path}/{name}" if path else name)
+        yield path, self.oid

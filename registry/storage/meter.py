@@ -1,4 +1,4 @@
-"""Measuring bytes as they come in: digest, length, git's id, and whether they are as announced."""
+"""Measurement of received bytes: digest, length and git id, checked against the announced ones."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -9,15 +9,15 @@ from registry.errors import Invalid, NotFound, TooLarge
 from registry.storage.base import Arrived, PartUpload, Readable
 from registry.storage.digest import git_hasher, git_oid_of, pieces
 
-#: Fewer bytes than this are hashed sooner than a thread is told to.
+#: Shorter pieces are hashed faster than handed to a thread.
 _WORTH_A_THREAD = 2**18
 
 
 class Meter:
-    """Reads a stream once, checks its length, and says in the end what it was.
+    """Reads a stream once, and measures and checks it.
 
     Raises:
-        TooLarge: ``body_too_large``, here already if the announced length is.
+        TooLarge: ``body_too_large`` if the announced length is too large.
     """
 
     def __init__(
@@ -28,19 +28,19 @@ class Meter:
         self._stream = stream
         self._announced, self._limit = size_bytes, limit_bytes
         self._sha256, self.length = hashlib.sha256(), 0
-        # Git's id begins with the length: told beforehand, one pass over the bytes is enough.
+        # Git hashes the length first: if it is announced, one pass over the bytes is enough.
         self._sha1 = None if size_bytes is None else git_hasher(size_bytes)
 
     def pieces(self) -> Iterator[bytes]:
-        """The stream's bytes; never more than one piece beyond what may come is read.
+        """The stream's bytes; at most one piece beyond the allowed length is read.
 
         Raises:
             Invalid: ``size_mismatch``.
             TooLarge: ``body_too_large``.
         """
         hashers = [self._sha256] if self._sha1 is None else [self._sha256, self._sha1]
-        # Hashing lets go of the interpreter: it goes on beside the caller, who writes meanwhile.
-        with ThreadPoolExecutor(len(hashers)) as beside:
+        # Hashing releases the GIL, so it runs while the caller writes the piece.
+        with ThreadPoolExecutor(len(hashers)) as pool:
             for piece in pieces(self._stream):
                 self.length += len(piece)
                 self._check(self.length, whole=False)
@@ -49,37 +49,37 @@ class Meter:
                         hasher.update(piece)
                     yield piece
                     continue
-                hashing = [beside.submit(hasher.update, piece) for hasher in hashers]
+                hashing = [pool.submit(hasher.update, piece) for hasher in hashers]
                 yield piece
                 for one in hashing:
                     one.result()
         self._check(self.length, whole=True)
 
     def arrived(self, place: str, *, sha256: str | None, again: Callable[[], BinaryIO]) -> Arrived:
-        """What came in, now waiting at ``place``.
+        """The measured bytes, which are stored temporarily at ``place``.
 
         Args:
-            sha256: The digest it must have.
-            again: Opens the bytes once more, for git's id of what came unannounced.
+            sha256: The expected digest, if known.
+            again: Opens the bytes again, for git's id if no length was announced.
 
         Raises:
             Invalid: ``digest_mismatch``.
         """
         if sha256 is not None:
             self.check_digest(sha256)
-        got = self._sha256.hexdigest()
+        actual = self._sha256.hexdigest()
         if self._sha1 is not None:
-            return Arrived(got, self.length, self._sha1.hexdigest(), place)
+            return Arrived(actual, self.length, self._sha1.hexdigest(), place)
         with again() as stream:
-            return Arrived(got, self.length, git_oid_of(stream, self.length), place)
+            return Arrived(actual, self.length, git_oid_of(stream, self.length), place)
 
     def check_digest(self, sha256: str) -> None:
-        """Refuse unless what was read has this SHA-256. Raises ``Invalid`` ``digest_mismatch``."""
-        got = self._sha256.hexdigest()
-        if got != sha256:
+        """Refuse bytes with another SHA-256. Raises ``Invalid`` ``digest_mismatch``."""
+        actual = self._sha256.hexdigest()
+        if actual != sha256:
             raise Invalid(
                 "digest_mismatch",
-                f"The bytes have SHA-256 {got}, not {sha256[:100]}.",
+                f"The bytes have SHA-256 {actual}, not {sha256[:100]}.",
                 "Send the file again; it changed or was damaged on its way.",
             )
 
@@ -93,7 +93,7 @@ class Meter:
 
 
 def check_part(upload: PartUpload, number: int) -> None:
-    """Refuse a number no part of ``upload`` has. Raises ``Invalid`` ``invalid_request``."""
+    """Refuse an invalid part number. Raises ``Invalid`` ``invalid_request``."""
     if not 1 <= number <= upload.count:
         raise Invalid(
             "invalid_request", f"The upload has parts 1 to {upload.count}, there is no {number}."
@@ -102,22 +102,22 @@ def check_part(upload: PartUpload, number: int) -> None:
 
 def check_all_parts(upload: PartUpload, numbers: set[int]) -> None:
     """Refuse to join unless every part was named. Raises ``Invalid`` ``invalid_request``."""
-    wanted = set(range(1, upload.count + 1))
-    if numbers != wanted:
+    required = set(range(1, upload.count + 1))
+    if numbers != required:
         raise Invalid(
             "invalid_request",
-            f"The upload has {upload.count} parts, {len(numbers & wanted)} of them were named.",
+            f"The upload has {upload.count} parts, {len(numbers & required)} of them were named.",
             "Send every part, then name each with the ETag it was answered with.",
         )
 
 
 def no_blob(sha256: str) -> NotFound:
-    """Nothing is stored under that digest."""
+    """The error for a digest under which nothing is stored."""
     return NotFound("blob_not_found", f"No bytes are stored as {sha256[:100]!r}.")
 
 
 def no_upload() -> NotFound:
-    """The upload was joined, aborted or collected, or never was."""
+    """The error for an upload that was joined, aborted or collected, or never existed."""
     return NotFound(
         "upload_not_found",
         "There is no such upload under way.",
@@ -126,7 +126,7 @@ def no_upload() -> NotFound:
 
 
 def too_large(limit_bytes: int) -> TooLarge:
-    """More bytes than this hub takes."""
+    """The error for more bytes than this hub accepts."""
     return TooLarge(
         "body_too_large",
         f"The hub takes files of at most {limit_bytes} bytes.",
@@ -135,7 +135,7 @@ def too_large(limit_bytes: int) -> TooLarge:
 
 
 def wrong_size(length: int, announced: int) -> Invalid:
-    """Not the bytes that were announced."""
+    """The error for another number of bytes than was announced."""
     read = f"more than {announced}" if length > announced else str(length)
     return Invalid(
         "size_mismatch",

@@ -1,4 +1,4 @@
-"""A large file whose parts come in any order, written to their places in one file of a folder."""
+"""A large file in a folder, whose parts are written in any order."""
 
 import fcntl
 import hashlib
@@ -18,14 +18,14 @@ class PartFile:
     """The file of ``upload`` in the folder ``incoming``, until it is sealed."""
 
     def __init__(self, incoming: Path, upload: PartUpload) -> None:
-        # The key may come back from a stranger: it must not name another file.
+        # The key is untrusted: it must not name another file.
         if not _KEY.fullmatch(upload.key):
             raise no_upload()
         self.path = incoming / f"{upload.key}.parts"
         self._upload = upload
 
     def begin(self) -> None:
-        """Make the file, at its full length and without any blocks."""
+        """Create the file: sparse, with its full length."""
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
             os.ftruncate(descriptor, self._upload.size_bytes)
@@ -37,26 +37,26 @@ class PartFile:
         check_part(self._upload, number)
         length = self._upload.length_of(number)
         start = (number - 1) * self._upload.part_bytes
-        digest, came = hashlib.sha256(), 0
+        digest, received = hashlib.sha256(), 0
         descriptor = self._open()
         try:
             for piece in pieces(stream):
-                if came + len(piece) > length:
-                    raise wrong_size(came + len(piece), length)
-                self._write(descriptor, piece, start + came)
+                if received + len(piece) > length:
+                    raise wrong_size(received + len(piece), length)
+                self._write(descriptor, piece, start + received)
                 digest.update(piece)
-                came += len(piece)
+                received += len(piece)
         finally:
             os.close(descriptor)
-        if came != length:
-            raise wrong_size(came, length)
+        if received != length:
+            raise wrong_size(received, length)
         return digest.hexdigest()
 
     def seal(self, whole: Path) -> None:
-        """Move the file to ``whole``, for reading only.
+        """Move the file to ``whole`` and make it read-only.
 
-        DANGER: its inode becomes a stored blob, so no request that is still sending a part may
-        write to it any more. Writers hold the lock for each write and look at the mode first.
+        DANGER: its inode becomes a stored blob, so a request that is still sending a part must not
+        write to it. Writers hold the lock for each write and check the mode first.
 
         Raises:
             NotFound: ``upload_not_found``.

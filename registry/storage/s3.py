@@ -3,12 +3,12 @@
 ::
 
     <prefix>ab/cd/abcd...      one object per blob, named by its SHA-256
-    <prefix>incoming/<random>  bytes on their way, objects or multipart uploads
+    <prefix>incoming/<random>  bytes being received, as objects or multipart uploads
 
-Bytes stream through the hub, which measures them. A small file waits in memory and is then put in
-its place; a larger one waits in ``incoming``, and the server itself copies it. Parts of large files
-may go to the server directly: then the whole is read back and measured before anything names it.
-Needs nothing of S3 that its many imitations lack.
+Bytes stream through the hub, which measures them. A small file waits in memory and is then put
+under its digest; a larger one waits in ``incoming``, and the server copies it. Parts of large files
+may be sent to the server directly: then the complete file is read back and measured before it is
+used. Only S3 operations that compatible servers support are used.
 """
 
 import io
@@ -21,21 +21,21 @@ from typing import BinaryIO, cast
 
 from registry.ids import SHA256_RE
 from registry.storage.base import Arrived, Leftover, PartUpload, Readable, StoredEntry
-from registry.storage.beside import side_by_side
 from registry.storage.cache import LocalCopies
 from registry.storage.digest import PIECE_BYTES
 from registry.storage.meter import Meter, check_all_parts, check_part, no_blob
+from registry.storage.parallel import in_parallel
 from registry.storage.s3_bucket import Bucket, S3Address
 from registry.storage.s3_streams import (
     ObjectReader,
     ObjectWriter,
-    gone_at_the_end,
-    outage_is_our_error,
+    deleted_at_exit,
     send_part,
+    translate_outage,
 )
 
 _MIB = 2**20
-# The protocol's limits: parts of one upload, the least length of all but the last, and the most
+# Limits of the protocol: parts of one upload, minimum length of all but the last, and maximum
 # bytes that one request copies.
 _MOST_PARTS = 10_000
 _LEAST_PART = 5 * _MIB
@@ -46,11 +46,11 @@ class S3Store:
     """A :class:`registry.storage.base.BlobStore` in a bucket that exists.
 
     Args:
-        copies: Keeps the local files that workers ask for.
-        part_bytes: The length of a part of a large file.
-        held_bytes: How much of a stream is held before it is sent; what has no more never is,
-            before it is kept.
-        copied_bytes: The most the server is asked to copy by one request.
+        copies: Cache of the local files that workers use.
+        part_bytes: Length of a part of a large file.
+        held_bytes: Bytes of a stream that are buffered before they are sent; a shorter stream is
+            sent only when it is kept.
+        copied_bytes: Maximum bytes that the server copies by one request.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class S3Store:
         )
         try:
             for piece in meter.pieces():
-                with outage_is_our_error():
+                with translate_outage():
                     writer.write(piece)
         except BaseException:
             writer.abort()
@@ -96,8 +96,8 @@ class S3Store:
             arrived = meter.arrived("", sha256=sha256, again=lambda: io.BytesIO(held))
             yield replace(arrived, held=held)
             return
-        with gone_at_the_end(self._bucket.client, target):
-            with outage_is_our_error():
+        with deleted_at_exit(self._bucket.client, target):
+            with translate_outage():
                 writer.finish()
             yield meter.arrived(
                 target["Key"], sha256=sha256, again=lambda: self._open(target, meter.length)
@@ -105,13 +105,13 @@ class S3Store:
 
     def keep(self, *arrivals: Arrived) -> None:
         """See :meth:`registry.storage.base.BlobStore.keep`."""
-        side_by_side(self._keep, arrivals)
+        in_parallel(self._keep, arrivals)
 
     def _keep(self, arrived: Arrived) -> None:
         if self.size(arrived.sha256) == arrived.size_bytes:
             return
         target = self._bucket.blob(arrived.sha256)
-        with outage_is_our_error():
+        with translate_outage():
             if arrived.held is not None:
                 self._bucket.client.put_object(**target, Body=arrived.held)
             else:
@@ -120,18 +120,18 @@ class S3Store:
     def parts_begin(self, size_bytes: int) -> PartUpload:
         """See :meth:`registry.storage.base.BlobStore.parts_begin`."""
         name = secrets.token_hex(16)
-        with outage_is_our_error():
-            begun = self._bucket.client.create_multipart_upload(**self._bucket.incoming(name))
+        with translate_outage():
+            response = self._bucket.client.create_multipart_upload(**self._bucket.incoming(name))
         part_bytes = max(self._part_bytes, -(-size_bytes // _MOST_PARTS))
-        return PartUpload(f"{name}/{begun['UploadId']}", size_bytes, part_bytes)
+        return PartUpload(f"{name}/{response['UploadId']}", size_bytes, part_bytes)
 
     def part_put(self, upload: PartUpload, number: int, stream: Readable) -> str:
         """See :meth:`registry.storage.base.BlobStore.part_put`."""
         check_part(upload, number)
-        # By the address anybody could use: the client would want to read the part twice, to sign
-        # it, and the whole is measured in the end anyway.
+        # Through the pre-signed address: boto3 would read the part twice to sign it, and the
+        # complete file is measured anyway.
         url = self.part_url(upload, number, expires_s=3600)
-        with outage_is_our_error():
+        with translate_outage():
             return send_part(url, stream, upload.length_of(number))
 
     def part_url(self, upload: PartUpload, number: int, *, expires_s: int) -> str:
@@ -148,10 +148,10 @@ class S3Store:
         check_all_parts(upload, set(etags))
         target = self._bucket.upload(upload.key)
         whole = {"Bucket": target["Bucket"], "Key": target["Key"]}
-        with outage_is_our_error():
+        with translate_outage():
             self._bucket.join(target, etags)
-        with gone_at_the_end(self._bucket.client, whole):
-            with outage_is_our_error():
+        with deleted_at_exit(self._bucket.client, whole):
+            with translate_outage():
                 length = self._bucket.client.head_object(**whole)["ContentLength"]
             with self._open(whole, length) as stream:
                 meter = Meter(stream, size_bytes=upload.size_bytes, limit_bytes=None)
@@ -163,7 +163,7 @@ class S3Store:
 
     def parts_abort(self, upload: PartUpload) -> None:
         """See :meth:`registry.storage.base.BlobStore.parts_abort`."""
-        with outage_is_our_error():
+        with translate_outage():
             self._bucket.forget(upload.key)
 
     def open(self, sha256: str) -> BinaryIO:
@@ -192,7 +192,7 @@ class S3Store:
     def size(self, sha256: str) -> int | None:
         """See :meth:`registry.storage.base.BlobStore.size`."""
         target = self._bucket.blob(sha256)
-        with outage_is_our_error():
+        with translate_outage():
             return self._bucket.size(target)
 
     def exists(self, sha256: str) -> bool:
@@ -202,37 +202,37 @@ class S3Store:
     def delete(self, sha256: str) -> None:
         """See :meth:`registry.storage.base.BlobStore.delete`."""
         target = self._bucket.blob(sha256)
-        with outage_is_our_error():
+        with translate_outage():
             self._bucket.client.delete_object(**target)
 
     def entries(self) -> Iterator[StoredEntry]:
         """See :meth:`registry.storage.base.BlobStore.entries`."""
-        with outage_is_our_error():
-            for found in self._bucket.objects(self._bucket.prefix):
-                sha256 = found["Key"].rpartition("/")[2]
+        with translate_outage():
+            for entry in self._bucket.objects(self._bucket.prefix):
+                sha256 = entry["Key"].rpartition("/")[2]
                 if not SHA256_RE.fullmatch(sha256):
                     continue
-                if self._bucket.blob(sha256)["Key"] == found["Key"]:
-                    yield StoredEntry(sha256, found["Size"], found["LastModified"])
+                if self._bucket.blob(sha256)["Key"] == entry["Key"]:
+                    yield StoredEntry(sha256, entry["Size"], entry["LastModified"])
 
     def leftovers(self) -> Iterator[Leftover]:
         """See :meth:`registry.storage.base.BlobStore.leftovers`.
 
-        A multipart upload counts from when it was begun.
+        The age of a multipart upload counts from its beginning.
         """
-        with outage_is_our_error():
-            for found in self._bucket.objects(self._bucket.incoming_prefix):
-                name = found["Key"].removeprefix(self._bucket.incoming_prefix)
-                yield Leftover(name, found["Size"], found["LastModified"])
-            for key, found in self._bucket.uploads():
-                yield Leftover(key, self._bucket.bytes_of_upload(key), found["Initiated"])
+        with translate_outage():
+            for entry in self._bucket.objects(self._bucket.incoming_prefix):
+                name = entry["Key"].removeprefix(self._bucket.incoming_prefix)
+                yield Leftover(name, entry["Size"], entry["LastModified"])
+            for key, upload in self._bucket.uploads():
+                yield Leftover(key, self._bucket.bytes_of_upload(key), upload["Initiated"])
 
     def discard(self, leftover: Leftover) -> None:
         """See :meth:`registry.storage.base.BlobStore.discard`."""
         if "/" in leftover.name:
             self.parts_abort(PartUpload(leftover.name, 0, 1))
             return
-        with outage_is_our_error():
+        with translate_outage():
             self._bucket.client.delete_object(**self._bucket.incoming(leftover.name))
 
     def _open(self, target: dict[str, str], size_bytes: int) -> BinaryIO:
@@ -243,7 +243,7 @@ class S3Store:
 def store_at(
     url: str, copies: Path, copies_bytes: int, *, part_bytes: int, **where: str
 ) -> S3Store:
-    """The store at ``s3://bucket/prefix``; ``where`` as in :class:`S3Address`."""
+    """The store at ``s3://bucket/prefix``; see :class:`S3Address` for ``where``."""
     bucket, _, prefix = url.removeprefix("s3://").partition("/")
     address = S3Address(bucket, prefix, **where)
     return S3Store(address, LocalCopies(copies, copies_bytes), part_bytes=part_bytes)

@@ -1,4 +1,4 @@
-"""A corner of a bucket behind an S3 API: what its objects are called, and how they are reached."""
+"""Access to the objects below a prefix of an S3 bucket."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ _KEY = re.compile(r"[0-9a-f]{32}/.+")
 
 @dataclass(frozen=True, slots=True)
 class S3Address:
-    """Where the bucket is. Empty key and secret: boto3 looks where it always looks."""
+    """Address of a bucket. With an empty key and secret, boto3 uses its default credentials."""
 
     bucket: str
     prefix: str = ""
@@ -31,7 +31,7 @@ class S3Address:
 
 
 class Bucket:
-    """The objects below the prefix of ``address``. What S3 raises passes through."""
+    """The objects below the prefix of ``address``. Errors of S3 propagate."""
 
     def __init__(self, address: S3Address) -> None:
         self.client = make_client(address)
@@ -44,15 +44,15 @@ class Bucket:
         return self.at(f"{self.prefix}{place(sha256)}")
 
     def incoming(self, name: str) -> dict[str, str]:
-        """The parameters that name an object on its way in."""
+        """The parameters that name an object being received."""
         return self.at(f"{self.incoming_prefix}{name}")
 
     def upload(self, key: str) -> dict[str, Any]:
         """The parameters that name a multipart upload, from its key ``<name>/<upload id>``.
 
         Raises:
-            NotFound: ``upload_not_found`` if it is no such key: it may come back from a stranger,
-                and must not name another object.
+            NotFound: ``upload_not_found`` for a malformed key, which is untrusted and must not
+                name another object.
         """
         if not _KEY.fullmatch(key):
             raise no_upload()
@@ -64,49 +64,49 @@ class Bucket:
         return {"Bucket": self._name, "Key": key}
 
     def sign(self, operation: str, target: dict[str, Any], expires_s: int) -> str:
-        """An address that does ``operation`` for whoever has it."""
+        """A pre-signed address for ``operation``."""
         url = self.client.generate_presigned_url(operation, Params=target, ExpiresIn=expires_s)
         return str(url)
 
     def objects(self, prefix: str) -> Iterator[dict[str, Any]]:
-        """The objects whose key begins so."""
+        """The objects whose key starts with ``prefix``."""
         return self._pages("list_objects_v2", "Contents", Prefix=prefix)
 
     def uploads(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The multipart uploads under way: key and what S3 says of each."""
-        for found in self._pages("list_multipart_uploads", "Uploads", Prefix=self.incoming_prefix):
-            name = found["Key"].removeprefix(self.incoming_prefix)
-            yield f"{name}/{found['UploadId']}", found
+        """Key and S3's description of the multipart uploads in progress."""
+        for entry in self._pages("list_multipart_uploads", "Uploads", Prefix=self.incoming_prefix):
+            name = entry["Key"].removeprefix(self.incoming_prefix)
+            yield f"{name}/{entry['UploadId']}", entry
 
     def bytes_of_upload(self, key: str) -> int:
-        """How much of a multipart upload has come in."""
+        """Bytes of a multipart upload that were received."""
         upload = self.upload(key)
         parts = self._pages("list_parts", "Parts", Key=upload["Key"], UploadId=upload["UploadId"])
         return sum(part["Size"] for part in parts)
 
     def copy(self, source: str, target: dict[str, str], size_bytes: int, at_once: int) -> None:
-        """Have the server copy the object ``source``, at most ``at_once`` bytes by one request."""
+        """Copy the object ``source`` on the server, at most ``at_once`` bytes by one request."""
         origin = self.at(source)
         if size_bytes <= at_once:
             self.client.copy_object(**target, CopySource=origin)
             return
-        begun = self.client.create_multipart_upload(**target)
-        upload = target | {"UploadId": begun["UploadId"]}
+        response = self.client.create_multipart_upload(**target)
+        upload = target | {"UploadId": response["UploadId"]}
         try:
             parts = []
             for number, first in enumerate(range(0, size_bytes, at_once), 1):
-                wanted = f"bytes={first}-{min(first + at_once, size_bytes) - 1}"
-                copied = self.client.upload_part_copy(
-                    **upload, PartNumber=number, CopySource=origin, CopySourceRange=wanted
-                )
-                parts.append({"PartNumber": number, "ETag": copied["CopyPartResult"]["ETag"]})
+                span = f"bytes={first}-{min(first + at_once, size_bytes) - 1}"
+                result = self.client.upload_part_copy(
+                    **upload, PartNumber=number, CopySource=origin, CopySourceRange=span
+                )["CopyPartResult"]
+                parts.append({"PartNumber": number, "ETag": result["ETag"]})
             self.client.complete_multipart_upload(**upload, MultipartUpload={"Parts": parts})
         except BaseException:
             self.client.abort_multipart_upload(**upload)
             raise
 
     def size(self, target: dict[str, str]) -> int | None:
-        """The length of an object in bytes; ``None`` where there is none."""
+        """The length of an object in bytes; ``None`` if it does not exist."""
         try:
             return int(self.client.head_object(**target)["ContentLength"])
         except ClientError as error:
@@ -115,15 +115,15 @@ class Bucket:
             return None
 
     def join(self, target: dict[str, Any], etags: Mapping[int, str]) -> None:
-        """Make an object of the parts of a multipart upload.
+        """Complete a multipart upload.
 
         Raises:
             NotFound: ``upload_not_found``.
-            Invalid: ``invalid_request`` where a part is missing.
+            Invalid: ``invalid_request`` if a part is missing.
         """
-        named = [{"PartNumber": n, "ETag": f'"{etag}"'} for n, etag in sorted(etags.items())]
+        parts = [{"PartNumber": n, "ETag": f'"{etag}"'} for n, etag in sorted(etags.items())]
         try:
-            self.client.complete_multipart_upload(**target, MultipartUpload={"Parts": named})
+            self.client.complete_multipart_upload(**target, MultipartUpload={"Parts": parts})
         except ClientError as error:
             raise _refusal(error, code_of(error)) from error
 
@@ -135,13 +135,13 @@ class Bucket:
             if code_of(error) not in _ABSENT | {"NoSuchUpload"}:
                 raise
 
-    def _pages(self, operation: str, what: str, **asked: Any) -> Iterator[dict[str, Any]]:
-        for page in self.client.get_paginator(operation).paginate(Bucket=self._name, **asked):
-            yield from page.get(what, ())
+    def _pages(self, operation: str, key: str, **parameters: Any) -> Iterator[dict[str, Any]]:
+        for page in self.client.get_paginator(operation).paginate(Bucket=self._name, **parameters):
+            yield from page.get(key, ())
 
 
 def _refusal(error: Exception, code: str) -> Exception:
-    """What a failed join means to whoever asked for it."""
+    """The domain error for a failed join; ``error`` itself if there is none."""
     if code in {"NoSuchUpload", "404"}:
         return no_upload()
     if code in {"InvalidPart", "InvalidPartOrder", "EntityTooSmall"}:
@@ -155,8 +155,8 @@ def _refusal(error: Exception, code: str) -> Exception:
 
 def make_client(address: S3Address, *, attempts: int = 4) -> Any:
     """A boto3 client for the bucket's server."""
-    # Checksums beyond the protocol's own only where asked for: not every imitation knows them.
-    # What is sent is signed together with its SHA-256 all the same.
+    # Additional checksums only if required: not every compatible server supports them. Requests
+    # are signed together with the SHA-256 of their body in any case.
     config = Config(
         signature_version="s3v4",
         request_checksum_calculation="when_required",

@@ -1,4 +1,4 @@
-"""Reading and writing one object of an S3 API piece by piece."""
+"""Streams that read and write one object of an S3 bucket."""
 
 import io
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ from registry.storage.meter import no_upload, wrong_size
 
 
 @contextmanager
-def outage_is_our_error() -> Iterator[None]:
-    """Turn what a store out of reach, or out of order, raises into ``storage_unavailable``."""
+def translate_outage() -> Iterator[None]:
+    """Translate errors of the object store into ``Unavailable`` ``storage_unavailable``."""
     try:
         yield
     except (BotoCoreError, ClientError, HTTPError) as error:
@@ -24,7 +24,7 @@ def outage_is_our_error() -> Iterator[None]:
 
 
 def unavailable(what: str) -> Unavailable:
-    """The object store is out of reach or out of order."""
+    """The error for an object store that is unreachable or fails."""
     return Unavailable(
         "storage_unavailable",
         f"The hub's object store does not answer as it should: {what}.",
@@ -33,22 +33,22 @@ def unavailable(what: str) -> Unavailable:
 
 
 def code_of(error: ClientError) -> str:
-    """The code of an S3 error; HEAD answers have no body, so theirs is the status."""
+    """The code of an S3 error; the HTTP status for HEAD, whose responses have no body."""
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
 @contextmanager
-def gone_at_the_end(client: Any, target: dict[str, str]) -> Iterator[None]:
+def deleted_at_exit(client: Any, target: dict[str, str]) -> Iterator[None]:
     """Delete the object when the block ends."""
     try:
         yield
     finally:
-        with outage_is_our_error():
+        with translate_outage():
             client.delete_object(**target)
 
 
 class ObjectReader(io.RawIOBase):
-    """An object as a seekable stream: one request from each position that is read from on."""
+    """An object as a seekable stream. Reading on after a seek makes a new request."""
 
     def __init__(self, client: Any, target: dict[str, str], size_bytes: int) -> None:
         self._client, self._target, self._size = client, target, size_bytes
@@ -66,43 +66,43 @@ class ObjectReader(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        wanted = max(0, base + offset)
-        if wanted != self._at:
-            self._hang_up()
-            self._at = wanted
+        position = max(0, base + offset)
+        if position != self._at:
+            self._disconnect()
+            self._at = position
         return self._at
 
     def readinto(self, into: Any) -> int:
         view = memoryview(into).cast("B")
         if self._at >= self._size or not view:
             return 0
-        with outage_is_our_error():
+        with translate_outage():
             if self._body is None:
-                asked = self._client.get_object(**self._target, Range=f"bytes={self._at}-")
-                self._body = asked["Body"]
+                response = self._client.get_object(**self._target, Range=f"bytes={self._at}-")
+                self._body = response["Body"]
             piece = self._body.read(len(view))
         if not piece:
-            # Ended early: a short file must not pass for a whole one.
+            # Ended early: a truncated file must not pass for a complete one.
             raise OSError(f"the object ended after {self._at} of {self._size} bytes")
         view[: len(piece)] = piece
         self._at += len(piece)
         return len(piece)
 
     def close(self) -> None:
-        self._hang_up()
+        self._disconnect()
         super().close()
 
-    def _hang_up(self) -> None:
+    def _disconnect(self) -> None:
         if self._body is not None:
             self._body.close()
             self._body = None
 
 
 class ObjectWriter:
-    """Writes an object of unknown length, holding ``part_bytes`` of it at a time.
+    """Writes an object of unknown length, with a buffer of ``part_bytes``.
 
-    Nothing can be seen of it before :meth:`finish`; :meth:`abort` forgets it. Until more than
-    that was written there is nothing at all but what is :meth:`held`.
+    The object is invisible before :meth:`finish`; :meth:`abort` discards it. Nothing is sent until
+    more than ``part_bytes`` were written; until then all bytes are :meth:`held`.
     """
 
     def __init__(self, client: Any, target: dict[str, str], part_bytes: int) -> None:
@@ -118,11 +118,11 @@ class ObjectWriter:
             del self._held[: self._part_bytes]
 
     def held(self) -> bytes | None:
-        """All that was written, if nothing of it was sent."""
+        """All bytes written, if none were sent yet; else ``None``."""
         return None if self._upload_id else bytes(self._held)
 
     def finish(self) -> None:
-        """Make the object of what was sent and what is held; whole and durable, or aborted."""
+        """Send the rest and complete the object: durable on return, aborted on an error."""
         try:
             self._send(bytes(self._held))
             self._client.complete_multipart_upload(
@@ -141,43 +141,43 @@ class ObjectWriter:
         if not self._upload_id:
             self._upload_id = self._client.create_multipart_upload(**self._target)["UploadId"]
         number = len(self._parts) + 1
-        sent = self._client.upload_part(
+        response = self._client.upload_part(
             **self._target, UploadId=self._upload_id, PartNumber=number, Body=part
         )
-        self._parts.append({"PartNumber": number, "ETag": sent["ETag"]})
+        self._parts.append({"PartNumber": number, "ETag": response["ETag"]})
 
 
-class Exactly:
+class ExactStream:
     """A stream that must have ``length`` bytes. Raises ``Invalid`` ``size_mismatch``."""
 
     def __init__(self, stream: Readable, length: int) -> None:
-        self._stream, self._length, self._came = stream, length, 0
+        self._stream, self._length, self._received = stream, length, 0
 
     def read(self, size: int = 2**20, /) -> bytes:
         piece = self._stream.read(size)
-        self._came += len(piece)
-        if self._came > self._length or (not piece and self._came < self._length):
-            raise wrong_size(self._came, self._length)
+        self._received += len(piece)
+        if self._received > self._length or (not piece and self._received < self._length):
+            raise wrong_size(self._received, self._length)
         return piece
 
 
 def send_part(url: str, stream: Readable, length: int) -> str:
-    """PUT ``stream`` to a presigned address of a part; the part's ETag, without quotes.
+    """PUT ``stream`` to the pre-signed address of a part; the part's ETag, without quotes.
 
     Raises:
         NotFound: ``upload_not_found``.
         Invalid: ``size_mismatch``.
         Unavailable: ``storage_unavailable``.
     """
-    answer = urllib3.request(
+    response = urllib3.request(
         "PUT",
         url,
-        body=cast("Any", Exactly(stream, length)),
+        body=cast("Any", ExactStream(stream, length)),
         headers={"Content-Length": str(length)},
         retries=False,
     )
-    if answer.status == 404:
+    if response.status == 404:
         raise no_upload()
-    if answer.status != 200:
-        raise unavailable(f"status {answer.status} for a part")
-    return answer.headers["ETag"].strip('"')
+    if response.status != 200:
+        raise unavailable(f"status {response.status} for a part")
+    return response.headers["ETag"].strip('"')

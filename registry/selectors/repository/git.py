@@ -14,8 +14,7 @@ from registry import storage
 from registry.errors import NotFound
 from registry.selectors.repository.revision import pulls_of, refs_of
 from registry.states import RefKind
-from registry.storage.git import commit_content, lfs_pointer
-from registry.storage.tree import Tree
+from registry.storage.git import GitTree, commit_content, lfs_pointer
 from registry.tables import File, MLModel, Revision
 
 _FOLDERS = {
@@ -133,7 +132,7 @@ _Row = tuple[str, str, bool, str, int]
 class _State:
     """A revision's tree, and the tree objects and files in it that may be new."""
 
-    tree: Tree
+    tree: GitTree
     trees: Sequence[tuple[str, bytes]]
     files: Sequence[_Row]
 
@@ -190,7 +189,7 @@ def _lines(commits: dict[int, Commit], send: Collection[int]) -> Iterator[list[i
         yield line
 
 
-def _grow(tree: Tree, revision: Revision) -> _State:
+def _grow(tree: GitTree, revision: Revision) -> _State:
     """The state of ``revision``, derived from its parent's tree.
 
     The rows tell which files it added or changed (``changed_in``), but not which it deleted: if
@@ -204,7 +203,7 @@ def _grow(tree: Tree, revision: Revision) -> _State:
 
 
 def _read(key: int) -> _State:
-    tree, files = Tree(), list(_rows(File.objects.filter(revision=key)))
+    tree, files = GitTree(), list(_rows(File.objects.filter(revision=key)))
     for path, oid, *_ in files:
         tree.put(path, oid)
     return _State(tree, list(tree.changed()), files)

@@ -5,6 +5,7 @@ import pytest
 from registry.errors import Invalid
 from registry.selectors.repository.findings import findings_of
 from registry.selectors.repository.revision import revision_get
+from registry.selectors.results.choice import LoadRequest
 from registry.selectors.results.resolution import resolve
 from registry.tables import MLModel, Revision, User
 from tests.factories import commit_files, make_mlmodel, readme, tiny_onnx
@@ -25,12 +26,8 @@ def net(alice: User) -> MLModel:
 
 
 def load(revision: Revision) -> str:
-    """What a client with ONNX Runtime is told to open."""
-    runtimes = {"onnxruntime": "1.31.1"}
-    found = resolve(
-        revision, architecture="x86-64", features=(), runtimes=runtimes, tolerance="exact"
-    )
-    return found.entry_point
+    """The file that a client with ONNX Runtime opens."""
+    return resolve(revision, LoadRequest("x86-64", (), {"onnxruntime"}, "exact")).entry_point
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.storage.git import blob_oid, object_oid, tree_oid
-from registry.storage.tree import Tree
+from registry.storage.git import GitTree, blob_oid, object_oid, tree_oid
 
 # No folder is called like a file, as in any revision.
 PATHS = st.builds(
@@ -19,7 +18,7 @@ STEPS = st.lists(st.dictionaries(PATHS, st.binary(max_size=2), max_size=4), max_
 def test_each_step_names_what_changed_and_comes_to_the_same_id(
     steps: list[dict[str, bytes]],
 ) -> None:
-    tree, files, seen = Tree(), dict[str, str](), dict[str, bytes]()
+    tree, files, seen = GitTree(), dict[str, str](), dict[str, bytes]()
     for step in steps:
         for path, data in step.items():
             files[path] = blob_oid(data)
