@@ -1,4 +1,4 @@
-"""Putting a file together out of the places that hold its chunks."""
+"""Assembly of a file from the locations of its chunks."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import ExitStack
@@ -12,9 +12,9 @@ _PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """``length`` bytes from ``offset`` on of the blob ``sha256``.
+    """``length`` bytes of the blob ``sha256`` from ``offset`` on.
 
-    Packed ones are whole chunks of a xorb's payload, the others a stretch of a file.
+    If ``packed``, they are complete chunks of a xorb's payload; else a part of a file.
     """
 
     sha256: str
@@ -24,28 +24,28 @@ class Extent:
 
 
 class Assembly:
-    """Reads like the file that ``extents`` make up, one after another; holds about 1 MiB of it."""
+    """A readable stream of the concatenated ``extents``; buffers about 1 MiB."""
 
     def __init__(self, extents: Iterable[Extent], opened: Callable[[str], BinaryIO]) -> None:
         self._pieces = _pieces(extents, opened)
         self._waiting = memoryview(b"")
 
     def read(self, size: int, /) -> bytes:
-        """The next bytes, at most ``size``; none at the end.
+        """The next bytes, at most ``size``; ``b""`` at the end.
 
         Raises:
-            Invalid: ``invalid_xorb`` where a payload was damaged after it was verified.
+            Invalid: ``invalid_xorb`` if a payload was damaged after it was verified.
         """
         while not self._waiting:
             piece = next(self._pieces, None)
             if piece is None or 0 < len(piece) <= size:
                 return piece or b""
             self._waiting = memoryview(piece)
-        taken, self._waiting = self._waiting[:size], self._waiting[size:]
-        return bytes(taken)
+        piece, self._waiting = self._waiting[:size], self._waiting[size:]
+        return bytes(piece)
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close the open blob."""
         self._pieces.close()
 
 
@@ -55,7 +55,7 @@ def _pieces(
     name, stream = "", None
     with ExitStack() as stack:
         for extent in extents:
-            # Runs of one file mostly follow one another: it is opened once.
+            # Consecutive extents are mostly of one blob, which is opened once.
             if stream is None or extent.sha256 != name:
                 stack.close()
                 name, stream = extent.sha256, stack.enter_context(opened(extent.sha256))
@@ -68,7 +68,7 @@ def _plain(stream: BinaryIO, extent: Extent) -> Iterator[bytes]:
     while left:
         piece = stream.read(min(left, _PIECE_BYTES))
         if not piece:
-            raise bad_xorb("its chunks were to be found in a file that is cut off")
+            raise bad_xorb("its chunks are in a file that is truncated")
         left -= len(piece)
         yield piece
 

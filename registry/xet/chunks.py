@@ -1,4 +1,4 @@
-"""The list of a xorb's chunks, as the hub keeps it.
+"""The list of a xorb's chunks, as the hub stores it.
 
 One record of 40 bytes per chunk, little-endian::
 
@@ -24,7 +24,10 @@ def chunk_records(chunks: Iterable[tuple[bytes, int, int]]) -> bytes:
 
 
 class ChunkList:
-    """A xorb's chunks: their hashes, and where each begins, unpacked and in the payload."""
+    """A xorb's chunks: their hashes, and their offsets, unpacked and in the payload.
+
+    Ranges of chunks include ``first`` and exclude ``end``.
+    """
 
     def __init__(self, records: bytes | memoryview) -> None:
         self._records = np.frombuffer(records, dtype=RECORD)
@@ -36,24 +39,24 @@ class ChunkList:
 
     @property
     def records(self) -> npt.NDArray[np.void]:
-        """The records themselves."""
+        """The records as an array of :data:`RECORD`."""
         return self._records
 
     def hashes(self, first: int, end: int) -> bytes:
-        """The hashes of the chunks from ``first`` to before ``end``, one after another."""
+        """The concatenated hashes of a range of chunks."""
         return self._records["hash"][first:end].tobytes()
 
     def lengths(self, first: int, end: int) -> list[int]:
-        """The unpacked lengths of the chunks from ``first`` to before ``end``."""
+        """The unpacked lengths in bytes of a range of chunks."""
         lengths: list[int] = self._records["raw"][first:end].tolist()
         return lengths
 
     def raw_bytes(self, first: int, end: int) -> int:
-        """How many bytes the chunks from ``first`` to before ``end`` unpack to."""
+        """The total unpacked bytes of a range of chunks."""
         return int(self._raw[end] - self._raw[first])
 
     def packed_span(self, first: int, end: int) -> tuple[int, int]:
-        """Offset and length in the payload of the chunks from ``first`` to before ``end``."""
+        """Byte offset and length in the payload of a range of chunks."""
         return int(self._packed[first]), int(self._packed[end] - self._packed[first])
 
 

@@ -1,12 +1,12 @@
-"""The hashes of the Xet protocol: BLAKE3, keyed by what is hashed.
+"""The hashes of the Xet protocol: BLAKE3 with a key for each purpose.
 
 ::
 
     chunk   BLAKE3(chunk key, its bytes)
     node    BLAKE3(node key, "<hash> : <length>\n" for each child)
-    xorb    the root of the tree of nodes over its chunks; a lone chunk's is the chunk's own
+    xorb    the root of the tree of nodes over its chunks; that of a single chunk is its hash
     file    BLAKE3(32 zero bytes, the root of the tree over the file's chunks)
-    range   BLAKE3(range key, the hashes of a run of chunks): proves that a client knows them
+    range   BLAKE3(range key, the hashes of a run of chunks): proof that a client knows them
 
 Source: xet-core ``merklehash/{data_hash,aggregated_hashes}.rs``,
 ``metadata_shard/chunk_verification.rs``.
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from blake3 import blake3
 
 HASH_BYTES = 32
-#: The hash of an xorb or a file without chunks.
+#: The hash of a xorb or a file without chunks.
 NOTHING = bytes(HASH_BYTES)
 
 _CHUNK_KEY = bytes.fromhex("6697f5775b9550de3135cbaca597181c9de421109beb2b58b4d0b04b93adf229")
@@ -27,10 +27,10 @@ _NODE_KEY = bytes.fromhex("017ec5c7a5472996fd946666b48a02e65ddd536f37c76dd2f8635
 _RANGE_KEY = bytes.fromhex("7f1857d6ce56ed66127ff913e7a5c3f3a4cd26d5b5db49e64124987f28fb94c3")
 
 # A node has three to nine children, except for the last ones, and ends after a hash that is a
-# multiple of four: about four children each, and an edit moves few of the borders.
+# multiple of four: about four children each, and an edit changes few node boundaries.
 _FEWEST, _MOST, _EVERY = 3, 9, 4
 
-# Clients ask the whole hub for chunks whose hash is a multiple of this, and for a file's first.
+# Clients query the hub for chunks whose hash is a multiple of this, and for a file's first chunk.
 _SAMPLED_EVERY = 1024
 
 _SPELLED = re.compile(r"[0-9a-fA-F]{64}")
@@ -42,7 +42,7 @@ def chunk_hash(data: bytes | bytearray | memoryview) -> bytes:
 
 
 def range_hash(chunk_hashes: bytes) -> bytes:
-    """The proof of knowing a run of chunks, from their hashes one after another."""
+    """The proof of knowing a run of chunks, from their concatenated hashes."""
     return blake3(chunk_hashes, key=_RANGE_KEY).digest()
 
 
@@ -52,17 +52,17 @@ def file_hash(root: bytes) -> bytes:
 
 
 def is_sampled(chunk: bytes) -> bool:
-    """Whether clients ask the whole hub for a chunk of this hash, wherever it stands in a file."""
+    """Whether clients query the hub for a chunk of this hash, whatever its position in a file."""
     return _last_word(chunk) % _SAMPLED_EVERY == 0
 
 
 def spelled(digest: bytes) -> str:
-    """How addresses and JSON spell a hash: hex, with the bytes of each group of eight reversed."""
+    """A hash as addresses and JSON have it: hex, with each group of eight bytes reversed."""
     return struct.pack(">4Q", *struct.unpack("<4Q", digest)).hex()
 
 
 def parsed(text: str) -> bytes | None:
-    """Inverse of :func:`spelled`; ``None`` if ``text`` spells no hash."""
+    """Inverse of :func:`spelled`; ``None`` if ``text`` is malformed."""
     if not _SPELLED.fullmatch(text):
         return None
     return struct.pack("<4Q", *struct.unpack(">4Q", bytes.fromhex(text)))
@@ -70,14 +70,14 @@ def parsed(text: str) -> bytes | None:
 
 @dataclass(slots=True)
 class _Level:
-    """Nodes of one height that wait for their parent; ``seen`` counts all there ever were."""
+    """Nodes of one height that have no parent yet; ``total`` counts all nodes of that height."""
 
     waiting: list[tuple[bytes, int]] = field(default_factory=list)
-    seen: int = 0
+    total: int = 0
 
 
 class MerkleTree:
-    """The tree over a sequence of chunks, of which only the right edge is held."""
+    """The tree over a sequence of chunks; only its right edge is in memory."""
 
     def __init__(self) -> None:
         self._levels: list[_Level] = []
@@ -87,11 +87,11 @@ class MerkleTree:
         self._push(0, (digest, length))
 
     def root(self) -> bytes:
-        """The root's hash. The tree takes no more chunks after."""
+        """The root's hash. No chunk can be added afterwards."""
         height = 0
         while height < len(self._levels):
             level = self._levels[height]
-            if level.seen == 1:
+            if level.total == 1:
                 return level.waiting[0][0]
             if level.waiting:
                 self._push(height + 1, _parent(level.waiting))
@@ -104,7 +104,7 @@ class MerkleTree:
             self._levels.append(_Level())
         level = self._levels[height]
         level.waiting.append(node)
-        level.seen += 1
+        level.total += 1
         count = len(level.waiting)
         if count == _MOST or (count >= _FEWEST and _last_word(node[0]) % _EVERY == 0):
             self._push(height + 1, _parent(level.waiting))

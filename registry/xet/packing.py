@@ -1,13 +1,13 @@
-"""One chunk as it stands in a xorb: a header of eight bytes and, mostly packed, its bytes.
+"""One serialised chunk of a xorb: a header of eight bytes and its bytes, mostly compressed.
 
 ::
 
     u8    version, 0
     u24   packed length, little-endian
-    u8    scheme: 0 as it is, 1 an LZ4 frame, 2 byte planes in an LZ4 frame
+    u8    scheme: 0 uncompressed, 1 an LZ4 frame, 2 byte planes in an LZ4 frame
     u24   raw length, little-endian
 
-Scheme 2 suits arrays of four-byte numbers: first every fourth byte from byte 0 on, then from
+Scheme 2 suits arrays of four-byte numbers: it has every fourth byte from byte 0 on, then from
 byte 1 on, 2, 3. Source: xet-core ``xorb_object/{xorb_chunk_format,compression_scheme}.rs``.
 """
 
@@ -26,7 +26,7 @@ _AS_IS, _LZ4, _PLANES = 0, 1, 2
 
 @dataclass(frozen=True, slots=True)
 class ChunkHeader:
-    """What precedes a chunk; lengths in bytes, without the header's own."""
+    """The header of a chunk; lengths in bytes, without the header."""
 
     packed_bytes: int
     scheme: int
@@ -37,8 +37,8 @@ def parse_header(data: memoryview) -> ChunkHeader:
     """The header in the first :data:`HEADER_BYTES` of ``data``.
 
     Raises:
-        Invalid: ``invalid_xorb`` for anything a chunk cannot have; nothing larger than a chunk
-            may be is ever read or allocated.
+        Invalid: ``invalid_xorb`` for values out of range, which bounds all later reads and
+            allocations.
     """
     header = ChunkHeader(
         int.from_bytes(data[1:4], "little"), data[4], int.from_bytes(data[5:8], "little")
@@ -56,18 +56,18 @@ def unpack(header: ChunkHeader, packed: memoryview) -> bytes | memoryview:
     """The chunk's bytes, ``header.raw_bytes`` of them.
 
     Raises:
-        Invalid: ``invalid_xorb``; also where more would come out, of which none is kept.
+        Invalid: ``invalid_xorb``, also if more bytes would result.
     """
     raw: bytes | memoryview = packed
     if header.scheme != _AS_IS:
         raw = _from_frame(packed, header.raw_bytes)
     if len(raw) != header.raw_bytes:
         raise bad_xorb(f"a chunk of {len(raw)} bytes where {header.raw_bytes} were announced")
-    return _woven(raw) if header.scheme == _PLANES else raw
+    return _interleave(raw) if header.scheme == _PLANES else raw
 
 
 def bad_xorb(what: str) -> Invalid:
-    """The refusal of a xorb that holds ``what``."""
+    """The error for a xorb that contains ``what``."""
     return Invalid(
         "invalid_xorb",
         f"The xorb is damaged or forged: {what}.",
@@ -78,7 +78,7 @@ def bad_xorb(what: str) -> Invalid:
 def _from_frame(packed: memoryview, raw_bytes: int) -> bytes:
     frame = lz4.frame.LZ4FrameDecompressor()
     try:
-        # One byte more than is right: enough to see that there is more, and to reach the end mark.
+        # One byte more than allowed, to detect excess and to reach the end mark.
         raw: bytes = frame.decompress(packed, max_length=raw_bytes + 1)
     except (RuntimeError, ValueError, MemoryError) as error:
         raise bad_xorb(f"an unreadable LZ4 frame ({error})") from None
@@ -87,7 +87,7 @@ def _from_frame(packed: memoryview, raw_bytes: int) -> bytes:
     return raw
 
 
-def _woven(planes: bytes | memoryview) -> bytes:
+def _interleave(planes: bytes | memoryview) -> bytes:
     data = np.frombuffer(planes, dtype=np.uint8)
     raw, start = np.empty_like(data), 0
     for plane in range(4):

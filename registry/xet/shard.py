@@ -1,8 +1,8 @@
-"""Shards: what a client says its files are made of, and what the hub says it has.
+"""Shards: a client's description of its files, or the hub's of the chunks it has.
 
 Everything is a record of 48 bytes, little-endian; hashes are 32 bytes::
 
-    header      32 bytes of tag, u64 version, u64 length of the footer (0 where it was cut off)
+    header      32 bytes of tag, u64 version, u64 length of the footer (0 without one)
     files       for each file
                     hash, u32 flags, u32 n, 8 unused
                     n runs of chunks: xorb's hash, u32 flags, u32 raw bytes, u32 first, u32 end
@@ -32,7 +32,7 @@ from registry.storage.base import Readable
 from registry.xet.chunks import ChunkList
 from registry.xet.hashes import spelled
 
-#: Clients cut shards at 64 MiB.
+#: Maximum length of a shard; clients limit theirs to 64 MiB.
 MAX_BYTES = 72 * 2**20
 
 _TAG = b"HFRepoMetaData\0" + bytes.fromhex("556967456a7b815783a5bdd95ccdd14aa9")
@@ -54,7 +54,7 @@ _CHUNK_PLACE = np.dtype([("word", "<u8"), ("record", "<u4"), ("position", "<u4")
 
 @dataclass(frozen=True, slots=True)
 class ShardRun:
-    """Chunks ``first`` to before ``end`` of a xorb, ``raw_bytes`` in all, and the proof."""
+    """Chunks ``first`` to ``end`` (exclusive) of a xorb, ``raw_bytes`` in all, and the proof."""
 
     xorb: bytes
     first: int
@@ -73,7 +73,7 @@ class ShardFile:
 
     @property
     def size_bytes(self) -> int:
-        """The sum over its runs, as the client gives it."""
+        """The length that the client states: the sum over its runs."""
         return int(self._runs()["raw"].sum(dtype=np.int64))
 
     def runs(self) -> Iterator[ShardRun]:
@@ -95,9 +95,9 @@ class ShardFile:
 
 
 def read_files(stream: Readable) -> list[ShardFile]:
-    """The files a shard describes; the stream is read to its end.
+    """The files that a shard describes; the stream is read to its end.
 
-    Nothing is allocated for a count before the bytes it counts have come.
+    Nothing is allocated for a declared count before the counted bytes were received.
 
     Raises:
         Invalid: ``invalid_shard``.
@@ -129,22 +129,22 @@ def read_files(stream: Readable) -> list[ShardFile]:
 def write_shard(
     xorbs: Sequence[tuple[bytes, ChunkList, npt.NDArray[np.bool_]]], *, now_s: int, end_s: int
 ) -> bytes:
-    """The shard that tells a client of ``xorbs``.
+    """The shard that describes ``xorbs`` to a client.
 
     Args:
         xorbs: Hash, chunks, and for each chunk whether the client may use it; the hashes of the
-            others are left out, so that no chunk of the client's is taken for one of them.
-        now_s: The time, in seconds of the Unix epoch.
-        end_s: The time at which the client forgets.
+            others are zeroed, so that the client cannot match a chunk with them.
+        now_s: Present Unix time, in seconds.
+        end_s: Unix time at which the shard expires, in seconds.
     """
     # Clients look xorbs and chunks up by the first word of their hash, in order.
     ordered = sorted(xorbs, key=lambda xorb: _word(xorb[0]))
     places, lookup, parts, record = [], [], [], 0
     for digest, chunks, usable in ordered:
         places.append((_word(digest), record))
-        entries, found = _entries(chunks, usable, record)
+        entries, chunk_lookup = _entries(chunks, usable, record)
         parts += [_xorb_header(digest, chunks), entries.tobytes()]
-        lookup.append(found)
+        lookup.append(chunk_lookup)
         record += 1 + len(chunks)
     chunk_places = np.concatenate([np.empty(0, dtype=_CHUNK_PLACE), *lookup])
     chunk_places.sort(order="word", kind="stable")
@@ -166,12 +166,12 @@ def write_shard(
 
 
 def bad_shard(detail: str, hint: str = "Upload again.") -> Invalid:
-    """The refusal of a shard."""
+    """The error for an invalid shard."""
     return Invalid("invalid_shard", f"The shard is damaged or forged: {detail}", hint)
 
 
 class _Body:
-    """Takes exact numbers of bytes off a stream, at most :data:`MAX_BYTES` in all."""
+    """Reads exact numbers of bytes from a stream, at most :data:`MAX_BYTES` in all."""
 
     def __init__(self, stream: Readable) -> None:
         self._stream = stream
@@ -181,17 +181,17 @@ class _Body:
     def take(self, length: int) -> bytes:
         if length > self._left:
             raise bad_shard(f"It says to be longer than the {MAX_BYTES} bytes a shard may have.")
-        taken = bytearray()
-        while len(taken) < length:
+        data = bytearray()
+        while len(data) < length:
             if not self._waiting:
                 self._waiting = self._stream.read(_PIECE_BYTES)
                 if not self._waiting:
                     raise bad_shard("It is cut off.")
-            missing = length - len(taken)
-            taken += self._waiting[:missing]
+            missing = length - len(data)
+            data += self._waiting[:missing]
             self._waiting = self._waiting[missing:]
         self._left -= length
-        return bytes(taken)
+        return bytes(data)
 
     def drain(self) -> None:
         left = self._left - len(self._waiting)
@@ -210,12 +210,12 @@ def _entries(
     entries["raw"] = records["raw"]
     entries["offset"] = np.cumsum(records["raw"], dtype=np.uint32) - records["raw"]
     entries["hash"][usable] = records["hash"][usable]
-    found = np.empty(int(usable.sum()), dtype=_CHUNK_PLACE)
+    lookup = np.empty(int(usable.sum()), dtype=_CHUNK_PLACE)
     words = np.frombuffer(chunks.hashes(0, count), dtype="<u8").reshape(count, 4)[:, 0]
-    found["word"] = words[usable]
-    found["record"] = record
-    found["position"] = np.flatnonzero(usable)
-    return entries, found
+    lookup["word"] = words[usable]
+    lookup["record"] = record
+    lookup["position"] = np.flatnonzero(usable)
+    return entries, lookup
 
 
 def _xorb_header(digest: bytes, chunks: ChunkList) -> bytes:

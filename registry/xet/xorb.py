@@ -1,8 +1,8 @@
-"""Reading a xorb from somebody we do not trust, as it comes in.
+"""Streaming verification of a xorb from an untrusted client.
 
-A serialised xorb is its chunks one after another (:mod:`registry.xet.packing`) and, from some
-clients, a footer that repeats what the chunks say: it begins with a letter, where a chunk begins
-with a zero. Source: xet-core ``xorb_object/{constants,xorb_object_format}.rs``.
+A serialised xorb is the concatenation of its chunks (:mod:`registry.xet.packing`) and, from some
+clients, a redundant footer, which begins with a letter, where a chunk begins with a zero byte.
+Source: xet-core ``xorb_object/{constants,xorb_object_format}.rs``.
 """
 
 from registry.storage.base import Readable
@@ -12,36 +12,36 @@ from registry.xet.packing import HEADER_BYTES, bad_xorb, parse_header, unpack
 
 MAX_RAW_BYTES = 64 * 2**20
 MAX_CHUNKS = 8192
-# Hash, offset in the payload and offset unpacked of each chunk, and a fixed part.
+# Hash, packed offset and raw offset of each chunk, and a fixed part.
 _MAX_FOOTER_BYTES = MAX_CHUNKS * 40 + 4096
-#: The longest body of an upload: chunks that did not shrink are kept as they are.
+#: Maximum length of an uploaded xorb, with all chunks uncompressed.
 MAX_BYTES = MAX_RAW_BYTES + MAX_CHUNKS * HEADER_BYTES + _MAX_FOOTER_BYTES
 
 
 class XorbReader:
-    """Hands on the bytes of a serialised xorb, and at its end has verified all of it.
+    """Passes on the bytes of a serialised xorb, and has verified all of them at its end.
 
-    Reads the stream in the pieces that are asked for and holds at most one of them and one
-    chunk. Whoever reads must throw away what it has read if :meth:`read` raises.
+    Buffers at most one piece and one chunk. If :meth:`read` raises, the caller must discard all
+    bytes that it has read.
     """
 
     def __init__(self, stream: Readable, digest: bytes) -> None:
         """
         Args:
-            stream: The bytes as they come from the client.
-            digest: The hash that the address of the upload names.
+            stream: The client's bytes.
+            digest: The hash in the address of the upload.
         """
         self._stream = stream
         self._digest = digest
         self._tree = MerkleTree()
         self._chunks: list[tuple[bytes, int, int]] = []
         self._raw_bytes = 0
-        self._rest = b""  # of a piece: the beginning of a chunk whose end is yet to come
-        self._footer_bytes = -1  # none yet
+        self._rest = b""  # beginning of a chunk that is not complete yet
+        self._footer_bytes = -1  # no footer yet
         self._verified = False
 
     def read(self, size: int, /) -> bytes:
-        """The next bytes, at most ``size``; none at the end.
+        """The next bytes, at most ``size``; ``b""`` at the end.
 
         Raises:
             Invalid: ``invalid_xorb``.
@@ -54,22 +54,22 @@ class XorbReader:
         return piece
 
     def records(self) -> bytes:
-        """The list of chunks, see :mod:`registry.xet.chunks`, once all was read."""
+        """The list of chunks, see :mod:`registry.xet.chunks`, after the end was read."""
         if not self._verified:
             raise RuntimeError("the xorb was not read to its end")
         return chunk_records(self._chunks)
 
     @property
     def chunk_count(self) -> int:
-        """How many chunks were read."""
+        """Number of chunks read."""
         return len(self._chunks)
 
     def sampled(self) -> list[tuple[int, bytes]]:
-        """Position and hash of the chunks that clients may ask the whole hub for."""
+        """Position and hash of the chunks that clients may query."""
         return [
             (position, digest)
             for position, (digest, _, _) in enumerate(self._chunks)
-            # A file's first chunk is asked for, too: mostly it is a xorb's first.
+            # Clients also query a file's first chunk, which is mostly a xorb's first.
             if position == 0 or is_sampled(digest)
         ]
 
@@ -98,7 +98,7 @@ class XorbReader:
     def _take_footer(self, length: int) -> None:
         self._footer_bytes += length
         if self._footer_bytes > _MAX_FOOTER_BYTES:
-            raise bad_xorb("something that is no chunk and too long for a footer")
+            raise bad_xorb("bytes that are no chunk and too long for a footer")
 
     def _note(self, digest: bytes, raw_bytes: int, packed_bytes: int) -> None:
         self._raw_bytes += raw_bytes
