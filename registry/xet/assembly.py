@@ -41,8 +41,8 @@ class Assembly:
             if piece is None or 0 < len(piece) <= size:
                 return piece or b""
             self._waiting = memoryview(piece)
-        piece, self._waiting = self._waiting[:size], self._waiting[size:]
-        return bytes(piece)
+        data, self._waiting = self._waiting[:size], self._waiting[size:]
+        return bytes(data)
 
     def close(self) -> None:
         """Close the open blob."""
