@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from hpcfair.cache import Cache
 from hpcfair.errors import BadInput, MissingPackage, NoModelFile
+from hpcfair.formats import ONNX
 from hpcfair.mlmodel import info
 from hpcfair.paths import safe_join
 from hpcfair.publish import publish
@@ -75,7 +76,7 @@ def _open_onnx(http: Transport, name: str, folder: Path, paths: list[str]) -> An
     except ImportError as error:
         raise MissingPackage("as_='onnx' needs the onnx package.", "pip install onnx") from error
     graph = info(http, name).graph or {}
-    graphs = [path for path in paths if path.endswith(".onnx")]
+    graphs = [path for path in paths if ONNX.matches(path)]
     primary = graph.get("path") if graph.get("path") in graphs else next(iter(graphs), None)
     if primary is None:
         raise NoModelFile(f"{name} has no ONNX file.", "Use as_='path'.")

@@ -10,10 +10,11 @@ from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
 from hpcfair.errors import MissingPackage
 from hpcfair.explain import explain
+from hpcfair.formats import ONNX_RUNTIME, opener_of
 from hpcfair.paths import safe_join
 from hpcfair.record import Record, record
 from hpcfair.resolution import PlainModelWarning, Resolution, Tolerance, resolve
-from hpcfair.runtimes import plain, registry
+from hpcfair.runtimes import registry
 from hpcfair.runtimes.base import Runtime
 from hpcfair.signature import Signature
 from hpcfair.transport import Transport
@@ -106,7 +107,9 @@ def load(
 ) -> Loaded:
     """Load the best build for this machine; see :meth:`hpcfair.Client.load`."""
     if not registry.installed():
-        raise MissingPackage("No runtime is installed.", registry.RUNTIMES[plain.ONNX.runtime].hint)
+        raise MissingPackage(
+            "No runtime is installed.", registry.RUNTIMES[ONNX_RUNTIME.runtime].hint
+        )
     resolution = resolve(http, cache, name, revision=revision, target=target, tolerance=tolerance)
     build = resolution.build
     if build is None and target is not None:
@@ -117,7 +120,7 @@ def load(
         )
     folder = fetch_tree(http, cache, resolution.files, what=name, verify=verify)
     path = safe_join(folder, resolution.entry_point)
-    opener = plain.plain_of(path)
+    opener = opener_of(path)
     runtime = registry.open(
         build.runtime if build else opener.runtime,
         path,

@@ -13,9 +13,9 @@ import numpy as np
 
 from hpcfair.errors import BadInput
 from hpcfair.exporters.registry import Examples, Files
+from hpcfair.formats import NETWORK_FORMATS, opener_of
 from hpcfair.runtimes import registry
 from hpcfair.runtimes.base import Array
-from hpcfair.runtimes.plain import plain_of
 
 NAME = "samples.npz"
 
@@ -52,11 +52,14 @@ def add_samples(files: Files, examples: Examples, labels: Array | None, scratch:
 
 
 def _named(files: Files, examples: Sequence[Array]) -> dict[str, Array]:
-    graphs = [local for path, local in files.items() if path.endswith(".onnx")]
-    graphs = graphs or [local for path, local in files.items() if path.endswith(".tflite")]
+    by_format = (
+        [local for path, local in files.items() if file_format.matches(path)]
+        for file_format in NETWORK_FORMATS
+    )
+    graphs = next(filter(None, by_format), [])
     if len(graphs) != 1:
         raise BadInput(
-            f"{len(graphs)} networks cannot tell the names of the example inputs.",
+            f"The names of the inputs are ambiguous: there are {len(graphs)} networks.",
             "Pass example_inputs as a dictionary by input name.",
         )
     names = _input_names(graphs[0])
@@ -69,8 +72,8 @@ def _named(files: Files, examples: Sequence[Array]) -> dict[str, Array]:
 
 
 def _input_names(graph: Path) -> list[str]:
-    plain = plain_of(graph)
-    runtime = registry.open(plain.runtime, graph, plain.reference)
+    opener = opener_of(graph)
+    runtime = registry.open(opener.runtime, graph, opener.reference)
     names = [tensor.name for tensor in runtime.inputs]
     runtime.close()
     return names

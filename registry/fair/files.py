@@ -7,6 +7,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Final
 
+from hpcfair.formats import format_of
 from registry.fair.parts import FileRole
 
 UNKNOWN: Final = "application/octet-stream"
@@ -70,8 +71,6 @@ _ENVIRONMENTS = re.compile(
 )
 _CONFIGS = re.compile(r"(?:.+_)?config\.json")
 _TESTS = re.compile(r"test_data_set_\d+/(?:in|out)put_\d+\.pb")
-_MODELS = frozenset({".onnx", ".ort", ".tflite", ".pt2"})
-_WEIGHTS = frozenset({".safetensors", ".pt", ".pth", ".ckpt", ".gguf", ".h5", ".keras", ".msgpack"})
 _DATA_OF_MODELS = (".onnx.data", ".onnx_data")
 _OPEN_ROLES = frozenset({"card", "config", "licence"})
 
@@ -88,7 +87,8 @@ def media_type(path: str) -> str:
 def role(path: str) -> FileRole:
     """What a file of this path is to its version."""
     place = PurePosixPath(path)
-    suffix = place.suffix.lower()
+    file_format = format_of(path)
+    contents = file_format and file_format.contents
     top = len(place.parts) == 1
     rules: tuple[tuple[bool, FileRole], ...] = (
         (path == "README.md", "card"),
@@ -97,8 +97,8 @@ def role(path: str) -> FileRole:
         (top and _ENVIRONMENTS.fullmatch(path) is not None, "environment"),
         (path == "samples.npz", "samples"),
         (_TESTS.fullmatch(path) is not None, "tests"),
-        (suffix in _MODELS, "model"),
-        (suffix in _WEIGHTS or path.endswith(_DATA_OF_MODELS), "weights"),
+        (contents == "network", "model"),
+        (contents == "weights" or path.endswith(_DATA_OF_MODELS), "weights"),
     )
     return next((named for fits, named in rules if fits), "other")
 

@@ -5,11 +5,11 @@ a task or a language by its bare name, the rest behind a prefix (``dataset:mnist
 card's ``tags`` say are labels, too.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hpcfair.formats import FORMATS
 from registry.states import RepositoryKind
 from registry.validation.card import texts_of
 from registry.validation.texts import unseen
@@ -17,18 +17,6 @@ from registry.validation.texts import unseen
 MAX_LABEL = 200
 MAX_LABELS = 500
 
-#: Weights of one framework, told by the names of files.
-_FORMATS = {
-    "safetensors": re.compile(r".*\.safetensors"),
-    "onnx": re.compile(r".*\.onnx"),
-    "gguf": re.compile(r".*\.gguf"),
-    "pytorch": re.compile(r"(.*/)?pytorch_model[^/]*\.bin|.*\.pth?"),
-    "tf": re.compile(r"(.*/)?tf_model\.h5"),
-    "jax": re.compile(r"(.*/)?flax_model[^/]*\.msgpack"),
-    "openvino": re.compile(r"(.*/)?openvino_model\.xml"),
-    "tflite": re.compile(r".*\.tflite"),
-    "tensorboard": re.compile(r".*tfevents.*"),
-}
 #: Files that only one library writes; the first that is there decides.
 LIBRARY_FILES = {
     "modules.json": "sentence-transformers",
@@ -130,8 +118,10 @@ def _labels_of_model(
     card: Mapping[str, Any], paths: list[str], config: Mapping[str, Any]
 ) -> list[LabelValue]:
     formats = [
-        name for name, form in _FORMATS.items() if any(form.fullmatch(path) for path in paths)
+        file_format.label for file_format in FORMATS if any(map(file_format.is_labelled, paths))
     ]
+    if any("tfevents" in path for path in paths):
+        formats.append("tensorboard")
     return [
         LabelValue("library", library_of(card, paths, config)),
         *(LabelValue("format", name) for name in formats),

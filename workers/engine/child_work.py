@@ -16,7 +16,14 @@ from hpcfair.measurement.timing import time_runs, wait_until_idle
 from workers.engine.ports import Array, Backend, Session
 from workers.engine.profile import profile_to_dict
 from workers.engine.samples import read_samples
-from workers.engine.types import BuildResult, Form, Network, Options, TargetSpec, TensorSpec
+from workers.engine.types import (
+    AlternativeFormat,
+    BuildResult,
+    Network,
+    Options,
+    TargetSpec,
+    TensorSpec,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +155,10 @@ def network_from(data: Mapping[str, Any]) -> Network:
             "inputs": _specs(data["inputs"]),
             "outputs": _specs(data["outputs"]),
             "embedding": tuple(data["embedding"]),
-            "forms": tuple(Form(f["format"], Path(f["path"]), f["sha256"]) for f in data["forms"]),
+            "alternatives": tuple(
+                AlternativeFormat(each["format"], Path(each["path"]), each["sha256"])
+                for each in data["alternatives"]
+            ),
             "passes": {name: tuple(lists) for name, lists in data["passes"].items()},
             "samples_path": Path(path) if path is not None else None,
             "schedules_path": Path(schedules) if schedules is not None else None,

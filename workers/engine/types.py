@@ -47,11 +47,11 @@ class TensorSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """Another file of the same network, as its author published it.
+class AlternativeFormat:
+    """Another file of the same network, published beside it.
 
     Attributes:
-        format: ``torch-export`` (``.pt2``) or ``tflite``.
+        format: Name of a :class:`hpcfair.formats.FileFormat`, such as ``torch-export``.
         path: The file, in the same private folder as the ONNX file.
     """
 
@@ -66,7 +66,7 @@ class Network:
 
     Attributes:
         model_path: The ONNX file, in a private folder beside its external data; or a TensorFlow
-            Lite file, where that is all there is. Then it is among ``forms``, too.
+            Lite file, where that is all there is. Then it is among ``alternatives``, too.
         graph_hash: Structure hash; keys what searches may share.
         samples_path: ``.npz`` of test tensors, or ``None``. Its arrays are named
             ``inputs/<tensor>`` (required, each ``[n, ...]``), ``outputs/<tensor>`` and ``labels``
@@ -74,7 +74,7 @@ class Network:
         dimensions: Sizes to use for named dimensions when tensors are made up.
         integer_bounds: Integer input to the number of rows of the table it indexes, where known:
             made-up values stay below it.
-        forms: Files of the same network that some backend takes as they are.
+        alternatives: Other files of the same network, which some backends require.
         passes: Backend to the lists of compiler passes that serve this architecture class well on
             this target, best first, each as the value of that backend's option ``passes``.
         schedules_path: Schedules tuned for this target, in the same private folder as the ONNX
@@ -94,7 +94,7 @@ class Network:
     samples_path: Path | None = None
     dimensions: dict[str, int] = field(default_factory=dict)
     integer_bounds: dict[str, int] = field(default_factory=dict)
-    forms: tuple[Form, ...] = ()
+    alternatives: tuple[AlternativeFormat, ...] = ()
     passes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     schedules_path: Path | None = None
 

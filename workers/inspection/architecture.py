@@ -1,8 +1,8 @@
 """Architecture class: networks that profit from the same compiler passes.
 
-The classes follow Verma et al. (CF 2022), who found that the best passes depend on them: ResNets,
+The classes follow Verma et al. (CF 2022), who motifs that the best passes depend on them: ResNets,
 MobileNets, SSDs and BERTs there, with room here for what they did not measure. Rules are tried in
-this order, because a later organ often appears inside an earlier class:
+this order, because a motif of a later class often appears inside an earlier one:
 
 ``detection``      non-maximum suppression or region pooling; or convolutions that predict outputs
                    at two or more scales. Detectors contain a whole other CNN as their backbone,
@@ -25,7 +25,7 @@ vision transformers cut their patches with one.
 
 from typing import Literal
 
-from workers.inspection.anatomy import Anatomy
+from workers.inspection.motifs import Motifs
 
 ArchitectureClass = Literal[
     "residual-cnn",
@@ -39,24 +39,24 @@ ArchitectureClass = Literal[
 ]
 
 
-def architecture_class(found: Anatomy) -> ArchitectureClass:
-    """The class of a network with the organs ``found``: a value of ``registry.states``."""
-    if found.suppressions or len(found.head_scales) > 1:
+def architecture_class(motifs: Motifs) -> ArchitectureClass:
+    """The class of a network with these structural motifs: a value of ``registry.states``."""
+    if motifs.suppressions or len(motifs.head_scales) > 1:
         return "detection"
-    if found.attentions and found.product_weights >= found.convolution_weights:
+    if motifs.attentions and motifs.product_weights >= motifs.convolution_weights:
         return "transformer"
-    if found.recurrences or (found.unrolled and not found.convolutions):
+    if motifs.recurrences or (motifs.unrolled and not motifs.convolutions):
         return "recurrent"
-    layers = len(found.convolutions) + found.products
-    if found.convolutions and 10 * len(found.convolutions) >= layers:
-        return _convolutional(found)
-    return "mlp" if found.products else "other"
+    layers = len(motifs.convolutions) + motifs.products
+    if motifs.convolutions and 10 * len(motifs.convolutions) >= layers:
+        return _convolutional(motifs)
+    return "mlp" if motifs.products else "other"
 
 
-def _convolutional(found: Anatomy) -> ArchitectureClass:
-    count = len(found.convolutions)
-    if 6 * found.depthwise >= count:
+def _convolutional(motifs: Motifs) -> ArchitectureClass:
+    count = len(motifs.convolutions)
+    if 6 * motifs.depthwise >= count:
         return "depthwise-cnn"
-    if found.skips >= 2 and 12 * found.skips >= count:
+    if motifs.skips >= 2 and 12 * motifs.skips >= count:
         return "residual-cnn"
     return "plain-cnn"

@@ -5,7 +5,7 @@ blocks of numbers between 0 and 1, so that no single count rules the distance::
 
     operators   shares of steps by family (convolution, product, attention, layout, ...)
     arithmetic  shares of MACs by kind of linear operator
-    organs      what the architecture class is told by: skips, depthwise parts, attention, heads...
+    motifs      what determines the architecture class: skips, depthwise parts, attention, heads...
     kernels     shares of convolutions by kind
     size        logarithms of parameters, MACs, steps and outputs
     form        depth, width, skips, joins, control flow, open dimensions, precision
@@ -21,7 +21,6 @@ from typing import Any
 
 from onnx import TensorProto
 
-from workers.inspection.anatomy import Anatomy
 from workers.inspection.cost import Cost
 from workers.inspection.dtypes import STRUCTURAL
 from workers.inspection.families import (
@@ -33,11 +32,12 @@ from workers.inspection.families import (
 )
 from workers.inspection.flow import Flow, Step
 from workers.inspection.macs import Open, step_macs
+from workers.inspection.motifs import Motifs
 
 _WEIGHTS = {
     "operators": 0.8,
     "arithmetic": 0.8,
-    "organs": 1.0,
+    "motifs": 1.0,
     "kernels": 0.5,
     "size": 0.4,
     "form": 0.5,
@@ -57,11 +57,11 @@ _NARROW = frozenset(
 _MOST_PARAMETERS, _MOST_MACS, _MOST_STEPS = 1e11, 1e13, 1e5
 
 
-def embedding(flow: Flow, found: Anatomy, spent: Cost, signature: Mapping[str, Any]) -> list[float]:
+def embedding(flow: Flow, motifs: Motifs, spent: Cost, signature: Mapping[str, Any]) -> list[float]:
     """The embedding of a network: as many numbers for every network, all between 0 and 1.
 
     Args:
-        found: Its organs.
+        motifs: Its structural motifs.
         spent: What it weighs and computes.
         signature: Its tensor signature.
     """
@@ -71,10 +71,10 @@ def embedding(flow: Flow, found: Anatomy, spent: Cost, signature: Mapping[str, A
     blocks = {
         "operators": _operators(steps),
         "arithmetic": _arithmetic(flow, steps, fixed),
-        "organs": _organs(steps, found),
-        "kernels": _kernels(found),
+        "motifs": _motif_shares(steps, motifs),
+        "kernels": _kernels(motifs),
         "size": _size(steps, spent, signature),
-        "form": _form(flow, steps, found, signature),
+        "form": _form(flow, steps, motifs, signature),
     }
     vector = [_WEIGHTS[name] * value for name, values in blocks.items() for value in values]
     vector.append(0.1)
@@ -118,27 +118,27 @@ def _kind(flow: Flow, step: Step, fixed: set[int]) -> str:
     return "pointwise" if all(size == 1 for size in weight[2:]) else "dense"
 
 
-def _organs(steps: list[Step], found: Anatomy) -> list[float]:
-    convolutions = len(found.convolutions)
-    layers = convolutions + found.products + found.recurrences
-    grouped = sum(c.group > 1 and not c.depthwise for c in found.convolutions)
+def _motif_shares(steps: list[Step], motifs: Motifs) -> list[float]:
+    convolutions = len(motifs.convolutions)
+    layers = convolutions + motifs.products + motifs.recurrences
+    grouped = sum(c.group > 1 and not c.depthwise for c in motifs.convolutions)
     joins = sum(step.op == "Concat" for step in steps)
-    # The factor is about how many layers there are for one such organ in networks full of them.
+    # The factor is about how many layers there are per motif in networks dominated by it.
     shares = [
-        _share(2 * found.skips, layers),
+        _share(2 * motifs.skips, layers),
         _share(2 * joins, layers),
-        _share(3 * found.depthwise, convolutions),
+        _share(3 * motifs.depthwise, convolutions),
         _share(3 * grouped, convolutions),
-        _share(6 * found.attentions, layers),
-        _share(found.recurrences + found.unrolled, layers),
-        _share(found.products, layers),
-        _share(len(found.head_scales) - 1, 2) if found.head_scales else 0.0,
+        _share(6 * motifs.attentions, layers),
+        _share(motifs.recurrences + motifs.unrolled, layers),
+        _share(motifs.products, layers),
+        _share(len(motifs.head_scales) - 1, 2) if motifs.head_scales else 0.0,
     ]
     return [math.sqrt(share) for share in shares]
 
 
-def _kernels(found: Anatomy) -> list[float]:
-    convolutions = found.convolutions
+def _kernels(motifs: Motifs) -> list[float]:
+    convolutions = motifs.convolutions
     largest = [max(convolution.kernel, default=0) for convolution in convolutions]
     counts = [
         sum(c.pointwise for c in convolutions),
@@ -166,7 +166,7 @@ def _size(steps: list[Step], spent: Cost, signature: Mapping[str, Any]) -> list[
 
 
 def _form(
-    flow: Flow, steps: list[Step], found: Anatomy, signature: Mapping[str, Any]
+    flow: Flow, steps: list[Step], motifs: Motifs, signature: Mapping[str, Any]
 ) -> list[float]:
     count = len(steps)
     depth, width = _depth_and_width(flow)
@@ -183,7 +183,7 @@ def _form(
         _log_share(depth, 1e4),
         _log_share(width, 1e3),
         _share(sum(readers[v] > 1 for step in steps for v in step.outputs if v), count),
-        _share(found.mixings, found.mixings + found.products),
+        _share(motifs.mixings, motifs.mixings + motifs.products),
         _share(sum(kind in _NARROW for kind in stored), len(stored)),
         float(any(step.bodies for step in steps)),
         float(0 in axes),

@@ -4,7 +4,7 @@
 
     find *.onnx ─▶ read ─▶ check safety ─▶ check operators ─▶ check the graph
         ─▶ drop weights ─▶ inline functions ─▶ infer shapes ─▶ data flow
-        ─▶ signature, histogram, cost, organs, class, hash, embedding
+        ─▶ signature, histogram, cost, motifs, class, hash, embedding
     find *.pt2, *.tflite ─▶ check safety ─▶ compare signatures
 
 Where there is no ONNX file, the TensorFlow Lite files are the network.
@@ -17,14 +17,15 @@ from typing import Any
 
 import onnx
 
-from workers.inspection.anatomy import dissect
+from hpcfair.formats import ONNX, TFLITE
+from workers.inspection.alternative_formats import find, read_alternatives
 from workers.inspection.architecture import architecture_class
 from workers.inspection.bounds import integer_bounds
 from workers.inspection.cost import cost
 from workers.inspection.embedding import embedding
 from workers.inspection.errors import InspectionError, invalid, printable
-from workers.inspection.forms import find, read_forms
 from workers.inspection.identity import graph_hash
+from workers.inspection.motifs import find_motifs
 from workers.inspection.numbering import build
 from workers.inspection.operators import check_operators, histogram
 from workers.inspection.reading import read_model
@@ -64,19 +65,19 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
 
     Returns:
         ``{"graphs": [facts], "primary": path, "samples": {...} | None, "warnings": [text]}``, with
-        facts as :func:`read_graph` returns them and the forms of the primary file. Another file
-        that cannot be read or used is a warning.
+        facts as :func:`read_graph` returns them; the primary file's include its alternative
+        formats. Another file that cannot be read or used is a warning.
 
     Raises:
         InspectionError: the primary file or the samples cannot be used; or there is no file.
     """
     warnings: list[str] = []
-    if found := [path] if path is not None else find(folder, ".onnx"):
-        primary = choose_primary(folder, found)
-        facts = _read_all(folder, primary, found, warnings)
-    elif found := find(folder, ".tflite"):
-        # Lowered copies of it are forms of this one, and compared with it.
-        facts = [read_tflite_graph(folder, choose_unlowered(folder, found))]
+    if paths := [path] if path is not None else find(folder, ONNX):
+        primary = choose_primary(folder, paths)
+        facts = _read_all(folder, primary, paths, warnings)
+    elif paths := find(folder, TFLITE):
+        # Variants in reduced precision are alternative formats, and are compared with this one.
+        facts = [read_tflite_graph(folder, choose_full_precision(folder, paths))]
         primary = facts[0]["path"]
     else:
         raise InspectionError(
@@ -84,7 +85,7 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
             "There is neither an ONNX nor a TensorFlow Lite file among the files.",
             "Add one, best as model.onnx; .tflite and .pt2 files beside it are checked against it.",
         )
-    facts[0]["forms"] = read_forms(folder, primary, facts[0]["signature"], warnings)
+    facts[0]["forms"] = read_alternatives(folder, primary, facts[0]["signature"], warnings)
     samples = None
     if os.path.lexists(folder / SAMPLES):
         described = read_samples(folder / SAMPLES, facts[0]["signature"])
@@ -98,11 +99,11 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
     }
 
 
-def _read_all(folder: Path, primary: str, found: Sequence[str], warnings: list[str]) -> list[Facts]:
+def _read_all(folder: Path, primary: str, paths: Sequence[str], warnings: list[str]) -> list[Facts]:
     """Facts of all ONNX files that can be used, the primary one's first."""
-    warnings += [f"{shown} was not read." for shown in found[MAX_GRAPHS:]]
+    warnings += [f"{shown} was not read." for shown in paths[MAX_GRAPHS:]]
     facts = [read_graph(folder, primary, warnings)]
-    for other in [shown for shown in found[:MAX_GRAPHS] if shown != primary]:
+    for other in [shown for shown in paths[:MAX_GRAPHS] if shown != primary]:
         try:
             facts.append(read_graph(folder, other, warnings))
         except InspectionError as error:
@@ -110,17 +111,17 @@ def _read_all(folder: Path, primary: str, found: Sequence[str], warnings: list[s
     return facts
 
 
-def choose_primary(folder: Path, found: Sequence[str]) -> str:
+def choose_primary(folder: Path, paths: Sequence[str]) -> str:
     """The file to tune: ``model.onnx``, else ``onnx/model.onnx``, else the largest."""
     for preferred in _PREFERRED:
-        if preferred in found:
+        if preferred in paths:
             return preferred
-    return max(found, key=lambda shown: (_size(folder / shown), shown))
+    return max(paths, key=lambda shown: (_size(folder / shown), shown))
 
 
-def choose_unlowered(folder: Path, found: Sequence[str]) -> str:
-    """The TensorFlow Lite file with the most bytes of weights: the others were made of it."""
-    return max(found, key=lambda shown: (_size(folder / shown), shown))
+def choose_full_precision(folder: Path, paths: Sequence[str]) -> str:
+    """The TensorFlow Lite file with the most bytes of weights: the others are reduced variants."""
+    return max(paths, key=lambda shown: (_size(folder / shown), shown))
 
 
 def _size(path: Path) -> int:
@@ -151,11 +152,11 @@ def read_graph(folder: Path, shown: str, warnings: list[str]) -> Facts:
 
 
 def _read_safely(path: Path, shown: str) -> tuple[onnx.ModelProto, list[Path]]:
-    """The model without its weights, found harmless, and the files they lie in."""
+    """The model without its weights, after the safety checks, and the files of its weights."""
     model = read_model(path, shown)
     external = check(model, path, shown)
     check_operators(model, shown)
-    return skeleton(model, external), list(dict.fromkeys(found.path for found in external))
+    return skeleton(model, external), list(dict.fromkeys(tensor.path for tensor in external))
 
 
 def _check_graph(model: onnx.ModelProto, shown: str, warnings: list[str]) -> None:
@@ -177,17 +178,17 @@ def _facts(model: onnx.ModelProto, shown: str, external: list[str], warnings: li
     flow = build(with_shapes(flat, dynamic=1))
     if not flow.main.steps:
         warnings.append(f"{shown} computes nothing.")
-    found, spent = dissect(flow), cost(flow)
+    motifs, spent = find_motifs(flow), cost(flow)
     return {
         "path": shown,
         "format": "onnx",
         "graph_hash": graph_hash(flow, described["inputs"], salt),
-        "architecture_class": architecture_class(found),
+        "architecture_class": architecture_class(motifs),
         "parameters": spent.parameters,
         "macs": spent.macs,
         "signature": described,
         "operators": histogram(flow),
-        "embedding": embedding(flow, found, spent, described),
+        "embedding": embedding(flow, motifs, spent, described),
         "opsets": {opset.domain or "ai.onnx": opset.version for opset in model.opset_import},
         "ir_version": model.ir_version,
         "producer": _producer(model),

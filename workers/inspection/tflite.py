@@ -6,6 +6,7 @@ Field numbers and codes are those of TensorFlow Lite's schema, ``schema.fbs``, v
 from dataclasses import dataclass
 from pathlib import Path
 
+from hpcfair.formats import TFLITE
 from workers.engine.types import TensorSpec
 from workers.inspection.flatbuffer import Malformed, Table
 from workers.inspection.interface import Interface, Unusable
@@ -59,7 +60,7 @@ def open_tflite(path: Path) -> Network:
     if path.stat().st_size > MAX_BYTES:
         raise Unusable("it is larger than a FlatBuffers file can be")
     data = path.read_bytes()
-    if data[4:8] != b"TFL3":
+    if not TFLITE.begins(data):
         raise Unusable("it is not a TensorFlow Lite file")
     try:
         return _read(Table.root(data))

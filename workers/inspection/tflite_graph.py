@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from workers.engine.types import TensorSpec
-from workers.inspection.anatomy import Anatomy, Convolution
 from workers.inspection.architecture import architecture_class
 from workers.inspection.errors import InspectionError, printable
 from workers.inspection.flatbuffer import Malformed, Table
 from workers.inspection.interface import Unusable
+from workers.inspection.motifs import Convolution, Motifs
 from workers.inspection.tflite import (
     Network,
     dtype_of,
@@ -77,7 +77,7 @@ def _facts(network: Network, shown: str) -> dict[str, Any]:
         "path": shown,
         "format": "tflite",
         "graph_hash": _graph_hash(network, steps),
-        "architecture_class": architecture_class(_dissect(network, steps)),
+        "architecture_class": architecture_class(_motifs(network, steps)),
         "parameters": sum(weights.values()),
         "macs": macs if macs <= _MOST_MACS else None,
         "signature": {"inputs": _described(inputs), "outputs": _described(outputs)},
@@ -121,7 +121,7 @@ def _described(tensors: tuple[TensorSpec, ...]) -> list[dict[str, Any]]:
 
 def _weights(network: Network) -> Counter[str]:
     """Elements of what was learned, by element type: no sizes, axes or indices."""
-    found: Counter[str] = Counter()
+    elements_by_dtype: Counter[str] = Counter()
     for tensor, held in zip(network.tensors, network.constants, strict=True):
         if not held:
             continue
@@ -129,8 +129,8 @@ def _weights(network: Network) -> Counter[str]:
         if elements > _MOST_PER_BYTE * held:
             raise Malformed("a tensor has more elements than values")
         if np.dtype(dtype).kind == "f" or is_quantised(tensor):
-            found[dtype] += elements
-    return found
+            elements_by_dtype[dtype] += elements
+    return elements_by_dtype
 
 
 def _shape(tensor: Table) -> tuple[int, ...]:
@@ -157,28 +157,28 @@ def _macs(network: Network, step: _Step) -> int:
     return out * math.prod(right[1:])
 
 
-def _dissect(network: Network, steps: list[_Step]) -> Anatomy:
-    found = Anatomy()
+def _motifs(network: Network, steps: list[_Step]) -> Motifs:
+    motifs = Motifs()
     softmaxes = 0
     for step in steps:
         weight = _place(step, 1)
         elements = math.prod(_shape_at(network, weight))
         if step.op in CONVOLUTIONS:
-            found.convolutions.append(_convolution(network, step))
-            found.convolution_weights += elements
+            motifs.convolutions.append(_convolution(network, step))
+            motifs.convolution_weights += elements
         elif step.op in PRODUCTS and _is_constant(network, weight):
-            found.products += 1
-            found.product_weights += elements
+            motifs.products += 1
+            motifs.product_weights += elements
         elif step.op in PRODUCTS:
-            found.mixings += 1
+            motifs.mixings += 1
         elif step.op == "ADD":
-            found.skips += _is_skip(network, step)
+            motifs.skips += _is_skip(network, step)
         softmaxes += step.op == "SOFTMAX"
-        found.recurrences += step.op in RECURRENCES
-        found.suppressions += step.op in SUPPRESSIONS
+        motifs.recurrences += step.op in RECURRENCES
+        motifs.suppressions += step.op in SUPPRESSIONS
     # Scores and their use are two products of computed tensors around each softmax.
-    found.attentions = min(softmaxes, found.mixings // 2)
-    return found
+    motifs.attentions = min(softmaxes, motifs.mixings // 2)
+    return motifs
 
 
 def _convolution(network: Network, step: _Step) -> Convolution:
@@ -209,7 +209,7 @@ def _is_skip(network: Network, step: _Step) -> bool:
 def _integer_bounds(network: Network, steps: list[_Step]) -> dict[str, int]:
     """Rows of the tables that integer inputs index, where they do so directly."""
     names = dict(zip(network.main.numbers(1, "i"), network.interface.inputs, strict=True))
-    found: dict[str, int] = {}
+    bounds: dict[str, int] = {}
     for step in steps:
         if step.op not in _GATHERS:
             continue
@@ -217,8 +217,8 @@ def _integer_bounds(network: Network, steps: list[_Step]) -> dict[str, int]:
         shape = _shape_at(network, table)
         if indices in names and shape and _is_constant(network, table):
             name = names[indices].name
-            found[name] = min(shape[0], found.get(name, shape[0]))
-    return found
+            bounds[name] = min(shape[0], bounds.get(name, shape[0]))
+    return bounds
 
 
 def _graph_hash(network: Network, steps: list[_Step]) -> str:

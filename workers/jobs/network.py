@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from registry.tickets import GraphFacts, JobTicket
-from workers.engine.types import Form, Network, TensorSpec
+from workers.engine.types import AlternativeFormat, Network, TensorSpec
 from workers.jobs.workspace import fetch
 
 _SAMPLES = "samples.npz"
@@ -39,8 +39,8 @@ def network_at(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Network:
         embedding=tuple(graph.embedding),
         samples_path=folder / _SAMPLES if _SAMPLES in digests else None,
         integer_bounds=dict(graph.integer_bounds),
-        forms=tuple(
-            Form(form["format"], folder / form["path"], digests[form["path"]])
+        alternatives=tuple(
+            AlternativeFormat(form["format"], folder / form["path"], digests[form["path"]])
             for form in graph.forms
         ),
     )

@@ -18,6 +18,7 @@ from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
 from hpcfair.errors import BadInput, RuntimeFailed
 from hpcfair.explain import milliseconds, ratio_text
+from hpcfair.formats import opener_of
 from hpcfair.measurement.outputs import OutputComparison, OutputMismatch, violation
 from hpcfair.measurement.ratio import ratio_interval
 from hpcfair.measurement.types import Deviation, Interval
@@ -26,7 +27,6 @@ from hpcfair.progress import working
 from hpcfair.record import Record, record
 from hpcfair.resolution import resolve
 from hpcfair.runtimes.base import Array, Options
-from hpcfair.runtimes.plain import plain_of
 from hpcfair.samples import NAME as SAMPLES
 from hpcfair.snapshot import snapshot
 from hpcfair.transport import Transport
@@ -94,7 +94,7 @@ def reproduce(http: Transport, cache: Cache, record_id: str) -> RecordReproducti
         np.savez(inputs, **arrays)  # type: ignore[arg-type]
         candidate = _Files(build.runtime, safe_join(files, build.entry_point), inputs)
         published = safe_join(graph, plain.entry_point)
-        baseline = _Files(plain_of(published).runtime, published, inputs)
+        baseline = _Files(opener_of(published).runtime, published, inputs)
         document = _measure(original, plan, candidate, build.runtime_options, baseline)
     return RecordReproduction(original, document)
 
@@ -116,19 +116,19 @@ class _Files:
 def _measure(
     original: Record, plan: Plan, candidate: _Files, options: dict[str, Any], baseline: _Files
 ) -> dict[str, Any]:
-    plain = plain_of(baseline.path)
-    reference = baseline.outputs(plain.reference)
-    slack = _deviation(reference, baseline.outputs(plain.default))
+    opener = opener_of(baseline.path)
+    reference = baseline.outputs(opener.reference)
+    slack = _deviation(reference, baseline.outputs(opener.default))
     deviation = _deviation(reference, candidate.outputs(options))
     passed = violation(original.document["config"]["tolerance"], deviation, slack) is None
     before = load_average()
     with working(f"Measuring {original.mlmodel}") as meter:
         blocks = measure(
-            plan, lambda: baseline.open(plain.default), lambda: candidate.open(options), meter
+            plan, lambda: baseline.open(opener.default), lambda: candidate.open(options), meter
         )
     ratio = ratio_interval(blocks)
     return reproduction_document(
-        original, plan, blocks, ratio, deviation, before, str(plain), passed=passed
+        original, plan, blocks, ratio, deviation, before, str(opener), passed=passed
     )
 
 

@@ -1,4 +1,4 @@
-"""Files that are ready as they lie."""
+"""Files and folders that are published unchanged."""
 
 from importlib import import_module
 from pathlib import Path
@@ -6,12 +6,12 @@ from typing import Any
 
 from hpcfair.errors import NoModelFile
 from hpcfair.exporters.registry import Examples, Files
+from hpcfair.formats import NETWORK_FORMATS, has_network
 from hpcfair.partial import STAGING
 from hpcfair.paths import safe_join
 
-#: What a file keeps its name for; one of any other name is taken for ONNX.
-_NETWORKS = frozenset({".onnx", ".tflite"})
-#: Left behind by tools in every folder, and nobody's model.
+_SUFFIXES = " or ".join(suffix for each in NETWORK_FORMATS for suffix in each.suffixes)
+#: Files that tools leave in folders.
 _IGNORED = frozenset({".git", "__pycache__", ".DS_Store", ".ipynb_checkpoints", STAGING})
 
 
@@ -27,10 +27,9 @@ def export_path(model: Path, examples: Examples, scratch: Path) -> Files:  # noq
     if model.is_dir():
         return _folder(model)
     if not model.is_file():
-        raise NoModelFile(
-            f"There is no file {model}.", "Give an .onnx or .tflite file, or a folder."
-        )
-    files = {model.name if model.suffix in _NETWORKS else "model.onnx": model}
+        raise NoModelFile(f"There is no file {model}.", f"Give an {_SUFFIXES} file, or a folder.")
+    # A file with another suffix is taken for ONNX.
+    files = {model.name if has_network([model.name]) else "model.onnx": model}
     for path in _external_data(model):
         files[path] = safe_join(model.parent, path)
     card = model.parent / "README.md"
@@ -45,7 +44,7 @@ def _folder(folder: Path) -> Files:
             safe_join(folder, path.as_posix())
             files[path.as_posix()] = local
     if not files:
-        raise NoModelFile(f"The folder {folder} is empty.", "Put an .onnx or .tflite file into it.")
+        raise NoModelFile(f"The folder {folder} is empty.", f"Put an {_SUFFIXES} file into it.")
     return files
 
 

@@ -3,6 +3,7 @@
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
+from hpcfair.formats import has_network
 from registry.selectors.access import Actor, person, require, require_fetch
 from registry.selectors.people.account import namespace_get
 from registry.selectors.repository.mlmodel import former_names
@@ -18,7 +19,6 @@ from registry.services.work.job import job_submit
 from registry.states import JobKind, RefKind, RepositoryKind, Role, Visibility
 from registry.tables import Label, MLModel, Ref, Revision, Tag
 from registry.validation.names import check_name
-from registry.validation.networks import has_network
 
 #: What a copy says of itself as its source does.
 _REPEATED = (

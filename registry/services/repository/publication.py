@@ -3,6 +3,7 @@
 from django.db import transaction
 from django.utils import timezone
 
+from hpcfair.formats import has_network
 from registry.selectors.access import Actor
 from registry.services.audit import audit
 from registry.services.discussion.discussion import pull_request_committed
@@ -17,7 +18,6 @@ from registry.services.webhook.notice import notify_ref
 from registry.services.work.job import job_submit
 from registry.states import JobKind, RefKind, RepositoryKind
 from registry.tables import OutboxEntry, Ref, Revision
-from registry.validation.networks import has_network
 
 
 def publish(actor: Actor, head: Ref, draft: RevisionDraft) -> Revision:

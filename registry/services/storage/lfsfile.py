@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterable
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
+from hpcfair.formats import has_network
 from registry.errors import Conflict, Invalid
 from registry.ids import SHA256_RE
 from registry.selectors.access import Actor, require
@@ -42,7 +43,6 @@ from registry.tables import (
     Ref,
     Revision,
 )
-from registry.validation.networks import has_network
 
 _AT_ONCE = 500
 #: Reason in the tombstone of a rewritten version.

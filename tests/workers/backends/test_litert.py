@@ -22,7 +22,7 @@ from workers.engine.errors import CandidateFailed, InvalidCandidate
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.samples import make_test_set
-from workers.engine.types import Form, Network, TargetSpec, TuningRequest
+from workers.engine.types import AlternativeFormat, Network, TargetSpec, TuningRequest
 from workers.testing import networks
 from workers.testing.backend_contract import BackendContract, this_target
 from workers.testing.kept import KeptChild, KeptDevice
@@ -53,7 +53,9 @@ def with_forms(folder: Path, *kinds: Kind) -> Network:
         write_dense(folder / f"{kind}.tflite", layers(), kind, calibration=calibration)
         for kind in kinds
     ]
-    return replace(network, forms=tuple(Form("tflite", path, "0" * 64) for path in paths))
+    return replace(
+        network, alternatives=tuple(AlternativeFormat("tflite", path, "0" * 64) for path in paths)
+    )
 
 
 class TestLiteRt(BackendContract):
@@ -101,7 +103,7 @@ def test_every_kind_of_file_is_held_to_what_it_computes_in(tmp_path: Path) -> No
 
 def test_a_file_of_another_network_is_refused(tmp_path: Path) -> None:
     network = with_forms(tmp_path / "model", "float32")
-    (only,) = network.forms
+    (only,) = network.alternatives
     write_dense(only.path, layers()[1:])
     options = LiteRtBackend().default(network, TARGET)
     (tmp_path / "out").mkdir()
@@ -112,7 +114,7 @@ def test_a_file_of_another_network_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", [b"", b"TFL3" * 4, b"\x1c\0\0\0TFL3" + b"\xff" * 64])
 def test_a_damaged_file_is_refused_without_its_folder(tmp_path: Path, damage: bytes) -> None:
     network = with_forms(tmp_path / "model", "float32")
-    network.forms[0].path.write_bytes(damage)
+    network.alternatives[0].path.write_bytes(damage)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     made = LiteRtBackend()
@@ -185,8 +187,8 @@ def test_without_its_converter_a_conversion_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "litert_torch", None)
-    program = Form("torch-export", tmp_path / "model.pt2", "0" * 64)
-    network = replace(networks.write(networks.mlp(), tmp_path / "model"), forms=(program,))
+    program = AlternativeFormat("torch-export", tmp_path / "model.pt2", "0" * 64)
+    network = replace(networks.write(networks.mlp(), tmp_path / "model"), alternatives=(program,))
     made = LiteRtBackend()
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -203,14 +205,14 @@ def test_a_conversion_that_cannot_be_made_is_tried_once_and_only_where_nothing_e
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(space, "CONVERTER", "no_such_converter")
-    program = Form("torch-export", tmp_path / "model.pt2", "0" * 64)
-    file = Form("tflite", tmp_path / "model.tflite", "0" * 64)
+    program = AlternativeFormat("torch-export", tmp_path / "model.pt2", "0" * 64)
+    file = AlternativeFormat("tflite", tmp_path / "model.tflite", "0" * 64)
     network = networks.write(networks.mlp(), tmp_path / "model")
-    for forms, sources in (
+    for alternatives, sources in (
         ((program,), {"convert-float32"}),
         ((program, file), {"model.tflite"}),
     ):
-        found = LiteRtBackend().space(replace(network, forms=forms), TARGET)
+        found = LiteRtBackend().space(replace(network, alternatives=alternatives), TARGET)
         assert {options["source"] for options in found.enumerate()} == sources
 
 

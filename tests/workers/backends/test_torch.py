@@ -26,7 +26,14 @@ from workers.engine.numerics import check, require, run_reference
 from workers.engine.ports import Backend
 from workers.engine.profile import Profile
 from workers.engine.samples import make_test_set
-from workers.engine.types import BuildResult, Form, Limits, Network, TargetSpec, TuningRequest
+from workers.engine.types import (
+    AlternativeFormat,
+    BuildResult,
+    Limits,
+    Network,
+    TargetSpec,
+    TuningRequest,
+)
 from workers.inspection.pt2 import read_pt2
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
@@ -83,7 +90,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     network = networks.write(networks.mlp(), folder / "model")
     path = folder / "model/model.pt2"
     export_mlp(path)
-    return Made(replace(network, forms=(Form("torch-export", path, "0" * 64),)), folder)
+    return Made(
+        replace(network, alternatives=(AlternativeFormat("torch-export", path, "0" * 64),)), folder
+    )
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +165,7 @@ def test_a_program_of_other_weights_is_linked_to_nothing_behind_them(made: Made)
 
     from workers.backends.torch.values import tensors_of_nodes  # noqa: PLC0415  imports PyTorch
 
-    program = torch.export.load(made.network.forms[0].path)
+    program = torch.export.load(made.network.alternatives[0].path)
     mapped = [Mapped(Tensor("x", "float32", ("N", 8)), 0)]
     inputs = {"x": np.ones((2, 8), np.float32)}
     nodes = [node.name for node in program.graph.nodes]
@@ -222,7 +231,7 @@ def test_a_package_is_refused_what_it_cannot_take(build: BuildResult, tmp_path: 
 
 
 def test_inspection_reads_what_pytorch_writes(made: Made) -> None:
-    found = read_pt2(made.network.forms[0].path)
+    found = read_pt2(made.network.alternatives[0].path)
     assert [(spec.dtype, spec.shape) for spec in found.inputs] == [("float32", ("?", 8))]
     assert [(spec.dtype, spec.shape) for spec in found.outputs] == [("float32", ("?", 10))]
 
@@ -232,8 +241,8 @@ def test_a_program_of_another_network_is_refused(made: Made, tmp_path: Path) -> 
 
     other = networks.write(networks.residual_cnn(), tmp_path / "other")
     with pytest.raises(InvalidCandidate, match=r"not this network: .*the shape"):
-        load_program(made.network.forms[0].path, other, tmp_path)
-    tensors = load_program(made.network.forms[0].path, made.network, tmp_path)
+        load_program(made.network.alternatives[0].path, other, tmp_path)
+    tensors = load_program(made.network.alternatives[0].path, made.network, tmp_path)
     assert json.loads((tmp_path / "tensors.json").read_text())["inputs"][0]["name"] == "x"
     assert not any("stack_trace" in node.meta for node in tensors.graph.nodes)
 
@@ -244,8 +253,10 @@ def test_a_damaged_program_is_an_invalid_candidate(
     for name in ("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "TORCHINDUCTOR_CACHE_DIR"):
         monkeypatch.setenv(name, "1")
     path = tmp_path / "model.pt2"
-    path.write_bytes(made.network.forms[0].path.read_bytes()[:2000])
-    network = replace(made.network, forms=(Form("torch-export", path, "0" * 64),))
+    path.write_bytes(made.network.alternatives[0].path.read_bytes()[:2000])
+    network = replace(
+        made.network, alternatives=(AlternativeFormat("torch-export", path, "0" * 64),)
+    )
     target = this_target()
     with pytest.raises(InvalidCandidate, match="Inductor: "):
         TorchBackend().build(network, target, TorchBackend().default(network, target), tmp_path)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from registry.states import ArchitectureClass as Stored
 from tests.workers.inspection.conftest import Read, facts_of
 from tests.workers.inspection.networks import NETWORKS, Net
-from workers.inspection.anatomy import Anatomy, Convolution
 from workers.inspection.architecture import ArchitectureClass, architecture_class
+from workers.inspection.motifs import Convolution, Motifs
 
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 
@@ -120,14 +120,14 @@ COUNTS = st.integers(0, 60)
 
 @settings(max_examples=200, deadline=None)
 @given(COUNTS, COUNTS, COUNTS, COUNTS, st.integers(0, 3), st.sets(st.integers(0, 7), max_size=4))
-def test_every_anatomy_has_one_class(
+def test_every_set_of_motifs_has_one_class(
     convolutions: int, products: int, skips: int, depthwise: int, rare: int, scales: set[int]
 ) -> None:
     kinds = [
         Convolution((3, 3), 2, depthwise=i < depthwise, strided=False, dilated=False, weights=9)
         for i in range(convolutions)
     ]
-    found = Anatomy(
+    found = Motifs(
         convolutions=kinds,
         products=products,
         skips=skips,

@@ -28,7 +28,7 @@ def convert(network: Network, precision: str, path: Path) -> dict[str, Any]:
             not installed, which says how to get it. LiteRT itself works without: nothing is
             broken that another attempt could find mended.
     """
-    program = next((form for form in network.forms if form.format == "torch-export"), None)
+    program = next((form for form in network.alternatives if form.format == "torch-export"), None)
     if program is None:
         raise InvalidCandidate(
             "neither a .tflite file nor a PyTorch program to make one of was published; "

@@ -9,8 +9,8 @@ from hpcfair.errors import HpcfairError
 from hpcfair.runtimes.base import Tensor
 from hpcfair.runtimes.litert import open_interpreter, tensors_of
 from hpcfair.runtimes.tensors import Mapped, write_tensors
+from workers.engine.binding import Misfit, bind
 from workers.engine.errors import InvalidCandidate
-from workers.engine.forms import Misfit, bind
 from workers.engine.types import Network, TensorSpec, Tolerance
 
 

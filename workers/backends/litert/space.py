@@ -3,7 +3,7 @@
 ::
 
     source ─ each published .tflite by name
-           └ convert-float32, convert-int8 (torch-export forms): see convert.py
+           └ convert-float32, convert-int8 (torch-export programs): see convert.py
     kernels ─ xnnpack, builtin: threads
             └ reference
 """
@@ -12,7 +12,7 @@ from importlib import util
 
 from workers.backends.space import thread_counts
 from workers.engine.space import Choice, Conditional, Parameter, Space
-from workers.engine.types import Form, Network, Options, TargetSpec
+from workers.engine.types import AlternativeFormat, Network, Options, TargetSpec
 
 CONVERTED = {"convert-float32": "float32", "convert-int8": "int8"}
 #: Module of the converter, which is too large to come along: see the README.
@@ -42,14 +42,14 @@ def reference_of(network: Network) -> Options:
     return {"source": _sources(network)[0], "kernels": "reference"}
 
 
-def published(network: Network) -> dict[str, Form]:
+def published(network: Network) -> dict[str, AlternativeFormat]:
     """The ``.tflite`` files by their names: what others are compared with, then float32 ones.
 
     Names are all there is to tell float32 by.
     """
-    files = [form for form in network.forms if form.format == "tflite"]
+    files = [form for form in network.alternatives if form.format == "tflite"]
 
-    def order(form: Form) -> tuple[bool, bool, str]:
+    def order(form: AlternativeFormat) -> tuple[bool, bool, str]:
         name = form.path.name
         return form.path != network.model_path, _looks_lowered(name), name
 
@@ -59,7 +59,7 @@ def published(network: Network) -> dict[str, Form]:
 
 def _sources(network: Network) -> tuple[str, ...]:
     names = tuple(published(network))
-    convertible = any(form.format == "torch-export" for form in network.forms)
+    convertible = any(form.format == "torch-export" for form in network.alternatives)
     if convertible and util.find_spec(CONVERTER):
         return (*names, *CONVERTED)
     # A candidate that only says what is missing is worth one trial, where there is nothing else.

@@ -8,7 +8,7 @@ from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array
 from workers.engine.profile import Profile
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Form, Network, Options, TargetSpec
+from workers.engine.types import AlternativeFormat, BuildResult, Network, Options, TargetSpec
 
 _ENTRY_POINT = "model.pt2"
 
@@ -54,13 +54,13 @@ class TorchBackend(BaseBackend):
         return profile.profile_build(network, _program(network).path, target, build, inputs, out)
 
 
-def _program(network: Network) -> Form:
+def _program(network: Network) -> AlternativeFormat:
     """The published PyTorch program.
 
     Raises:
         InvalidCandidate: none was published.
     """
-    program = next((form for form in network.forms if form.format == "torch-export"), None)
+    program = next((each for each in network.alternatives if each.format == "torch-export"), None)
     if program is None:
         raise InvalidCandidate(
             "Inductor takes PyTorch programs, not ONNX: publish the torch program too "

@@ -18,8 +18,8 @@ from torch._inductor import aoti_compile_and_package, cpu_vec_isa, debug
 from hpcfair.runtimes.base import Tensor
 from hpcfair.runtimes.tensors import Mapped, write_tensors
 from workers.backends.torch.package import forget_folders
+from workers.engine.binding import Misfit, bind
 from workers.engine.errors import InvalidCandidate
-from workers.engine.forms import Misfit, bind
 from workers.engine.types import Network, Options, TargetSpec, TensorSpec
 
 _AVX512 = frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl"})

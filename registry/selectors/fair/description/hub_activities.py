@@ -4,10 +4,10 @@ An activity is identified by the page that shows it, or by a fragment of the pag
 """
 
 from dataclasses import replace
-from pathlib import PurePosixPath
 
 from django.conf import settings
 
+from hpcfair.formats import FORMATS, TORCH_EXPORT
 from registry.fair.activities import Activity, ActivityKind, Benchmark, Environment
 from registry.fair.addresses import build_url, job_url, record_url
 from registry.selectors.fair.description.builds import DescribedBuild, benchmark_of
@@ -28,8 +28,11 @@ _KINDS: dict[str, ActivityKind] = {
     ToleranceClass.BF16: "convert",
     ToleranceClass.INT8: "quantise",
 }
-#: Suffixes of network formats; every other entry point is compiled code.
-_FORMATS = frozenset({".onnx", ".ort", ".xml", ".tflite"})
+#: Formats that hold a network; every other entry point is compiled code, and so is a ``.pt2`` file
+#: that Inductor wrote.
+_CONVERTED = tuple(
+    each for each in FORMATS if each.contents == "network" and each is not TORCH_EXPORT
+)
 _BUILD_TITLES = {"compile": "Compile", "convert": "Convert", "quantise": "Quantise"}
 _SEARCH_TITLES: dict[str, str] = {
     JobKind.TUNE: "Tune",
@@ -166,8 +169,8 @@ def _files_used(inputs: ActivityInputs, row: Build) -> tuple[str, ...]:
 def _kind(row: Build) -> ActivityKind:
     """Reduced precision decides first, then a change of format."""
     kind = _KINDS[row.tolerance]
-    suffix = PurePosixPath(row.entry_point).suffix
-    is_converted = suffix in _FORMATS and suffix != PurePosixPath(row.graph.path).suffix
+    file_format = next((each for each in _CONVERTED if each.matches(row.entry_point)), None)
+    is_converted = file_format is not None and not file_format.matches(row.graph.path)
     return "convert" if kind == "compile" and is_converted else kind
 
 

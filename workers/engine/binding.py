@@ -1,6 +1,7 @@
-"""Whether another file of a network takes and gives what its ONNX graph does.
+"""Matches the tensors of an alternative format with those of the ONNX graph.
 
-Converters rename tensors and put channels last; the order of inputs and outputs they keep.
+Converters rename tensors and move channels to the last axis, but keep the order of inputs and
+outputs.
 """
 
 from collections.abc import Sequence
@@ -10,16 +11,16 @@ from workers.engine.types import TensorSpec
 
 
 class Misfit(Exception):
-    """A form's signature is not the graph's; says where."""
+    """The signature differs from the graph's; the message names the tensor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Which tensor of the form stands for a tensor of the graph.
+    """The tensor of a file that corresponds to one tensor of the graph.
 
     Attributes:
-        index: Its place among the form's inputs or outputs.
-        order: The graph's axes in the form's order where these differ, such as ``(0, 2, 3, 1)``.
+        index: Position among the file's inputs or outputs.
+        order: The graph's axes in the file's order, such as ``(0, 2, 3, 1)``; empty if equal.
     """
 
     index: int
@@ -29,14 +30,14 @@ class Binding:
 def bind(
     own: Sequence[TensorSpec], graph: Sequence[TensorSpec], *, resizable: bool
 ) -> tuple[Binding, ...]:
-    """One binding for each of ``graph``, by name where all names are known and by place otherwise.
+    """Bind each tensor of ``graph``: by name if the names are the same, else by position.
 
     Args:
-        own: Inputs or outputs of the form. A dimension that is no integer is open.
-        resizable: Whether the form takes sizes besides those it states.
+        own: Inputs or outputs of the file. A dimension that is not an integer is dynamic.
+        resizable: Whether the file accepts sizes other than those it states.
 
     Raises:
-        Misfit: another number of tensors, or one of another element type or shape.
+        Misfit: the number, the element type or the shape of tensors differs.
     """
     if len(own) != len(graph):
         raise Misfit(f"it has {len(own)} of them, the graph {len(graph)}")
@@ -55,14 +56,14 @@ def _binding(
     if other.dtype != spec.dtype:
         raise Misfit(f"{other.name} is {other.dtype}, {spec.name} of the graph {spec.dtype}")
     rank = len(spec.shape)
-    # Straight first: where both fit, nothing says that channels were moved.
+    # The unchanged order first: if both match, nothing indicates moved channels.
     orders = [tuple(range(rank))]
     if rank > 2:
         orders.append((0, *range(2, rank), 1))
     for order in orders:
         if len(other.shape) == rank and all(
-            _fits(have, spec.shape[axis], resizable=resizable)
-            for have, axis in zip(other.shape, order, strict=True)
+            _fits(size, spec.shape[axis], resizable=resizable)
+            for size, axis in zip(other.shape, order, strict=True)
         ):
             return Binding(place, () if order == orders[0] else order)
     raise Misfit(
@@ -70,10 +71,10 @@ def _binding(
     )
 
 
-def _fits(have: int | str, wanted: int | str, *, resizable: bool) -> bool:
-    if isinstance(have, str):
+def _fits(own: int | str, size: int | str, *, resizable: bool) -> bool:
+    if isinstance(own, str):
         return True
-    return have == wanted if isinstance(wanted, int) else resizable
+    return own == size if isinstance(size, int) else resizable
 
 
 def _shown(spec: TensorSpec) -> str:

@@ -1,7 +1,7 @@
-"""Which organs a network has: convolutions of which kind, attention, recurrences, skips, heads.
+"""Structural motifs of a network: kinds of convolutions, attention, recurrences, skips, heads.
 
-Everything is recognised by structure. Names of tensors, layers, producers and files say what
-somebody believed; a compiler sees structure only, so classes built on it carry over.
+Motifs are recognised by structure, never by the names of tensors, layers, producers or files:
+compilers see structure only, so classes built on it predict how a compiler behaves.
 """
 
 import math
@@ -40,15 +40,15 @@ class Convolution:
 
 
 @dataclass(slots=True)
-class Anatomy:
-    """Organs of a network.
+class Motifs:
+    """Counts of structural motifs.
 
     Attributes:
         products: Matrix products with a weight.
         mixings: Matrix products of two computed tensors.
         attentions: Softmax between two mixings, or an operator that is an attention.
         skips: Additions of two computed tensors of one shape.
-        head_scales: Numbers of halvings at which convolutions predict outputs directly.
+        head_scales: Halvings of the image after which convolutions predict outputs directly.
         unrolled: Products inside the body of a ``Loop`` or ``Scan``.
     """
 
@@ -69,44 +69,44 @@ class Anatomy:
         return sum(convolution.depthwise for convolution in self.convolutions)
 
 
-def dissect(flow: Flow) -> Anatomy:
-    """Find the organs of a network."""
+def find_motifs(flow: Flow) -> Motifs:
+    """Count the structural motifs of a network."""
     fixed = flow.fixed()
     wiring = Wiring(flow)
-    found = Anatomy()
+    motifs = Motifs()
     for step in flow.steps():
-        _examine(flow, step, fixed, found)
+        _examine(flow, step, fixed, motifs)
     mixing = {s for s in flow.steps() if s.op in PRODUCTS and not _weight(step=s, fixed=fixed)}
-    found.mixings = len(mixing)
+    motifs.mixings = len(mixing)
     for step in flow.steps():
         if step.op.endswith("Attention"):
-            found.attentions += 1
+            motifs.attentions += 1
         elif step.op == "Softmax":
             scored = reaches(step, wiring.before, BESIDE_SOFTMAX, mixing)
-            found.attentions += scored and reaches(step, wiring.after, BESIDE_SOFTMAX, mixing)
+            motifs.attentions += scored and reaches(step, wiring.after, BESIDE_SOFTMAX, mixing)
         if step.op in {"Loop", "Scan"}:
-            found.unrolled += sum(
+            motifs.unrolled += sum(
                 inner.op in PRODUCTS for body in step.bodies.values() for inner in body.steps
             )
-    found.head_scales = _head_scales(flow, wiring)
-    return found
+    motifs.head_scales = _head_scales(flow, wiring)
+    return motifs
 
 
-def _examine(flow: Flow, step: Step, fixed: set[int], found: Anatomy) -> None:
+def _examine(flow: Flow, step: Step, fixed: set[int], motifs: Motifs) -> None:
     if step.op in CONVOLUTIONS:
         convolution = _convolution(flow, step)
-        found.convolutions.append(convolution)
-        found.convolution_weights += convolution.weights
+        motifs.convolutions.append(convolution)
+        motifs.convolution_weights += convolution.weights
     elif step.op in PRODUCTS:
         weight = _weight(step, fixed)
-        found.products += weight is not None
-        found.product_weights += _elements(flow, weight)
+        motifs.products += weight is not None
+        motifs.product_weights += _elements(flow, weight)
     elif step.op in RECURRENCES:
-        found.recurrences += 1
+        motifs.recurrences += 1
     elif step.op in SUPPRESSIONS:
-        found.suppressions += 1
+        motifs.suppressions += 1
     elif step.op in ADDITIONS:
-        found.skips += _is_skip(flow, step, fixed)
+        motifs.skips += _is_skip(flow, step, fixed)
 
 
 def _convolution(flow: Flow, step: Step) -> Convolution:
@@ -130,7 +130,7 @@ def _convolution(flow: Flow, step: Step) -> Convolution:
 
 
 def _weight(step: Step, fixed: set[int]) -> int | None:
-    """The factor of a product that is the same in every run."""
+    """The constant factor of a product; ``None`` if both factors are computed."""
     candidates = (step.input(PRODUCTS[step.op]), step.input(0))
     return next((v for v in candidates if v is not None and v in fixed), None)
 
@@ -147,9 +147,9 @@ def _is_skip(flow: Flow, step: Step, fixed: set[int]) -> bool:
 
 
 def _head_scales(flow: Flow, wiring: Wiring) -> set[int]:
-    """At how many halvings of the image convolutions make the outputs, with no layer between."""
+    """Numbers of halvings of the image at which convolutions predict outputs directly."""
     scales = _scales(flow)
-    found: set[int] = set()
+    head_scales: set[int] = set()
     for output in flow.main.outputs:
         maker = wiring.maker.get(output)
         if maker is None:
@@ -157,20 +157,20 @@ def _head_scales(flow: Flow, wiring: Wiring) -> set[int]:
         reached = [maker, *near(maker, wiring.before, BESIDE_HEAD)]
         if maker.op not in BESIDE_HEAD:
             reached = [maker]
-        found |= {
+        head_scales |= {
             scales[step.outputs[0]]
             for step in reached
             if step.op in CONVOLUTIONS and step.outputs[0] in scales
         }
-    return found
+    return head_scales
 
 
 def _scales(flow: Flow) -> dict[int | None, int]:
-    """How often the image has been halved at each value, by the strides on the longest way."""
+    """Number of halvings of the image at each value, by the strides on the longest path."""
     scales: dict[int | None, int] = dict.fromkeys(flow.main.inputs, 0)
     for step in flow.steps():
-        known = [scales[value] for value in step.inputs if value in scales]
-        scale = max(known, default=0)
+        inputs = [scales[value] for value in step.inputs if value in scales]
+        scale = max(inputs, default=0)
         stride = max(step.numbers("strides"), default=1)
         if step.op == "ConvTranspose" or step.op in ENLARGERS:
             scale -= max(1, stride.bit_length() - 1)

@@ -67,7 +67,7 @@ def test_a_search_is_handed_the_forms_and_their_backends_alone(
     assert ticket is not None
     assert ticket.graph is not None
     network = network_of(ticket, ticket.graph, tmp_path / "model")
-    (form,) = network.forms
+    (form,) = network.alternatives
     assert form.format == "tflite"
     assert form.path.read_bytes()[4:8] == b"TFL3"
     assert form.sha256 == sha256(form.path.read_bytes()).hexdigest()

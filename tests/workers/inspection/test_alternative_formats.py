@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from registry.tickets import GraphFacts
-from workers.engine.forms import Binding, Misfit, bind
+from workers.engine.binding import Binding, Misfit, bind
 from workers.engine.types import TensorSpec
 from workers.inspection.inspect import read_folder
 from workers.testing import networks

@@ -1,0 +1,159 @@
+"""File formats of networks and weights.
+
+This table is the only list of formats. The client, the registry and the workers derive from it what
+they inspect, label, open and serve. It uses the standard library only.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Final, Literal
+
+Contents = Literal["network", "weights"]
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    """The runtime that opens a published file without a build.
+
+    Attributes:
+        runtime: Name of a runtime of :mod:`hpcfair.runtimes.registry`.
+        default: Options of a user who sets nothing; they define the baseline.
+        reference: Options without optimisations; they define the reference outputs.
+    """
+
+    runtime: str
+    default: Mapping[str, str | int | bool] = field(default_factory=dict)
+    reference: Mapping[str, str | int | bool] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        options = ", ".join(f"{name}={value}" for name, value in self.reference.items())
+        return f"{self.runtime}, {options}"
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """One file format.
+
+    Attributes:
+        name: As the facts of graphs and the backends spell it.
+        suffixes: In lower case, with the dot.
+        contents: ``network`` if operators are stored beside weights.
+        magic: Offset and bytes by which a file is recognised; ``None`` if there are none.
+        opener: Opens a published file; ``None`` if it can only be an alternative format of another
+            file, or cannot be run.
+        label: Its label in lists of models, as the Hugging Face Hub spells it; empty if none.
+        label_pattern: Paths that have the label, if not all with one of the suffixes.
+        libraries: Values of a card's ``library_name`` that require such a file. The first one is
+            proved by it.
+        distinctive: Whether the suffix alone proves the format. ``.xml`` does not.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    contents: Contents
+    magic: tuple[int, bytes] | None = None
+    opener: Opener | None = None
+    label: str = ""
+    label_pattern: str = ""
+    libraries: tuple[str, ...] = ()
+    distinctive: bool = True
+
+    def matches(self, path: str | PurePath) -> bool:
+        """Whether a path has one of the suffixes, in upper or lower case."""
+        return str(path).lower().endswith(self.suffixes)
+
+    def begins(self, data: bytes) -> bool:
+        """Whether the first bytes of a file are those of the format; true if it has none."""
+        offset, magic = self.magic or (0, b"")
+        return data[offset : offset + len(magic)] == magic
+
+    def is_labelled(self, path: str) -> bool:
+        """Whether a file of this path gives its model the format's label."""
+        if not self.label:
+            return False
+        if self.label_pattern:
+            return re.fullmatch(self.label_pattern, path) is not None
+        return path.endswith(self.suffixes)
+
+
+#: ONNX Runtime opens a network whose suffix names no other format.
+ONNX_RUNTIME: Final = Opener("onnxruntime", {"default": True}, {"graph_optimization": "disable"})
+
+ONNX: Final = FileFormat(
+    "onnx",
+    (".onnx",),
+    "network",
+    opener=ONNX_RUNTIME,
+    label="onnx",
+    libraries=("onnx", "onnxruntime"),
+)
+TFLITE: Final = FileFormat(
+    "tflite",
+    (".tflite",),
+    "network",
+    magic=(4, b"TFL3"),
+    opener=Opener("litert", {}, {"kernels": "reference"}),
+    label="tflite",
+    libraries=("tflite", "litert"),
+)
+TORCH_EXPORT: Final = FileFormat("torch-export", (".pt2",), "network")
+
+#: In the order of the labels of a model. Of formats with an opener, the first one for which a
+#: revision has a file is its network; the others are alternative formats of it.
+FORMATS: Final[tuple[FileFormat, ...]] = (
+    FileFormat("safetensors", (".safetensors",), "weights", label="safetensors"),
+    ONNX,
+    FileFormat("ort", (".ort",), "network", magic=(4, b"ORTM")),
+    FileFormat(
+        "gguf", (".gguf",), "weights", magic=(0, b"GGUF"), label="gguf", libraries=("gguf",)
+    ),
+    FileFormat(
+        "pytorch",
+        (".pt", ".pth", ".ckpt"),
+        "weights",
+        label="pytorch",
+        label_pattern=r"(.*/)?pytorch_model[^/]*\.bin|.*\.pth?",
+    ),
+    FileFormat(
+        "keras", (".h5", ".keras"), "weights", label="tf", label_pattern=r"(.*/)?tf_model\.h5"
+    ),
+    FileFormat(
+        "flax",
+        (".msgpack",),
+        "weights",
+        label="jax",
+        label_pattern=r"(.*/)?flax_model[^/]*\.msgpack",
+    ),
+    FileFormat(
+        "openvino",
+        (".xml",),
+        "network",
+        label="openvino",
+        label_pattern=r"(.*/)?openvino_model\.xml",
+        libraries=("openvino",),
+        distinctive=False,
+    ),
+    TFLITE,
+    TORCH_EXPORT,
+    FileFormat("coreml", (".mlmodel", ".mlpackage"), "network", libraries=("coreml",)),
+)
+#: Formats that can be a revision's network, in order of preference.
+NETWORK_FORMATS: Final = tuple(each for each in FORMATS if each.opener is not None)
+
+
+def format_of(path: str | PurePath) -> FileFormat | None:
+    """The format of a path by its suffix; ``None`` if the suffix proves none."""
+    return next((each for each in FORMATS if each.distinctive and each.matches(path)), None)
+
+
+def opener_of(path: str | PurePath) -> Opener:
+    """What opens the published network ``path``; ONNX Runtime for names without a known suffix."""
+    file_format = format_of(path)
+    return (file_format and file_format.opener) or ONNX_RUNTIME
+
+
+def has_network(paths: Iterable[str]) -> bool:
+    """Whether one of the files can be inspected and tuned."""
+    return any(each.matches(path) for path in paths for each in NETWORK_FORMATS)
