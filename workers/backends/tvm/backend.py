@@ -15,8 +15,9 @@ from workers.engine.profile import Profile
 from workers.engine.space import Space
 from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
-#: Programs that can link the machine code; the first one installed is used.
-_LINKERS = ("g++", "clang++", "c++")
+#: Programs that can link the machine code, in the order in which TVM looks for them. The code is not
+#: C++, so a C compiler is sufficient.
+_LINKERS = ("g++", "gcc", "clang++", "clang", "c++", "cc")
 
 
 class BaseTvmBackend(BaseBackend):
@@ -32,7 +33,7 @@ class BaseTvmBackend(BaseBackend):
         if not any(map(shutil.which, _LINKERS)):
             raise BackendUnavailable(
                 f"Backend {self.name} links with a compiler of the system and finds none of "
-                f"{', '.join(_LINKERS)}. Install one, such as the system's package g++."
+                f"{', '.join(_LINKERS)}. Install one, such as the system's package gcc."
             )
         return super().probe(target)
 
