@@ -56,15 +56,17 @@ demo: $(VENV)/.demo ## publish real models, tune them for this machine, load the
 serve: $(VENV)/.demo ## keep a hub up on http://127.0.0.1:8000
 	exec $(BIN)/python manage.py serve $(ARGS)
 
-# Side by side, since either leaves processors idle now and then; PostgreSQL's is told at the end.
+# Side by side, since either leaves processors idle now and then. PostgreSQL's output comes at the
+# end, and after it why tests were skipped, once for both.
 test: $(VENV)/.dev ## the whole suite, and on PostgreSQL what touches the database
-	+@log=$$(mktemp); \
+	+@log=$$(mktemp); skips=$$(mktemp); export HPCFAIR_SKIPS=$$skips; \
 	$(MAKE) --no-print-directory test-postgres WORKERS=1 >$$log 2>&1 & postgres=$$!; \
-	trap 'kill $$postgres 2>/dev/null || true; rm -f $$log' EXIT; \
+	trap 'kill $$postgres 2>/dev/null || true; rm -f $$log $$skips' EXIT; \
 	status=0; \
 	$(MAKE) --no-print-directory test-sqlite || status=$$?; \
 	wait $$postgres || status=$$?; \
 	cat $$log; \
+	$(BIN)/python -m tests.skips $$skips; \
 	exit $$status
 
 test-sqlite: $(VENV)/.dev

@@ -17,6 +17,8 @@ from django.db.models.signals import post_migrate
 from registry.services.people.account import organisation_create
 from registry.tables import MLModel, Namespace, User
 from tests.factories import make_mlmodel, make_user, readme, tiny_onnx
+from tests.programs import check_required, skip_without_programs
+from tests.skips import report_skips
 
 # Contract suites live beside the ports they test; what they assert is explained like any test's.
 pytest.register_assert_rewrite("workers.testing")
@@ -32,8 +34,21 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("hub")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse to start without what ``HPCFAIR_REQUIRED_PROGRAMS`` lists."""
+    # Processes of pytest-xdist run where this one does.
+    if not hasattr(config, "workerinput"):
+        check_required()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print why tests were skipped."""
+    report_skips(terminalreporter)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files of slow tests come first: a file of minutes must not be the last that is begun."""
+    skip_without_programs(items)
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
 

@@ -1,5 +1,6 @@
 """What becomes of models of other libraries."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,11 @@ from hpcfair.errors import BadInput, MissingPackage, UnsafePath
 from hpcfair.exporters import registry
 from hpcfair.exporters.registry import Exporter, export
 from hpcfair.runtimes import registry as runtimes
+
+needs_skl2onnx = pytest.mark.skipif(
+    find_spec("skl2onnx") is None,
+    reason="skl2onnx is not installed: pip install 'hpcfair[scikit-learn]'",
+)
 
 
 @pytest.fixture
@@ -84,8 +90,8 @@ def fitted(estimator: Any) -> tuple[Any, Any, Any]:
     return estimator.fit(x, y), x, y
 
 
+@needs_skl2onnx
 def test_a_scikit_learn_classifier_agrees_with_itself(scratch: Path) -> None:
-    pytest.importorskip("skl2onnx")
     from sklearn.linear_model import LogisticRegression  # noqa: PLC0415  optional
     from sklearn.pipeline import make_pipeline  # noqa: PLC0415
     from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
@@ -101,8 +107,8 @@ def test_a_scikit_learn_classifier_agrees_with_itself(scratch: Path) -> None:
     np.testing.assert_array_equal(labels, model.predict(x))
 
 
+@needs_skl2onnx
 def test_a_scikit_learn_regressor_is_exported(scratch: Path) -> None:
-    pytest.importorskip("skl2onnx")
     from sklearn.linear_model import LinearRegression  # noqa: PLC0415  optional
 
     model, x, _ = fitted(LinearRegression())
@@ -114,8 +120,8 @@ def test_a_scikit_learn_regressor_is_exported(scratch: Path) -> None:
     np.testing.assert_allclose(result[:, 0], model.predict(x), atol=1e-5)
 
 
+@needs_skl2onnx
 def test_a_scikit_learn_model_without_an_example_is_refused(scratch: Path) -> None:
-    pytest.importorskip("skl2onnx")
     from sklearn.linear_model import LinearRegression  # noqa: PLC0415  optional
 
     with pytest.raises(BadInput, match="example_inputs"):

@@ -16,7 +16,7 @@ from hpcfair.samples import add_samples
 
 pytestmark = pytest.mark.skipif(
     not all(map(find_spec, ("torch", "onnxscript"))),
-    reason="PyTorch and what its exporter needs are an extra: pip install 'hpcfair[torch]'",
+    reason="torch or onnxscript is not installed: pip install 'hpcfair[torch]'",
 )
 
 

@@ -42,6 +42,19 @@ OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
             "`postgres` runs the tests on a PostgreSQL server that they start.",
         ),
         ("HPCFAIR_CHROMIUM", "text", "found on the path", "Chromium for the browser tests."),
+        ("HPCFAIR_NGINX", "text", "found on the path", "nginx for the tests of its configuration."),
+        (
+            "HPCFAIR_REQUIRED_PROGRAMS",
+            "text",
+            "none",
+            "Names from `tests/programs.py`; the tests do not start if one is missing.",
+        ),
+        (
+            "HPCFAIR_SKIPS",
+            "file",
+            "none",
+            "Skipped tests are appended to this file instead of being printed.",
+        ),
     ),
 }
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.report import Figure, counted, environment, ratio, report, spread
+from tests.programs import needs
 
 TIMES = st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=30)
 
@@ -51,6 +52,7 @@ def test_no_samples_are_no_figure() -> None:
         ratio([1.0], [1.0, 2.0])
 
 
+@needs("git")
 def test_the_last_line_is_one_json_object(capsys: pytest.CaptureFixture[str]) -> None:
     figures = {"speed": Figure(1.0, 0.9, 1.1, "ratio"), "kills": counted(3, "kills")}
     report("toy", figures, baseline="none", environment=environment("numpy", rounds=2))

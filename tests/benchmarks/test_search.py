@@ -14,6 +14,7 @@ from benchmarks.search import kept_problems
 from benchmarks.search_tables import MODELS, Study, measured
 from benchmarks.tables import Row, Table, read_all, table_from_dict, write
 from examples.models.catalogue import MAKERS
+from tests.programs import needs
 from tests.workers.engine.cast import NETWORK, TARGET
 from workers.backends.fake.backend import FakeBackend
 from workers.engine.space import Choice, Flag, Space
@@ -104,6 +105,7 @@ class Few(FakeBackend):
         )
 
 
+@needs("git")
 def test_a_table_is_measured_once_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
     backend, clock = Few(), VirtualClock()
     budget = SearchBudget(seconds=None, trials=None, seconds_per_measurement=2.5, half_width=0.02)

@@ -11,6 +11,7 @@ from benchmarks import served
 from benchmarks.report import Figure, geometric_mean
 from benchmarks.serving import CLASSES, Hunt, _best, _fastest_int8, search
 from hpcfair.measurement.types import Deviation, Interval
+from tests.programs import needs
 from workers.backends.fake.backend import FakeBackend
 from workers.engine.evaluation import ConfirmedResult
 from workers.engine.numerics import OutputCheck
@@ -55,6 +56,7 @@ def _searched(hunt: Hunt) -> dict[str, Any]:
         return search(request, hunt, device, MemoryTrialStore(), clock, lambda *_: None)
 
 
+@needs("git")
 def test_each_class_is_served_its_best_build_measured_after_the_choice() -> None:
     hunt = _hunt(60.0)
     found = _searched(hunt)
@@ -72,6 +74,7 @@ def test_each_class_is_served_its_best_build_measured_after_the_choice() -> None
     json.dumps(found, allow_nan=False)
 
 
+@needs("git")
 def test_where_nothing_is_faster_the_baseline_is_served_and_counts_as_one() -> None:
     found = _searched(_hunt(0.0))
     for figure in CLASSES:
@@ -159,6 +162,7 @@ def _run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *a
     return json.loads(capsys.readouterr().out.splitlines()[-1])
 
 
+@needs("git")
 def test_the_figures_are_means_over_models_and_their_worst(
     found: dict[str, dict[str, Any]],
     monkeypatch: pytest.MonkeyPatch,
@@ -183,6 +187,7 @@ def test_the_figures_are_means_over_models_and_their_worst(
     assert str(tmp_path) not in json.dumps(document)
 
 
+@needs("git")
 def test_an_interrupted_run_goes_on_and_a_fresh_one_forgets(
     found: dict[str, dict[str, Any]],
     monkeypatch: pytest.MonkeyPatch,

@@ -14,6 +14,7 @@ from hpcfair.errors import ModelNotFound, NotFound, RevisionNotFound
 from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
 from registry.tables import MLModel, User
 from tests.factories import tiny_onnx
+from tests.programs import needs
 from workers.testing.tflite import Layer, write_dense
 
 NAME = "alice/tiny"
@@ -102,10 +103,10 @@ def test_a_broken_download_goes_on_at_the_hubs_own_ranges_and_the_last_answer_co
         np.testing.assert_allclose(offline.load(NAME, target=None)(X), Y)
 
 
+@needs("ai_edge_litert")
 def test_a_tensorflow_lite_file_alone_is_loaded_as_it_is(
     as_alice: Client, inspector: None, tmp_path: Path
 ) -> None:
-    pytest.importorskip("ai_edge_litert", reason="an extra: pip install 'hpcfair[litert]'")
     layer = Layer(np.full((4, 3), 0.5, np.float32), np.zeros(3, np.float32))
     path = write_dense(tmp_path / "net.tflite", [layer])
     as_alice.save(path, "alice/lite", card=CARD, example_inputs=X)

@@ -9,8 +9,9 @@ from registry.states import JobKind, JobState
 from registry.tables import Build, Device, Job, PassTrial, ScheduleTrial, User
 from tests.e2e.workers import Start, until
 from tests.factories import make_mlmodel, readme, tiny_onnx
+from tests.programs import needs
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = [needs("cc"), pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 _BROUGHT = {
     JobKind.INSPECT,

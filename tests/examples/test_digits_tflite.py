@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from hpcfair.runtimes import registry
+from tests.programs import needs
 from workers.inspection.inspect import inspect
 
-pytest.importorskip("ai_edge_litert", reason="an extra: pip install 'hpcfair-hub[litert]'")
-pytestmark = pytest.mark.slow
+pytestmark = [needs("ai_edge_litert"), pytest.mark.slow]
 
 
 def test_both_files_are_forms_of_the_network(digits_mlp_folder: Path) -> None:

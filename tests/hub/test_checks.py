@@ -10,6 +10,7 @@ import pytest
 
 from hub import checks
 from hub.settings import env
+from tests.programs import needs
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,7 +41,7 @@ def test_a_data_folder_that_can_be_made_is_fine(settings: Any, tmp_path: Path) -
     assert ids(settings, DATA_DIR=tmp_path / "a" / "b") == []
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+@needs("unprivileged")
 def test_a_data_folder_of_somebody_else_is_e002(settings: Any, tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     assert ids(settings, DATA_DIR=tmp_path) == ["hub.E002"]

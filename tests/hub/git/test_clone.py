@@ -16,8 +16,9 @@ from registry.storage.git import lfs_pointer
 from registry.tables import File, MLModel, User
 from tests.factories import commit_files, tiny_onnx
 from tests.hub.git.conftest import Git
+from tests.programs import needs
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+pytestmark = [needs("git"), pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 AddressOf = Callable[..., str]
 
@@ -168,11 +169,10 @@ def test_a_file_of_another_network_is_never_sent(
     assert f"not our ref {hidden}" in done.stderr
 
 
+@needs("git-lfs")
 def test_the_true_bytes_come_by_git_lfs(
     git: Git, address_of: AddressOf, secret: MLModel, charlie: User
 ) -> None:
-    if git.run("lfs", "version").returncode != 0:
-        pytest.skip("git-lfs is not installed")
     git("lfs", "install", "--skip-repo")
     folder = git.clone(address_of(secret, charlie), "copy")
     assert (folder / "model.onnx").read_bytes().startswith(b"version https://git-lfs")

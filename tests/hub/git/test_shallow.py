@@ -12,8 +12,9 @@ from registry.states import RefKind
 from registry.tables import MLModel, Revision
 from tests.factories import commit_files
 from tests.hub.git.conftest import Git
+from tests.programs import needs
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+pytestmark = [needs("git"), pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 
 AddressOf = Callable[..., str]
 

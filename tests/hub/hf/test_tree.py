@@ -14,6 +14,7 @@ from registry.selectors.repository.tree import entries_at, tree_page
 from registry.tables import MLModel, Namespace, User
 from tests.factories import commit_files, make_mlmodel
 from tests.hub.hf.conftest import ApiOf
+from tests.programs import needs
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,6 +41,7 @@ def _paths(entries: Any) -> list[str]:
     return [entry.path for entry in entries]
 
 
+@needs("git")
 def test_a_tree_holds_what_git_would_hold(api_of: ApiOf, wood: MLModel, tmp_path: Path) -> None:
     api = api_of()
     told = {entry.path: entry for entry in api.list_repo_tree(ID, recursive=True)}

@@ -1,7 +1,5 @@
 """A model that went the whole way: published, inspected, tuned. A real browser to look at it."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -32,20 +30,12 @@ from registry.services.work.job import job_submit
 from registry.states import FailureClass, Gate, JobKind, RepositoryKind
 from registry.tables import Build, Graph, Job, MLModel, Namespace, Record, User
 from tests.factories import PASSWORD, commit_files, make_mlmodel, make_user, readme, tiny_onnx
+from tests.programs import path_of
 from tests.registry import shopfloor
 from tests.registry.assessed import document
 
-CHROMIUM = os.environ.get("HPCFAIR_CHROMIUM") or next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-
 #: How long a page may take to become what is waited for: a busy machine is no fault of the page.
 PATIENCE_MS = 120_000
-
-needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None,
-    reason="no Chromium found: install it, or set HPCFAIR_CHROMIUM to its path",
-)
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +220,7 @@ def browser() -> Iterator[Browser]:
         arguments = ["--no-sandbox", "--disable-quic", "--disable-background-networking"]
         expect.set_options(timeout=PATIENCE_MS)
         launched = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=arguments, timeout=PATIENCE_MS
+            executable_path=path_of("chromium"), args=arguments, timeout=PATIENCE_MS
         )
         yield launched
         launched.close()

@@ -6,13 +6,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from tests.hub.pages.conftest import needs_chromium, sign_in
+from tests.hub.pages.conftest import sign_in
+from tests.programs import needs
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
-    needs_chromium,
+    needs("chromium"),
 ]
 
 #: What a person who cannot see or point meets: WCAG 2.2 A and AA.

@@ -12,14 +12,15 @@ from registry.services.work.attempt import job_claim, job_progress, job_succeed
 from registry.states import JobKind
 from registry.tables import AccessRequest, Discussion, Job, MLModel, User
 from tests.hub.fair.records import make_record
-from tests.hub.pages.conftest import Tuned, needs_chromium, sign_in
+from tests.hub.pages.conftest import Tuned, sign_in
 from tests.hub.pages.test_lineage import make_family
+from tests.programs import needs
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
-    needs_chromium,
+    needs("chromium"),
 ]
 
 ROOT = "/lab/galaxy-cnn"

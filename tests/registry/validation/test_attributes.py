@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from registry.validation.attributes import DEFAULT, LARGE_BYTES, lfs_rule
+from tests.programs import needs
 
 
 @pytest.fixture
@@ -36,6 +37,7 @@ def gits_answer(folder: Path, attributes: bytes, paths: list[str]) -> dict[str, 
     return {path: value == "lfs" for path, value in zip(fields[::3], fields[2::3], strict=False)}
 
 
+@needs("git")
 def test_the_patterns_a_new_model_starts_with_mean_what_git_says(repository: Path) -> None:
     paths = [
         *("model.onnx", "deep/er/model.onnx", "model.onnx.txt", "README.md", ".gitattributes"),
@@ -61,6 +63,7 @@ line = st.tuples(
 path = st.lists(st.sampled_from(["a", "b", "ab", "*"]), min_size=1, max_size=4).map("/".join)
 
 
+@needs("git")
 @settings(
     max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from registry.errors import Invalid
 from registry.validation.ignore import MAX_IGNORE_BYTES, MAX_LINES, ignore_rule
+from tests.programs import needs
 
 PATHS = [
     *("a", "b", "a.log", "x/a", "x/a.log", "x/y/a", "x/y/z/a.log", "build/a", "x/build/a"),
@@ -46,11 +47,13 @@ def ignored_by_git(repository: Path, text: str) -> set[str]:
     return set(filter(None, done.stdout.decode().split("\0")))
 
 
+@needs("git")
 @pytest.mark.parametrize("text", TEXTS, ids=repr)
 def test_as_git_does(repository: Path, text: str) -> None:
     assert set(filter(ignore_rule(text), PATHS)) == ignored_by_git(repository, text)
 
 
+@needs("git")
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -11,6 +11,7 @@ from registry.errors import Invalid
 from registry.ids import RESERVED_NAMESPACES
 from registry.validation.names import check_name, check_namespace, check_ref
 from registry.validation.texts import check_text
+from tests.programs import needs
 
 
 @pytest.mark.parametrize("name", ["a", "galaxy-cnn", "Llama_3.2-1B", "0", "x" * 96])
@@ -76,6 +77,7 @@ def test_a_branch_name_that_misleads_is_refused(name: str) -> None:
     assert caught.value.code == "invalid_ref"
 
 
+@needs("git")
 @settings(max_examples=150, deadline=None)
 @given(st.text("ab./~^:@{\\ -*[?\x7f\t", max_size=6) | st.text(max_size=5))
 def test_every_branch_name_we_take_is_one_git_takes(name: str) -> None:

@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import needs
 from workers.backends.tvm.backend import TvmBackend
 from workers.engine.local import LocalDevice
 from workers.engine.types import Network, TargetSpec, TuningRequest
 from workers.testing.compiler_contract import CompilerContract
 from workers.testing.here import HereDevice
+
+pytestmark = needs("cc")
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import pytest
 from hpcfair import machine
 from hpcfair.errors import BadConfig, BadInput, MissingPackage, RuntimeFailed
 from hpcfair.runtimes import registry as runtimes
+from tests.programs import needs
 from tests.workers.backends.gpu import H200, TURING, Driver, install, made
 from workers.backends import registry
 from workers.backends.onnxruntime_cuda.backend import OnnxRuntimeCudaBackend
@@ -27,13 +28,6 @@ CPU = TargetSpec("x86-64-avx2", "x86-64", frozenset({"avx2"}), 2, None)
 BACKENDS: list[type[Backend]] = [OnnxRuntimeCudaBackend, TensorRtBackend]
 
 
-def _why_not(name: str) -> str:
-    """Why a backend's contract cannot be tested here; empty if it can."""
-    if not HERE.accelerators:
-        return "there is no NVIDIA GPU in this machine"
-    return registry.available(this_machine("gpu").spec, [name])[1].get(name, "")
-
-
 class OnGpu(CompilerContract):
     sampled: ClassVar[int] = 1
 
@@ -49,13 +43,15 @@ class OnGpu(CompilerContract):
         return LocalDevice(TuningRequest(network, target, (made.name,)), {made.name: made}, scratch)
 
 
-@pytest.mark.skipif(bool(_why_not("onnxruntime_cuda")), reason=_why_not("onnxruntime_cuda") or "-")
+@needs("gpu")
+@needs("onnxruntime_cuda")
 class TestOnnxRuntimeCuda(OnGpu):
     backend = OnnxRuntimeCudaBackend
     heavy = ("onnxruntime", "onnx")
 
 
-@pytest.mark.skipif(bool(_why_not("tensorrt")), reason=_why_not("tensorrt") or "-")
+@needs("gpu")
+@needs("tensorrt")
 class TestTensorRt(OnGpu):
     backend = TensorRtBackend
     heavy = ("tensorrt", "onnxruntime", "onnx")

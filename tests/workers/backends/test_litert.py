@@ -3,7 +3,6 @@
 import sys
 from contextlib import closing
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
@@ -15,6 +14,7 @@ from hpcfair.errors import BadConfig, RuntimeFailed
 from hpcfair.runtimes import registry as runtimes
 from hpcfair.runtimes.base import Tensor
 from hpcfair.runtimes.tensors import Mapped, write_tensors
+from tests.programs import needs
 from workers.backends.litert import space
 from workers.backends.litert.backend import LiteRtBackend
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
@@ -28,13 +28,7 @@ from workers.testing.backend_contract import BackendContract, this_target
 from workers.testing.kept import KeptChild, KeptDevice
 from workers.testing.tflite import Kind, Layer, write_dense
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        find_spec("ai_edge_litert") is None,
-        reason="LiteRT is an extra: pip install 'hpcfair-hub[litert]'",
-    ),
-]
+pytestmark = [needs("ai_edge_litert"), pytest.mark.slow]
 TOLERANCES = {"float32": "exact", "float16": "fp16", "int8-weights": "int8", "int8": "int8"}
 TARGET = TargetSpec("x86-64-avx2", "x86-64", frozenset({"avx2"}), 2, None)
 

@@ -1,13 +1,10 @@
 """Inductor compiles the PyTorch program that was published beside the ONNX file."""
 
 import json
-import os
-import shutil
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ from hpcfair.errors import BadConfig, RuntimeFailed
 from hpcfair.runtimes import registry as runtimes
 from hpcfair.runtimes.base import Tensor
 from hpcfair.runtimes.tensors import Mapped
+from tests.programs import needs
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.backends.torch.backend import TorchBackend
 from workers.engine.errors import InvalidCandidate
@@ -40,15 +38,7 @@ from workers.testing.backend_contract import this_target
 from workers.testing.builds import check_profile, python
 from workers.testing.kept import KeptChild, KeptDevice
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        find_spec("torch") is None, reason="PyTorch is an extra: pip install 'hpcfair-hub[torch]'"
-    ),
-]
-needs_compiler = pytest.mark.skipif(
-    shutil.which(os.environ.get("CXX", "g++")) is None, reason="Inductor needs a C++ compiler"
-)
+pytestmark = [needs("torch"), pytest.mark.slow]
 #: A loaded machine takes minutes to compile what an idle one does in half of one.
 _LIMITS = Limits(wall_s=1800)
 _AVX512 = frozenset({"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"})
@@ -134,7 +124,7 @@ def build(built: Built) -> BuildResult:
     return built.build
 
 
-@needs_compiler
+@needs("c++")
 def test_every_call_of_a_package_is_timed_and_linked_to_the_node_it_computes(built: Built) -> None:
     """The program names its nodes otherwise than the graph: they were told by their values."""
     nodes = networks.mlp().graph.node
@@ -147,7 +137,7 @@ def test_every_call_of_a_package_is_timed_and_linked_to_the_node_it_computes(bui
         assert called in site.operator
 
 
-@needs_compiler
+@needs("c++")
 def test_the_code_of_a_kernel_is_what_the_package_was_compiled_from(built: Built) -> None:
     assert built.build.directory is not None
     with zipfile.ZipFile(built.build.directory / built.build.entry_point) as package:
@@ -179,7 +169,7 @@ def test_a_program_of_other_weights_is_linked_to_nothing_behind_them(made: Made)
     assert found() == [node.output[0] for node in networks.mlp().graph.node[:2]]
 
 
-@needs_compiler
+@needs("c++")
 def test_a_package_agrees_with_the_onnx_reference_on_any_batch(
     made: Made, build: BuildResult, kept: KeptChild, tmp_path: Path
 ) -> None:
@@ -200,7 +190,7 @@ def test_a_package_agrees_with_the_onnx_reference_on_any_batch(
             assert len(session.time(runs=3, warmup=1).samples_ns) == 3
 
 
-@needs_compiler
+@needs("c++")
 def test_a_package_says_what_it_is_and_not_where_it_was_made(build: BuildResult) -> None:
     assert build.tolerance == "exact"
     assert build.provenance["precisions"] == ["float32"]
@@ -212,7 +202,7 @@ def test_a_package_says_what_it_is_and_not_where_it_was_made(build: BuildResult)
         assert not any(b"g++ " in package.read(name) for name in sources)
 
 
-@needs_compiler
+@needs("c++")
 def test_a_package_is_refused_what_it_cannot_take(build: BuildResult, tmp_path: Path) -> None:
     assert build.directory is not None
     path = build.directory / build.entry_point

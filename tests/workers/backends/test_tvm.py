@@ -14,6 +14,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from hpcfair.errors import BadConfig, BadInput, RuntimeFailed
 from hpcfair.runtimes import registry
+from tests.programs import needs
 from tests.workers.backends.schedules import write_records
 from workers.backends.tvm.backend import TvmBackend
 from workers.backends.tvm.targets import target_of
@@ -24,7 +25,7 @@ from workers.engine.types import BuildResult, Network, TargetSpec, TuningRequest
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 
-pytestmark = pytest.mark.slow
+pytestmark = [needs("cc"), pytest.mark.slow]
 
 TARGET = this_target()
 

@@ -1,12 +1,14 @@
 """TVM on NVIDIA GPUs: compiled anywhere, run where one is."""
 
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hpcfair import machine
+from tests.programs import needs
 from workers.backends.tvm.cuda import TvmCudaBackend
 from workers.backends.tvm.passes import pipeline_of
 from workers.backends.tvm.targets import cuda_target_of
@@ -32,13 +34,22 @@ def test_a_target_names_the_generation_of_its_gpu() -> None:
         cuda_target_of(replace(HOPPER, features=frozenset({"cuda"})))
 
 
-def test_every_call_of_a_network_has_a_kernel_of_the_gpu(tmp_path: Path) -> None:
-    from workers.backends.tvm import code  # noqa: PLC0415  heavy
-    from workers.backends.tvm.compile import compile_network  # noqa: PLC0415
+@dataclass(frozen=True, slots=True)
+class CompiledForGpu:
+    """A network compiled for ``HOPPER``: TVM's module, and the kernels it calls."""
+
+    module: Any
+    called: list[str]
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> CompiledForGpu:
+    """The multilayer perceptron."""
+    from workers.backends.tvm.compile import compile_network  # noqa: PLC0415  heavy
     from workers.backends.tvm.importer import import_model  # noqa: PLC0415
     from workers.backends.tvm.provenance import calls_of  # noqa: PLC0415
 
-    network = networks.write(networks.mlp(), tmp_path / "model")
+    network = networks.write(networks.mlp(), tmp_path_factory.mktemp("mlp") / "model")
     imported = import_model(network.model_path, network.inputs, None)
     called: list[str] = []
 
@@ -47,23 +58,33 @@ def test_every_call_of_a_network_has_a_kernel_of_the_gpu(tmp_path: Path) -> None
             called.extend(n for n in calls_of(module) if not n.startswith("vm."))
         return module
 
-    target = cuda_target_of(HOPPER)
-    compiled = compile_network(imported, pipeline_of("full"), target, {}, watch)
-    sources = code.sources_of(compiled.executable.mod, called)
-    assert len(called) == 3
-    assert all("__global__" in sources[name]["cuda"] for name in called)
-    if shutil.which("nvcc") is None:
-        pytest.skip("no nvcc here to make PTX with")
-    import tvm  # noqa: PLC0415
+    built = compile_network(imported, pipeline_of("full"), cuda_target_of(HOPPER), {}, watch)
+    return CompiledForGpu(built.executable.mod, called)
+
+
+def test_every_call_of_a_network_has_a_kernel_of_the_gpu(compiled: CompiledForGpu) -> None:
+    from workers.backends.tvm import code  # noqa: PLC0415  heavy
+
+    sources = code.sources_of(compiled.module, compiled.called)
+    assert len(compiled.called) == 3
+    assert all("__global__" in sources[name]["cuda"] for name in compiled.called)
+
+
+@needs("nvcc")
+def test_nvidias_compiler_takes_the_kernels(compiled: CompiledForGpu) -> None:
+    import tvm  # noqa: PLC0415  heavy
     from tvm.support.nvcc import compile_cuda  # noqa: PLC0415
 
-    whole = next(m for m in code.modules_of(compiled.executable.mod) if m.kind == "cuda")
+    from workers.backends.tvm import code  # noqa: PLC0415
+
+    whole = next(m for m in code.modules_of(compiled.module) if m.kind == "cuda")
     source = whole.inspect_source("cuda")
-    with tvm.target.Target(target):
+    with tvm.target.Target(cuda_target_of(HOPPER)):
         ptx = compile_cuda(source, target_format="ptx", arch="sm_90a", compiler="nvcc")
-    assert all(f".entry {name}_kernel" in bytes(ptx).decode() for name in called)
+    assert all(f".entry {name}_kernel" in bytes(ptx).decode() for name in compiled.called)
 
 
+@needs("cc")
 def test_without_a_compiler_for_gpus_the_backend_is_not_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -82,7 +103,8 @@ def test_it_cannot_be_the_reference_and_its_passes_are_not_studied(tmp_path: Pat
         backend.reference(network, HOPPER)
 
 
-@pytest.mark.skipif(not machine.describe().accelerators, reason="no NVIDIA GPU here")
+@needs("cc")
+@needs("gpu")
 def test_a_build_runs_on_the_gpu(tmp_path: Path) -> None:
     network = networks.write(networks.residual_cnn(), tmp_path / "model")
     backend, target = TvmCudaBackend(), this_target()

@@ -7,7 +7,6 @@ import numpy as np
 import onnx
 import pytest
 
-pytest.importorskip("tvm", reason="an extra: pip install 'hpcfair-hub[tvm]'")
 import workers.backends.tvm.without_torch  # noqa: F401  before TVM
 
 # isort: split
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 from tvm import IRModule, relax
 from tvm.ir import GenericConst, assert_structural_equal
 
+from tests.programs import needs
 from workers.backends.tvm import artefact, passes
 from workers.backends.tvm.importer import import_model
 from workers.engine.samples import open_sizes, random_inputs
@@ -99,6 +99,7 @@ def test_parts_of_a_tuple_of_constants_are_constants() -> None:
     assert np.array_equal(run(folded, X), X + np.arange(6, 12).reshape(SHAPE))
 
 
+@needs("cc")
 def test_an_output_that_is_constant_is_answered() -> None:
     def body(builder: relax.BlockBuilder, _: relax.Var) -> relax.Expr:
         return relax.op.negative(relax.const(X))

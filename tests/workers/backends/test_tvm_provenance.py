@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from examples.models import light
 from examples.models.seeding import draw_weights
+from tests.programs import needs
 from tests.workers.backends.schedules import write_records
 from workers.backends.tvm.backend import TvmBackend
 from workers.engine.ports import Array
@@ -23,7 +24,7 @@ from workers.testing import networks
 from workers.testing.backend_contract import this_target
 from workers.testing.builds import check_profile
 
-pytestmark = pytest.mark.slow
+pytestmark = [needs("cc"), pytest.mark.slow]
 
 TARGET = this_target()
 

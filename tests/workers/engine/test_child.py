@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.programs import needs
 from workers.engine import child as child_module
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
@@ -208,7 +209,7 @@ def test_a_child_that_cannot_start_is_the_machines_fault(
     assert (caught.value.outcome, caught.value.cause) == ("infrastructure", "start")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs PR_SET_PDEATHSIG")
+@needs("linux")
 def test_no_child_outlives_a_killed_worker(tmp_path: Path) -> None:
     script = f"""
 import sys, time

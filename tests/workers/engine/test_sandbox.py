@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import needs
 from workers.engine import landlock, sandbox, seccomp
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
@@ -21,11 +22,7 @@ TESTS = Path(__file__).parents[2]
 FUNCTIONS = "tests.workers.engine.child_functions"
 LIMITS = Limits(wall_s=60, memory_bytes=2**30, file_bytes=2**24)
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="confinement is Linux's")
-needs_landlock = pytest.mark.skipif(not landlock.abi(), reason="this kernel has no Landlock")
-needs_filter = pytest.mark.skipif(
-    platform.machine() not in {"x86_64", "aarch64"}, reason="no filter for this architecture"
-)
+pytestmark = needs("linux")
 
 
 @pytest.fixture(scope="module")
@@ -48,13 +45,13 @@ def refused(child: Child, function: str, **arguments: object) -> str:
     return str(caught.value)
 
 
-@needs_landlock
-@needs_filter
+@needs("landlock")
+@needs("seccomp")
 def test_the_level_reached_is_told(child: Child) -> None:
     assert child.isolation == "landlock+seccomp"
 
 
-@needs_landlock
+@needs("landlock")
 def test_files_outside_cannot_be_read(child: Child, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("hunter2")
@@ -67,7 +64,7 @@ def test_files_outside_cannot_be_read(child: Child, tmp_path: Path) -> None:
     assert "Permission denied" in refused(child, "list_folder", path=str(tmp_path))
 
 
-@needs_landlock
+@needs("landlock")
 def test_nothing_reaches_outside_through_dots_or_links(
     child: Child, tmp_path: Path, workspace: Path
 ) -> None:
@@ -79,7 +76,7 @@ def test_nothing_reaches_outside_through_dots_or_links(
     assert "Permission denied" in refused(child, "make_link", **link)
 
 
-@needs_landlock
+@needs("landlock")
 def test_nothing_can_be_written_outside_the_workspace(child: Child, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     for path in (tmp_path / "file", tmp_path / "new", Path("/var/tmp/hpcfair-test")):
@@ -89,7 +86,7 @@ def test_nothing_can_be_written_outside_the_workspace(child: Child, tmp_path: Pa
     assert not (tmp_path / "new").exists()
 
 
-@needs_landlock
+@needs("landlock")
 def test_what_is_given_to_read_can_be_read_and_not_written(tmp_path: Path, workspace: Path) -> None:
     given = tmp_path / "model.onnx"
     given.write_text("weights")
@@ -98,7 +95,7 @@ def test_what_is_given_to_read_can_be_read_and_not_written(tmp_path: Path, works
         assert "Permission denied" in refused(child, "write_file", path=str(given), size_bytes=1)
 
 
-@needs_landlock
+@needs("landlock")
 def test_our_own_code_can_be_read_but_not_what_lies_beside_it(
     child: Child, workspace: Path
 ) -> None:
@@ -117,7 +114,7 @@ def test_a_compiler_can_work_in_its_workspace(child: Child, workspace: Path) -> 
     assert (workspace / "tmp/scratch").read_text() == "2"
 
 
-@needs_filter
+@needs("seccomp")
 @pytest.mark.parametrize("family", ["AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK"])
 @pytest.mark.parametrize("kind", ["SOCK_STREAM", "SOCK_DGRAM"])
 def test_no_socket_opens(child: Child, family: str, kind: str) -> None:
@@ -125,7 +122,7 @@ def test_no_socket_opens(child: Child, family: str, kind: str) -> None:
     assert "Operation not permitted" in refused(child, "open_socket", **numbers)
 
 
-@needs_filter
+@needs("seccomp")
 def test_a_listening_server_cannot_be_reached(child: Child) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         host, port = server.getsockname()
@@ -139,13 +136,13 @@ def test_threads_and_socket_pairs_still_work(child: Child) -> None:
     assert child.call(f"{FUNCTIONS}:talk_to_itself") == "hello"
 
 
-@needs_filter
+@needs("seccomp")
 @pytest.mark.parametrize("function", ["fork", "run_program"])
 def test_no_process_starts_so_there_is_no_fork_bomb(child: Child, function: str) -> None:
     assert "Operation not permitted" in refused(child, function)
 
 
-@needs_filter
+@needs("seccomp")
 def test_other_processes_are_out_of_reach(child: Child) -> None:
     other = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     try:
@@ -157,7 +154,7 @@ def test_other_processes_are_out_of_reach(child: Child) -> None:
         other.communicate(b"\n")
 
 
-@needs_filter
+@needs("seccomp")
 def test_files_modes_outside_stay_as_they_are(child: Child, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.touch(mode=0o600)
@@ -165,7 +162,7 @@ def test_files_modes_outside_stay_as_they_are(child: Child, tmp_path: Path) -> N
     assert secret.stat().st_mode & 0o777 == 0o600
 
 
-@needs_filter
+@needs("seccomp")
 def test_every_forbidden_call_is_refused(child: Child) -> None:
     column = 0 if platform.machine() == "x86_64" else 1
     numbers = {name: row[column] for name, row in seccomp.FORBIDDEN.items()}

@@ -3,7 +3,6 @@
 import errno
 import os
 import platform
-import shutil
 import signal
 import sys
 import time
@@ -12,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from workers.engine import landlock, seccomp
+from tests.programs import needs, path_of
+from workers.engine import seccomp
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.types import Limits
@@ -20,17 +20,10 @@ from workers.engine.types import Limits
 TESTS = Path(__file__).parents[2]
 FUNCTIONS = "tests.workers.engine.child_functions"
 LIMITS = Limits(wall_s=60, memory_bytes=2**30, file_bytes=2**24)
-COMPILER = shutil.which("cc") or shutil.which("gcc")
 _CLONE = 56 if platform.machine() == "x86_64" else 220
 _NEW_NAMESPACES = {"mount": 0x20000, "network": 0x40000000, "user": 0x10000000, "pid": 0x20000000}
 
-pytestmark = [
-    pytest.mark.skipif(sys.platform != "linux", reason="confinement is Linux's"),
-    pytest.mark.skipif(
-        platform.machine() not in {"x86_64", "aarch64"}, reason="no filter for this architecture"
-    ),
-    pytest.mark.skipif(not landlock.abi(), reason="this kernel has no Landlock"),
-]
+pytestmark = [needs("linux"), needs("seccomp"), needs("landlock")]
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +59,9 @@ def test_programs_of_the_system_run(child: Child) -> None:
     assert run(child, "/bin/echo", "hello") == "hello\n"
 
 
-@pytest.mark.skipif(COMPILER is None, reason="no C compiler here")
+@needs("cc")
 def test_a_compiler_and_its_linker_run_and_what_they_made_loads(child: Child) -> None:
-    assert child.call(f"{FUNCTIONS}:compile_and_call", compiler=COMPILER) == 7
+    assert child.call(f"{FUNCTIONS}:compile_and_call", compiler=path_of("cc")) == 7
 
 
 def test_what_it_wrote_itself_does_not_run(child: Child) -> None:

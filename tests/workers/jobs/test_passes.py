@@ -15,6 +15,7 @@ from registry.services.work.plan import BACKGROUND_PRIORITY
 from registry.states import ArchitectureClass, JobKind, JobState
 from registry.tables import Graph, Job, PassPortfolio, PassTrial, User
 from tests.factories import make_mlmodel, readme
+from tests.programs import needs
 from workers.backends.registry import available
 from workers.backends.tvm.backend import TvmBackend
 from workers.engine.errors import LeaseLost
@@ -106,6 +107,7 @@ def test_a_search_is_handed_the_portfolio_of_its_class(here: ThisMachine, alice:
     assert found == {"onnxruntime": ("ConvBNFusion",)}
 
 
+@needs("cc")
 def test_a_study_is_of_the_code_that_the_hub_knows_schedules_for(
     alice: User, here: ThisMachine, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,5 @@
 """Requests to addresses that strangers chose."""
 
-import shutil
 import socket
 import subprocess
 import threading
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.programs import needs, path_of
 from tests.receiver import Receiver, receiving
 from workers.jobs.post import NotSent, post
 
@@ -140,13 +140,14 @@ def test_what_speaks_no_http_is_said() -> None:
         thread.join()
 
 
-@pytest.mark.skipif(not shutil.which("openssl"), reason="makes a certificate with openssl")
+@needs("openssl")
 def test_a_certificate_must_be_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "both.pem"
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-         "-nodes", "-keyout", file, "-out", tmp_path / "cert.pem", "-days", "2",
-         "-subj", "/CN=hook", "-addext", "subjectAltName=IP:127.0.0.1"],
+        [path_of("openssl"), "req", "-x509", "-newkey", "ec",
+         "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", file,
+         "-out", tmp_path / "cert.pem", "-days", "2", "-subj", "/CN=hook",
+         "-addext", "subjectAltName=IP:127.0.0.1"],
         check=True,
         capture_output=True,
     )  # fmt: skip

@@ -11,6 +11,7 @@ from registry.services.work.job import job_submit
 from registry.states import JobKind, JobState
 from registry.tables import Graph, Job, MLModel, Revision, ScheduleTrial, Target, User
 from tests.factories import make_mlmodel, readme, tiny_onnx
+from tests.programs import needs
 from workers.jobs import run
 from workers.jobs.device import register
 from workers.jobs.schedule import schedule_toolchain, schedules_known
@@ -47,6 +48,7 @@ def search(revision: Revision, **parameters: Any) -> Job:
     return Job.objects.filter(kind=JobKind.SCHEDULE).latest("id")
 
 
+@needs("cc")
 def test_schedules_are_found_kept_and_handed_to_the_next_search(
     alice: User, tmp_path: Path
 ) -> None:
@@ -76,6 +78,7 @@ def job_toolchain(job: Job) -> str:
     return trial.task.toolchain.removeprefix("apache-tvm ")
 
 
+@needs("cc")
 def test_a_network_the_compiler_cannot_take_has_no_schedules_and_says_why(alice: User) -> None:
     register()
     model = networks.with_operator("Bernoulli").SerializeToString()

@@ -12,13 +12,13 @@ from registry.selectors.results.resolution import resolve
 from registry.states import JobKind, JobState, ToleranceClass
 from registry.tables import Build, Job, MLModel, Trial, User
 from tests.factories import make_mlmodel, readme
+from tests.programs import needs
 from workers.engine.types import SearchBudget
 from workers.jobs import run, tune
 from workers.jobs.device import register
 from workers.testing.tflite import Kind, Layer, write_dense
 
-pytest.importorskip("ai_edge_litert", reason="an extra: pip install 'hpcfair-hub[litert]'")
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = [needs("ai_edge_litert"), pytest.mark.django_db(transaction=True), pytest.mark.slow]
 
 
 def written(folder: Path, kind: Kind) -> bytes:
