@@ -75,9 +75,10 @@ test-sqlite: $(VENV)/.dev
 
 # SQL is written in the registry, so its tests are run once more; of the other rooms' one file for
 # each noun whose statements only they reach, and those where threads and processes meet.
-files = $(patsubst %,tests/$(1)/test_%.py,$(2))
+files = $(foreach name,$(2),$(or $(wildcard tests/$(1)/test_$(name).py),\
+	$(error tests/$(1)/test_$(name).py, which test-postgres names, does not exist)))
 but = $(filter-out $(call files,$(1),$(2)),$(wildcard tests/$(1)/test_*.py))
-ON_POSTGRES := $(call but,registry,migrations) \
+ON_POSTGRES = $(call but,registry,migrations) \
 	$(foreach area,discussion people results webhook work,$(wildcard tests/registry/$(area)/test_*.py)) \
 	$(call but,registry/repository,tree_property) \
 	$(call but,registry/storage,filesystem git s3 tree) \
@@ -85,7 +86,7 @@ ON_POSTGRES := $(call but,registry,migrations) \
 	$(call files,registry/fair,activity assessment derivation description doi expectation \
 		fair_report harvest identifier lineage past withdrawal) \
 	$(call files,hub,files gate_routes reindex storage_commands) $(call files,hub/git,clone) \
-	$(call files,hub/api,access account assessment fuzz identifier job pagination record target) \
+	$(call files,hub/api,access account assessment fuzz identifier job record target) \
 	$(call files,hub/hf,account commit gate hostile_causes lfs like listing oauth preupload refs \
 		repository webhook xet xet_tickets) \
 	$(call files,hub/fair,catalog many measurements oai sitemap tombstone) \
