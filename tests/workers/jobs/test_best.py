@@ -1,7 +1,8 @@
 """A search's confirmed results, ranked by the registry's rule."""
 
+from hpcfair.measurement.types import Deviation
 from workers.engine.evaluation import ConfirmedResult
-from workers.engine.numerics import Checked, Deviation
+from workers.engine.numerics import OutputCheck
 from workers.engine.samples import TestSet
 from workers.engine.tune import SearchResult
 from workers.engine.types import (
@@ -20,7 +21,7 @@ def confirmed(tolerance: Tolerance, ratio: float, verdict: Verdict = "faster") -
     build = BuildResult("measured", tolerance=tolerance)
     measurement = Measurement((), Interval(ratio, ratio, ratio), 1, 1, verdict)
     trial = Trial(0, Candidate("fake", {"ratio": ratio}), "test", "measured", 1.0, build)
-    return ConfirmedResult(trial, build, measurement, Checked(Deviation(0, 0, 0, 1.0), None, 1))
+    return ConfirmedResult(trial, build, measurement, OutputCheck(Deviation(0, 0, 0, 1.0), None, 1))
 
 
 def searched(baseline: ConfirmedResult, *results: ConfirmedResult) -> SearchResult:

@@ -7,6 +7,7 @@ from typing import cast
 
 import pytest
 
+from hpcfair.measurement.types import Deviation
 from registry.services.results.build import builds_publish
 from registry.services.results.record import record_add
 from registry.tables import Build, Job, Profile
@@ -14,7 +15,7 @@ from registry.tickets import JobTicket
 from tests.registry import shopfloor
 from workers.engine.errors import CandidateFailed, LeaseLost
 from workers.engine.evaluation import ConfirmedResult
-from workers.engine.numerics import Checked, Deviation
+from workers.engine.numerics import OutputCheck
 from workers.engine.ports import Array, Device
 from workers.engine.profile import CallSite, Kernel, NodeLink
 from workers.engine.profile import Profile as Found
@@ -59,7 +60,7 @@ def confirmed(threads: str, ratio: float, verdict: Verdict) -> ConfirmedResult:
     build = BuildResult("measured")
     trial = Trial(0, candidate, "test", "measured", 1.0, build)
     measurement = Measurement((), Interval(ratio, ratio, ratio), 1, 1, verdict)
-    return ConfirmedResult(trial, build, measurement, Checked(Deviation(0, 0, 0, 1.0), None, 1))
+    return ConfirmedResult(trial, build, measurement, OutputCheck(Deviation(0, 0, 0, 1.0), None, 1))
 
 
 @pytest.fixture
