@@ -8,7 +8,8 @@ from django.test import Client
 from playwright.sync_api import ConsoleMessage, Page
 
 from registry.tables import User
-from tests.hub.pages.conftest import needs_chromium, sign_in
+from tests.hub.pages.conftest import sign_in
+from tests.programs import needs
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -70,7 +71,7 @@ def test_inline_parts_are_recognised(html: str) -> None:
 
 @pytest.mark.browser
 @pytest.mark.slow
-@needs_chromium
+@needs("chromium")
 def test_a_browser_reports_no_violation_on_any_page(loose_page: Page, addresses: list[str]) -> None:
     violations: list[str] = []
 

@@ -15,8 +15,8 @@ from workers.engine.profile import Profile
 from workers.engine.space import Space
 from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
-#: Programs that can link the machine code, in the order in which TVM looks for them. The code is not
-#: C++, so a C compiler is sufficient.
+#: Programs that can link the machine code, in the order in which TVM looks for them. It is not C++
+#: code, so a C compiler is sufficient.
 _LINKERS = ("g++", "gcc", "clang++", "clang", "c++", "cc")
 
 
