@@ -1,1 +1,1 @@
-"""The web: HTTP in, HTTP out. Knows the registry, nothing of the workers."""
+"""The web server: REST API, pages, Hugging Face protocol, git. Imports the registry only."""

@@ -1,4 +1,4 @@
-"""Django's handle on the web."""
+"""Django application of the web server."""
 
 from django.apps import AppConfig
 from django.core.checks import register

@@ -14,13 +14,13 @@ _PING = b"*1\r\n$4\r\nPING\r\n"
 
 
 def socket_of(redis_url: str) -> Path | None:
-    """The unix socket of a ``redis+socket://`` address; ``None`` for a server elsewhere."""
+    """The unix socket of a ``redis+socket://`` address; ``None`` for any other address."""
     parts = urlsplit(redis_url)
     return Path(parts.path) if parts.scheme == "redis+socket" else None
 
 
 def command(path: Path) -> tuple[str, ...]:
-    """The server's command line, listening on ``path`` alone."""
+    """Command line of the server; it listens on the unix socket ``path`` only."""
     return (
         *(str(get_binary_path()), "--port", "0"),
         *("--unixsocket", str(path), "--unixsocketperm", "700"),

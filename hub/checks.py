@@ -1,4 +1,4 @@
-"""System checks: what makes a start pointless is said before it, with a number to look up.
+"""System checks of the configuration; an error stops the start.
 
 ======== ==================================================================
 hub.E001 An environment variable holds a value that cannot be read.
@@ -6,11 +6,11 @@ hub.E002 The data folder cannot be written.
 hub.E003 HPCFAIR_URL, or HPCFAIR_INSIDE_URL, is not an http or https address.
 hub.E004 DATABASE_URL names a database the hub does not run on.
 hub.E005 REDIS_URL is not a Redis address.
-hub.E007 HPCFAIR_ACCEL is no location of nginx.
-hub.E008 HPCFAIR_BLOBS is no bucket, or boto3 is not installed.
-hub.E009 HPCFAIR_NAAN is no number that identifiers can be minted under.
-hub.E010 The account with DataCite lacks a part, or has one that cannot be meant.
-hub.W006 HPCFAIR_HOSTS lacks the host of HPCFAIR_URL: its own links would be refused.
+hub.E007 HPCFAIR_ACCEL is not a location of nginx.
+hub.E008 HPCFAIR_BLOBS is not a bucket, or boto3 is not installed.
+hub.E009 HPCFAIR_NAAN is not a name assigning authority number.
+hub.E010 The DataCite account is incomplete or malformed.
+hub.W006 HPCFAIR_HOSTS lacks the host of HPCFAIR_URL: the hub would refuse its own links.
 ======== ==================================================================
 """
 
@@ -31,13 +31,13 @@ from hub.settings import env
 from registry.fair.ark import is_naan
 
 _ENGINES = {"django.db.backends.sqlite3", "django.db.backends.postgresql"}
-#: Of DOIs (DOI Handbook, 2.2.2).
+#: Prefix of a DOI (DOI Handbook, 2.2.2).
 _PREFIX = re.compile(r"10\.[0-9]{4,9}(\.[0-9]+)*")
 _BROKERS = {"redis", "rediss", "redis+socket"}
 
 
 def environment(**_: Any) -> list[CheckMessage]:
-    """Every environment variable was understood."""
+    """hub.E001: all environment variables could be read."""
     return [
         Error(f"{name}: {problem}.", hint="Correct or remove the variable.", id="hub.E001")
         for name, problem in sorted(env.problems.items())
@@ -45,7 +45,7 @@ def environment(**_: Any) -> list[CheckMessage]:
 
 
 def data_folder(**_: Any) -> list[CheckMessage]:
-    """The data folder, or the nearest folder above it that exists, can be written."""
+    """hub.E002: the data folder, or its nearest existing parent, can be written."""
     folder: Path = settings.DATA_DIR
     while not folder.exists():
         folder = folder.parent
@@ -61,7 +61,7 @@ def data_folder(**_: Any) -> list[CheckMessage]:
 
 
 def addresses(**_: Any) -> list[CheckMessage]:
-    """The addresses of hub, database and broker make sense."""
+    """hub.E003 to E007: the addresses of hub, database, broker and nginx location are usable."""
     return list(_addresses())
 
 
@@ -70,7 +70,7 @@ def _addresses() -> Iterator[CheckMessage]:
     if not host:
         yield Error(
             f"HPCFAIR_URL {settings.HUB_URL!r} is not an http or https address.",
-            hint="Give the address people type, such as https://hub.example.org.",
+            hint="Set the address that people type, such as https://hub.example.org.",
             id="hub.E003",
         )
     elif not validate_host(host, settings.ALLOWED_HOSTS):
@@ -82,7 +82,7 @@ def _addresses() -> Iterator[CheckMessage]:
     if settings.INSIDE_URL and not _host(settings.INSIDE_URL):
         yield Error(
             f"HPCFAIR_INSIDE_URL {settings.INSIDE_URL!r} is not an http or https address.",
-            hint="Give the address by which workers reach the web server, such as http://proxy.",
+            hint="Set the address by which workers reach the web server, such as http://proxy.",
             id="hub.E003",
         )
     engine = settings.DATABASES["default"]["ENGINE"]
@@ -102,58 +102,58 @@ def _addresses() -> Iterator[CheckMessage]:
     accel = settings.ACCEL_PREFIX
     if accel and not (accel.startswith("/") and accel.endswith("/")):
         yield Error(
-            f"HPCFAIR_ACCEL {accel!r} is no location of nginx.",
+            f"HPCFAIR_ACCEL {accel!r} is not a location of nginx.",
             hint="Write it with a slash at both ends, as in nginx: /_blobs/.",
             id="hub.E007",
         )
 
 
 def _host(url: str) -> str:
-    """The host of an http or https address; "" if it is none."""
+    """The host of an http or https address; "" for any other text."""
     parts = urlsplit(url)
     return (parts.hostname or "") if parts.scheme in {"http", "https"} else ""
 
 
 def identifiers(**_: Any) -> list[CheckMessage]:
-    """Identifiers can be minted under the number given."""
+    """hub.E009: HPCFAIR_NAAN is a name assigning authority number."""
     if is_naan(settings.NAAN):
         return []
     return [
         Error(
-            f"HPCFAIR_NAAN {settings.NAAN!r} is no number to mint identifiers under.",
-            hint="Write the digits that https://arks.org gave you; 99999 is for tests.",
+            f"HPCFAIR_NAAN {settings.NAAN!r} is not a name assigning authority number.",
+            hint="Set the number assigned to you by https://arks.org; 99999 is for tests.",
             id="hub.E009",
         )
     ]
 
 
 def datacite(**_: Any) -> list[CheckMessage]:
-    """There is no account with DataCite, or a whole one."""
-    given = {
+    """hub.E010: no part of the DataCite account is set, or all parts are valid."""
+    values = {
         "HPCFAIR_DATACITE_ACCOUNT": settings.DATACITE_ACCOUNT,
         "HPCFAIR_DATACITE_PASSWORD": settings.DATACITE_PASSWORD,
         "HPCFAIR_DATACITE_PREFIX": settings.DATACITE_PREFIX,
     }
-    if not any(given.values()):
+    if not any(values.values()):
         return []
-    faults = [f"{name} is empty" for name, value in given.items() if not value]
+    faults = [f"{name} is empty" for name, value in values.items() if not value]
     if settings.DATACITE_PREFIX and not _PREFIX.fullmatch(settings.DATACITE_PREFIX):
-        faults.append(f"HPCFAIR_DATACITE_PREFIX {settings.DATACITE_PREFIX!r} is no prefix")
+        faults.append(f"HPCFAIR_DATACITE_PREFIX {settings.DATACITE_PREFIX!r} is not a DOI prefix")
     if not _host(settings.DATACITE_URL):
-        faults.append(f"HPCFAIR_DATACITE_URL {settings.DATACITE_URL!r} is no address")
-    hint = "Give account, password and prefix, such as 10.82433; or none, to register no DOIs."
+        faults.append(f"HPCFAIR_DATACITE_URL {settings.DATACITE_URL!r} is not an address")
+    hint = "Set account, password and prefix, such as 10.82433; or none of them: no DOIs."
     return [Error(f"{fault}.", hint=hint, id="hub.E010") for fault in faults]
 
 
 def blobs(**_: Any) -> list[CheckMessage]:
-    """Bytes are kept in a folder, or in a bucket that can be named and reached by a program."""
+    """hub.E008: the blob store is a folder, or a bucket and boto3 is installed."""
     if not settings.BLOBS:
         return []
     bucket = urlsplit(settings.BLOBS)
     if bucket.scheme != "s3" or not bucket.netloc or bucket.query or bucket.fragment:
         return [
             Error(
-                f"HPCFAIR_BLOBS {settings.BLOBS!r} is no bucket.",
+                f"HPCFAIR_BLOBS {settings.BLOBS!r} is not a bucket.",
                 hint="Write s3://bucket/prefix, or remove it to keep blobs in a folder.",
                 id="hub.E008",
             )

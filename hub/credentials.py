@@ -1,8 +1,8 @@
-"""Who is asking, where a protocol of others decides how they say so.
+"""Authentication for protocols with schemes of their own: Hugging Face, git, git-lfs.
 
 The Hugging Face protocol sends a token as ``Authorization: Bearer``; git and git-lfs send it as
-the password of ``Authorization: Basic``. The browser's session counts for reading only: these
-protocols know no CSRF token.
+the password of ``Authorization: Basic``. A browser session is accepted for reading only, because
+these protocols have no CSRF token.
 """
 
 import base64
@@ -15,44 +15,44 @@ from registry.errors import Unauthenticated
 from registry.services.people.token import authenticate
 from registry.tables import User
 
-# Of the WSGI environment, which clients cannot set but for names that begin with HTTP_.
+# Key of the WSGI environment, in which clients can only set names that begin with HTTP_.
 _ACTOR = "hpcfair.actor"
 
 
 def actor_of(request: HttpRequest) -> User | AnonymousUser:
-    """The person whose token, or, for reads, whose session came along; else nobody.
+    """The owner of the request's token or, for reads, session; else an anonymous user.
 
     Raises:
-        Unauthenticated: a token came that is unknown, expired or revoked. Answering as if nobody
-            asked would hide the mistake.
+        Unauthenticated: the token is unknown, expired or revoked. An anonymous answer would hide
+            the mistake.
     """
-    # Asked by several on the way of one request, and dear enough to be found out once.
+    # Several callers need it in one request, and authentication is expensive.
     if _ACTOR not in request.META:
-        request.META[_ACTOR] = _found_out(request)
+        request.META[_ACTOR] = _authenticated(request)
     actor: User | AnonymousUser = request.META[_ACTOR]
     return actor
 
 
 def signed_in(request: HttpRequest) -> User:
-    """The person asking.
+    """The authenticated person.
 
-    Services read ``actor=None`` as the hub itself, so an anonymous request must end here rather
-    than reach one.
+    DANGER: services take ``actor=None`` for the hub itself, so that an anonymous request must not
+    reach them.
 
     Raises:
-        Unauthenticated: see :func:`actor_of`; ``not_authenticated`` if nobody is signed in.
+        Unauthenticated: see :func:`actor_of`; ``not_authenticated`` for an anonymous request.
     """
     actor = actor_of(request)
     if isinstance(actor, AnonymousUser):
         raise Unauthenticated(
             "not_authenticated",
-            "This needs a signed-in person.",
+            "Authentication is required.",
             "Sign in with a token from your settings.",
         )
     return actor
 
 
-def _found_out(request: HttpRequest) -> User | AnonymousUser:
+def _authenticated(request: HttpRequest) -> User | AnonymousUser:
     scheme, _, credential = request.headers.get("Authorization", "").partition(" ")
     match scheme.lower():
         case "bearer":

@@ -1,13 +1,12 @@
-"""Bytes of a blob over HTTP: whole or one range, revalidated by digest, sent by the kernel.
+"""Serves the bytes of blobs over HTTP: whole or one range, with conditional requests.
 
-The ETag of a file is its SHA-256, so a client can verify what it got and a cache can revalidate
-for free; or what another protocol calls the same bytes. ``Repr-Digest`` (RFC 9530) always is the
-SHA-256, and links lead from a version's file to its record: ``collection`` to its page,
-``describedby`` to its metadata. What sends the bytes, fastest first:
+The ETag of a file is its SHA-256, or the name that another protocol gives the same bytes;
+``Repr-Digest`` (RFC 9530) is always the SHA-256. Links lead from a file of a version to its record:
+``collection`` to its page, ``describedby`` to its metadata. The bytes are sent by the first of:
 
-1. nginx, told by ``X-Accel-Redirect``, where HPCFAIR_ACCEL names its internal location;
-2. ``sendfile(2)``, where the WSGI server offers ``wsgi.file_wrapper`` and the store has a file;
-3. the bucket, where the store is one and HPCFAIR_S3_REDIRECT lets clients go there;
+1. nginx, by ``X-Accel-Redirect``, if HPCFAIR_ACCEL names its internal location;
+2. the bucket, by redirection, if the store is one and HPCFAIR_S3_REDIRECT is on;
+3. ``sendfile(2)``, if the WSGI server has ``wsgi.file_wrapper`` and the store has a file;
 4. this process, block by block.
 """
 
@@ -26,8 +25,8 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 
+from hub.headers import shared
 from hub.ranges import ranged
-from hub.sharing import shared
 from registry.fair.files import media_type
 from registry.fair.signposting import header, typed
 from registry.selectors.fair.hub import repository_address
@@ -38,17 +37,17 @@ from registry.tables import Blob, BuildFile, File, MLModel, Revision
 
 logger = logging.getLogger(__name__)
 
-# Shown in the browser; all else is a download, whatever its type.
+# Media types that browsers display; all others are downloads.
 _SHOWN = ("image/", "text/", "application/json")
-# Long enough to begin a download, which then goes on; short enough to be of little use to others.
+# A download must start within this time, and may last longer.
 _ADDRESS_LIFETIME_S = 3600
 
 
 class Slice:
-    """So many bytes from a stream's position, as a file that a WSGI server may send.
+    """The next ``length`` bytes of a stream, as a file that a WSGI server may send.
 
-    gunicorn's ``sendfile`` takes the descriptor's position as the start and Content-Length as the
-    count; servers that read instead stop where this stops.
+    gunicorn's ``sendfile`` starts at the descriptor's position and sends Content-Length bytes;
+    servers that call ``read`` get no more than ``length`` bytes.
     """
 
     def __init__(self, stream: BinaryIO, length: int) -> None:
@@ -68,7 +67,7 @@ class Slice:
 
 
 class BlobResponse(FileResponse):
-    """Streams in blocks that keep a fast network busy; Django's 4 KiB do not."""
+    """Streams in large blocks: Django's 4 KiB do not saturate a fast network."""
 
     block_size = 2**18
 
@@ -76,10 +75,10 @@ class BlobResponse(FileResponse):
 def file_response(
     request: HttpRequest, row: File | BuildFile, *, fixed: bool = False
 ) -> HttpResponseBase:
-    """Answer GET or HEAD for a file of a revision or build the asker may read.
+    """The answer to GET or HEAD for a file of a revision or build that the user may read.
 
     Args:
-        fixed: The address names these bytes for ever: a full commit id is in it, not a branch.
+        fixed: Whether the address always names these bytes: it holds a commit id, not a branch.
     """
     revision = row.revision if isinstance(row, File) else row.build.graph.revision
     return serve_blob(
@@ -92,7 +91,7 @@ def file_response(
 
 
 def caching(mlmodel: MLModel, *, fixed: bool) -> str:
-    """``Cache-Control`` of what hangs on ``mlmodel``: shared caches keep only what is for all."""
+    """``Cache-Control`` of resources of ``mlmodel``: shared caches store public ones only."""
     open_to_all = mlmodel.visibility == Visibility.PUBLIC and mlmodel.gate == Gate.OPEN
     scope = "public" if open_to_all else "private"
     return f"{scope}, max-age=31536000, immutable" if fixed else f"{scope}, no-cache"
@@ -107,19 +106,19 @@ def serve_blob(
     etag: str = "",
     version: Revision | None = None,
 ) -> HttpResponseBase:
-    """Answer GET or HEAD for ``blob``, known to its reader as ``path``.
+    """The answer to GET or HEAD for ``blob``, whose file name is ``path``.
 
-    Understands If-None-Match, If-Match, Range (one range; a list of ranges gets the whole) and
+    Supports If-None-Match, If-Match, Range (one range; a list of ranges gets the whole) and
     If-Range. 416 answers carry ``Content-Range: bytes */size`` and no body.
 
     Args:
-        etag: What the reader's protocol names these bytes by; by default their SHA-256.
-        version: What the file belongs to, to whose record a link leads; with MLModel and namespace.
+        etag: Name of these bytes in the client's protocol; by default their SHA-256.
+        version: Revision that the links lead to, with MLModel and namespace.
     """
-    response = _answered(request, blob, path, cache_control, f'"{etag or blob.sha256}"')
+    response = _answer(request, blob, path, cache_control, f'"{etag or blob.sha256}"')
     if response.status_code in {200, 206, 302, 304}:
-        # Of the whole file, whatever part of it comes (RFC 9530, section 3). A bucket cannot tell:
-        # like the ETag, it is told by the redirection there, of the bytes that it leads to.
+        # Digest of the whole file, also for a range (RFC 9530, section 3). Buckets do not send it,
+        # so that the redirection to a bucket does, for the bytes it leads to.
         digest = base64.b64encode(bytes.fromhex(blob.sha256)).decode()
         response.headers["Repr-Digest"] = f"sha-256=:{digest}:"
     if version is not None:
@@ -127,15 +126,14 @@ def serve_blob(
         metadata = place.version(version.oid, "/metadata/jsonld")
         links = [
             typed("", "collection", place.version(version.oid), "text/html"),
-            # For who came by the file alone: what it is a part of, without reading a page.
             typed("", "describedby", metadata, "application/ld+json"),
         ]
         response.headers["Link"] = header(links)
-    # Asked of the bytes: a redirection to a bucket is for nobody's cache, though it is for all.
+    # By the bytes' own cache control: a redirection to a bucket is never cached.
     return shared(response) if cache_control.startswith("public") else response
 
 
-def _answered(
+def _answer(
     request: HttpRequest, blob: Blob, path: str, cache_control: str, etag: str
 ) -> HttpResponseBase:
     early = get_conditional_response(request, etag=etag)
@@ -148,9 +146,9 @@ def _answered(
         response.headers["X-Accel-Redirect"] = settings.ACCEL_PREFIX + quote(str(relative))
         return _with_headers(response, etag, path, cache_control)
     if settings.S3_REDIRECT and request.method == "GET":
-        address = _elsewhere(blob, path)
+        address = _store_address(blob, path)
         if address is not None:
-            # Ranges and what was asked besides go along; the bucket answers them.
+            # Clients repeat their range and conditions there.
             response = HttpResponseRedirect(address)
             return _with_headers(response, etag, path, "private, no-store")
     response = ranged(request, etag, blob.size_bytes, partial(_body, request, blob))
@@ -158,9 +156,9 @@ def _answered(
 
 
 def count_download(request: HttpRequest, response: HttpResponseBase, mlmodel: MLModel) -> None:
-    """Let ``response``, which answers with the main file of ``mlmodel``, count as a download.
+    """Count ``response`` as a download of ``mlmodel``, once it is sent.
 
-    The main file is a revision's largest, or what a build opens.
+    Called for main files only: the largest of a revision, or the one that a build opens.
     """
     if response.status_code in {200, 206, 302} and starts_download(request):
         _when_sent(response, partial(_count, mlmodel))
@@ -169,14 +167,14 @@ def count_download(request: HttpRequest, response: HttpResponseBase, mlmodel: ML
 def starts_download(request: HttpRequest) -> bool:
     """Whether the request fetches a file from its first byte.
 
-    A resumed or parallel transfer asks for later ranges too, and is still one download.
+    Later ranges of a resumed or parallel transfer belong to the same download.
     """
-    asked = request.headers.get("Range", "")
-    return request.method == "GET" and (not asked or asked.startswith("bytes=0-"))
+    requested = request.headers.get("Range", "")
+    return request.method == "GET" and (not requested or requested.startswith("bytes=0-"))
 
 
 def _when_sent(response: HttpResponseBase, action: Callable[[], None]) -> None:
-    """Do ``action`` when all bytes are out: nobody waits for it."""
+    """Run ``action`` after the last byte is sent."""
     close = response.close
 
     def closing() -> None:
@@ -190,7 +188,7 @@ def _count(mlmodel: MLModel) -> None:
     try:
         mlmodel_downloaded(mlmodel=mlmodel)
     except DatabaseError:
-        # The bytes are out; a database too busy to count is no reason to end the connection.
+        # The download is complete; a busy database must not end the connection.
         logger.warning("a download of %s was not counted", mlmodel.pk, exc_info=True)
 
 
@@ -202,8 +200,8 @@ def _body(request: HttpRequest, blob: Blob, first: int, length: int) -> HttpResp
     return BlobResponse(Slice(stream, length))
 
 
-def _elsewhere(blob: Blob, path: str) -> str | None:
-    """Where the store itself sends the bytes, for whoever is handed the address."""
+def _store_address(blob: Blob, path: str) -> str | None:
+    """Address at which the store sends the bytes to its bearer; ``None`` if it cannot."""
     content_type, disposition = _shown_as(path)
     return blob_url(
         blob, expires_s=_ADDRESS_LIFETIME_S, content_type=content_type, disposition=disposition

@@ -1,4 +1,4 @@
-"""Whether the hub is up, and whether it can work: for supervisors, balancers and operators."""
+"""Liveness and readiness probes: for supervisors, load balancers and operators."""
 
 import tempfile
 from collections.abc import Callable
@@ -18,17 +18,17 @@ _TIMEOUT_S = 2.0
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
-    """This process answers: a supervisor restarts one that does not."""
+    """Liveness: this process answers."""
     return JsonResponse({"status": "ok"})
 
 
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
-    """What the hub stands on answers: a balancer sends no traffic to one where it does not.
+    """Readiness: database, storage and broker answer.
 
-    ``{"status": "ok" | "failing", "checks": {part: "ok" | what is wrong}}``, 200 or 503. Errors
-    are named by class only: this address is open to everybody.
+    ``{"status": "ok" | "failing", "checks": {part: "ok" | name of the exception's class}}`` with
+    status 200 or 503. No more is said of an error, because this address is public.
     """
     report = {part: _outcome(check) for part, check in PARTS.items()}
     failing = any(outcome != "ok" for outcome in report.values())
@@ -45,12 +45,12 @@ def _storage() -> None:
     with tempfile.TemporaryFile(dir=settings.DATA_DIR) as file:
         file.write(b"ready?")
         file.flush()
-    # Of a folder this asks nothing much; a bucket may be out of reach.
+    # Reaches the bucket, if the store is one.
     blob_store().exists("0" * 64)
 
 
 def _broker() -> None:
-    # Celery's spelling of a socket address; redis-py has another.
+    # Celery and redis-py write socket addresses differently.
     url = settings.REDIS_URL.replace("redis+socket://", "unix://", 1)
     with redis.Redis.from_url(
         url, socket_timeout=_TIMEOUT_S, socket_connect_timeout=_TIMEOUT_S
@@ -68,6 +68,6 @@ PARTS: dict[str, Callable[[], None]] = {
 def _outcome(check: Callable[[], None]) -> str:
     try:
         check()
-    except Exception as error:  # noqa: BLE001 - whatever a part throws is its report
+    except Exception as error:  # noqa: BLE001 - any exception is the outcome
         return type(error).__name__
     return "ok"

@@ -1,4 +1,4 @@
-"""One range of something longer (RFC 9110, section 14): to go on where a transfer broke off."""
+"""Range requests (RFC 9110, section 14), with one range: to resume an interrupted transfer."""
 
 import re
 from collections.abc import Callable
@@ -10,29 +10,30 @@ _RANGE = re.compile(r"bytes=(?:(\d{1,18})-(\d{1,18})?|-(\d{1,18}))")
 
 
 class RangeNotSatisfiable(Exception):
-    """The range asked for begins behind the end."""
+    """The requested range starts after the end."""
 
 
 def ranged(
     request: HttpRequest, etag: str, size: int, body: Callable[[int, int], HttpResponseBase]
 ) -> HttpResponseBase:
-    """The whole, or the one range that was asked for, with its length.
+    """The whole content, or the requested range, with its length.
 
-    A list of ranges gets the whole; a range that does not exist 416 and ``Content-Range: bytes
-    */size``. The caller says that there are ranges (``Accept-Ranges``) and sends the ETag.
+    A list of ranges gets the whole content; a range outside it gets 416 and ``Content-Range: bytes
+    */size``. The caller sets ``Accept-Ranges`` and the ETag.
 
     Args:
-        body: The answer that holds so many bytes from a position on.
+        size: Length of the whole content in bytes.
+        body: ``body(first, length)`` makes the response with these bytes.
     """
     try:
-        wanted = requested_range(request, etag, size)
+        requested = requested_range(request, etag, size)
     except RangeNotSatisfiable:
-        refused = HttpResponse(status=416)
-        refused.headers["Content-Range"] = f"bytes */{size}"
-        return refused
-    first, last = wanted or (0, size - 1)
+        outside = HttpResponse(status=416)
+        outside.headers["Content-Range"] = f"bytes */{size}"
+        return outside
+    first, last = requested or (0, size - 1)
     response = body(first, last - first + 1)
-    if wanted:
+    if requested:
         response.status_code = 206
         response.headers["Content-Range"] = f"bytes {first}-{last}/{size}"
     response.headers["Content-Length"] = str(last - first + 1)
@@ -40,14 +41,14 @@ def ranged(
 
 
 def requested_range(request: HttpRequest, etag: str, size: int) -> tuple[int, int] | None:
-    """First and last byte asked for, both included; ``None`` for the whole file.
+    """First and last byte of the requested range, inclusive; ``None`` for the whole content.
 
     Raises:
         RangeNotSatisfiable: no byte of the range exists.
     """
     condition = request.headers.get("If-Range")
     match = _RANGE.fullmatch(request.headers.get("Range", "").strip())
-    # A range we cannot read is to be ignored, as is one of bytes that have changed since.
+    # Unreadable ranges are ignored, and so are ranges of bytes that have changed since.
     if request.method != "GET" or match is None or (condition and condition.strip() != etag):
         return None
     first, last, suffix = match.groups()

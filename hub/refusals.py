@@ -1,4 +1,4 @@
-"""Refusals of the domain as pages, for all rooms that show some."""
+"""Refusals of the domain over HTTP: their statuses, and the page that shows one."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -7,31 +7,56 @@ from typing import Concatenate, ParamSpec
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 
-from hub.statuses import status_of
-from registry.errors import CODES, RegistryError
+from registry.errors import (
+    CODES,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    RegistryError,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+)
 
 P = ParamSpec("P")
 View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
+STATUSES: dict[type[RegistryError], int] = {
+    Unauthenticated: 401,
+    Forbidden: 403,
+    NotFound: 404,
+    Conflict: 409,
+    Invalid: 400,
+    TooLarge: 413,
+    Unavailable: 503,
+}
+
+
+def status_of(error: RegistryError) -> int:
+    """HTTP status of a refusal, by its class."""
+    return next(STATUSES[kind] for kind in type(error).__mro__ if kind in STATUSES)
+
 
 def refusal(request: HttpRequest, error: RegistryError) -> HttpResponse:
-    """One refusal as a page with its status."""
+    """The page of a refusal, with its status."""
     status = status_of(error)
     context = {"error": error, "heading": CODES[error.code], "status": status}
     return render(request, "error.html", context, status=status)
 
 
 def refusing(view: View[P]) -> View[P]:
-    """Show what the domain refuses as a page that says what to do.
+    """Decorator that answers refusals of ``view`` with their page.
 
-    For addresses that programs ask as well: who is not signed in is told so, not led elsewhere.
+    For addresses that programs use as well: an anonymous request gets 401 instead of a redirection
+    to the sign-in page.
     """
 
     @wraps(view)
-    def shown(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
         except RegistryError as error:
             return refusal(request, error)
 
-    return shown
+    return wrapper

@@ -1,8 +1,8 @@
-"""Keeps a hub's processes up: starts them in order, restarts what dies, ends all together.
+"""Process supervisor of ``manage.py serve``: starts services in order, restarts and stops them.
 
 One thread, one loop. Children run in process groups of their own, so that Ctrl-C reaches the
-supervisor alone and it decides the order of the end; and they ask the kernel to be killed with
-their parent, so that even a SIGKILL of the supervisor leaves no orphan.
+supervisor only, which stops them in order. They ask the kernel to be killed with their parent, so
+that a SIGKILL of the supervisor leaves no orphans.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ from typing import IO, NoReturn
 
 _PR_SET_PDEATHSIG = 1
 _BACKOFF_S = (0.5, 1.0, 2.0, 5.0, 10.0)
-# A child that ran this long was healthy: its next death starts the backoff anew.
+# The backoff restarts after a child that ran at least this long.
 _HEALTHY_S = 30.0
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
@@ -26,15 +26,15 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Service:
-    """A process to keep up.
+    """A process to keep running.
 
     Attributes:
-        name: Shown before each of its lines.
+        name: Prefix of each line of its output.
         command: Program and arguments.
-        ready: Polled after the start until true; the next service starts then.
-        ready_timeout_s: Seconds after which a service that is not ready ends the start.
-        stop_signal: Sent first at the end; SIGKILL follows after ``grace_s``.
-        environment: Added to this process's.
+        ready: Polled after the start; the next service starts when it returns true.
+        ready_timeout_s: Time after which a service that is not ready aborts the start.
+        stop_signal: Sent first to stop it; SIGKILL follows after ``grace_s``.
+        environment: Variables added to those of this process.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Service:
 
 
 class StartFailed(Exception):
-    """A service did not become ready."""
+    """A service did not become ready in time."""
 
 
 @dataclass
@@ -61,11 +61,11 @@ class _Child:
 
 
 class Supervisor:
-    """Runs services until a signal ends it.
+    """Runs services until SIGINT or SIGTERM.
 
     Args:
-        services: In the order of their start; ended in the reverse order.
-        say: Prints one line for people: (name, line).
+        services: In the order of their start; they are stopped in reverse order.
+        say: Prints one line of output: ``say(name, line)``.
     """
 
     def __init__(self, services: list[Service], say: Callable[[str, str], None]) -> None:
@@ -77,10 +77,10 @@ class Supervisor:
         self._stopping = False
 
     def run(self, on_ready: Callable[[], None] | None = None) -> None:
-        """Start everything, call ``on_ready``, keep everything up until SIGINT or SIGTERM.
+        """Start all services, call ``on_ready``, restart those that exit until a signal comes.
 
         Raises:
-            StartFailed: a service was not ready in time; all others have been ended.
+            StartFailed: a service was not ready in time; all others have been stopped.
         """
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._end)
@@ -124,7 +124,7 @@ class Supervisor:
             if time.monotonic() > deadline:
                 raise StartFailed(
                     f"{service.name} was not ready within {service.ready_timeout_s:.0f} s; "
-                    "its own lines above say why"
+                    "see its output above"
                 )
             self._turn(timeout_s=0.1)
 
@@ -144,7 +144,7 @@ class Supervisor:
         if code is None:
             return
         self._retire(child)
-        # Whatever the dead child left running in its group would fight its successor.
+        # What it left running in its group would conflict with its successor.
         _kill_group(child, signal.SIGKILL)
         child.deaths = 1 if now - child.started_at > _HEALTHY_S else child.deaths + 1
         wait_s = _BACKOFF_S[min(child.deaths, len(_BACKOFF_S)) - 1]
@@ -160,7 +160,7 @@ class Supervisor:
             return
         *lines, child.buffer = (child.buffer + data).split(b"\n")
         if self._stopping:
-            # What processes say when told to end frightens people for nothing.
+            # Messages about the requested shutdown would look like errors.
             return
         for line in lines:
             self._say(child.service.name, line.decode(errors="replace").rstrip())
@@ -214,7 +214,7 @@ def _die_with_parent() -> None:
         _fail("prctl(PR_SET_PDEATHSIG) was refused")
     # The parent may have died before the call above.
     if os.getppid() == 1:
-        _fail("the supervisor is gone")
+        _fail("the supervisor has exited")
 
 
 def _fail(reason: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Addresses."""
+"""URL configuration of the hub."""
 
 from django.urls import include, path
 
@@ -13,11 +13,11 @@ urlpatterns = [
     path("", include("hub.fair.urls")),
     path("", include(hf.top)),
     path("", include("hub.git.urls")),
-    # Last: its namespaces match almost anything.
+    # Last: the addresses of namespaces match almost anything.
     path("", include("hub.pages.urls")),
 ]
 
-# What below /api/ is not found answers for itself, as a problem document.
-handler404 = "hub.pages.errors.not_found"
-handler400 = "hub.pages.errors.unreadable"
-handler500 = "hub.pages.errors.broken"
+# Below /api/ errors are problem documents; see hub.api.urls.
+handler404 = "hub.pages.views.not_found"
+handler400 = "hub.pages.views.unreadable"
+handler500 = "hub.pages.views.broken"

@@ -12,14 +12,14 @@ _django = get_wsgi_application()
 
 
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-    """Django's, for which everything is UTF-8.
+    """Django's application, without the charset of the request's Content-Type: all is UTF-8.
 
-    Django reads even addresses in the charset that a request's Content-Type names: with "hex" it
-    fails before any view could answer, with "ascii" wherever an address is written anew.
+    Django decodes even addresses by that charset: "hex" fails before any view is called, "ascii"
+    fails when an address is encoded again.
     """
-    given = environ.get("CONTENT_TYPE", "")
-    if "charset" in given.lower():
-        parts = given.split(";")
-        kept = [part for part in parts if not part.strip().lower().startswith("charset")]
-        environ["CONTENT_TYPE"] = ";".join(kept)
+    content_type = environ.get("CONTENT_TYPE", "")
+    if "charset" in content_type.lower():
+        parts = content_type.split(";")
+        others = [part for part in parts if not part.strip().lower().startswith("charset")]
+        environ["CONTENT_TYPE"] = ";".join(others)
     return _django(environ, start_response)

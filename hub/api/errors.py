@@ -22,7 +22,7 @@ from django.http import Http404, UnreadablePostError
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from hub.statuses import status_of
+from hub.refusals import status_of
 from registry.errors import CODES, RegistryError, TooLarge
 
 logger = logging.getLogger(__name__)

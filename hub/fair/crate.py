@@ -19,8 +19,8 @@ from hub.fair.documents import file_stem
 from hub.fair.headers import harmless
 from hub.fair.subject import version_view
 from hub.files import caching, count_download
+from hub.headers import shared_if_public
 from hub.ranges import ranged
-from hub.sharing import shared_if_public
 from registry.fair import signposting
 from registry.fair.crate import rocrate
 from registry.fair.description import Description

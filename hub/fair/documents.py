@@ -9,7 +9,7 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header
 
 from hub.fair.headers import harmless
-from hub.sharing import shared
+from hub.headers import shared
 from registry.fair import signposting
 from registry.fair.description import Description
 from registry.fair.formats import Format

@@ -10,7 +10,7 @@ from django.utils.http import content_disposition_header
 from hub.fair.headers import harmless, of_version
 from hub.fair.subject import version_view
 from hub.files import caching
-from hub.sharing import shared_if_public
+from hub.headers import shared_if_public
 from registry.errors import NotFound
 from registry.fair.crate.measurements import TABLES, MeasurementTable, table_csv
 from registry.selectors.fair.description import describe

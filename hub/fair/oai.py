@@ -16,7 +16,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
 from hub.fair.headers import harmless
-from hub.sharing import shared
+from hub.headers import shared
 from registry.errors import Invalid, NotFound
 from registry.fair.oai.payloads import PAYLOADS
 from registry.fair.oai.provider import ListPart, OaiRecord, Provider, Repository, refusal

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 
 from hub.fair.headers import harmless
-from hub.sharing import shared
+from hub.headers import shared
 
 PAGE = "text/html"
 TURTLE = "text/turtle"

@@ -1,11 +1,11 @@
 """A pack: a header with the number of objects, each object deflated, a SHA-1 over it all.
 
-The number comes first, so there are two passes. The first makes commits and trees and keeps them,
-deflated, in a temporary file; of files it keeps where they lie. The second sends both. Memory
-holds some hundred bytes a file and one small file at a time, however large the repository.
+The number of objects comes first, so there are two passes. The first pass writes commits and trees,
+deflated, into a temporary file, and collects references to the files. The second pass sends both.
+Memory use is some hundred bytes per file plus one small file, independent of the repository's size.
 
-No deltas: what is long in a model repository is in large file storage, and what is left is small.
-Sources: git's ``Documentation/gitformat-pack``; the encoding of objects is dulwich's.
+There are no deltas: large files are in large file storage, and the others are small.
+Sources: git's ``Documentation/gitformat-pack``; dulwich encodes the objects.
 """
 
 import hashlib
@@ -27,47 +27,47 @@ logger = logging.getLogger(__name__)
 _NUMBERS = {"commit": 1, "tree": 2, "blob": 3}
 _IN_MEMORY_BYTES = 4 << 20
 _PIECE_BYTES = 1 << 16
-# Twice as fast as the default on text, for a tenth more bytes.
+# On text twice as fast as the default level, and a tenth larger.
 _LEVEL = 3
-_TELL_EVERY = 1000
+_REPORT_EVERY = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """Words for the person who waits; ``fatal``: the pack ends here, unfinished."""
+class Message:
+    """A line for the person who waits; ``fatal`` ends the pack before it is complete."""
 
     text: str
     fatal: bool = False
 
 
-Piece: TypeAlias = bytes | Said
+Piece: TypeAlias = bytes | Message
 
 
-def pack(commits: dict[int, Commit], found: Plan) -> Iterator[Piece]:
-    """The objects of ``found.send``, less those of ``found.known``."""
+def pack(commits: dict[int, Commit], plan: Plan) -> Iterator[Piece]:
+    """The objects of ``plan.send`` that are not objects of ``plan.known``."""
     try:
-        yield from _pieces(commits, found)
+        yield from _pieces(commits, plan)
     except (RegistryError, OSError) as error:
-        # The status was sent long ago; what is broken or was deleted can only be told here.
-        logger.exception("a pack was cut off")
-        said = str(error) if isinstance(error, RegistryError) else "the hub failed"
-        yield Said(said, fatal=True)
+        # The HTTP status is already sent: only this channel can report the error.
+        logger.exception("a pack could not be completed")
+        text = str(error) if isinstance(error, RegistryError) else "the hub failed"
+        yield Message(text, fatal=True)
 
 
-def _pieces(commits: dict[int, Commit], found: Plan) -> Iterator[Piece]:
+def _pieces(commits: dict[int, Commit], plan: Plan) -> Iterator[Piece]:
     files: list[GitBlob] = []
-    made = 0
+    spooled = 0
     with SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES) as spool:
-        for item in objects_of(commits, send=found.send, known=found.known):
+        for item in objects_of(commits, send=plan.send, known=plan.known):
             if isinstance(item, GitBlob):
                 files.append(item)
                 continue
             spool.write(_deflated(item))
-            made += 1
-            if made % _TELL_EVERY == 0:
-                yield Said(f"Enumerating objects: {made + len(files)}\r")
-        count = made + len(files)
-        yield Said(f"Enumerating objects: {count}, done.\n")
+            spooled += 1
+            if spooled % _REPORT_EVERY == 0:
+                yield Message(f"Enumerating objects: {spooled + len(files)}\r")
+        count = spooled + len(files)
+        yield Message(f"Enumerating objects: {count}, done.\n")
         digest = hashlib.sha1(usedforsecurity=False)
         for piece in _whole(count, spool, files):
             digest.update(piece)

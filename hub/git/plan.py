@@ -1,7 +1,7 @@
-"""Which commits a client lacks, and where its history will end.
+"""Computes which commits a client lacks, and where its shallow history will end.
 
-Pure: a history is a forest of :class:`registry.selectors.repository.git.Commit`, so every walk
-follows single parents.
+Pure: a history is a forest of :class:`registry.selectors.repository.git.Commit`, so that each
+commit has at most one parent.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -14,7 +14,7 @@ _SHORT = ("", "refs/", "refs/tags/", "refs/heads/")
 
 
 class Refused(Exception):
-    """What is asked for cannot be given; git shows the text to its user."""
+    """The request cannot be met; git shows the text to its user."""
 
 
 @dataclass(frozen=True)
@@ -22,12 +22,12 @@ class Plan:
     """The answer to a :class:`Fetch`.
 
     Attributes:
-        common: Ids the client has and we know, in the order they were named.
-        known: Keys of all commits the client has.
-        send: Keys of the commits it lacks.
-        ready: Whether more of what it has would not make the pack smaller.
-        shallow: Ids at which its history will end, and did not before.
-        unshallow: Ids at which it ended, and will no more.
+        common: Ids of commits that both sides have, in the order of the request.
+        known: Keys of all commits that the client has.
+        send: Keys of the commits to send.
+        ready: Whether further haves could not make the pack smaller.
+        shallow: Ids at which its history will end, and did not end before.
+        unshallow: Ids at which its history ended, and will not end any more.
     """
 
     common: list[str] = field(default_factory=list)
@@ -38,8 +38,8 @@ class Plan:
     unshallow: list[str] = field(default_factory=list)
 
 
-def plan(commits: Mapping[int, Commit], named: GitReferences, fetch: Fetch) -> Plan:
-    """Work out what to send.
+def plan(commits: Mapping[int, Commit], references: GitReferences, fetch: Fetch) -> Plan:
+    """What to send for a fetch.
 
     Raises:
         Refused: a wanted commit or an excluded name is unknown, or nothing is left to send.
@@ -55,7 +55,7 @@ def plan(commits: Mapping[int, Commit], named: GitReferences, fetch: Fetch) -> P
     if not fetch.deepen:
         wanted = _line(commits, wants, ends)
         return Plan(common, known, wanted - known, _ready(commits, wants, known))
-    wanted = _deepened(commits, named, wants, ends, fetch.deepen)
+    wanted = _deepened(commits, references, wants, ends, fetch.deepen)
     new_ends = {key for key in wanted if _parent(commits, key) not in {None, *wanted}}
     return Plan(
         common,
@@ -69,18 +69,18 @@ def plan(commits: Mapping[int, Commit], named: GitReferences, fetch: Fetch) -> P
 
 def _deepened(
     commits: Mapping[int, Commit],
-    named: GitReferences,
+    references: GitReferences,
     wants: Collection[int],
     ends: set[int],
     deepen: Deepen,
 ) -> frozenset[int]:
-    """What ``wants`` lead to within the limits."""
+    """Ancestors of ``wants`` within the limits, themselves included."""
     if deepen.depth:
-        # Counted from the client's ends, or from the wants.
+        # The depth counts from the client's shallow commits, or from the wants.
         counting = ends if deepen.relative else frozenset(commits)
         return _within(commits, wants, counting, deepen.depth + deepen.relative)
     keys = {commit.oid: key for key, commit in commits.items()}
-    excluded = _line(commits, (keys[_named(named, name)] for name in deepen.excluded), ())
+    excluded = _line(commits, (keys[_oid_of(references, name)] for name in deepen.excluded), ())
     wanted = frozenset(
         key
         for key in _line(commits, wants, ())
@@ -94,7 +94,7 @@ def _deepened(
 def _within(
     commits: Mapping[int, Commit], wants: Collection[int], counting: Collection[int], depth: int
 ) -> frozenset[int]:
-    """``depth`` commits of each line, counted from the first that is in ``counting``."""
+    """``depth`` commits of each history, counted from the first that is in ``counting``."""
     depths: dict[int, int] = {}
     for want in wants:
         key: int | None = want
@@ -112,31 +112,31 @@ def _within(
 def _line(
     commits: Mapping[int, Commit], starts: Iterable[int], ends: Collection[int]
 ) -> frozenset[int]:
-    """``starts`` and all they grew from, up to and with ``ends``."""
-    found: set[int] = set()
+    """``starts`` and their ancestors, up to and including ``ends``."""
+    ancestors: set[int] = set()
     for start in starts:
         key: int | None = start
-        while key is not None and key not in found:
-            found.add(key)
+        while key is not None and key not in ancestors:
+            ancestors.add(key)
             key = None if key in ends else commits[key].parent
-    return frozenset(found)
+    return frozenset(ancestors)
 
 
 def _ready(commits: Mapping[int, Commit], wants: Collection[int], known: frozenset[int]) -> bool:
-    """Whether each wanted commit grew from one that the client has."""
-    grown: set[int | None] = set()
+    """Whether each wanted commit descends from one that the client has."""
+    descendants: set[int | None] = set()
     for key, commit in commits.items():
-        if key in known or commit.parent in grown:
-            grown.add(key)
-    return bool(known) and grown.issuperset(wants)
+        if key in known or commit.parent in descendants:
+            descendants.add(key)
+    return bool(known) and descendants.issuperset(wants)
 
 
 def _parent(commits: Mapping[int, Commit], key: int) -> int | None:
     return commits[key].parent
 
 
-def _named(named: GitReferences, name: str) -> str:
+def _oid_of(references: GitReferences, name: str) -> str:
     for prefix in _SHORT:
-        if prefix + name in named.names:
-            return named.names[prefix + name]
+        if prefix + name in references.names:
+            return references.names[prefix + name]
     raise Refused(f"deepen-not is not a ref: {name[:200]}")

@@ -1,4 +1,4 @@
-"""What a git client sends to ``git-upload-pack``, in protocol 0 (and 1, which is the same) and 2.
+"""Requests of git clients to ``git-upload-pack``, in protocol 0 (1 is the same) and 2.
 
 ::
 
@@ -7,7 +7,7 @@
     2   command=fetch, <capabilities>, delimiter, the same words as arguments, flush
     2   command=ls-refs, <capabilities>, delimiter, peel, symrefs, ref-prefix <prefix>..., flush
 
-Over HTTP each request is complete in itself: nothing is remembered between two.
+Over HTTP each request is complete: there is no state between two of them.
 
 Sources: git's ``Documentation/gitprotocol-{common,pack,v2,http}``; framing is dulwich's.
 """
@@ -21,9 +21,9 @@ from dulwich.protocol import Protocol
 
 from registry.ids import OID_RE
 
-#: Means "all of it" in ``deepen``: what ``git fetch --unshallow`` sends.
+#: Depth that means unlimited: ``git fetch --unshallow`` sends it.
 INFINITE_DEPTH = 0x7FFFFFFF
-# Of "want <id>"; behind the first of them stand the capabilities.
+# Length of "want <id>"; the first such line continues with the capabilities.
 _WANT_LENGTH = len("want ") + 40
 
 
@@ -31,18 +31,18 @@ Read: TypeAlias = Callable[[int], bytes]
 
 
 class BadRequest(Exception):
-    """The request is not of the protocol; the text says why."""
+    """The request violates the protocol; the text is the reason."""
 
 
 @dataclass
 class Deepen:
-    """How much history is wanted; all of it where nothing is set.
+    """Limits of the requested history; by default there is none.
 
     Attributes:
-        depth: So many commits of each line; 0 for no limit.
-        relative: ``depth`` counts from where the client's history ends.
-        since_s: Only commits made since, in seconds since 1970; 0 for no limit.
-        excluded: Names whose commits are not wanted.
+        depth: Number of commits of each history; 0 for no limit.
+        relative: Whether ``depth`` counts from the end of the client's history.
+        since_s: Time of the oldest commit, in seconds since 1970; 0 for no limit.
+        excluded: References whose commits are excluded.
     """
 
     depth: int = 0
@@ -56,17 +56,17 @@ class Deepen:
 
 @dataclass
 class Fetch:
-    """Asks for commits.
+    """A request for commits.
 
     Attributes:
-        wants: Commits that are asked for.
-        haves: Commits the client has.
-        shallow: Commits whose parents the client lacks, though it has them.
-        deepen: How much history is wanted.
-        capabilities: Protocol 0: what of the advertisement the client makes use of.
-        rounds: Protocol 0: whether anything follows the wants.
-        done: Whether the client has nothing more to say and waits for its pack.
-        progress: Whether a person watches.
+        wants: Ids of the requested commits.
+        haves: Ids of commits that the client has.
+        shallow: Ids of commits that the client has without their parents.
+        deepen: Limits of the history.
+        capabilities: Protocol 0: capabilities that the client uses.
+        rounds: Protocol 0: whether lines follow the wants.
+        done: Whether the client ends the negotiation and waits for the pack.
+        progress: Whether progress messages are wanted.
     """
 
     wants: list[str] = field(default_factory=list)
@@ -81,7 +81,7 @@ class Fetch:
 
 @dataclass
 class ListReferences:
-    """Asks for names; for all of them if there are no ``prefixes``."""
+    """A request for references; for all of them if there are no ``prefixes``."""
 
     symrefs: bool = False
     prefixes: list[str] = field(default_factory=list)
@@ -100,13 +100,13 @@ def read_fetch(read: Read) -> Fetch:
             break
         if line.startswith("want ") and not fetch.wants:
             fetch.capabilities = frozenset(line[_WANT_LENGTH:].split())
-            _take(fetch, line[:_WANT_LENGTH])
+            _apply(fetch, line[:_WANT_LENGTH])
         else:
-            _take(fetch, line)
+            _apply(fetch, line)
     for line in lines:
         fetch.rounds = True
         if line is not None:
-            _take(fetch, line)
+            _apply(fetch, line)
     fetch.progress = "no-progress" not in fetch.capabilities
     fetch.deepen.relative = "deepen-relative" in fetch.capabilities
     return fetch
@@ -130,7 +130,7 @@ def read_command(read: Read) -> Fetch | ListReferences:
         case "fetch":
             fetch = Fetch(rounds=True)
             for line in arguments:
-                _take(fetch, line)
+                _apply(fetch, line)
             return fetch
         case "ls-refs":
             named = [line.partition(" ") for line in arguments]
@@ -139,7 +139,7 @@ def read_command(read: Read) -> Fetch | ListReferences:
     raise BadRequest(f"The command {command[:100]!r} is not offered.")
 
 
-def _take(fetch: Fetch, line: str) -> None:
+def _apply(fetch: Fetch, line: str) -> None:
     word, _, value = line.partition(" ")
     match word:
         case "want" | "have" | "shallow":
@@ -157,7 +157,7 @@ def _take(fetch: Fetch, line: str) -> None:
             fetch.deepen.since_s = _number(value)
         case "deepen-not":
             fetch.deepen.excluded.append(value)
-        # They allow us what we do not do: deltas, and tags of their own.
+        # Permissions that are not used: deltas and annotated tags.
         case "thin-pack" | "ofs-delta" | "include-tag":
             pass
         case _:
@@ -166,18 +166,18 @@ def _take(fetch: Fetch, line: str) -> None:
 
 def _oid(value: str) -> str:
     if not OID_RE.fullmatch(value):
-        raise BadRequest(f"{value[:100]!r} is no commit id.")
+        raise BadRequest(f"{value[:100]!r} is not a commit id.")
     return value
 
 
 def _number(value: str) -> int:
     if not (value.isascii() and value.isdigit() and len(value) <= 18 and int(value) > 0):
-        raise BadRequest(f"{value[:100]!r} is no number.")
+        raise BadRequest(f"{value[:100]!r} is not a number.")
     return int(value)
 
 
 def _lines(read: Read) -> Iterator[str | None]:
-    """The lines up to the end of the body; ``None`` for a flush or a delimiter."""
+    """The packet lines of the body; ``None`` for a flush or a delimiter."""
     protocol = Protocol(read, lambda _: None)
     while True:
         try:
@@ -186,4 +186,4 @@ def _lines(read: Read) -> Iterator[str | None]:
         except HangupException:
             return
         except (GitProtocolError, UnicodeDecodeError) as error:
-            raise BadRequest(f"The body is no list of lines: {error}.") from None
+            raise BadRequest(f"The body is not a list of packet lines: {error}.") from None

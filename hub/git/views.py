@@ -1,7 +1,7 @@
-"""The addresses of a read-only git remote.
+"""Views of a read-only git remote.
 
-git asks without credentials first, and asks its user for some only when told 401: so whatever is
-not there for everybody is answered that way, missing or private alike. A token is the password.
+git sends no credentials at first, and prompts its user only after a 401: repositories that are
+missing or not public are therefore answered by 401. A token serves as password.
 """
 
 import zlib
@@ -28,7 +28,7 @@ from hub.credentials import actor_of
 from hub.git import answer
 from hub.git.plan import Refused, plan
 from hub.git.request import BadRequest, ListReferences, read_command, read_fetch
-from hub.statuses import status_of
+from hub.refusals import status_of
 from registry.errors import NotFound, RegistryError, Unauthenticated
 from registry.selectors.access import require_fetch
 from registry.selectors.repository.git import commits_of, references
@@ -39,32 +39,30 @@ from registry.tables import MLModel
 View: TypeAlias = Callable[[HttpRequest, MLModel], HttpResponseBase]
 
 _SERVICE = "git-upload-pack"
-_NO_PUSH = (
-    "This hub is a git remote to read from. Upload with `hf upload`, huggingface_hub or the pages."
-)
-# Some 300,000 commit ids.
+_NO_PUSH = "This git remote is read-only. Upload with `hf upload`, huggingface_hub or the pages."
+# Enough for 300,000 commit ids.
 _MOST_BYTES = 16 << 20
 
 
 def repository(view: View) -> Callable[..., HttpResponseBase]:
-    """Give ``view`` the repository of its address, for whoever may fetch its files."""
+    """Decorator that passes the repository of the address, if the user may fetch its files."""
 
     @csrf_exempt
     @wraps(view)
-    def found(
+    def wrapper(
         request: HttpRequest, kind: RepositoryKind, namespace: str, name: str
     ) -> HttpResponseBase:
         try:
-            actor, wanted = actor_of(request), f"{namespace}/{name}"
+            actor, full_name = actor_of(request), f"{namespace}/{name}"
             try:
-                mlmodel = repository_get(actor, kind, wanted)
+                mlmodel = repository_get(actor, kind, full_name)
             except NotFound:
-                moved = repository_moved(actor, kind, wanted)
+                moved = repository_moved(actor, kind, full_name)
                 if moved is not None:
-                    return _moved(request, wanted, moved.full_name)
+                    return _moved(request, full_name, moved.full_name)
                 if isinstance(actor, AnonymousUser):
                     raise Unauthenticated(
-                        "not_authenticated", "There is no such repository for everybody."
+                        "not_authenticated", "There is no such public repository."
                     ) from None
                 raise
             require_fetch(actor, mlmodel)
@@ -76,7 +74,7 @@ def repository(view: View) -> Callable[..., HttpResponseBase]:
         except (BadRequest, UnreadablePostError) as error:
             return _refuse(400, str(error))
 
-    return found
+    return wrapper
 
 
 @require_GET
@@ -87,8 +85,8 @@ def info_refs(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     if service == "git-receive-pack":
         return _refuse(403, _NO_PUSH)
     if service != _SERVICE:
-        return _refuse(403, "Only git's smart HTTP protocol is spoken here.")
-    if _speaks_2(request):
+        return _refuse(403, "Only git's smart HTTP protocol is supported.")
+    if _is_protocol_2(request):
         return _stream(answer.advertisement_2(), "advertisement")
     return _stream(answer.advertisement(references(mlmodel)), "advertisement")
 
@@ -98,55 +96,55 @@ def info_refs(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 def upload_pack(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     """``POST .../git-upload-pack``."""
     read = _body(request).read
-    second = _speaks_2(request)
-    asked = read_command(read) if second else read_fetch(read)
-    named = references(mlmodel)
-    if isinstance(asked, ListReferences):
-        return _stream(answer.listing(named, asked), "result")
-    if not asked.wants:
-        # Before it sends a large body, git asks whether it may with an empty one.
+    is_2 = _is_protocol_2(request)
+    fetch = read_command(read) if is_2 else read_fetch(read)
+    refs = references(mlmodel)
+    if isinstance(fetch, ListReferences):
+        return _stream(answer.listing(refs, fetch), "result")
+    if not fetch.wants:
+        # Before a large body, git sends an empty request to probe the authentication.
         return _stream(iter(()), "result")
     commits = commits_of(mlmodel)
     try:
-        found = plan(commits, named, asked)
+        planned = plan(commits, refs, fetch)
     except Refused as error:
         return _stream(iter([answer.refusal(str(error))]), "result")
-    pieces = (answer.answer_2 if second else answer.answer)(commits, asked, found)
+    pieces = (answer.answer_2 if is_2 else answer.answer)(commits, fetch, planned)
     return _stream(pieces, "result")
 
 
 @csrf_exempt
 def receive_pack(_: HttpRequest, **__: Any) -> HttpResponseBase:
-    """``POST .../git-receive-pack``: nobody may."""
+    """``POST .../git-receive-pack``: always refused."""
     return _refuse(403, _NO_PUSH)
 
 
 def _body(request: HttpRequest) -> BytesIO:
-    """A request's body, inflated where it was deflated.
+    """The request's body, decompressed.
 
     Raises:
-        RequestDataTooBig: it is longer than any request we answer.
-        BadRequest: it is no gzip though it says so, or ends early.
+        RequestDataTooBig: it is longer than 16 MiB.
+        BadRequest: its gzip encoding is invalid or incomplete.
     """
-    # A large body comes in chunks, without a length: Django would take it for empty, but a server
-    # that says so here ends it rightly.
-    ended = request.META.get("wsgi.input_terminated")
-    stream = cast("BinaryIO", request.META["wsgi.input"] if ended else request)
+    # A large body is sent in chunks, without a length, which Django takes for empty. A server that
+    # sets this key ends the stream itself.
+    is_terminated = request.META.get("wsgi.input_terminated")
+    stream = cast("BinaryIO", request.META["wsgi.input"] if is_terminated else request)
     body = stream.read(_MOST_BYTES + 1)
     if request.headers.get("Content-Encoding") in {"gzip", "x-gzip"}:
         inflate = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
         try:
             body = inflate.decompress(body, _MOST_BYTES + 1)
         except zlib.error as error:
-            raise BadRequest(f"The body is no gzip: {error}.") from None
+            raise BadRequest(f"The body is not gzip: {error}.") from None
         if not inflate.eof and len(body) <= _MOST_BYTES:
-            raise BadRequest("The body ends early.")
+            raise BadRequest("The body is incomplete.")
     if len(body) > _MOST_BYTES:
         raise RequestDataTooBig("The request is too long.")
     return BytesIO(body)
 
 
-def _speaks_2(request: HttpRequest) -> bool:
+def _is_protocol_2(request: HttpRequest) -> bool:
     return "version=2" in request.headers.get("Git-Protocol", "").split(":")
 
 
@@ -157,7 +155,7 @@ def _stream(pieces: Iterator[bytes], what: str) -> StreamingHttpResponse:
 
 
 def _refuse(status: int, text: str) -> HttpResponse:
-    """An answer whose text git shows its user, if it is plain."""
+    """A refusal; git shows plain text to its user."""
     response = HttpResponse(f"{text}\n", status=status, content_type="text/plain; charset=utf-8")
     response.headers["Cache-Control"] = "no-store"
     if status == 401:

@@ -14,7 +14,7 @@ from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from django.http.response import HttpResponseBase
 
-from hub.statuses import status_of
+from hub.refusals import status_of
 from registry.errors import NotFound, RegistryError
 
 logger = logging.getLogger(__name__)

@@ -23,7 +23,7 @@ from hub.hf.errors import BadRequest, refuse
 from hub.hf.lfslink import DOWNLOAD_S, UPLOAD_S, Link, link_of
 from hub.hf.preupload import size_in
 from hub.hf.views import View, json_body, repository_view, text_in, wire
-from hub.statuses import status_of
+from hub.refusals import status_of
 from registry.errors import NotFound, Unauthenticated
 from registry.selectors.access import require_fetch
 from registry.selectors.storage.lfsfile import blobs_held

@@ -1,4 +1,4 @@
-"""What operators' commands share: sizes and spans as people write them, and a line of progress."""
+"""Shared by operators' commands: parsing of sizes and time spans, and a progress line."""
 
 import argparse
 import re
@@ -15,7 +15,7 @@ def size(text: str) -> int:
     """``50GiB`` as bytes."""
     match = _NUMBER.fullmatch(text.strip())
     if not match or match[2].upper() not in _UNITS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; write 500MiB, 50GiB or 2TiB")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; write 500MiB, 50GiB or 2TiB")
     return int(float(match[1]) * _UNITS[match[2].upper()])
 
 
@@ -23,12 +23,12 @@ def span(text: str) -> timedelta:
     """``24h`` as a time span."""
     match = _NUMBER.fullmatch(text.strip())
     if not match or (match[2] or "s") not in _SPANS:
-        raise argparse.ArgumentTypeError(f"{text!r} is no span; write 90s, 30m, 24h or 7d")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time span; write 90s, 30m, 24h or 7d")
     return timedelta(seconds=float(match[1]) * _SPANS[match[2] or "s"])
 
 
 def spelled(size_bytes: int) -> str:
-    """Bytes as people read them: ``1.5 GiB``."""
+    """Bytes with a unit: ``1.5 GiB``."""
     number = float(size_bytes)
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if number < 1024:
@@ -38,7 +38,7 @@ def spelled(size_bytes: int) -> str:
 
 
 class ProgressLine:
-    """One line on standard error that is written over and over; nothing where nobody looks."""
+    """A progress line on standard error, overwritten in place; silent if that is no terminal."""
 
     def __init__(self) -> None:
         self._on = sys.stderr.isatty()
@@ -53,7 +53,7 @@ class ProgressLine:
         sys.stderr.flush()
 
     def clear(self) -> None:
-        """Wipe the line, before something else is written."""
+        """Erase the line, before other output."""
         if self._on:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

@@ -1,1 +1,1 @@
-"""What people see: server-rendered, usable without JavaScript."""
+"""HTML pages: rendered on the server, usable without JavaScript."""

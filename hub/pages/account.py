@@ -1,4 +1,4 @@
-"""Signing in and up, namespaces, tokens."""
+"""Accounts: signing in and up, namespaces, tokens."""
 
 from uuid import UUID
 
@@ -11,8 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from hub.pages.asker import signed_in
-from hub.pages.errors import page
+from hub.pages.views import page, signed_in
 from registry.errors import RegistryError
 from registry.selectors.access import may
 from registry.selectors.people.account import members_of, namespace_get, tokens_of, user_find
@@ -24,23 +23,23 @@ from registry.services.people.account import user_create
 from registry.services.people.token import token_issue, token_revoke
 from registry.states import NamespaceKind, Role, Scope
 
-#: Data sets on a namespace's page; their own list has all.
+#: Data sets on the page of a namespace.
 _DATASETS = 30
 
 
 class Login(views.LoginView):
-    """Name and password, for the browser."""
+    """Signs in by user name and password."""
 
     template_name = "account/login.html"
     redirect_authenticated_user = True
 
 
 class Logout(views.LogoutView):
-    """By POST only, so that no link can do it."""
+    """Signs out, by POST only: a link cannot do it."""
 
 
 class SignUpForm(forms.Form):
-    """A new person."""
+    """A new account."""
 
     username = forms.CharField(
         max_length=96,
@@ -73,7 +72,7 @@ class TokenForm(forms.Form):
 @page
 @require_http_methods(["GET", "POST"])
 def signup(request: HttpRequest) -> HttpResponseBase:
-    """Make an account and sign in."""
+    """Create an account and sign in."""
     form = SignUpForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
@@ -91,21 +90,21 @@ def signup(request: HttpRequest) -> HttpResponseBase:
 
 @page
 def namespace(request: HttpRequest, namespace: str) -> HttpResponseBase:
-    """What a person or an organisation shares."""
-    found = namespace_get(request.user, namespace)
-    is_member = may(request.user, role=Role.READ, namespace=found)
+    """Page of a person or an organisation: models, data sets, members, storage."""
+    owner = namespace_get(request.user, namespace)
+    is_member = may(request.user, role=Role.READ, namespace=owner)
     context = {
-        "namespace": found,
-        "person": user_find(found.name) if found.kind == NamespaceKind.USER else None,
-        "members": members_of(request.user, found) if is_member else None,
-        "found": catalogue_search(
+        "namespace": owner,
+        "person": user_find(owner.name) if owner.kind == NamespaceKind.USER else None,
+        "members": members_of(request.user, owner) if is_member else None,
+        "results": catalogue_search(
             request.user,
-            namespace=found.name,
+            namespace=owner.name,
             sort="updated",
             cursor=request.GET.get("cursor") or None,
         ),
-        "datasets": datasets_matching(request.user, namespace=found).order_by("-id")[:_DATASETS],
-        "usage": usage(found),
+        "datasets": datasets_matching(request.user, namespace=owner).order_by("-id")[:_DATASETS],
+        "usage": usage(owner),
         "is_member": is_member,
     }
     return render(request, "account/namespace.html", context)
@@ -113,7 +112,7 @@ def namespace(request: HttpRequest, namespace: str) -> HttpResponseBase:
 
 @page
 def access(request: HttpRequest) -> HttpResponseBase:
-    """What a person asked for behind gates."""
+    """The person's requests for gated files."""
     context = {"requests": requests_by(signed_in(request)), "tab": "access"}
     return render(request, "account/access.html", context)
 
@@ -121,7 +120,7 @@ def access(request: HttpRequest) -> HttpResponseBase:
 @page
 @require_http_methods(["GET", "POST"])
 def tokens(request: HttpRequest) -> HttpResponseBase:
-    """A person's tokens; a new one's secret is shown once, on the answer to its request."""
+    """The person's tokens; the secret of a new token is shown once, in this response."""
     user = signed_in(request)
     form = TokenForm(request.POST or None)
     secret = ""
@@ -132,7 +131,7 @@ def tokens(request: HttpRequest) -> HttpResponseBase:
         form = TokenForm()
     context = {"tokens": tokens_of(user), "form": form, "secret": secret, "tab": "tokens"}
     answer: HttpResponse = render(request, "account/tokens.html", context)
-    # The secret must not stay in a cache or come back by the back button.
+    # The secret must not be stored by a cache or the browser's history.
     answer["Cache-Control"] = "no-store"
     return answer
 
@@ -140,7 +139,7 @@ def tokens(request: HttpRequest) -> HttpResponseBase:
 @page
 @require_POST
 def revoke(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
-    """End a token."""
+    """Revoke a token."""
     token_revoke(actor=signed_in(request), token_uuid=uuid)
-    messages.success(request, "The token is revoked; nothing can use it any more.")
+    messages.success(request, "The token is revoked and no longer valid.")
     return redirect("tokens")

@@ -1,8 +1,9 @@
-"""Addresses of what hangs on an MLModel or a data set.
+"""Addresses of the pages of an MLModel or a data set, and of the next page of a list.
 
-Names of routes are ``<kind>-<view>``; ``hub/pages/urls.py`` lays the same table for both kinds.
+Routes are named ``<kind>-<view>``; ``hub/pages/urls.py`` has one table for both kinds.
 """
 
+from collections.abc import Sequence
 from typing import TypeVar
 from urllib.parse import quote, urlencode
 
@@ -21,12 +22,12 @@ _OF_FILES = {"tree", "blob", "raw"}
 
 
 def address(mlmodel: MLModel, view: str, *places: object) -> str:
-    """``/ns/name/...`` or ``/datasets/ns/name/...`` of one of its pages.
+    """``/ns/name/...`` or ``/datasets/ns/name/...``: the address of one of its pages.
 
     Args:
         mlmodel: With its namespace.
-        view: As in ``hub/pages/urls.py``.
-        places: What the view wants further. Of files and folders: the revision and the path.
+        view: Name of the view in ``hub/pages/urls.py``.
+        places: Further parts of the address. For files and folders: the revision and the path.
     """
     if view in _OF_FILES:
         places = ("/".join(str(place) for place in places if place != ""),)
@@ -34,29 +35,29 @@ def address(mlmodel: MLModel, view: str, *places: object) -> str:
 
 
 def download_address(mlmodel: MLModel, rev: str, path: str) -> str:
-    """Where clients and people fetch a file: the Hugging Face protocol's ``resolve``."""
+    """Download address of a file: ``resolve`` of the Hugging Face protocol."""
     return f"{address(mlmodel, 'card')}/resolve/{quote(rev, safe='')}/{quote(path)}"
 
 
 def clone_address(mlmodel: MLModel) -> str:
-    """What ``git clone`` takes."""
+    """Address for ``git clone``."""
     return f"{settings.HUB_URL}{address(mlmodel, 'card')}"
 
 
 def topic_address(mlmodel: MLModel, facet: str, value: str) -> str:
-    """Where others like it in one respect are listed: the catalogue has facets, data sets words."""
+    """The list of repositories with the same value: a facet of models, a word of data sets."""
     if mlmodel.kind == RepositoryKind.DATASET:
         return f"{reverse('datasets')}?{urlencode({'q': value})}"
     return f"{reverse('catalogue')}?{urlencode({facet: value})}"
 
 
 def newest_first(
-    rows: QuerySet[Row], request: HttpRequest, by: str = "id"
+    rows: QuerySet[Row], request: HttpRequest, order: Sequence[str] = ("-id",)
 ) -> tuple[list[Row], str]:
     """The page of ``rows`` that the parameter ``before`` asks for, and the address of the next.
 
     Args:
-        by: Unique column that grows with time.
+        order: Descending columns that are unique together.
 
     Returns:
         The rows, and the relative address of the page with older ones; "" on the last page.
@@ -65,7 +66,7 @@ def newest_first(
         Invalid: ``invalid_cursor``.
     """
     cursor = request.GET.get("before") or None
-    page = keyset_page(rows, name=request.path, cursor=cursor, order=(f"-{by}",))
+    page = keyset_page(rows, name=request.path, cursor=cursor, order=order)
     if page.next is None:
         return page.items, ""
     address = request.GET.copy()

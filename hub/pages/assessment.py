@@ -10,8 +10,8 @@ from django.views.decorators.http import require_POST, require_safe
 
 from hub.pages import scorecharts
 from hub.pages.addresses import address
-from hub.pages.errors import act, page
 from hub.pages.frame import frame, repository_page
+from hub.pages.views import act, page
 from registry.fair.score.badge import badge as svg_badge
 from registry.fair.score.score import assess
 from registry.selectors.fair.assessment import (

@@ -1,41 +1,70 @@
-"""A build: what it is, where its time goes, whether it still does what it did."""
+"""A build: its description, profile and reproductions; the test tensors of a model's builds."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
-from hub.pages.errors import page
+from hub.pages.views import page
 from registry.errors import NotFound
+from registry.fair.addresses import RepositoryAddress
 from registry.selectors.results.build import build_get
 from registry.selectors.results.profile import hottest, profile_of, summary
 from registry.selectors.results.reproduction import history
+from registry.selectors.results.testtensor import test_path, test_sets
+from registry.tables import MLModel, Revision, TestTensor
 
-_HOTTEST = 20
-#: Times it was run again, of those there are.
-_AGAIN = 20
+_HOTTEST_CALLS = 20
+_REPRODUCTIONS = 20
+#: Test sets on a page; the API has all.
+_TEST_SETS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTestSet:
+    """A test set on a page; each tensor with its relative address."""
+
+    number: int
+    is_made: bool
+    tensors: list[tuple[TestTensor, str]]
 
 
 @page
 def build(request: HttpRequest, uuid: str) -> HttpResponseBase:
-    """One build, withdrawn ones too."""
-    found = build_get(request.user, str(uuid))
+    """A build, including withdrawn ones."""
+    row = build_get(request.user, str(uuid))
     context: dict[str, Any] = {
-        "build": found,
-        "mlmodel": found.graph.revision.mlmodel,
-        "reproductions": list(history(found)[:_AGAIN]),
+        "build": row,
+        "mlmodel": row.graph.revision.mlmodel,
+        "reproductions": list(history(row)[:_REPRODUCTIONS]),
     }
     try:
-        profile = profile_of(found)
+        profile = profile_of(row)
     except NotFound:
         return render(request, "mlmodel/build.html", context)
-    told = summary(profile)
-    whole = max(told["sum_ns"], 1)
+    totals = summary(profile)
+    sum_ns = max(totals["sum_ns"], 1)
     context |= {
         "profile": profile,
-        "told": told,
-        "gap": told["gap_ns"] / max(told["total_ns"], 1),
-        "precisions": [(name, ns, ns / whole) for name, ns in told["precisions"].items()],
-        "hottest": [(site, site.median_ns / whole) for site in hottest(profile, _HOTTEST)],
+        "totals": totals,
+        "gap": totals["gap_ns"] / max(totals["total_ns"], 1),
+        "precisions": [(name, ns, ns / sum_ns) for name, ns in totals["precisions"].items()],
+        "hottest": [(site, site.median_ns / sum_ns) for site in hottest(profile, _HOTTEST_CALLS)],
     }
     return render(request, "mlmodel/build.html", context)
+
+
+def shown_sets(mlmodel: MLModel, revision: Revision) -> tuple[list[ShownTestSet], int]:
+    """The first test sets of the revision's network, and the number of all."""
+    place = RepositoryAddress("", "model", mlmodel.full_name)
+    rows_of = test_sets(revision)
+    shown = [
+        ShownTestSet(
+            number,
+            rows[0].is_made,
+            [(row, place.test(revision.oid, test_path(row))) for row in rows],
+        )
+        for number, rows in list(rows_of.items())[:_TEST_SETS]
+    ]
+    return shown, len(rows_of)

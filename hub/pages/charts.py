@@ -1,7 +1,7 @@
-"""Small plots as inline SVG, drawn on the server: they work without JavaScript, print and copy.
+"""Small plots as inline SVG, drawn on the server: they work without JavaScript and print.
 
-Colours come from the style sheet's classes (``one``, ``two``), so plots follow light and dark.
-Every plot carries a title and a description for those who do not see it.
+Colours come from classes of the style sheet (``one``, ``two``), and so follow light and dark.
+Each plot has a title and, where useful, a description for screen readers.
 """
 
 import math
@@ -14,19 +14,19 @@ from django.utils.safestring import SafeString
 _WIDTH = 640
 _COURSE_HEIGHT, _COURSE_FLOOR = 240, 214
 _LEFT, _MARGIN = 46, 12
-#: Round ratios, for a logarithmic axis.
+#: Ticks of the logarithmic ratio axis.
 _TICKS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One trial in a plot of a search.
+    """A trial in a plot of a search.
 
     Attributes:
-        number: Of the trial; the first on the left, whatever its number.
-        ratio: Latency over the baseline's; ``None`` where the candidate failed.
+        number: Number of the trial; the smallest is at the left edge.
+        ratio: Latency over the baseline's latency; ``None`` for a failed candidate.
         low, high: Its 95 % interval.
-        label: What a reader sees when pointing at it.
+        label: Tooltip.
     """
 
     number: int
@@ -39,7 +39,7 @@ class Point:
 def interval(
     ratio: float, low: float, high: float, *, least: float = 0.0, most: float = 1.5
 ) -> SafeString:
-    """A ratio with its interval on a line from ``least`` to ``most``, 1 (the baseline) marked."""
+    """A ratio and its interval on an axis from ``least`` to ``most`` with a mark at 1."""
     width, height = 160, 18
 
     def x(value: float) -> float:
@@ -66,7 +66,7 @@ def interval(
 
 
 def search_course(points: Sequence[Point]) -> SafeString:
-    """Trials of a search by number, log ratio upwards, with the best so far as a line."""
+    """Log ratio of each trial of a search by its number, and the best so far as a line."""
     measured = [point for point in points if point.ratio]
     if not measured:
         return SafeString("")
@@ -92,7 +92,7 @@ def search_course(points: Sequence[Point]) -> SafeString:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """Where trials and ratios lie in the plot of a search."""
+    """Coordinates of the plot of a search."""
 
     first: int
     count: int
@@ -169,7 +169,10 @@ def _best_so_far(measured: Sequence[Point], frame: _Frame) -> str:
 
 
 def histogram(one: Sequence[float], two: Sequence[float], unit: str) -> SafeString:
-    """Two samples over one axis: the first upwards, the second downwards, outliers clipped."""
+    """Histograms of two samples on one axis, the first above and the second below it.
+
+    Values above the 98th percentile of both are counted in the last bin.
+    """
     if not one or not two:
         return SafeString("")
     height, left, middle = 190, 12, 84
@@ -179,11 +182,11 @@ def histogram(one: Sequence[float], two: Sequence[float], unit: str) -> SafeStri
     bins = 48
 
     def counts(sample: Sequence[float]) -> list[float]:
-        found = [0] * bins
+        numbers = [0] * bins
         for value in sample:
-            found[min(int((min(value, most) - least) / span * bins), bins - 1)] += 1
-        top = max(found) or 1
-        return [count / top for count in found]
+            numbers[min(int((min(value, most) - least) / span * bins), bins - 1)] += 1
+        top = max(numbers) or 1
+        return [count / top for count in numbers]
 
     step = (_WIDTH - 2 * left) / bins
     bars = format_html_join(

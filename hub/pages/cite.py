@@ -1,4 +1,4 @@
-"""What a card shows of its record: identifiers, how to cite it, and its formats."""
+"""The citation panel of a card: identifiers, citations, metadata formats, embedded record."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def cited(description: Description) -> dict[str, Any]:
             (one.title, metadata_url(description, one)) for one in formats_of(description.kind)
         ],
         "fair_share": score.points / score.of if score and score.of else None,
-        # What could end the script element is escaped there.
+        # jsonld.embedded() escapes what could end the script element.
         "record": mark_safe(jsonld.embedded(description)),  # noqa: S308
     }
 

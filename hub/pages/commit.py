@@ -1,4 +1,4 @@
-"""History: the revisions of a line, and what one of them changed."""
+"""History of a branch, and the changes of one revision."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from registry.selectors.repository.revision import history as history_of
 from registry.selectors.repository.revision import revision_get
 from registry.tables import MLModel, Revision
 
-# Bytes of the texts compared for one page.
+# Upper bound of the bytes of text compared for one page.
 _MOST_COMPARED = 1_000_000
 
 
@@ -28,7 +28,7 @@ def history(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 
 @repository_page
 def commit(request: HttpRequest, mlmodel: MLModel, oid: str) -> HttpResponseBase:
-    """One revision: who made it, why, and what it changed."""
+    """A revision: author, message and changes."""
     revision = revision_get(mlmodel, oid)
     context = frame(request, mlmodel, tab="history", revision=revision, asked=revision.oid)
     context |= changed(revision.parent, revision, readable=context["may_fetch"])
@@ -36,15 +36,14 @@ def commit(request: HttpRequest, mlmodel: MLModel, oid: str) -> HttpResponseBase
 
 
 def changed(before: Revision | None, after: Revision, *, readable: bool) -> dict[str, Any]:
-    """What ``mlmodel/changes.html`` shows: the paths that differ, with their lines if the asker
-    may read the files."""
-    found = difference(before, after)
-    return {"changes": _with_lines(found, readable=readable), "changes_total": found.total}
+    """Context of ``mlmodel/changes.html``: the changed paths, with their lines if ``readable``."""
+    changes = difference(before, after)
+    return {"changes": _with_lines(changes, readable=readable), "changes_total": changes.total}
 
 
-def _with_lines(found: Difference, *, readable: bool) -> list[dict[str, Any]]:
+def _with_lines(changes: Difference, *, readable: bool) -> list[dict[str, Any]]:
     left, shown = _MOST_COMPARED, []
-    for change in found.changes:
+    for change in changes.changes:
         size = _size(change)
         lines = lines_of(change) if readable and size <= left else None
         left -= size if lines is not None else 0
@@ -52,7 +51,7 @@ def _with_lines(found: Difference, *, readable: bool) -> list[dict[str, Any]]:
             {
                 "change": change,
                 "lines": [(_CLASSES.get(line[:1], ""), line) for line in lines or []],
-                "is_told": lines is not None,
+                "has_lines": lines is not None,
                 "size_before": change.before.blob.size_bytes if change.before else None,
                 "size_after": change.after.blob.size_bytes if change.after else None,
             }

@@ -1,12 +1,11 @@
-"""Letting a program act for the person at the browser: they type the code it shows."""
+"""Device authorization (RFC 8628): a person lets a program act for them by typing its code."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from hub.pages.asker import signed_in
-from hub.pages.errors import page
+from hub.pages.views import page, signed_in
 from registry.errors import NotFound
 from registry.selectors.people.account import device_grant_get
 from registry.services.people.devicegrant import device_grant_answer
@@ -15,10 +14,10 @@ from registry.services.people.devicegrant import device_grant_answer
 @page
 @require_http_methods(["GET", "POST"])
 def device(request: HttpRequest) -> HttpResponseBase:
-    """Ask for the code, ask whether they mean it, and do as they say.
+    """The form for the code, and the person's answer.
 
-    The code in an address only fills the form in: whoever is sent such a link must still compare
-    it with what their own program shows, and say yes.
+    A code in the address only fills in the form: the receiver of such a link must still compare it
+    with the code that their own program shows, and confirm.
     """
     user = signed_in(request)
     code, fault = request.POST.get("code") or request.GET.get("code", ""), ""

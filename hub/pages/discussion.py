@@ -1,4 +1,4 @@
-"""Discussions and pull requests: their list, one of them with all that happened, a new one."""
+"""Discussions and pull requests: their list, the page of one, the form of a new one."""
 
 from typing import Any, cast
 
@@ -22,12 +22,12 @@ from registry.tables import Discussion, DiscussionEvent, MLModel, Revision
 
 KINDS = {"all": "All", "discussion": "Discussions", "pull_request": "Pull requests"}
 STANDINGS = {"open": "Open", "closed": "Closed", "all": "All"}
-#: Of a form with a comment.
+#: Input of a comment.
 AREA = forms.Textarea(attrs={"rows": 6, "placeholder": "Markdown"})
 
 
 class NewForm(forms.Form):
-    """A title, a text and, for a pull request, the branch whose changes are proposed."""
+    """Title, text and, for a pull request, the branch with the proposed changes."""
 
     title = forms.CharField(max_length=300)
     description = forms.CharField(widget=AREA, required=False, label="What it is about")
@@ -42,21 +42,21 @@ class NewForm(forms.Form):
         branches = refs_of(mlmodel).filter(kind=RefKind.BRANCH)
         names = [ref.name for ref in branches if ref.name != mlmodel.default_branch]
         field = cast("forms.ChoiceField", self.fields["branch"])
-        field.choices = [("", "none: only talk"), *((name, name) for name in names)]
+        field.choices = [("", "none: discussion only"), *((name, name) for name in names)]
 
 
 @repository_page
 def discussions(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Discussions, newest first, by state, kind and author."""
+    """Discussions, newest first, filtered by state, kind and author."""
     chosen: dict[str, Any] = {
         "kind": request.GET.get("kind", "all"),
         "author": request.GET.get("author", "").strip(),
     }
     state: Any = request.GET.get("state", "open")
     if chosen["kind"] not in KINDS or state not in STANDINGS:
-        raise Invalid("invalid_request", "There is no such kind or state of discussions.")
+        raise Invalid("invalid_request", "Unknown kind or state of discussions.")
     rows = discussions_of(mlmodel, state=state, **chosen)
-    shown, older = newest_first(rows, request, by="num")
+    shown, older = newest_first(rows, request, order=("-num",))
     context = frame(request, mlmodel, tab="discussions") | chosen
     context |= {"shown": shown, "older": older, "state": state, "kinds": KINDS}
     names: list[Any] = list(STANDINGS)
@@ -70,7 +70,7 @@ def discussions(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 @repository_page
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Start a discussion or a pull request."""
+    """Open a discussion or a pull request."""
     require_voice(request.user, mlmodel)
     form = NewForm(request.POST or None, mlmodel=mlmodel)
     if request.method == "POST" and form.is_valid():
@@ -87,68 +87,72 @@ def new(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 
 @repository_page
 def discussion(request: HttpRequest, mlmodel: MLModel, num: int) -> HttpResponseBase:
-    """One of them: what happened, and what the asker may do."""
+    """The page of a discussion: its events and the forms that the user may submit."""
     return shown(request, discussion_get(mlmodel, num))
 
 
 @repository_page
 def changes(request: HttpRequest, mlmodel: MLModel, num: int) -> HttpResponseBase:
-    """What a pull request would change, or has changed."""
-    found = discussion_get(mlmodel, num)
-    if not found.is_pull_request:
-        raise Invalid("invalid_request", f"Discussion {num} is no pull request.")
-    context = _framed(request, found, part="changes")
-    before, after = _sides(found)
+    """The changes that a pull request proposes or has merged."""
+    pull = discussion_get(mlmodel, num)
+    if not pull.is_pull_request:
+        raise Invalid("invalid_request", f"Discussion {num} is not a pull request.")
+    context = _frame_of(request, pull, part="changes")
+    before, after = _sides(pull)
     context |= changed(before, after, readable=context["may_fetch"])
     return render(request, "discussion/changes.html", context)
 
 
 def shown(
-    request: HttpRequest, found: Discussion, *, status: int = 200, **more: Any
+    request: HttpRequest, row: Discussion, *, status: int = 200, **more: Any
 ) -> HttpResponseBase:
-    """The page of a discussion; ``more`` is told in it, such as what is wrong with a form."""
-    context = _framed(request, found, part="talk") | more
+    """The page of a discussion.
+
+    Args:
+        more: Further context, such as the error of a form.
+    """
+    context = _frame_of(request, row, part="talk") | more
     if context["may_merge"]:
-        context["conflicts"] = conflicts_of(found)
-    context["events"] = [_event(request, context, event) for event in events_of(found)]
+        context["conflicts"] = conflicts_of(row)
+    context["events"] = [_event(request, context, event) for event in events_of(row)]
     return render(request, "discussion/page.html", context, status=status)
 
 
-def _framed(request: HttpRequest, found: Discussion, *, part: str) -> dict[str, Any]:
-    context = frame(request, found.mlmodel, tab="discussions")
-    own = request.user.is_authenticated and found.author_id == request.user.pk
-    ended = found.state in {DiscussionState.CLOSED, DiscussionState.MERGED}
+def _frame_of(request: HttpRequest, row: Discussion, *, part: str) -> dict[str, Any]:
+    context = frame(request, row.mlmodel, tab="discussions")
+    own = request.user.is_authenticated and row.author_id == request.user.pk
+    ended = row.state in {DiscussionState.CLOSED, DiscussionState.MERGED}
     return context | {
-        "discussion": found,
-        "line": f"refs/pr/{found.num}",
+        "discussion": row,
+        "line": f"refs/pr/{row.num}",
         "part": part,
         "may_say": own or context["may_write"],
         "ended": ended,
-        "may_merge": found.is_pull_request and not ended and context["may_write"],
+        "may_merge": row.is_pull_request and not ended and context["may_write"],
     }
 
 
 def _event(request: HttpRequest, context: dict[str, Any], event: DiscussionEvent) -> dict[str, Any]:
     own = request.user.is_authenticated and event.author_id == request.user.pk
-    told = event.kind == EventKind.COMMENT and event.hidden_at is None
+    is_shown = event.kind == EventKind.COMMENT and event.hidden_at is None
     return {
         "event": event,
-        "html": markdown.render(event.text) if told else "",
-        "may_edit": told and own,
-        "may_hide": told and (own or context["may_write"]),
+        "html": markdown.render(event.text) if is_shown else "",
+        "may_edit": is_shown and own,
+        "may_hide": is_shown and (own or context["may_write"]),
     }
 
 
-def _open(request: HttpRequest, mlmodel: MLModel, given: dict[str, str]) -> Discussion:
-    said: dict[str, Any] = {"title": given["title"], "description": given["description"]}
-    if not given["branch"]:
-        return discussion_open(actor=request.user, mlmodel=mlmodel, **said)
-    start = branch_get(mlmodel, given["branch"]).revision
-    return pull_request_open(actor=request.user, mlmodel=mlmodel, start=start, **said)
+def _open(request: HttpRequest, mlmodel: MLModel, values: dict[str, str]) -> Discussion:
+    text: dict[str, Any] = {name: values[name] for name in ("title", "description")}
+    if not values["branch"]:
+        return discussion_open(actor=request.user, mlmodel=mlmodel, **text)
+    start = branch_get(mlmodel, values["branch"]).revision
+    return pull_request_open(actor=request.user, mlmodel=mlmodel, start=start, **text)
 
 
 def _sides(pull: Discussion) -> tuple[Revision | None, Revision]:
-    """Between which revisions a pull request's changes lie."""
+    """Revisions before and after the changes of a pull request."""
     if pull.merged_as is not None:
         return pull.merged_as.parent, pull.merged_as
     return base_of(pull)

@@ -1,4 +1,4 @@
-"""DOIs of a model's or a data set's versions, in its settings."""
+"""DOIs of the versions of a model or a data set, in its settings."""
 
 from typing import Any
 
@@ -6,8 +6,8 @@ from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_POST
 
 from hub.pages.addresses import address
-from hub.pages.errors import act
 from hub.pages.frame import repository_page
+from hub.pages.views import act
 from registry.selectors.access import Actor, require
 from registry.selectors.fair.identifier import identifiers_of, pid_url
 from registry.selectors.repository.revision import revision_get
@@ -16,12 +16,12 @@ from registry.services.fair.doi import doi_request, is_configured
 from registry.states import JobKind, Role
 from registry.tables import MLModel
 
-#: The newest; a catalogue of DataCite's has all.
+#: The newest DOIs; DataCite lists all.
 _SHOWN = 20
 
 
 def panel(actor: Actor, mlmodel: MLModel) -> dict[str, Any]:
-    """What the panel shows: whether the hub registers DOIs, which there are, and the last job."""
+    """Context of the panel: whether the hub registers DOIs, the registered ones, the last job."""
     registered = identifiers_of(mlmodel).exclude(doi="").filter(revision__isnull=False)
     return {
         "is_configured": is_configured(),
@@ -36,12 +36,12 @@ def panel(actor: Actor, mlmodel: MLModel) -> dict[str, Any]:
 @repository_page
 @require_POST
 def register(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Ask for a DOI of the version that was chosen."""
+    """Request a DOI for the chosen version."""
     require(request.user, role=Role.WRITE, namespace=mlmodel.namespace)
     revision = revision_get(mlmodel, request.POST.get("revision") or None)
     return act(
         request,
         f"{address(mlmodel, 'settings')}#doi",
         lambda: doi_request(actor=request.user, revision=revision),
-        done="Asked for. The DOI stands here in a moment.",
+        done="Requested. The DOI will be listed here in a moment.",
     )

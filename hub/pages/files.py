@@ -1,4 +1,4 @@
-"""The files of a revision: a folder at a time, a file at a time, and as bytes."""
+"""Files of a revision: a folder, a file, its raw bytes."""
 
 from typing import Any
 
@@ -13,16 +13,16 @@ from registry.selectors.repository.revision import file_get, pulls_of, revision_
 from registry.tables import MLModel
 from registry.validation.texts import unseen
 
-#: Longer texts are to be downloaded, not read in a page.
+#: Longer texts have no preview.
 PREVIEW_BYTES = 200_000
 _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 
 
 @repository_page
 def tree(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase:
-    """One folder: its entries, and who last changed them."""
-    asked, revision, path = revision_along(mlmodel, place.rstrip("/"))
-    context = frame(request, mlmodel, tab="files", revision=revision, asked=asked)
+    """A folder: its entries, with the last change of each."""
+    name, revision, path = revision_along(mlmodel, place.rstrip("/"))
+    context = frame(request, mlmodel, tab="files", revision=revision, asked=name)
     context |= {
         "folder": folder_get(revision, path, page=request.GET.get("page", "1")),
         "pulls": pulls_of(mlmodel),
@@ -33,14 +33,14 @@ def tree(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase
 
 @repository_page
 def blob(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase:
-    """One file: its identity, and its content where that can be shown."""
-    asked, revision, path = revision_along(mlmodel, place.rstrip("/"))
-    context = frame(request, mlmodel, tab="files", revision=revision, asked=asked)
+    """A file: digests, and a preview of texts and images."""
+    name, revision, path = revision_along(mlmodel, place.rstrip("/"))
+    context = frame(request, mlmodel, tab="files", revision=revision, asked=name)
     row = file_get(revision, path)
     context |= {"file": row, "pulls": pulls_of(mlmodel), **_crumbs(path)}
     if context["may_fetch"]:
         text = text_of(revision, path, most_bytes=PREVIEW_BYTES)
-        # Short binary files may well be UTF-8, too.
+        # Binary files may happen to be valid UTF-8.
         context["text"] = None if text is None or unseen(text, but="\t\n\f\r") else text
         context["is_image"] = path.lower().endswith(_IMAGES)
     return render(request, "mlmodel/file.html", context)
@@ -48,14 +48,14 @@ def blob(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase
 
 @repository_page
 def raw(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase:
-    """The bytes of one file."""
+    """The bytes of a file."""
     require_fetch(request.user, mlmodel)
     _, revision, path = revision_along(mlmodel, place.rstrip("/"))
     return served.file_response(request, file_get(revision, path))
 
 
 def _crumbs(path: str) -> dict[str, Any]:
-    """The folders on the way to ``path``, each with its own path."""
+    """Breadcrumbs of ``path``: each part with its own path."""
     parts = path.split("/") if path else []
     return {
         "path": path,

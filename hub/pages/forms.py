@@ -1,4 +1,4 @@
-"""Forms for publishing from the browser."""
+"""Forms for publishing in the browser."""
 
 import io
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class NewForm(forms.Form):
     name = forms.CharField(max_length=96, help_text="Letters, digits, - . _")
     visibility = forms.ChoiceField(
         choices=[
-            (Visibility.PUBLIC, "public: everybody finds and loads it"),
+            (Visibility.PUBLIC, "public: everybody can find and load it"),
             (Visibility.PRIVATE, "private: members of its owner only"),
         ]
     )
@@ -42,13 +42,13 @@ class _ManyFilesInput(forms.ClearableFileInput):
 
 
 class _ManyFiles(forms.FileField):
-    """Several files from one input."""
+    """Several files of one input."""
 
     widget = _ManyFilesInput
 
     def clean(self, data: Any, initial: Any = None) -> "list[UploadedFile[bytes]]":
-        given = data if isinstance(data, list | tuple) else [data]
-        return [super(_ManyFiles, self).clean(file, initial) for file in given if file]
+        files = data if isinstance(data, list | tuple) else [data]
+        return [super(_ManyFiles, self).clean(file, initial) for file in files if file]
 
 
 class UploadForm(forms.Form):
@@ -62,8 +62,8 @@ class UploadForm(forms.Form):
     card = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 14, "spellcheck": "false"}),
         label="Card (README.md)",
-        help_text="YAML between the --- lines, Markdown below. Left empty, it stays as it is; "
-        "a new one is made of the answers to the next page's questions.",
+        help_text="YAML between the --- lines, Markdown below. If empty, the card does not change; "
+        "a new model gets one from the questions on the next page.",
         required=False,
         strip=False,
     )

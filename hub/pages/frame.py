@@ -1,4 +1,4 @@
-"""What every tab of a model's or a data set's page shares."""
+"""The frame of all tabs of a model or a data set: lookup, head, tabs."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from hub.fair.tombstone import tombstone_at
-from hub.pages.errors import page
+from hub.pages.views import page
 from registry.errors import Forbidden, NotFound, Unauthenticated
 from registry.selectors.access import may, may_fetch
 from registry.selectors.discussion.discussion import discussions_of
@@ -25,14 +25,13 @@ View: TypeAlias = Callable[..., HttpResponseBase]
 
 
 def repository_page(view: View) -> View:
-    """Give ``view`` the MLModel or data set that its address names, in place of the names.
+    """Decorator that passes the MLModel or data set of the address: ``view(request, mlmodel)``.
 
-    ``view(request, mlmodel, **rest)``. Who comes by the name of one that was moved is led to where
-    it is now; of one that was deleted, the record is shown. Refusals are shown as
-    :func:`hub.pages.errors.page` shows them.
+    The old name of a moved one redirects to the new name; for a deleted one its record is shown.
+    Refusals are handled by :func:`hub.pages.views.page`.
     """
 
-    def found(
+    def wrapper(
         request: HttpRequest, /, kind: RepositoryKind, namespace: str, name: str, **rest: Any
     ) -> HttpResponseBase:
         full_name = f"{namespace}/{name}"
@@ -48,18 +47,18 @@ def repository_page(view: View) -> View:
         except NotFound as error:
             if error.code != "revision_not_found":
                 raise
-            # It may have been there once.
-            left = tombstone_at(request, kind, full_name, mlmodel=mlmodel)
-            if left is None:
+            # It may have existed: then its record is shown.
+            tombstone = tombstone_at(request, kind, full_name, mlmodel=mlmodel)
+            if tombstone is None:
                 raise
-            return left
+            return tombstone
         except (Forbidden, Unauthenticated) as error:
             if error.code != "access_gated":
                 raise
             context = frame(request, mlmodel, tab="files") | {"refused": error}
             return render(request, "mlmodel/gated.html", context, status=403)
 
-    return wraps(view)(page(found))
+    return wraps(view)(page(wrapper))
 
 
 def frame(
@@ -73,11 +72,11 @@ def frame(
     """The context of the head and the tabs.
 
     Args:
-        request: Its ``?revision=`` counts where no revision is given.
-        mlmodel: One the asker may read, with its namespace.
-        tab: The tab that is open.
-        revision: What the page is of.
-        asked: The name by which it was asked for.
+        request: Its parameter ``revision`` is used if no revision is passed.
+        mlmodel: Repository that the user may read, with its namespace.
+        tab: Name of the open tab.
+        revision: Revision that the page shows.
+        asked: Name of the revision in the address: branch, tag or commit id.
     """
     asked = asked or request.GET.get("revision") or mlmodel.default_branch
     revision = revision or revision_get(mlmodel, asked)
@@ -101,13 +100,13 @@ def frame(
 def _instead(
     request: HttpRequest, kind: RepositoryKind, old: tuple[str, str]
 ) -> HttpResponseBase | None:
-    """Where what was at an address has gone, or the record that is left of it."""
+    """Redirection to the new name of a moved repository, or the record of a deleted one."""
     if request.method not in {"GET", "HEAD"}:
         return None
     moved = repository_moved(request.user, kind, "/".join(old))
     if moved is None:
         return tombstone_at(request, kind, "/".join(old))
-    # Of the address as it was sent: what is escaped in it must stay so.
+    # Built from the address as sent, so that escapes in it are preserved.
     before = reverse(f"{kind}-card", args=old)
     after = reverse(f"{kind}-card", args=(moved.namespace.name, moved.name))
     return HttpResponseRedirect(after + request.get_full_path()[len(before) :])

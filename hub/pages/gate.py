@@ -1,4 +1,4 @@
-"""The gate before a repository's files: asking to be let through, and answering."""
+"""Gated files: requests for access, and their owners' answers."""
 
 from uuid import UUID
 
@@ -6,9 +6,8 @@ from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_POST
 
 from hub.pages.addresses import address
-from hub.pages.asker import signed_in
-from hub.pages.errors import act
 from hub.pages.frame import repository_page
+from hub.pages.views import act, signed_in
 from registry.errors import Invalid
 from registry.selectors.people.account import user_get
 from registry.selectors.repository.gate import request_get
@@ -20,14 +19,16 @@ from registry.tables import MLModel
 @repository_page
 @require_POST
 def ask(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Ask for the files."""
+    """Request access to the files."""
     user, message = signed_in(request), request.POST.get("message", "").strip()
-    at_once = mlmodel.gate == Gate.AUTO
+    is_automatic = mlmodel.gate == Gate.AUTO
     return act(
         request,
         address(mlmodel, "card"),
         lambda: access_request(actor=user, mlmodel=mlmodel, message=message),
-        done="The files are open to you." if at_once else "Your request was sent to its owners.",
+        done="The files are open to you."
+        if is_automatic
+        else "Your request was sent to its owners.",
     )
 
 
@@ -35,21 +36,21 @@ def ask(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 @require_POST
 def answer(request: HttpRequest, mlmodel: MLModel, uuid: UUID) -> HttpResponseBase:
     """Accept or reject somebody's request."""
-    asked = request_get(request.user, mlmodel, uuid=uuid)
+    row = request_get(request.user, mlmodel, uuid=uuid)
     reason = request.POST.get("reason", "").strip()
 
     def handle() -> None:
         state = _state_in(request)
-        access_handle(actor=request.user, request=asked, state=state, reason=reason)
+        access_handle(actor=request.user, request=row, state=state, reason=reason)
 
     back = f"{address(mlmodel, 'settings')}#access"
-    return act(request, back, handle, done=f"You answered {asked.user.username}.")
+    return act(request, back, handle, done=f"You answered {row.user.username}.")
 
 
 @repository_page
 @require_POST
 def grant(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Let somebody in who did not ask."""
+    """Grant access to a person who did not request it."""
     username = request.POST.get("username", "").strip()
     return act(
         request,
@@ -63,4 +64,4 @@ def _state_in(request: HttpRequest) -> RequestState:
     try:
         return RequestState(request.POST.get("state", ""))
     except ValueError:
-        raise Invalid("invalid_request", "A request is accepted or rejected.") from None
+        raise Invalid("invalid_request", "A request is either accepted or rejected.") from None

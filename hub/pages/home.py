@@ -1,12 +1,14 @@
-"""The front page and the catalogue."""
+"""The front page, the catalogue of models and the list of data sets."""
 
 from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase, QueryDict
 from django.shortcuts import render
 
-from hub.pages.errors import page
+from hub.pages.addresses import newest_first
+from hub.pages.views import page
 from registry.errors import Invalid
+from registry.selectors.repository.dataset import datasets_matching
 from registry.selectors.results.best import largest_gains
 from registry.selectors.search import hub as hub_selector
 from registry.selectors.search.catalogue import catalogue_search
@@ -27,12 +29,12 @@ SORTS = {
     "name": "Name",
 }
 _FILTERS = (*FACETS, "namespace", "signature", "similar_to")
-_LISTED = 24
+_PER_PAGE = 24
 
 
 @page
 def home(request: HttpRequest) -> HttpResponseBase:
-    """What this hub is, and what is new on it."""
+    """The front page: figures, newest models, largest gains."""
     figures = hub_selector.figures()
     context = {
         "counts": [
@@ -49,7 +51,7 @@ def home(request: HttpRequest) -> HttpResponseBase:
 
 @page
 def catalogue(request: HttpRequest) -> HttpResponseBase:
-    """Search, facets and a list of models."""
+    """Catalogue of models: search, facets, results."""
     query = request.GET.get("q", "").strip()
     sort = request.GET.get("sort") or ("relevance" if query else "updated")
     chosen = {name: request.GET[name] for name in _FILTERS if request.GET.get(name)}
@@ -64,26 +66,35 @@ def catalogue(request: HttpRequest) -> HttpResponseBase:
         ],
     }
     try:
-        found = catalogue_search(
+        results = catalogue_search(
             request.user,
             query=query,
             sort=sort if sort in SORTS else "updated",
             cursor=request.GET.get("cursor") or None,
-            limit=_LISTED,
+            limit=_PER_PAGE,
             **chosen,
         )
     except Invalid as error:
         return render(request, "catalogue.html", {**context, "error": error}, status=400)
     context |= {
-        "found": found,
-        "facets": _facets(request.GET, found.facets, chosen),
-        "next": found.next_cursor and _address(request.GET, cursor=found.next_cursor),
+        "results": results,
+        "facets": _facets(request.GET, results.facets, chosen),
+        "next": results.next_cursor and _address(request.GET, cursor=results.next_cursor),
     }
     return render(request, "catalogue.html", context)
 
 
+@page
+def datasets(request: HttpRequest) -> HttpResponseBase:
+    """Data sets, newest first, filtered by words."""
+    query = request.GET.get("q", "").strip()
+    shown, older = newest_first(datasets_matching(request.user, query), request)
+    context = {"section": "datasets", "dataset_query": query, "shown": shown, "older": older}
+    return render(request, "dataset/list.html", context)
+
+
 def _facets(
-    given: QueryDict, counts: dict[str, list[tuple[str, int]]], chosen: dict[str, str]
+    query: QueryDict, counts: dict[str, list[tuple[str, int]]], chosen: dict[str, str]
 ) -> list[dict[str, Any]]:
     return [
         {
@@ -94,7 +105,7 @@ def _facets(
                     "count": count,
                     "current": chosen.get(name) == value,
                     "address": _address(
-                        given, **{name: None if chosen.get(name) == value else value}
+                        query, **{name: None if chosen.get(name) == value else value}
                     ),
                 }
                 for value, count in counts.get(name, [])[:12]
@@ -105,9 +116,9 @@ def _facets(
     ]
 
 
-def _address(given: QueryDict, **changes: str | None) -> str:
-    """This page's address with other parameters; every change but a cursor starts a new list."""
-    changed = given.copy()
+def _address(query: QueryDict, **changes: str | None) -> str:
+    """This page's address with changed parameters, on the first page of the list."""
+    changed = query.copy()
     changed.pop("cursor", None)
     for name, value in changes.items():
         if value is None:

@@ -9,20 +9,20 @@ from django.views.decorators.http import require_POST
 
 from hub.pages import charts
 from hub.pages.addresses import newest_first
-from hub.pages.errors import page
+from hub.pages.views import page
 from registry.selectors.results.reproduction import of_job
 from registry.selectors.work.job import events_of, job_get, jobs_of, queue_position, trials_of
 from registry.services.work.job import job_cancel
 from registry.states import JOB_ENDED, JobKind, JobState
 from registry.tables import Trial
 
-#: htmx stops polling when an answer has this status.
+#: Status at which htmx stops polling.
 _STOP_POLLING = 286
 
 
 @page
 def jobs(request: HttpRequest) -> HttpResponseBase:
-    """What is done, being done, waiting."""
+    """All readable jobs, newest first, filtered by state, kind and target."""
     rows = jobs_of(
         request.user,
         state=request.GET.get("state") or None,
@@ -47,18 +47,18 @@ def jobs(request: HttpRequest) -> HttpResponseBase:
 @page
 def job(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
     """One job: where it is, its trials as they land, its log."""
-    found = job_get(request.user, str(uuid))
-    trials = list(trials_of(found))
-    ended = found.state in JOB_ENDED
+    row = job_get(request.user, str(uuid))
+    trials = list(trials_of(row))
+    ended = row.state in JOB_ENDED
     context = {
         "section": "jobs",
-        "job": found,
+        "job": row,
         "ended": ended,
-        "position": queue_position(found),
+        "position": queue_position(row),
         "trials": trials,
         "course": charts.search_course([_point(trial) for trial in trials]),
-        "events": events_of(found),
-        "reproductions": of_job(found),
+        "events": events_of(row),
+        "reproductions": of_job(row),
     }
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "job/live.html", context, status=_STOP_POLLING if ended else 200)
@@ -68,20 +68,20 @@ def job(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
 @page
 @require_POST
 def cancel(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
-    """Stop a job."""
-    found = job_get(request.user, str(uuid))
-    job_cancel(actor=request.user, job=found)
+    """Cancel a job."""
+    row = job_get(request.user, str(uuid))
+    job_cancel(actor=request.user, job=row)
     messages.success(request, "The job is being cancelled.")
     return redirect("job", uuid=uuid)
 
 
 def _point(trial: Trial) -> charts.Point:
     options = ", ".join(f"{name}={value}" for name, value in trial.candidate["options"].items())
-    found = f"{trial.ratio:.3f}×" if trial.ratio else trial.outcome
+    result = f"{trial.ratio:.3f}×" if trial.ratio else trial.outcome
     return charts.Point(
         number=trial.number,
         ratio=trial.ratio,
         low=trial.ratio_low,
         high=trial.ratio_high,
-        label=f"{trial.number}: {trial.candidate['backend']} {options}: {found}",
+        label=f"{trial.number}: {trial.candidate['backend']} {options}: {result}",
     )

@@ -1,8 +1,8 @@
-"""A graph of what was made from what, laid out in columns: the origins on the left.
+"""Layered layout of a directed graph in columns, with the sources on the left.
 
-Sugiyama's way: circles are cut open, every node gets the column behind its last source, long edges
-get a place in each column they cross, and the nodes of a column are put near their neighbours.
-Plain geometry, in pixels; whoever draws it knows what the nodes are.
+Sugiyama's method: cycles are broken, each node gets the column after its last source, long edges
+get a point in each column they cross, and the nodes of a column are sorted by the mean position of
+their neighbours. Pure geometry in pixels.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,21 +11,21 @@ from graphlib import TopologicalSorter
 from itertools import pairwise
 from typing import TypeAlias
 
-#: From what was used to what was made of it.
+#: Source and derived node.
 Edge: TypeAlias = tuple[str, str]
-# A node, or where a long edge crosses a column.
+# A node, or the point at which a long edge crosses a column.
 _Stop: TypeAlias = str | tuple[Edge, int]
 
 BOX_WIDTH, BOX_HEIGHT = 200, 46
 _GAP_X, _GAP_Y, _MARGIN = 96, 18, 12
-# Below the lowest box there is room for edges that go back.
+# Room for back edges below the lowest box.
 _BACK = 34
 _SWEEPS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where a node lies: its upper left corner."""
+    """Upper left corner of a node."""
 
     x: float
     y: float
@@ -33,10 +33,11 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """An edge as an SVG path, and where its label stands.
+    """An edge as an SVG path.
 
     Attributes:
-        is_back: It closes a circle.
+        x, y: Position of its label.
+        is_back: Whether it closes a cycle.
     """
 
     edge: Edge
@@ -48,7 +49,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Everything in its place."""
+    """The layout of a graph."""
 
     width: float
     height: float
@@ -60,34 +61,34 @@ def arrange(nodes: Sequence[str], edges: Iterable[Edge]) -> Drawing:
     """Lay out a graph.
 
     Args:
-        nodes: Each once; those named early stand high, where nothing speaks against it.
-        edges: Between different ones of ``nodes``; twice the same is once.
+        nodes: Distinct keys; earlier ones are placed higher where possible.
+        edges: Between two different nodes; duplicates have no effect.
     """
     unique = list(dict.fromkeys(edges))
     back = _back_edges(nodes, unique)
     forward = [edge for edge in unique if edge not in back]
     columns = _columns(nodes, forward)
-    ways = {edge: _way(edge, columns) for edge in forward}
-    rows = _rows(nodes, columns, list(ways.values()))
+    routes = {edge: _route(edge, columns) for edge in forward}
+    rows = _rows(nodes, columns, list(routes.values()))
     places, height = _places(rows)
     boxes = {node: places[node] for node in nodes}
     width = len(rows) * (BOX_WIDTH + _GAP_X) - _GAP_X + 2 * _MARGIN
-    curves = [_curve(edge, [places[stop] for stop in way]) for edge, way in ways.items()]
+    curves = [_curve(edge, [places[stop] for stop in route]) for edge, route in routes.items()]
     curves += [_back_curve(edge, boxes) for edge in back]
     return Drawing(width, height + (_BACK if back else 0), boxes, tuple(curves))
 
 
 def _back_edges(nodes: Sequence[str], edges: Sequence[Edge]) -> list[Edge]:
-    """Edges without which there is no circle."""
-    following: dict[str, list[str]] = {node: [] for node in nodes}
+    """Edges whose removal breaks all cycles."""
+    successors: dict[str, list[str]] = {node: [] for node in nodes}
     for source, derived in edges:
-        following[source].append(derived)
+        successors[source].append(derived)
     is_done: dict[str, bool] = {}
     back: list[Edge] = []
 
     def visit(node: str) -> None:
         is_done[node] = False
-        for other in following[node]:
+        for other in successors[node]:
             if other not in is_done:
                 visit(other)
             elif not is_done[other]:
@@ -101,42 +102,42 @@ def _back_edges(nodes: Sequence[str], edges: Sequence[Edge]) -> list[Edge]:
 
 
 def _columns(nodes: Sequence[str], edges: Sequence[Edge]) -> dict[str, int]:
-    """Each node behind all its sources; one without sources right before what was made of it."""
+    """Column of each node: after all its sources, or right before its successors if it has none."""
     sources: dict[str, list[str]] = {node: [] for node in nodes}
-    made: dict[str, list[str]] = {node: [] for node in nodes}
+    derivatives: dict[str, list[str]] = {node: [] for node in nodes}
     for source, derived in edges:
         sources[derived].append(source)
-        made[source].append(derived)
+        derivatives[source].append(derived)
     columns: dict[str, int] = {}
     for node in TopologicalSorter(sources).static_order():
         columns[node] = max((columns[source] + 1 for source in sources[node]), default=0)
     for node in nodes:
-        if made[node] and not sources[node]:
-            columns[node] = min(columns[one] for one in made[node]) - 1
+        if derivatives[node] and not sources[node]:
+            columns[node] = min(columns[one] for one in derivatives[node]) - 1
     return columns
 
 
-def _way(edge: Edge, columns: Mapping[str, int]) -> list[_Stop]:
-    """The nodes of an edge, and between them a place for each column it crosses."""
+def _route(edge: Edge, columns: Mapping[str, int]) -> list[_Stop]:
+    """The stops of an edge: its nodes, and a point in each column between them."""
     source, derived = edge
     crossed = range(columns[source] + 1, columns[derived])
     return [source, *((edge, column) for column in crossed), derived]
 
 
 def _rows(
-    nodes: Sequence[str], columns: Mapping[str, int], ways: Sequence[Sequence[_Stop]]
+    nodes: Sequence[str], columns: Mapping[str, int], routes: Sequence[Sequence[_Stop]]
 ) -> list[list[_Stop]]:
-    """What stands in each column, from top to bottom, so that few edges cross."""
+    """The stops of each column from top to bottom, sorted so that few edges cross."""
     rows: list[list[_Stop]] = [[] for _ in range(max(columns.values(), default=-1) + 1)]
     for node in nodes:
         rows[columns[node]].append(node)
     before: dict[_Stop, list[_Stop]] = {}
     after: dict[_Stop, list[_Stop]] = {}
-    for way in ways:
-        for place in way:
+    for route in routes:
+        for place in route:
             if isinstance(place, tuple):
                 rows[place[1]].append(place)
-        for one, other in pairwise(way):
+        for one, other in pairwise(route):
             after.setdefault(one, []).append(other)
             before.setdefault(other, []).append(one)
     for _ in range(_SWEEPS):
@@ -152,7 +153,7 @@ def _sort(
     neighbours: Sequence[_Stop],
     linked: Mapping[_Stop, Sequence[_Stop]],
 ) -> None:
-    """Put each of ``row`` at the height of the mean of its neighbours."""
+    """Sort ``row`` by the mean position of each stop's neighbours."""
     at = {place: number for number, place in enumerate(neighbours)}
     own = {place: float(number) for number, place in enumerate(row)}
 
@@ -176,7 +177,7 @@ def _places(rows: Sequence[Sequence[_Stop]]) -> tuple[dict[_Stop, Box], float]:
 
 
 def _curve(edge: Edge, stops: Sequence[Box]) -> Curve:
-    """From the right side of the first box, through the places between, to the left of the last."""
+    """Curve from the right side of the first box through the stops to the left side of the last."""
     middle = BOX_HEIGHT / 2
     path = f"M{_r(stops[0].x + BOX_WIDTH)} {_r(stops[0].y + middle)}"
     for one, other in pairwise(stops):
@@ -195,7 +196,7 @@ def _curve(edge: Edge, stops: Sequence[Box]) -> Curve:
 
 
 def _back_curve(edge: Edge, boxes: Mapping[str, Box]) -> Curve:
-    """Below the boxes, from the middle of one to that of the other."""
+    """Curve below the boxes, from the middle of one to the middle of the other."""
     (x, y), (to_x, to_y) = (
         (boxes[node].x + BOX_WIDTH / 2, boxes[node].y + BOX_HEIGHT) for node in edge
     )

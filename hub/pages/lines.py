@@ -1,11 +1,11 @@
-"""Making and taking away branches and tags."""
+"""Creates and deletes branches and tags."""
 
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_POST
 
 from hub.pages.addresses import address
-from hub.pages.errors import act
 from hub.pages.frame import repository_page
+from hub.pages.views import act
 from registry.errors import Invalid
 from registry.selectors.repository.revision import revision_get
 from registry.services.repository.ref import ref_create, ref_delete
@@ -16,7 +16,7 @@ from registry.tables import MLModel
 @repository_page
 @require_POST
 def create(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Give a revision a name."""
+    """Create a branch or a tag."""
     name = request.POST.get("name", "").strip()
 
     def make() -> None:
@@ -24,19 +24,19 @@ def create(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
         kind = _kind_in(request)
         ref_create(actor=request.user, mlmodel=mlmodel, kind=kind, name=name, revision=revision)
 
-    return act(request, _back(mlmodel), make, done=f"{name} is made.")
+    return act(request, _back(mlmodel), make, done=f"{name} was created.")
 
 
 @repository_page
 @require_POST
 def delete(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Take a name away; what it named stays."""
+    """Delete a branch or a tag; its revisions stay."""
     name = request.POST.get("name", "")
 
-    def take() -> None:
+    def remove() -> None:
         ref_delete(actor=request.user, mlmodel=mlmodel, kind=_kind_in(request), name=name)
 
-    return act(request, _back(mlmodel), take, done=f"{name} is gone; its revisions stay.")
+    return act(request, _back(mlmodel), remove, done=f"{name} was deleted; its revisions stay.")
 
 
 def _kind_in(request: HttpRequest) -> RefKind:

@@ -1,4 +1,4 @@
-"""A stranger's README as HTML that is safe to show."""
+"""Renders READMEs, which are untrusted, as safe HTML."""
 
 import nh3
 from django.utils.safestring import SafeString, mark_safe
@@ -8,12 +8,12 @@ _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethro
 
 
 def render(text: str) -> SafeString:
-    """CommonMark with tables to HTML; scripts, styles and foreign frames are dropped."""
+    """CommonMark with tables to HTML; scripts, styles and frames are removed."""
     clean = nh3.clean(
         _PARSER.render(text),
         link_rel="nofollow noopener",
         url_schemes={"http", "https", "mailto"},
     )
-    # Longer than its box, code must be reachable by keyboard to be scrolled.
+    # Code that overflows its box must be focusable to be scrolled by keyboard.
     clean = clean.replace("<pre>", '<pre tabindex="0">')
     return mark_safe(clean)  # noqa: S308 - nh3 has just cleaned it

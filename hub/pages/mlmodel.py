@@ -1,4 +1,4 @@
-"""A model or a data set: its card; builds and jobs of models; publishing from the browser."""
+"""A model or a data set: card, likes, publishing in the browser; builds and jobs of models."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from hub.fair.headers import typed
 from hub.fair.negotiation import negotiated
 from hub.pages import forms, markdown
 from hub.pages.addresses import address, newest_first
+from hub.pages.build import shown_sets
 from hub.pages.cite import cited
-from hub.pages.errors import page
 from hub.pages.files import PREVIEW_BYTES
 from hub.pages.frame import frame, repository_page
-from hub.pages.testtensor import shown_sets
+from hub.pages.views import page, signed_in
 from registry.errors import RegistryError
 from registry.selectors.access import readable_records, require
 from registry.selectors.fair.description import describe
@@ -26,6 +26,7 @@ from registry.selectors.results.best import best_builds, best_per_target
 from registry.selectors.results.build import builds_of
 from registry.selectors.results.reproduction import latest_of
 from registry.selectors.work import job as job_selector
+from registry.services.repository.like import like_add, like_remove
 from registry.services.repository.mlmodel import mlmodel_create
 from registry.services.repository.revision import Add, commit
 from registry.services.storage.blob import blob_store
@@ -36,12 +37,9 @@ from registry.tables import Build, MLModel, Revision
 
 @repository_page
 def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """The landing page: what it is, how to load it, how fast it runs where.
-
-    Programs that ask for the record in a format of their own get that instead.
-    """
+    """The landing page, or the metadata record in the format that the client accepts."""
     revision = revision_get(mlmodel, request.GET.get("revision") or None)
-    # The row in hand, which has its namespace.
+    # Avoids a query: this row has its namespace.
     revision.mlmodel = mlmodel
     record = negotiated(request, lambda: describe(revision))
     if record is not None:
@@ -64,20 +62,20 @@ def card(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 
 @repository_page
 def builds(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Builds and records, per target."""
+    """Builds per target, test tensors and benchmark records."""
     context = frame(request, mlmodel, tab="builds")
     revision = context["revision"]
-    found = list(builds_of(revision))
+    rows = list(builds_of(revision))
     by_target: dict[str, list[Any]] = {}
-    for build in found:
+    for build in rows:
         by_target.setdefault(build.target.slug, []).append(build)
     tests, count = shown_sets(mlmodel, revision)
     context |= {
         "by_target": by_target,
-        "reproductions": latest_of(found),
+        "reproductions": latest_of(rows),
         "tests": tests,
         "more_tests": count - len(tests),
-        "best": best_builds({build.graph_id for build in found}),
+        "best": best_builds({build.graph_id for build in rows}),
         "records": readable_records(request.user)
         .filter(revision=revision)
         .select_related("target", "device")
@@ -97,8 +95,20 @@ def jobs(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 
 @repository_page
 @require_POST
+def like(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
+    """Add or remove a like, as the button says; htmx gets the new button only."""
+    liked = request.POST.get("liked") == "yes"
+    (like_add if liked else like_remove)(actor=signed_in(request), mlmodel=mlmodel)
+    if request.htmx:  # type: ignore[attr-defined]
+        mlmodel.refresh_from_db(fields=["likes"])
+        return render(request, "mlmodel/like.html", {"mlmodel": mlmodel, "is_liked": liked})
+    return redirect(address(mlmodel, "card"))
+
+
+@repository_page
+@require_POST
 def tune(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Queue a search for every served target."""
+    """Queue a tune job for each enabled target."""
     revision = revision_get(mlmodel, request.POST.get("revision") or None)
     slugs = [job.target.slug for job in plan(actor=request.user, revision=revision) if job.target]
     messages.success(request, f"Queued for {', '.join(slugs)}.")
@@ -108,7 +118,7 @@ def tune(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 @page
 @require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponseBase:
-    """Make a model or a data set."""
+    """Create a model or a data set."""
     if not request.user.is_authenticated:
         return redirect("/login?next=/new")
     names = [row.namespace.name for row in namespaces_of(request.user) if row.role != Role.READ]
@@ -128,7 +138,7 @@ def new(request: HttpRequest) -> HttpResponseBase:
 @repository_page
 @require_http_methods(["GET", "POST"])
 def upload(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Publish files from the browser; who has no card yet is asked next what belongs into it."""
+    """Publish files in the browser. A repository without a card continues with its questions."""
     require(request.user, role=Role.WRITE, namespace=mlmodel.namespace)
     context = frame(request, mlmodel, tab="files")
     card = text_of(context["revision"], "README.md", most_bytes=PREVIEW_BYTES)

@@ -1,4 +1,4 @@
-"""A person's profile and their organisations': what records say of them."""
+"""Profiles of a person and of their organisations, as metadata records show them."""
 
 from collections.abc import Callable
 
@@ -8,8 +8,7 @@ from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from hub.pages.asker import signed_in
-from hub.pages.errors import page
+from hub.pages.views import page, signed_in
 from registry.errors import Invalid
 from registry.selectors.access import require
 from registry.selectors.people.account import namespace_get, namespaces_of
@@ -19,7 +18,7 @@ from registry.tables import Namespace, User
 
 
 class ProfileForm(forms.Form):
-    """What records say of a person."""
+    """Metadata of a person."""
 
     full_name = forms.CharField(max_length=200, required=False, label="Full name")
     orcid = forms.CharField(
@@ -40,7 +39,7 @@ class ProfileForm(forms.Form):
 
 
 class OrganisationForm(forms.Form):
-    """What records say of an organisation."""
+    """Metadata of an organisation."""
 
     title = forms.CharField(max_length=200, required=False, label="Full name")
     ror = forms.CharField(
@@ -54,12 +53,12 @@ class OrganisationForm(forms.Form):
 @page
 @require_http_methods(["GET", "POST"])
 def profile(request: HttpRequest) -> HttpResponseBase:
-    """Your own, above those of the organisations you administer."""
+    """The person's profile, and those of the organisations they administer."""
     user = signed_in(request)
     if request.method != "POST":
         return _shown(request, user)
     form = ProfileForm(request.POST)
-    if form.is_valid() and _taken(form, lambda: person_update(actor=user, **form.cleaned_data)):
+    if form.is_valid() and _is_saved(form, lambda: person_update(actor=user, **form.cleaned_data)):
         messages.success(request, "Saved.")
         return redirect("profile")
     return _shown(request, user, form=form)
@@ -68,22 +67,22 @@ def profile(request: HttpRequest) -> HttpResponseBase:
 @page
 @require_POST
 def organisation(request: HttpRequest, namespace: str) -> HttpResponseBase:
-    """Change an organisation's."""
-    user, found = signed_in(request), namespace_get(request.user, namespace)
-    require(user, role=Role.ADMIN, namespace=found)
-    form = OrganisationForm(request.POST, prefix=found.name)
-    if form.is_valid() and _taken(
-        form, lambda: organisation_update(actor=user, namespace=found, **form.cleaned_data)
+    """Change the profile of an organisation."""
+    user, owner = signed_in(request), namespace_get(request.user, namespace)
+    require(user, role=Role.ADMIN, namespace=owner)
+    form = OrganisationForm(request.POST, prefix=owner.name)
+    if form.is_valid() and _is_saved(
+        form, lambda: organisation_update(actor=user, namespace=owner, **form.cleaned_data)
     ):
         messages.success(request, "Saved.")
         return redirect("profile")
-    return _shown(request, user, organisation=(found, form))
+    return _shown(request, user, organisation=(owner, form))
 
 
-def _taken(form: forms.Form, deed: Callable[[], object]) -> bool:
-    """Do what a form asks for; whether it was done. What is refused stands beside its field."""
+def _is_saved(form: forms.Form, action: Callable[[], object]) -> bool:
+    """Run the action of a form; if it is refused, add the errors to the fields and return false."""
     try:
-        deed()
+        action()
     except Invalid as error:
         for field, fault in error.fields.items():
             form.add_error(field, fault)
@@ -101,21 +100,21 @@ def _shown(
     organisation: tuple[Namespace, OrganisationForm] | None = None,
 ) -> HttpResponseBase:
     own = {name: getattr(user, name) for name in ProfileForm.base_fields}
-    known = {organisation[0].pk: organisation[1]} if organisation else {}
+    bound = {organisation[0].pk: organisation[1]} if organisation else {}
     context = {
         "tab": "profile",
         "form": form or ProfileForm(initial=own),
         "organisations": [
-            (found, known.get(found.pk) or _organisation_form(found)) for found in _governed(user)
+            (owner, bound.get(owner.pk) or _organisation_form(owner)) for owner in _governed(user)
         ],
     }
-    wrong = form is not None or organisation is not None
-    return render(request, "account/profile.html", context, status=400 if wrong else 200)
+    is_invalid = form is not None or organisation is not None
+    return render(request, "account/profile.html", context, status=400 if is_invalid else 200)
 
 
 def _organisation_form(namespace: Namespace) -> OrganisationForm:
     values = {name: getattr(namespace, name) for name in OrganisationForm.base_fields}
-    # Several stand on one page, and their fields need names of their own.
+    # A page has several of these forms, whose fields need distinct names.
     return OrganisationForm(initial=values, prefix=namespace.name)
 
 

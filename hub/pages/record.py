@@ -7,7 +7,7 @@ from django.shortcuts import render
 
 from hub.pages import charts
 from hub.pages.addresses import newest_first
-from hub.pages.errors import page
+from hub.pages.views import page
 from registry.selectors.access import readable_records
 from registry.selectors.results.record import record_get
 
@@ -16,23 +16,23 @@ _SAMPLES_SHOWN = 5000
 
 @page
 def records(request: HttpRequest) -> HttpResponseBase:
-    """Newest first."""
+    """All readable records, newest first."""
     shown, older = newest_first(
         readable_records(request.user).select_related("revision__mlmodel__namespace", "target"),
         request,
-        by="created_at",
+        order=("-created_at", "-id"),
     )
     return render(request, "record/list.html", {"records": shown, "older": older})
 
 
 @page
 def record(request: HttpRequest, record_id: str) -> HttpResponseBase:
-    """One record: figures, samples, protocol, machine."""
-    found = record_get(request.user, record_id)
-    samples = _milliseconds(found.document)
+    """A record: figures, samples, protocol, machine."""
+    row = record_get(request.user, record_id)
+    samples = _milliseconds(row.document)
     context = {
-        "record": found,
-        "document": found.document,
+        "record": row,
+        "document": row.document,
         "histogram": charts.histogram(samples["candidate"], samples["baseline"], "ms"),
     }
     return render(request, "record/page.html", context)

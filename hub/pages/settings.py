@@ -1,4 +1,4 @@
-"""The settings of a model or a data set, for those who may write to it."""
+"""Settings of a model or a data set, for users who may write to it."""
 
 from typing import Any, cast
 
@@ -10,8 +10,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from hub.pages.addresses import address
 from hub.pages.doi import panel
-from hub.pages.errors import act
 from hub.pages.frame import frame, repository_page
+from hub.pages.views import act
 from registry.errors import Conflict, Invalid
 from registry.selectors.access import require
 from registry.selectors.people.account import namespaces_of
@@ -24,20 +24,20 @@ from registry.tables import MLModel, User
 
 
 class SettingsForm(forms.Form):
-    """Who may see it, who may fetch its files, and the branch it is shown by."""
+    """Visibility, gate and default branch."""
 
     visibility = forms.ChoiceField(
         choices=[
-            (Visibility.PUBLIC, "public: everybody finds and reads it"),
+            (Visibility.PUBLIC, "public: everybody can find and read it"),
             (Visibility.PRIVATE, "private: members of its owner only"),
         ]
     )
     gate = forms.ChoiceField(
         label="Files",
         choices=[
-            (Gate.OPEN, "open: for everybody who may read it"),
-            (Gate.AUTO, "ask: for everybody who asked for them"),
-            (Gate.MANUAL, "gated: for those whose request you accept"),
+            (Gate.OPEN, "open: everybody who can read it"),
+            (Gate.AUTO, "on request: everybody who asks"),
+            (Gate.MANUAL, "gated: people whose request you accept"),
         ],
     )
     default_branch = forms.ChoiceField(label="Default branch")
@@ -49,7 +49,7 @@ class SettingsForm(forms.Form):
 
 
 class MoveForm(forms.Form):
-    """Its new name."""
+    """New owner and name."""
 
     namespace = forms.ChoiceField(label="Owner")
     name = forms.CharField(max_length=96)
@@ -63,7 +63,7 @@ class MoveForm(forms.Form):
 @repository_page
 @require_http_methods(["GET", "POST"])
 def settings(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """All settings on one page; a POST changes those of its first form."""
+    """All settings on one page; a POST submits its first form."""
     require(request.user, role=Role.WRITE, namespace=mlmodel.namespace)
     form = SettingsForm(
         request.POST or None,
@@ -83,7 +83,7 @@ def settings(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 @repository_page
 @require_POST
 def move(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Give it another name or owner; the old name leads to the new one."""
+    """Change its name or owner; the old name redirects to the new one."""
     require(request.user, role=Role.WRITE, namespace=mlmodel.namespace)
     form = MoveForm(request.POST, namespaces=_namespaces(request))
     if form.is_valid():
@@ -91,10 +91,10 @@ def move(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
             mlmodel_move(actor=request.user, mlmodel=mlmodel, **form.cleaned_data)
         except (Invalid, Conflict) as error:
             form.add_error("name", str(error))
-            # It holds the name that could not be written.
+            # The row still holds the refused name.
             mlmodel.refresh_from_db()
         else:
-            messages.success(request, "Moved. Its old name leads here.")
+            messages.success(request, "Moved. The old name redirects here.")
             return redirect(address(mlmodel, "settings"))
     return _shown(request, mlmodel, move_form=form)
 
@@ -102,7 +102,7 @@ def move(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 @repository_page
 @require_POST
 def delete(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Delete it, if its name was typed."""
+    """Delete it, if its name was typed for confirmation."""
     require(request.user, role=Role.WRITE, namespace=mlmodel.namespace)
     if request.POST.get("confirm", "").strip() != mlmodel.full_name:
         return _shown(request, mlmodel, fault=f"Type {mlmodel.full_name} to delete it.")
@@ -125,10 +125,10 @@ def _shown(
 ) -> HttpResponseBase:
     context = frame(request, mlmodel, tab="settings")
     values = {name: getattr(mlmodel, name) for name in SettingsForm.base_fields}
-    named = {"namespace": mlmodel.namespace.name, "name": mlmodel.name}
+    name = {"namespace": mlmodel.namespace.name, "name": mlmodel.name}
     context |= {
         "form": form or SettingsForm(branches=_branches(mlmodel), initial=values),
-        "move_form": move_form or MoveForm(namespaces=_namespaces(request), initial=named),
+        "move_form": move_form or MoveForm(namespaces=_namespaces(request), initial=name),
         "fault": fault,
         "reason": request.POST.get("reason", ""),
         "usage": usage(mlmodel.namespace),
@@ -137,8 +137,8 @@ def _shown(
             (state.value, list(requests_of(request.user, mlmodel, state))) for state in RequestState
         ],
     }
-    wrong = fault or any(bound and bound.errors for bound in (form, move_form))
-    return render(request, "mlmodel/settings.html", context, status=400 if wrong else 200)
+    is_invalid = fault or any(bound and bound.errors for bound in (form, move_form))
+    return render(request, "mlmodel/settings.html", context, status=400 if is_invalid else 200)
 
 
 def _branches(mlmodel: MLModel) -> list[str]:

@@ -1,4 +1,4 @@
-"""What people do in a discussion: say, edit, hide, rename, close, reopen."""
+"""Actions in a discussion: comment, edit, hide, rename, change the state, merge."""
 
 from uuid import UUID
 
@@ -10,8 +10,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from hub.pages.addresses import address
 from hub.pages.discussion import AREA, shown
-from hub.pages.errors import act
 from hub.pages.frame import frame, repository_page
+from hub.pages.views import act
 from registry.errors import Conflict, Invalid
 from registry.selectors.discussion.discussion import comment_get, discussion_get
 from registry.services.discussion.comment import comment_add, comment_edit, comment_hide
@@ -29,32 +29,32 @@ class EditForm(forms.Form):
 @repository_page
 @require_POST
 def comment(request: HttpRequest, mlmodel: MLModel, num: int) -> HttpResponseBase:
-    """Say something; what was written comes back if it cannot be taken."""
-    found = discussion_get(mlmodel, num)
+    """Add a comment; a refused text is shown again with the error."""
+    topic = discussion_get(mlmodel, num)
     text = request.POST.get("text", "")
     try:
-        said = comment_add(actor=request.user, discussion=found, text=text)
+        row = comment_add(actor=request.user, discussion=topic, text=text)
     except Invalid as error:
-        return shown(request, found, status=400, written=text, fault=str(error))
-    return redirect(_place_of(mlmodel, num, said))
+        return shown(request, topic, status=400, written=text, fault=str(error))
+    return redirect(_address_of(mlmodel, num, row))
 
 
 @repository_page
 @require_http_methods(["GET", "POST"])
 def edit(request: HttpRequest, mlmodel: MLModel, num: int, uuid: UUID) -> HttpResponseBase:
-    """Change one's own comment."""
-    found = discussion_get(mlmodel, num)
-    said = comment_get(found, uuid)
-    form = EditForm(request.POST or None, initial={"text": said.text})
+    """Edit one's own comment."""
+    topic = discussion_get(mlmodel, num)
+    row = comment_get(topic, uuid)
+    form = EditForm(request.POST or None, initial={"text": row.text})
     if request.method == "POST" and form.is_valid():
         text = form.cleaned_data["text"]
         try:
-            comment_edit(actor=request.user, discussion=found, comment_uuid=uuid, text=text)
+            comment_edit(actor=request.user, discussion=topic, comment_uuid=uuid, text=text)
         except Invalid as error:
             form.add_error("text", str(error))
         else:
-            return redirect(_place_of(mlmodel, num, said))
-    context = frame(request, mlmodel, tab="discussions") | {"discussion": found, "form": form}
+            return redirect(_address_of(mlmodel, num, row))
+    context = frame(request, mlmodel, tab="discussions") | {"discussion": topic, "form": form}
     status = 400 if form.is_bound else 200
     return render(request, "discussion/edit.html", context, status=status)
 
@@ -62,54 +62,54 @@ def edit(request: HttpRequest, mlmodel: MLModel, num: int, uuid: UUID) -> HttpRe
 @repository_page
 @require_POST
 def hide(request: HttpRequest, mlmodel: MLModel, num: int, uuid: UUID) -> HttpResponseBase:
-    """Erase what a comment says."""
-    found = discussion_get(mlmodel, num)
+    """Hide a comment and erase its text."""
+    topic = discussion_get(mlmodel, num)
     return act(
         request,
         address(mlmodel, "discussion", num),
-        lambda: comment_hide(actor=request.user, discussion=found, comment_uuid=uuid),
-        done="The comment is hidden; what it said is gone.",
+        lambda: comment_hide(actor=request.user, discussion=topic, comment_uuid=uuid),
+        done="The comment is hidden and its text erased.",
     )
 
 
 @repository_page
 @require_POST
 def rename(request: HttpRequest, mlmodel: MLModel, num: int) -> HttpResponseBase:
-    """Give it another title."""
-    found, title = discussion_get(mlmodel, num), request.POST.get("title", "")
+    """Change the title."""
+    topic, title = discussion_get(mlmodel, num), request.POST.get("title", "")
     return act(
         request,
         address(mlmodel, "discussion", num),
-        lambda: discussion_rename(actor=request.user, discussion=found, title=title),
-        done="It has a new title.",
+        lambda: discussion_rename(actor=request.user, discussion=topic, title=title),
+        done="The title was changed.",
     )
 
 
 @repository_page
 @require_POST
 def change(request: HttpRequest, mlmodel: MLModel, num: int) -> HttpResponseBase:
-    """Open a draft, close, reopen."""
-    found, state = discussion_get(mlmodel, num), request.POST.get("state", "")
+    """Change the state: open a draft, close, reopen."""
+    topic, state = discussion_get(mlmodel, num), request.POST.get("state", "")
     return act(
         request,
         address(mlmodel, "discussion", num),
-        lambda: discussion_change(actor=request.user, discussion=found, state=state),
-        done=f"It is {state} now.",
+        lambda: discussion_change(actor=request.user, discussion=topic, state=state),
+        done=f"The discussion is {state} now.",
     )
 
 
 @repository_page
 @require_POST
 def merge(request: HttpRequest, mlmodel: MLModel, num: int) -> HttpResponseBase:
-    """Merge a pull request; what is in the way is listed on its page."""
-    found = discussion_get(mlmodel, num)
+    """Merge a pull request; conflicts are listed on its page."""
+    topic = discussion_get(mlmodel, num)
     try:
-        pull_request_merge(actor=request.user, pull=found)
+        pull_request_merge(actor=request.user, pull=topic)
     except Conflict as error:
         return shown(request, discussion_get(mlmodel, num), status=409, refused=error)
-    messages.success(request, f"Merged into {found.target_branch}.")
+    messages.success(request, f"Merged into {topic.target_branch}.")
     return redirect(address(mlmodel, "discussion", num))
 
 
-def _place_of(mlmodel: MLModel, num: int, said: DiscussionEvent) -> str:
-    return f"{address(mlmodel, 'discussion', num)}#event-{said.uuid}"
+def _address_of(mlmodel: MLModel, num: int, event: DiscussionEvent) -> str:
+    return f"{address(mlmodel, 'discussion', num)}#event-{event.uuid}"

@@ -1,9 +1,9 @@
-"""Kinds of hardware and the machines behind them."""
+"""Targets and their devices."""
 
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import render
 
-from hub.pages.errors import page
+from hub.pages.views import page
 from registry.selectors.results.best import largest_gains
 from registry.selectors.work import device as device_selector
 from registry.selectors.work import target as target_selector
@@ -22,12 +22,12 @@ def targets(request: HttpRequest) -> HttpResponseBase:
 
 @page
 def target(request: HttpRequest, slug: str) -> HttpResponseBase:
-    """One target: its features, its devices, what is fastest on it."""
-    found = target_selector.target_get(slug)
+    """A target: features, devices, largest gains."""
+    row = target_selector.target_get(slug)
     context = {
         "section": "targets",
-        "target": found,
-        "devices": [d for d in device_selector.devices() if d.target_id == found.pk],
-        "fastest": largest_gains(request.user, target=found, limit=20),
+        "target": row,
+        "devices": [d for d in device_selector.devices() if d.target_id == row.pk],
+        "fastest": largest_gains(request.user, target=row, limit=20),
     }
     return render(request, "target/page.html", context)

@@ -1,4 +1,4 @@
-"""Addresses of the pages. A namespace's come last: they match almost anything."""
+"""URL configuration of the pages. Namespaces come last: their addresses match almost anything."""
 
 from django.urls import URLPattern, path
 
@@ -8,16 +8,13 @@ from hub.pages import (
     assessment,
     build,
     commit,
-    dataset,
     device,
     discussion,
-    docs,
     doi,
     files,
     gate,
     home,
     job,
-    like,
     lineage,
     lines,
     mlmodel,
@@ -26,12 +23,13 @@ from hub.pages import (
     settings,
     talk,
     target,
+    views,
     webhook,
 )
 from hub.pages.frame import View
 from registry.states import RepositoryKind
 
-#: View's name, what follows ``namespace/name``, and the view: of models and of data sets.
+#: Name, rest of the address after ``namespace/name``, and view: for models and data sets.
 _SHARED: list[tuple[str, str, View]] = [
     ("card", "", mlmodel.card),
     ("tree", "/tree/<path:place>", files.tree),
@@ -42,7 +40,7 @@ _SHARED: list[tuple[str, str, View]] = [
     ("fair", "/fair", assessment.assessment),
     ("look", "/fair/look", assessment.assess_again),
     ("badge", "/badge/fair.svg", assessment.badge),
-    ("like", "/like", like.like),
+    ("like", "/like", mlmodel.like),
     ("ask", "/ask", gate.ask),
     ("history", "/history", commit.history),
     ("commit", "/commit/<str:oid>", commit.commit),
@@ -66,7 +64,7 @@ _SHARED: list[tuple[str, str, View]] = [
     ("grant", "/settings/access", gate.grant),
     ("answer", "/settings/access/<uuid:uuid>", gate.answer),
 ]
-#: Of models only.
+#: For models only.
 _BUILT: list[tuple[str, str, View]] = [
     ("builds", "/builds", mlmodel.builds),
     ("jobs", "/jobs", mlmodel.jobs),
@@ -88,7 +86,7 @@ def _repository(
 urlpatterns = [
     path("", home.home, name="home"),
     path("models", home.catalogue, name="catalogue"),
-    path("datasets", dataset.datasets, name="datasets"),
+    path("datasets", home.datasets, name="datasets"),
     path("new", mlmodel.new, name="new"),
     path("targets", target.targets, name="targets"),
     path("targets/<slug:slug>", target.target, name="target"),
@@ -99,7 +97,7 @@ urlpatterns = [
     path("records/<str:record_id>", record.record, name="record"),
     path("builds/<uuid:uuid>", build.build, name="build"),
     path("fair", assessment.report, name="fair"),
-    path("docs/errors", docs.errors, name="docs-errors"),
+    path("docs/errors", views.error_codes, name="docs-errors"),
     path("device", device.device, name="device"),
     path("login", account.Login.as_view(), name="login"),
     path("logout", account.Logout.as_view(), name="logout"),

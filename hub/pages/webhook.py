@@ -1,4 +1,4 @@
-"""A person's webhooks: what they watch, what was sent, and sending it anew."""
+"""A person's webhooks: what they watch, their deliveries, and replaying one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from hub.pages.asker import signed_in
-from hub.pages.errors import act, page
+from hub.pages.views import act, page, signed_in
 from registry.errors import RegistryError
 from registry.selectors.people.account import namespace_get
 from registry.selectors.webhook.webhook import deliveries_of, webhook_get, webhooks_of
@@ -35,7 +34,7 @@ class WebhookForm(forms.Form):
     watched = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 3, "class": "short"}),
         label="What to watch",
-        help_text="One a line: a person or organisation, owner/model, datasets/owner/name",
+        help_text="One per line: a person or organisation, owner/model, datasets/owner/name",
     )
     domains = forms.MultipleChoiceField(
         choices=[("repo", "changes of files, branches, tags"), ("discussion", "discussions")],
@@ -44,21 +43,21 @@ class WebhookForm(forms.Form):
         label="Which changes",
     )
     secret = forms.CharField(
-        max_length=256, required=False, help_text="Sent along and used to sign, if given"
+        max_length=256, required=False, help_text="If set, it is sent along and signs the messages"
     )
 
 
 @page
 @require_http_methods(["GET", "POST"])
 def webhooks(request: HttpRequest) -> HttpResponseBase:
-    """The list with what was last sent to each; a POST makes a new one."""
+    """The webhooks with their last deliveries; a POST creates one."""
     user = signed_in(request)
     form = WebhookForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        given = form.cleaned_data
+        values = form.cleaned_data
         try:
-            given["watched"] = _watched(user, given["watched"])
-            webhook_create(actor=user, **given)
+            values["watched"] = _watched(user, values["watched"])
+            webhook_create(actor=user, **values)
         except RegistryError as error:
             form.add_error(None, str(error))
         else:
@@ -75,24 +74,26 @@ def webhooks(request: HttpRequest) -> HttpResponseBase:
 @page
 @require_POST
 def switch(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
-    """Enable or disable it."""
+    """Enable or disable a webhook."""
     enabled = request.POST.get("enabled") == "yes"
-    done = "It is told of changes from now on." if enabled else "It is told of nothing any more."
+    done = "The webhook is enabled." if enabled else "The webhook is disabled."
     return _act(request, uuid, webhook_switch, done, enabled=enabled)
 
 
 @page
 @require_POST
 def delete(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
-    """Delete it."""
+    """Delete a webhook."""
     return _act(request, uuid, webhook_delete, "The webhook is deleted.")
 
 
 @page
 @require_POST
 def replay(request: HttpRequest, uuid: UUID, delivery: UUID) -> HttpResponseBase:
-    """Send a message once more."""
-    return _act(request, uuid, delivery_replay, "It is being sent again.", delivery_uuid=delivery)
+    """Send a delivery again."""
+    return _act(
+        request, uuid, delivery_replay, "The delivery is being sent again.", delivery_uuid=delivery
+    )
 
 
 def _act(
@@ -109,11 +110,13 @@ def _act(
 
 
 def _watched(user: User, text: str) -> list[dict[str, str]]:
-    """What the lines of ``text`` name, as the protocol spells it."""
-    return [_named(user, line.strip().strip("/")) for line in text.splitlines() if line.strip()]
+    """The watched items in the lines of ``text``, as the protocol spells them."""
+    return [
+        _watched_item(user, line.strip().strip("/")) for line in text.splitlines() if line.strip()
+    ]
 
 
-def _named(user: User, name: str) -> dict[str, str]:
+def _watched_item(user: User, name: str) -> dict[str, str]:
     if name.startswith("datasets/"):
         return {"type": "dataset", "name": name.removeprefix("datasets/")}
     if "/" in name:

@@ -37,7 +37,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "hub.content_policy.content_policy",
+    "hub.headers.content_policy",
 ]
 
 ROOT_URLCONF = "hub.urls"
@@ -55,7 +55,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "hub.pages.context.hub",
+                "hub.pages.views.hub_context",
             ]
         },
     }

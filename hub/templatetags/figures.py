@@ -1,4 +1,4 @@
-"""Figures as people read them: latencies, sizes, counts, ratios, shapes."""
+"""Formats values for people: latencies, sizes, counts, ratios, options."""
 
 from datetime import datetime
 from typing import Any
@@ -32,7 +32,7 @@ def latency(ns: float | None) -> str:
         return ""
     for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")):
         if ns >= size:
-            # Three digits, zeros too: 3.00 ms says more than 3 ms.
+            # Three significant digits, including zeros.
             return f"{f'{ns / size:#.3g}'.rstrip('.')} {unit}"
     return f"{ns:.0f} ns"
 
@@ -64,13 +64,13 @@ def subject(message: str) -> str:
 
 @register.filter
 def after_subject(message: str) -> str:
-    """What a commit's message says below its first line."""
+    """A commit's message without its first line."""
     return message.partition("\n")[2].strip()
 
 
 @register.filter
 def ago(when: datetime) -> str:
-    """The largest unit of the time since: ``3 days ago``; ``just now`` below a minute."""
+    """Time since, in its largest unit: ``3 days ago``; ``just now`` below a minute."""
     since = timesince(when, depth=1)
     return "just now" if since.startswith("0") else f"{since} ago"
 

@@ -40,7 +40,7 @@ def test_it_labels_what_was_shared_before_there_were_labels(
 
 
 def test_it_lets_the_index_catch_up(data_dir: Path, galaxy: MLModel) -> None:
-    assert reindex("--catch-up") == "The search index has caught up.\n"
+    assert reindex("--catch-up") == "The search index is up to date.\n"
     built = generations.current()
     assert built
     reindex("--catch-up")

@@ -1,4 +1,4 @@
-"""``manage.py device``: machines that work for the hub."""
+"""``manage.py device``: lists the machines of the workers."""
 
 from typing import Any
 

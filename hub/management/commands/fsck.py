@@ -1,4 +1,4 @@
-"""``manage.py fsck``: is everything there, and whole?"""
+"""``manage.py fsck``: integrity check of the blob store."""
 
 import argparse
 import json
@@ -13,12 +13,12 @@ from registry.services.storage.fsck import IntegrityFault, fsck
 
 
 class Command(BaseCommand):
-    """Looks at every row and every byte; changes nothing."""
+    """Checks all rows and all bytes; changes nothing."""
 
     help = (
-        "Check that all stored bytes are there and whole, and that all ids can be recomputed. "
-        "Changes nothing, and is safe while the hub is up. Ends with status 1 if something is "
-        "damaged; what a killed upload left behind is listed, and no damage: `gc` removes it."
+        "Check that all stored bytes are present and intact, and that all ids can be recomputed. "
+        "Changes nothing, and is safe while the hub is running. Exits with status 1 if something "
+        "is damaged. Leftovers of killed uploads are listed and are no damage: `gc` removes them."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``manage.py gc``: what nobody needs any more, freed."""
+"""``manage.py gc``: garbage collection of blobs, revisions and uploads."""
 
 import argparse
 import json
@@ -13,23 +13,27 @@ from registry.services.storage.gc import Freed, gc, recount
 
 
 class Command(BaseCommand):
-    """Collects garbage, beside a hub at work."""
+    """Collects garbage; safe while the hub is running."""
 
     help = (
-        "Free what nobody needs: bytes that no revision or build refers to, revisions that no "
-        "branch or tag leads to, uploads that were never ended. Safe while the hub is up."
+        "Delete bytes that no revision or build refers to, revisions that no branch or tag leads "
+        "to, and unfinished uploads. Safe while the hub is running."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--dry-run", action="store_true", help="only say what would go")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="only list what would be deleted"
+        )
         parser.add_argument(
             "--grace",
             type=span,
             default=settings.GC_GRACE,
-            help="spare what was used within it: 24h, 7d (default: HPCFAIR_GC_GRACE_HOURS)",
+            help="spare what was used within this time: 24h, 7d (default: HPCFAIR_GC_GRACE_HOURS)",
         )
         parser.add_argument(
-            "--recount", action="store_true", help="also count anew what each repository uses"
+            "--recount",
+            action="store_true",
+            help="also recount the bytes that each repository uses",
         )
         parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -55,12 +59,12 @@ class Command(BaseCommand):
 
 def _lines(freed: Freed, recounted: int) -> list[tuple[int, str]]:
     return [
-        (freed.revisions, "revisions that nothing led to"),
-        (freed.payloads, "Xet payloads of no more use"),
-        (freed.condemned, "blobs condemned: they go after the grace, unless somebody wants them"),
+        (freed.revisions, "revisions that nothing refers to"),
+        (freed.payloads, "unused Xet payloads"),
+        (freed.condemned, "blobs condemned: deleted after the grace period, unless used again"),
         (freed.blobs, f"blobs deleted, {spelled(freed.blob_bytes)}"),
         (freed.strays, f"blobs without a row, {spelled(freed.stray_bytes)}"),
-        (freed.leftovers, f"uploads left behind, {spelled(freed.leftover_bytes)}"),
-        (freed.news, "old entries for the search index"),
-        (recounted, "repositories whose count of used bytes was wrong"),
+        (freed.leftovers, f"leftovers of uploads, {spelled(freed.leftover_bytes)}"),
+        (freed.news, "old entries of the search index's outbox"),
+        (recounted, "repositories whose count of used bytes was corrected"),
     ]

@@ -1,4 +1,4 @@
-"""``manage.py passes``: which compiler passes serve which class of networks."""
+"""``manage.py passes``: lists the portfolios of compiler passes."""
 
 import argparse
 from typing import Any
@@ -13,12 +13,12 @@ from registry.tables import PassPortfolio
 
 
 class Command(BaseCommand):
-    """Lists portfolios with what they rest on."""
+    """Lists portfolios with their evidence."""
 
-    help = "List the compiler passes that serve each class of networks, and on what evidence."
+    help = "List the best compiler passes of each architecture class, with their evidence."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("--target", help="slug; all targets where none is given")
+        parser.add_argument("--target", help="slug of a target; default: all")
         parser.add_argument("--class", dest="architecture_class", choices=ArchitectureClass.values)
 
     def handle(self, *_: Any, **options: Any) -> None:
@@ -28,8 +28,8 @@ class Command(BaseCommand):
                 target_get(target)
         except RegistryError as error:
             raise CommandError(str(error)) from error
-        found = portfolios(target=target, architecture_class=options["architecture_class"])
-        for portfolio in found:
+        rows = portfolios(target=target, architecture_class=options["architecture_class"])
+        for portfolio in rows:
             for line in _lines(portfolio):
                 self.stdout.write(line)
 

@@ -1,4 +1,4 @@
-"""``manage.py quota``: what namespaces use, and may use."""
+"""``manage.py quota``: storage use and quotas of namespaces."""
 
 import argparse
 from typing import Any
@@ -16,22 +16,22 @@ from registry.tables import Namespace
 class Command(BaseCommand):
     """Lists usage, or sets a namespace's quota."""
 
-    help = "List what namespaces use of their storage, or set how much one of them may use."
+    help = "List the storage that namespaces use, or set the quota of one of them."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("name", nargs="?", help="a namespace; all of them where none is given")
+        parser.add_argument("name", nargs="?", help="a namespace; default: all")
         parser.add_argument(
             "--set",
             type=_quota,
             metavar="50GiB|default|none",
             dest="quota",
             default=argparse.SUPPRESS,
-            help="a size, the hub's default (HPCFAIR_QUOTA_GIB), or none: as much as there is",
+            help="a size, the hub's default (HPCFAIR_QUOTA_GIB), or none: unlimited",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
         if "quota" in options and not options["name"]:
-            raise CommandError("Say whose quota to set: quota NAME --set 50GiB")
+            raise CommandError("Name the namespace: quota NAME --set 50GiB")
         try:
             if not options["name"]:
                 for namespace, used in usages():

@@ -1,4 +1,4 @@
-"""``manage.py reindex``: the search index, made again from the tables, and labels that lack."""
+"""``manage.py reindex``: rebuilds the search index, and adds missing labels."""
 
 import argparse
 from typing import Any
@@ -11,27 +11,27 @@ from registry.services.repository.card import label_unlabelled
 
 
 class Command(BaseCommand):
-    """Builds the index anew, or lets it catch up.
+    """Rebuilds the index, or applies the changes since its last update.
 
-    The index never needs it: a search replaces one that is missing, damaged or out of date. Run
-    it after an upgrade so that no visitor waits for that, and so that what was shared before
-    there were labels is found in lists by them.
+    Optional: a search replaces an index that is missing, damaged or of an older format. After an
+    upgrade this command avoids that wait, and adds labels to models that were published before
+    labels existed.
     """
 
-    help = "Build the search index anew while searches go on in the old one."
+    help = "Rebuild the search index; searches use the old one meanwhile."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             "--catch-up",
             action="store_true",
-            help="only read what changed since the index last looked",
+            help="only apply the changes since the last update",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:
         try:
             if options["catch_up"]:
                 index.catch_up(wait_s=index.FIRST_WAIT_S, budget_s=float("inf"))
-                self.stdout.write("The search index has caught up.")
+                self.stdout.write("The search index is up to date.")
                 return
             label_unlabelled()
             count = index.rebuild(progress=self._progress)

@@ -1,4 +1,4 @@
-"""``manage.py serve``: a whole hub on this machine."""
+"""``manage.py serve``: a complete hub on this machine."""
 
 import argparse
 import os
@@ -18,30 +18,32 @@ _COLOURS = {"hub": 36, "broker": 35, "web": 32, "beat": 34, "inspector": 33, "tu
 
 
 class Command(BaseCommand):
-    """Migrates, then keeps broker, web, beat and workers up until Ctrl-C."""
+    """Migrates, then runs broker, web server, beat and workers until Ctrl-C."""
 
     help = (
-        "Serve the hub: web, broker and workers, supervised. State lives in HPCFAIR_DATA "
-        "(default ./.hpcfair) and survives a restart. Ctrl-C ends everything."
+        "Run the hub: web server, broker and workers, supervised. All data is in HPCFAIR_DATA "
+        "(default ./.hpcfair) and survives a restart. Ctrl-C stops everything."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
         parser.add_argument(
-            "--port", type=int, default=8000, help="port to listen on; 0: a free one"
+            "--port", type=int, default=8000, help="port to listen on; 0: any free port"
         )
         parser.add_argument("--threads", type=int, default=8, help="threads of each web process")
-        parser.add_argument("--no-workers", action="store_true", help="serve pages and API only")
+        parser.add_argument(
+            "--no-workers", action="store_true", help="run no workers: pages and API only"
+        )
 
     def handle(self, *_: Any, **options: Any) -> None:
         port = options["port"] or _free_port(options["host"])
         if not _is_free(options["host"], port):
             raise CommandError(
-                f"Port {port} is taken. Stop what listens there, or choose another: --port 8001"
+                f"Port {port} is in use. Stop the program there, or choose another: --port 8001"
             )
         address = f"http://{options['host']}:{port}"
         self._prepare()
-        # Children read the same settings: hand them what this process decided.
+        # Children read the same settings from the environment.
         os.environ.setdefault("HPCFAIR_URL", address)
         os.environ["HPCFAIR_DATA"] = str(settings.DATA_DIR)
 
@@ -52,23 +54,23 @@ class Command(BaseCommand):
             Supervisor(services, self._say).run(on_ready=lambda: self._welcome(address))
         except StartFailed as error:
             raise CommandError(str(error)) from error
-        self._say("hub", "stopped; start again with the same command, nothing is lost")
+        self._say("hub", "stopped; the same command starts it again, and no data is lost")
 
     def _prepare(self) -> None:
         self._say("hub", f"data folder {settings.DATA_DIR}")
         settings.DATA_DIR.mkdir(parents=True, exist_ok=True)
-        self._say("hub", f"bringing {_without_password(settings.DATABASE_URL)} up to date")
+        self._say("hub", f"migrating {_without_password(settings.DATABASE_URL)}")
         call_command("migrate", interactive=False, verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
 
     def _welcome(self, address: str) -> None:
         self._say("hub", f"ready: {address}")
         self._say("hub", "sign up there, or: python manage.py user NAME --token")
-        self._say("hub", "Ctrl-C ends everything")
+        self._say("hub", "Ctrl-C stops everything")
 
     def _say(self, name: str, line: str) -> None:
         if "overcommit_memory" in line:
-            # Advice for servers that save to disk; the broker keeps nothing.
+            # Valkey's advice for servers that save to disk; this one does not.
             return
         label = f"{name:<9} |"
         if self.stdout.isatty():
@@ -90,7 +92,7 @@ def _web(options: dict[str, Any], port: int, address: str) -> Service:
         *(sys.executable, "-m", "gunicorn", "hub.wsgi"),
         *("--bind", f"{options['host']}:{port}", "--workers", "2"),
         *("--worker-class", "gthread", "--threads", str(options["threads"])),
-        # Long uploads keep a thread busy, never the worker: only a dead worker times out.
+        # Long uploads occupy a thread, not the worker: only a dead worker times out.
         *("--timeout", "60", "--graceful-timeout", "5"),
         *("--log-level", "warning", "--no-control-socket"),
     )

@@ -1,4 +1,4 @@
-"""``manage.py target``: kinds of hardware the hub tunes for."""
+"""``manage.py target``: lists, enables and disables targets."""
 
 import argparse
 from typing import Any
@@ -11,9 +11,9 @@ from registry.services.work.target import target_enable
 
 
 class Command(BaseCommand):
-    """Lists targets, switches one on or off."""
+    """Lists targets, enables or disables one."""
 
-    help = "List targets, or switch tuning for one of them on or off."
+    help = "List targets, or enable or disable tuning for one of them."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument("slug", nargs="?")
@@ -25,9 +25,9 @@ class Command(BaseCommand):
         try:
             if options["slug"] and options["enabled"] is not None:
                 target_enable(actor=None, slug=options["slug"], enabled=options["enabled"])
-            chosen = [target_get(options["slug"])] if options["slug"] else list(targets())
+            rows = [target_get(options["slug"])] if options["slug"] else list(targets())
         except RegistryError as error:
             raise CommandError(str(error)) from error
-        for target in chosen:
+        for target in rows:
             state = "enabled" if target.enabled else "disabled"
             self.stdout.write(f"{target.slug}\t{state}\t{target.title}")

@@ -1,4 +1,4 @@
-"""``manage.py user NAME``: an account from the command line."""
+"""``manage.py user NAME``: creates an account or a token."""
 
 import argparse
 import getpass
@@ -17,11 +17,11 @@ from registry.states import Scope
 
 
 class Command(BaseCommand):
-    """Makes an account, or with ``--token`` also a token for it."""
+    """Creates an account and, with ``--token``, a token for it."""
 
     help = (
-        "Make an account. The password is read from HPCFAIR_PASSWORD or asked for; with --token a "
-        "token is issued and printed as JSON, for an existing account too."
+        "Create an account. The password is HPCFAIR_PASSWORD or prompted for. With --token a "
+        "token is issued, also for an existing account, and printed as JSON."
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ class Command(BaseCommand):
                 is_staff=options["staff"],
             )
             if not options["token"]:
-                self.stdout.write(f"{user.username} may sign in now")
+                self.stdout.write(f"{user.username} can sign in now")
                 return
             secret = token_issue(actor=user, name="command line", scope=Scope(options["scope"]))[1]
         except RegistryError as error:
@@ -50,8 +50,8 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps({"name": user.username, "token": secret}))
 
     def _password(self, *, ask: bool) -> str:
-        given = os.environ.get("HPCFAIR_PASSWORD")
-        if given:
-            return given
-        # With a token in hand nobody needs to know a password; it can be set later.
+        password = os.environ.get("HPCFAIR_PASSWORD")
+        if password:
+            return password
+        # An account that is used by token needs no known password.
         return getpass.getpass("Password: ") if ask else secrets.token_urlsafe(24)
