@@ -1,7 +1,7 @@
-"""States and the transitions between them, as data. ``docs/states.md`` draws them.
+"""States, their transitions and other enumerations. ``docs/states.md`` shows the transitions.
 
-A transition is one filtered UPDATE whose row count says who won (``services/job.py``); nothing
-else may write a ``state`` column.
+A transition is one filtered UPDATE whose row count tells who won; services make them, and nothing
+else writes a ``state`` column.
 """
 
 from django.db.models import TextChoices
@@ -13,15 +13,14 @@ class Visibility(TextChoices):
 
 
 class RepositoryKind(TextChoices):
-    """What a line of revisions is of. Only models are inspected, tuned and built."""
+    """Kind of a repository. Only models are inspected and tuned."""
 
     MODEL = "model"
     DATASET = "dataset"
 
 
 class Gate(TextChoices):
-    """Who may fetch the files of something all may see: everybody, everybody who asked, or those
-    whose request an owner accepted. The Hugging Face Hub's words."""
+    """Access to files: open, on request, or on accepted request (Hugging Face values)."""
 
     OPEN = "open"
     AUTO = "auto"
@@ -29,7 +28,7 @@ class Gate(TextChoices):
 
 
 class RequestState(TextChoices):
-    """The automaton of a request for access; an owner may change their mind."""
+    """States of a request for access; owners may change their decision."""
 
     PENDING = "pending"
     ACCEPTED = "accepted"
@@ -37,7 +36,7 @@ class RequestState(TextChoices):
 
 
 class DiscussionState(TextChoices):
-    """The automaton of a discussion; only a pull request can be a draft or be merged.
+    """States of a discussion; only pull requests can be drafts or be merged.
 
     ``draft`` -> ``open`` ; ``open`` | ``draft`` -> ``closed`` -> ``open`` ;
     ``open`` | ``draft`` -> ``merged``, which is final.
@@ -50,7 +49,7 @@ class DiscussionState(TextChoices):
 
 
 class EventKind(TextChoices):
-    """What happened in a discussion, in the words of the Hugging Face protocol."""
+    """Events of a discussion, with the values of the Hugging Face protocol."""
 
     COMMENT = "comment"
     STATUS = "status-change"
@@ -59,7 +58,7 @@ class EventKind(TextChoices):
 
 
 class DeliveryState(TextChoices):
-    """The automaton of a webhook's delivery: ``waiting`` until it is taken or given up."""
+    """States of a webhook's delivery: ``waiting`` until it is accepted or dropped."""
 
     WAITING = "waiting"
     DELIVERED = "delivered"
@@ -72,7 +71,7 @@ class NamespaceKind(TextChoices):
 
 
 class Role(TextChoices):
-    """What a member may do in an organisation; each role includes those before it."""
+    """Role of a member in an organisation; each role includes the ones before it."""
 
     READ = "read"
     WRITE = "write"
@@ -80,7 +79,7 @@ class Role(TextChoices):
 
 
 class Scope(TextChoices):
-    """What a token may do, never more than its owner; each scope includes those before it."""
+    """Scope of a token, limited to its owner's rights; each scope includes the ones before it."""
 
     READ = "read"
     WRITE = "write"
@@ -88,7 +87,7 @@ class Scope(TextChoices):
 
 
 class GrantState(TextChoices):
-    """Where a program that waits for a person's consent stands, in OAuth's words (RFC 8628)."""
+    """States of a device authorization request, with the error codes of RFC 8628."""
 
     PENDING = "authorization_pending"
     HURRIED = "slow_down"
@@ -124,9 +123,8 @@ class DeviceHealth(TextChoices):
 
 
 class JobKind(TextChoices):
-    """What a job does: reads a network; searches configurations; searches operator schedules;
-    finds out which compiler passes the network needs; runs builds again on the test tensors;
-    assesses a record from outside; registers a DOI."""
+    """Kinds of jobs, in this order: inspect a network; search configurations; search operator
+    schedules; study compiler passes; reproduce builds; assess a metadata record; register a DOI."""
 
     INSPECT = "inspect"
     TUNE = "tune"
@@ -137,12 +135,12 @@ class JobKind(TextChoices):
     DOI = "doi"
 
 
-#: Kinds of jobs for which no hardware matters: workers of the hub itself do them.
+#: Kinds of jobs without a target, done by the hub's own workers.
 HUB_JOBS = frozenset({JobKind.INSPECT, JobKind.ASSESS, JobKind.DOI})
 
 
 class JobState(TextChoices):
-    """The automaton of a job.
+    """States of a job.
 
     ``queued`` -> ``leased`` (claim) -> ``succeeded`` | ``failed`` | ``queued`` again (lease
     expired or infrastructure failed, attempts left) ; ``queued`` | ``leased`` -> ``cancelled``.
@@ -169,11 +167,7 @@ JOB_ENDED = frozenset(state for state, following in JOB_TRANSITIONS.items() if n
 
 
 class FailureClass(TextChoices):
-    """Why work failed, which decides what happens next.
-
-    ``infrastructure`` is retried and charged to nobody; all others are facts about the work
-    itself and a retry would only repeat them.
-    """
+    """Why a job failed; only ``infrastructure`` is retried and not charged."""
 
     INFRASTRUCTURE = "infrastructure"
     INVALID = "invalid"
@@ -183,7 +177,7 @@ class FailureClass(TextChoices):
 
 
 class TrialOutcome(TextChoices):
-    """How one candidate's trial ended: measured, pruned after few samples, or a failure class."""
+    """Outcome of a trial: measured, pruned after few samples, or a failure class."""
 
     MEASURED = "measured"
     PRUNED = "pruned"
@@ -195,7 +189,7 @@ class TrialOutcome(TextChoices):
 
 
 class ToleranceClass(TextChoices):
-    """How far a build's outputs may stray from the float32 reference, strictest first."""
+    """Classes of allowed deviation of a build's outputs from float32, strictest first."""
 
     EXACT = "exact"
     FP16 = "fp16"
@@ -210,7 +204,7 @@ class RecordKind(TextChoices):
 
 
 class Verdict(TextChoices):
-    """What the confidence interval of the ratio to the baseline allows to say."""
+    """Conclusion from the confidence interval of the ratio to the baseline."""
 
     FASTER = "faster"
     SLOWER = "slower"
@@ -219,14 +213,14 @@ class Verdict(TextChoices):
 
 
 class IdentifierKind(TextChoices):
-    """What a persistent identifier names: all versions together, or one."""
+    """Whether a persistent identifier names all versions of a repository or one."""
 
     CONCEPT = "concept"
     VERSION = "version"
 
 
 class Relation(TextChoices):
-    """How one network or data set came from another; ``derived`` where nobody tells."""
+    """How a network or data set was derived from another; ``derived`` if unspecified."""
 
     DERIVED = "derived"
     FINETUNE = "finetune"
@@ -246,7 +240,7 @@ class TensorSide(TextChoices):
 
 
 class ReproductionOutcome(TextChoices):
-    """What came of running a build again; ``failed`` says it did not run at all."""
+    """Outcome of a reproduction; ``failed`` means that the build did not run."""
 
     REPRODUCED = "reproduced"
     DIFFERS = "differs"

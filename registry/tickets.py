@@ -1,7 +1,6 @@
-"""What workers are handed and hand back, instead of rows. Plain data: no ORM, no Django.
+"""Plain data that workers get and return instead of database rows; no ORM, no Django.
 
-Every type turns into JSON by :func:`dataclasses.asdict`, so a ticket can travel to a device by
-HTTP or in a bundle as well as within a process.
+Each type becomes JSON by :func:`dataclasses.asdict`, so that a ticket can be sent to a device.
 """
 
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class FileTicket:
-    """A file to fetch: its path inside the revision or build, its digest and its size."""
+    """A file to fetch: path inside its revision or build, digest and size."""
 
     path: str
     sha256: str
@@ -19,27 +18,27 @@ class FileTicket:
 
 @dataclass(frozen=True, slots=True)
 class GraphFacts:
-    """What inspection read out of one file of a network.
+    """Facts of one network file, computed by inspection.
 
     Attributes:
-        path: The file, inside its revision.
+        path: Path of the file inside its revision.
         graph_hash: SHA-256 over the structure, without names and weights.
         architecture_class: A value of :class:`registry.states.ArchitectureClass`.
         parameters: Number of weight elements.
-        macs: Multiply-accumulates of one run with dynamic dimensions set to 1; ``None`` if open.
+        macs: Multiply-accumulates of one run with dynamic dimensions set to 1; ``None`` if unknown.
         signature: ``{"inputs": [{"name", "dtype", "shape"}], "outputs": [...]}``.
         operators: Operator type to count, subgraphs included; ``domain::Op`` outside ``ai.onnx``.
-        embedding: Structure embedding, unit length, float.
+        embedding: Structure embedding, a vector of unit length.
         opsets: Operator-set domain to version.
-        ir_version: ONNX IR version; 0 of other formats.
+        ir_version: ONNX IR version; 0 for other formats.
         producer: Producer name and version as written in the file.
-        external_data: Paths of external data files, inside the revision.
+        external_data: Paths of external data files inside the revision.
         weight_bytes: Bytes of all weights.
         forms: ``{"format", "path"}`` of each file of the same network that some backend takes as it
             is: ``torch-export`` or ``tflite``.
-        integer_bounds: Integer input to the number of rows of the table it indexes, where known.
-        format: ``onnx``, or ``tflite`` where no ONNX file was published.
-        weight_dtypes: Element type to the number of weight elements of it.
+        integer_bounds: Name of an integer input to the number of rows of the table that it indexes.
+        format: ``onnx``, or ``tflite`` if no ONNX file was published.
+        weight_dtypes: Element type to number of weight elements.
     """
 
     path: str
@@ -63,11 +62,11 @@ class GraphFacts:
 
 @dataclass(frozen=True, slots=True)
 class JobTicket:
-    """A claimed job, with all a worker needs to do it.
+    """A claimed job with the data that its worker needs.
 
     Attributes:
-        fence: To be named in every write for this job.
-        lease_s: Seconds until the lease ends unless renewed.
+        fence: Must be named in every write for this job.
+        lease_s: Seconds until the lease expires unless it is renewed.
         files: All files of the revision.
         graph: Facts of the primary network; ``None`` before inspection.
         card: The revision's parsed card.
@@ -90,10 +89,10 @@ class JobTicket:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatReply:
-    """What a worker learns when it renews its lease.
+    """The answer to a heartbeat.
 
     Attributes:
-        cancel: The job is no longer wanted: stop, and give it back by ``job_release``.
+        cancel: Whether to stop and release the job by ``job_release``, because it was cancelled.
     """
 
     cancel: bool
@@ -101,13 +100,13 @@ class HeartbeatReply:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryTicket:
-    """A message to a webhook.
+    """A claimed delivery to a webhook.
 
     Attributes:
-        uuid: Names the message; the same for all its attempts.
-        attempt: Counted from 1; whoever ends the attempt names it.
-        webhook: The webhook's key.
-        secret: Sent along and used to sign; may be empty.
+        uuid: Identifies the delivery in all its attempts.
+        attempt: Number of the attempt, from 1; named at its end.
+        webhook: Key of the webhook.
+        secret: Sent as a header and used for the signature; may be empty.
     """
 
     uuid: str
@@ -123,10 +122,11 @@ class TensorTicket:
     """A test tensor of a network.
 
     Attributes:
-        number: Of the test set it belongs to.
+        number: Number of its test set.
         side: ``input`` or ``output``.
-        index: Its place among those of its side.
-        name: As the network calls it.
+        index: Position among the tensors of its side.
+        name: Name of the network's input or output.
+        is_made: Whether the hub made it; else it was published with the model.
         file: The serialised ``TensorProto``; its path is unique among the tensors of a network.
     """
 
@@ -140,10 +140,10 @@ class TensorTicket:
 
 @dataclass(frozen=True, slots=True)
 class BuildTicket:
-    """A published build, to be run again.
+    """A published build to be run again.
 
     Attributes:
-        backend: That built it, and opens it.
+        backend: Name of the backend that built it and opens it.
     """
 
     uuid: str
@@ -158,12 +158,12 @@ class BuildTicket:
 
 @dataclass(frozen=True, slots=True)
 class DoiTicket:
-    """Something DataCite is to be told of a DOI.
+    """A request about a DOI to be sent to DataCite.
 
     Attributes:
         identifier: Name of the identifier that has, or will have, the DOI.
-        body: The document to send: see :mod:`registry.fair.datacite.registration`.
-        due_at: The claim: whoever ends it names it, as ISO 8601; empty where a job is the claim.
+        body: Document of the request: see :mod:`registry.fair.datacite.registration`.
+        due_at: Identifies the claim at its end, as ISO 8601; empty if a job holds the claim.
     """
 
     identifier: str

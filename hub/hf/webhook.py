@@ -18,7 +18,7 @@ from registry.services.webhook.webhook import (
     delivery_replay,
     webhook_create,
     webhook_delete,
-    webhook_switch,
+    webhook_enable,
     webhook_update,
 )
 from registry.states import NamespaceKind
@@ -75,7 +75,7 @@ def switch(*, enabled: bool) -> Callable[..., HttpResponse]:
     def view(request: HttpRequest, webhook_id: str) -> HttpResponse:
         actor = signed_in(request)
         webhook = webhook_get(actor, webhook_id)
-        return _answer(actor, webhook_switch(actor=actor, webhook=webhook, enabled=enabled))
+        return _answer(actor, webhook_enable(actor=actor, webhook=webhook, enabled=enabled))
 
     return view
 

@@ -19,7 +19,7 @@ from registry.services.webhook.webhook import (
     delivery_replay,
     webhook_create,
     webhook_delete,
-    webhook_switch,
+    webhook_enable,
 )
 from registry.states import NamespaceKind
 from registry.tables import User, Webhook
@@ -77,7 +77,7 @@ def switch(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
     """Enable or disable a webhook."""
     enabled = request.POST.get("enabled") == "yes"
     done = "The webhook is enabled." if enabled else "The webhook is disabled."
-    return _act(request, uuid, webhook_switch, done, enabled=enabled)
+    return _act(request, uuid, webhook_enable, done, enabled=enabled)
 
 
 @page

@@ -1,14 +1,14 @@
-"""Finding MLModels: the query language, tensor signatures, and the index that answers.
+"""Search for MLModels: query language, tensor signatures and the full-text index.
 
-The index is a cache: everything in it comes from the tables, and any of it may be deleted at any
-time. ``registry/selectors/search/catalogue.py`` is the door; the rooms behind it::
+The index is a cache of the tables and may be deleted at any time. Its entry point is
+``registry/selectors/search/catalogue.py``. Modules::
 
-    a question                               the tables
-      parser.py     text -> Query              outbox.py       which rows changed
+    queries                                  index
+      parser.py     text -> Query              outbox.py       changed rows since a cursor
       signature.py  text <-> signature         documents.py    rows -> documents
-      fit.py        does a signature fit       index.py        the one writer, catching up
-      plan.py       Query -> tantivy query     generations.py  the folder, its lock, its swap
-      orders.py     orders, pages, likeness
+      fit.py        matching of signatures     index.py        single writer, catching up
+      plan.py       Query -> tantivy query     generations.py  index folder, lock, replacement
+      orders.py     orders, pages, similarity
 
-    between them: schema.py, the fields, words and terms both sides agree on
+    both: schema.py, the fields, words and terms
 """

@@ -1,4 +1,4 @@
-"""Rows as index documents: all that a search can find an MLModel by."""
+"""Index documents of MLModels, built from rows."""
 
 import re
 from collections import defaultdict
@@ -20,16 +20,16 @@ from registry.tables import Build, File, Graph, MLModel, Ref
 
 Document = dict[str, Any]
 
-#: As many rows are read, and turned into documents, at once.
+#: Number of rows read at once.
 BATCH = 500
-#: Of a README this much is searched; longer ones are logs and tables.
+#: Indexed part of a README.
 _README_BYTES = 128 * 1024
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FRONT_MATTER = re.compile(r"\A\ufeff?\s*---[ \t]*\r?\n.*?\n---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 
 
 def documents_of(uuids: Iterable[UUID]) -> Iterator[Document]:
-    """Documents of those of the MLModels that exist."""
+    """Documents of the MLModels that exist."""
     yield from _documents(list(_rows().filter(uuid__in=list(uuids))))
 
 
@@ -42,12 +42,12 @@ def all_documents() -> Iterator[Document]:
 
 
 def reader_public() -> str:
-    """The term of documents everyone may read."""
+    """The term of documents that everybody may read."""
     return term("reader", "public")
 
 
 def reader_member(namespace_pk: int) -> str:
-    """The term of documents the members of a namespace may read."""
+    """The term of documents that members of a namespace may read."""
     return term("reader", str(namespace_pk))
 
 
@@ -118,7 +118,7 @@ def _graph_terms(graph: Graph | None) -> Iterator[str]:
 
 
 class _Facts:
-    """What a batch of MLModels needs from other tables, by key of the MLModel."""
+    """Values of other tables for a batch of MLModels, by key of the MLModel."""
 
     def __init__(self, mlmodels: list[MLModel]) -> None:
         keys = [mlmodel.pk for mlmodel in mlmodels]
@@ -127,7 +127,7 @@ class _Facts:
         )
         owner = {revision: pk for pk, revision in heads.values_list("mlmodel_id", "revision_id")}
         graphs = Graph.objects.filter(revision__in=owner, is_primary=True).order_by("-path")
-        # One revision has one primary graph; were there two, the first by path would stay.
+        # Of several primary graphs the first by path is used, as by graph_of.
         self.graphs = {owner[graph.revision_id]: graph for graph in graphs}
 
         self.targets: dict[int, list[str]] = defaultdict(list)
@@ -143,9 +143,9 @@ class _Facts:
 
 
 def _readme(sha256: str) -> str:
-    """The beginning of a README without its front matter; empty where it cannot be read.
+    """The beginning of a README without its front matter; "" if it cannot be read.
 
-    A model whose README is damaged must stay findable by everything else.
+    A model with a damaged README stays searchable by its other fields.
     """
     try:
         with blob_store().open(sha256) as stream:

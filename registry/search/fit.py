@@ -1,11 +1,11 @@
-"""Whether a tensor signature that is *asked* for fits the one that a model *had*.
+"""Whether the signature of a model fits a requested signature.
 
-Both are compared tensor by tensor in order: as many tensors, the same dtype, the same rank unless
-one is unknown, and no pair of dimensions that are two different integers. A side that the question
-leaves empty constrains nothing.
+Both are compared tensor by tensor in order: equal numbers of tensors, equal dtypes, equal ranks
+unless one is unknown, and no pair of dimensions that are different integers. An empty side of the
+request constrains nothing.
 
-:func:`fits` says it of two signatures. The index answers the same question from terms alone:
-:func:`clauses` of the question against :func:`terms` of the model.
+:func:`fits` compares two signatures. The index computes the same from terms: :func:`clauses` of
+the request against :func:`terms` of the model.
 """
 
 from collections.abc import Sequence
@@ -13,63 +13,63 @@ from collections.abc import Sequence
 from registry.search.signature import UNKNOWN_RANK, Signature, Tensor
 
 
-def fits(asked: Signature, had: Signature) -> bool:
-    """Whether a model with signature ``had`` is what ``asked`` looks for."""
-    return _side_fits(asked.inputs, had.inputs) and _side_fits(asked.outputs, had.outputs)
+def fits(requested: Signature, own: Signature) -> bool:
+    """Whether a model of signature ``own`` fits the request."""
+    return _side_fits(requested.inputs, own.inputs) and _side_fits(requested.outputs, own.outputs)
 
 
-def terms(had: Signature) -> set[str]:
-    """What the index stores of a model.
+def terms(own: Signature) -> set[str]:
+    """The terms that the index stores for a model.
 
     ``float32[N,3]`` is ``in=1 in0=float32 in0=float32/2 in0.0=* in0.1=3 out=0``, and
     ``float32[...]`` is ``in=1 in0=float32 in0=float32/* out=0``.
     """
-    found = set()
-    for side, tensors in (("in", had.inputs), ("out", had.outputs)):
-        found.add(f"{side}={len(tensors)}")
+    stored = set()
+    for side, tensors in (("in", own.inputs), ("out", own.outputs)):
+        stored.add(f"{side}={len(tensors)}")
         for position, tensor in enumerate(tensors):
             name = f"{side}{position}"
-            found |= {f"{name}={tensor.dtype}", f"{name}={tensor.dtype}/{_rank(tensor)}"}
+            stored |= {f"{name}={tensor.dtype}", f"{name}={tensor.dtype}/{_rank(tensor)}"}
             for axis, dim in enumerate(tensor.dims):
-                found.add(f"{name}.{axis}={dim if isinstance(dim, int) else '*'}")
-    return found
+                stored.add(f"{name}.{axis}={dim if isinstance(dim, int) else '*'}")
+    return stored
 
 
-def clauses(asked: Signature) -> list[tuple[str, ...]]:
-    """What the index is asked: a model matches if it has, of each clause, at least one term."""
-    found: list[tuple[str, ...]] = []
-    for side, tensors in (("in", asked.inputs), ("out", asked.outputs)):
+def clauses(requested: Signature) -> list[tuple[str, ...]]:
+    """Clauses of a request: a model matches if it has at least one term of each."""
+    required: list[tuple[str, ...]] = []
+    for side, tensors in (("in", requested.inputs), ("out", requested.outputs)):
         if tensors:
-            found.append((f"{side}={len(tensors)}",))
+            required.append((f"{side}={len(tensors)}",))
         for position, tensor in enumerate(tensors):
             name = f"{side}{position}"
             if tensor.dims == UNKNOWN_RANK:
-                found.append((f"{name}={tensor.dtype}",))
+                required.append((f"{name}={tensor.dtype}",))
                 continue
             unknown = f"{name}={tensor.dtype}/*"
-            found.append((f"{name}={tensor.dtype}/{_rank(tensor)}", unknown))
-            found.extend(
+            required.append((f"{name}={tensor.dtype}/{_rank(tensor)}", unknown))
+            required.extend(
                 (f"{name}.{axis}={dim}", f"{name}.{axis}=*", unknown)
                 for axis, dim in enumerate(tensor.dims)
                 if isinstance(dim, int)
             )
-    return found
+    return required
 
 
-def _side_fits(asked: Sequence[Tensor], had: Sequence[Tensor]) -> bool:
-    if not asked:
+def _side_fits(requested: Sequence[Tensor], own: Sequence[Tensor]) -> bool:
+    if not requested:
         return True
-    return len(asked) == len(had) and all(map(_tensor_fits, asked, had))
+    return len(requested) == len(own) and all(map(_tensor_fits, requested, own))
 
 
-def _tensor_fits(asked: Tensor, had: Tensor) -> bool:
-    if asked.dtype != had.dtype:
+def _tensor_fits(requested: Tensor, own: Tensor) -> bool:
+    if requested.dtype != own.dtype:
         return False
-    if UNKNOWN_RANK in (asked.dims, had.dims):
+    if UNKNOWN_RANK in (requested.dims, own.dims):
         return True
-    return len(asked.dims) == len(had.dims) and not any(
-        isinstance(wanted, int) and isinstance(given, int) and wanted != given
-        for wanted, given in zip(asked.dims, had.dims, strict=True)
+    return len(requested.dims) == len(own.dims) and not any(
+        isinstance(dim, int) and isinstance(other, int) and dim != other
+        for dim, other in zip(requested.dims, own.dims, strict=True)
     )
 
 

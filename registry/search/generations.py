@@ -1,13 +1,13 @@
-"""The index folder: generations, which of them is searched, and the lock of the one writer.
+"""The index folder: generations of the index, the current one, and the writer's lock.
 
 ::
 
     DATA_DIR/index/
-        lock                the one writer holds it (flock: the kernel frees it when a process dies)
-        current             the name of the generation that is searched; replaced by rename
-        v1-3f9c.../         a generation: the version of its schema, then a random part
+        lock                held by the single writer (flock: released when its process ends)
+        current             name of the generation in use; replaced by rename
+        v1-3f9c.../         a generation: schema version and a random part
 
-Nothing here is worth a backup: any of it may be deleted at any time.
+All of it may be deleted at any time and needs no backup.
 """
 
 import contextlib
@@ -29,15 +29,15 @@ _NAME = re.compile(rf"v{VERSION}-[0-9a-f]{{32}}")
 
 
 class Broken(Exception):
-    """Tantivy failed: the files are not what they should be, or cannot be written."""
+    """Tantivy failed: files are damaged, missing or cannot be written."""
 
 
 @contextlib.contextmanager
 def engine() -> Iterator[None]:
-    """Turn every failure of tantivy into :class:`Broken`.
+    """Translate all failures of tantivy into :class:`Broken`.
 
-    Its panics on damaged files arrive as ``PanicException``, which is no ``Exception`` and cannot
-    be imported.
+    Its panics on damaged files are raised as ``PanicException``, which does not derive from
+    ``Exception`` and cannot be imported.
     """
     try:
         yield
@@ -50,7 +50,7 @@ def engine() -> Iterator[None]:
 
 
 def current() -> str:
-    """The name of the generation in use; empty if there is none."""
+    """Name of the generation in use; "" if there is none."""
     try:
         return (folder() / "current").read_text()
     except (OSError, ValueError):
@@ -58,12 +58,12 @@ def current() -> str:
 
 
 def opened(name: str) -> tantivy.Index:
-    """A generation, kept open for the threads of this process.
+    """An open generation, cached for this process.
 
     Raises:
-        Broken: It is not there, damaged, or of another version.
+        Broken: It is missing, damaged or of another version.
     """
-    # A fork keeps the object but not the threads behind it.
+    # A forked process has the object but not its threads.
     key = (os.getpid(), folder() / name)
     index = _opened.get(key)
     if index is None:
@@ -71,7 +71,7 @@ def opened(name: str) -> tantivy.Index:
             raise Broken(f"there is no index of version {VERSION}")
         with engine():
             index = tantivy.Index.open(str(folder() / name))
-            # By default a thread for each index polls its folder; we reload before each search.
+            # By default each index has a thread that polls its folder; here each search reloads.
             index.config_reader("manual")
             index.register_tokenizer("words", ANALYSER)
         _opened.clear()
@@ -83,9 +83,9 @@ _opened: dict[tuple[int, Path], tantivy.Index] = {}
 
 
 def replace(fill: Callable[[tantivy.Index], int]) -> int:
-    """Make a generation with ``fill`` and put it in place; what ``fill`` returned.
+    """Build a generation with ``fill`` and make it current; returns the result of ``fill``.
 
-    The lock must be held. Searches go on in the old generation until the new one is complete.
+    The caller holds the lock. Searches use the old generation until the new one is complete.
     """
     path = folder() / f"v{VERSION}-{uuid.uuid4().hex}"
     _sweep(current())
@@ -107,16 +107,19 @@ def replace(fill: Callable[[tantivy.Index], int]) -> int:
 
 
 def discard(name: str) -> None:
-    """Take a generation out of use, so that the next search builds another. Lock held."""
+    """Make a generation no longer current, so that the next search builds another.
+
+    The caller holds the lock.
+    """
     if current() == name:
         (folder() / "current").unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
 def writing(wait_s: float) -> Iterator[bool]:
-    """Hold the lock of the one writer; ``False`` if it could not be had within ``wait_s``.
+    """Hold the writer's lock; ``False`` if it was not acquired within ``wait_s`` seconds.
 
-    Each call opens the file anew, so that threads exclude each other as processes do.
+    Each call opens the file again, so that threads exclude each other as well as processes.
     """
     folder().mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + wait_s
@@ -135,12 +138,12 @@ def writing(wait_s: float) -> Iterator[bool]:
 
 
 def folder() -> Path:
-    """Where all of it lies."""
+    """The index folder."""
     return Path(settings.DATA_DIR) / "index"
 
 
-def _sweep(kept: str) -> None:
-    """Delete all generations but one: those replaced, and those a killed process left half made."""
+def _sweep(name: str) -> None:
+    """Delete all generations but one: replaced ones and incomplete ones of killed processes."""
     for path in folder().iterdir():
-        if path.is_dir() and path.name != kept:
+        if path.is_dir() and path.name != name:
             shutil.rmtree(path, ignore_errors=True)

@@ -1,12 +1,12 @@
-"""The index: one writer, many readers, nothing that cannot be made again.
+"""The index: one writer, many readers.
 
-It follows the outbox (``outbox.py``). Where it stands is a document of the index itself, so that
-the documents and the cursor that claims them become durable in one commit: a process killed at
-any moment leaves the last commit, and the next one goes on from its cursor.
+It follows the outbox (``outbox.py``). Its cursor is a document of the index itself, so that
+documents and cursor become durable in one commit: after a crash the next process continues from
+the last commit.
 
 A generation (``generations.py``) that is missing, damaged, of another version or of another
-database is replaced. Searches index what is new before they look, so what a service committed is
-found by the next search, wherever it runs.
+database is replaced. Each search first indexes new entries, so that it finds everything that was
+committed before, by any process.
 """
 
 import logging
@@ -27,22 +27,22 @@ from registry.search.schema import CURSOR_UUID, SCHEMA
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
-#: How long a search waits for another process that is indexing before it uses what is there.
+#: Seconds that a search waits for another writer before it uses the index as it is.
 WAIT_S = 0.5
-#: How long it waits where there is nothing to use yet.
+#: Seconds that it waits if there is no index yet.
 FIRST_WAIT_S = 30.0
-#: How long one search goes on indexing; the next one continues.
+#: Seconds that one search spends on indexing; the next one continues.
 BUDGET_S = 5.0
 
 _HEAP_BYTES = 64 * 2**20
-#: With less free, a failed write is taken for a full disk and no new index is tried.
+#: With less free space a failed write is attributed to a full disk, and the index is not rebuilt.
 _ROOM_BYTES = 512 * 2**20
 
 
 def ask(question: Callable[[tantivy.Searcher], _Answer]) -> _Answer:
-    """The answer of an index that has caught up with the tables.
+    """The result of a search in an index that has caught up with the tables.
 
-    ``question`` is asked again, of a new index, if the one at hand proves broken.
+    If the index proves broken, ``question`` is called again with a new index.
 
     Raises:
         Unavailable: ``index_busy`` while another process builds the first index.
@@ -56,7 +56,7 @@ def ask(question: Callable[[tantivy.Searcher], _Answer]) -> _Answer:
             with engine():
                 return question(generations.opened(name).searcher())
         except Broken as error:
-            # Either another process replaced this generation under our hands, or it is damaged.
+            # Another process has replaced this generation meanwhile, or it is damaged.
             _log.warning("search index %s cannot be read: %s", name, error)
             with generations.writing(WAIT_S) as held:
                 if held:
@@ -65,13 +65,13 @@ def ask(question: Callable[[tantivy.Searcher], _Answer]) -> _Answer:
 
 
 def catch_up(*, wait_s: float, budget_s: float) -> None:
-    """Read the outbox into the index, unless another process is at it.
+    """Index new entries of the outbox, unless another process does.
 
-    Failing to write is logged, and leaves the index as it was.
+    Failures to write are logged and leave the index unchanged.
 
     Args:
-        wait_s: How long to wait for the other process, if there is an index to use meanwhile.
-        budget_s: How long to go on reading; building a new index is not cut short.
+        wait_s: Seconds to wait for the other process, if there is an index.
+        budget_s: Seconds after which indexing stops; a rebuild is always completed.
     """
     cursor = _cursor()
     if cursor is not None and outbox.belongs(cursor) and not outbox.has_news(cursor):
@@ -79,7 +79,7 @@ def catch_up(*, wait_s: float, budget_s: float) -> None:
     with generations.writing(wait_s if cursor else FIRST_WAIT_S) as held:
         if not held:
             return
-        # Whoever held the lock before us may have done our work.
+        # The previous holder of the lock may have indexed the same entries.
         cursor = _cursor()
         try:
             if cursor is None or not outbox.belongs(cursor):
@@ -91,10 +91,10 @@ def catch_up(*, wait_s: float, budget_s: float) -> None:
 
 
 def rebuild(*, progress: Callable[[int], None] = lambda _: None) -> int:
-    """Build the index anew while searches go on in the old one; the number of documents.
+    """Rebuild the index while searches use the old one; returns the number of documents.
 
     Args:
-        progress: Told the number of documents written so far, now and then.
+        progress: Called with the number of documents written so far.
 
     Raises:
         Unavailable: ``index_busy`` while another process writes, or if writing failed.
@@ -113,24 +113,24 @@ def rebuild(*, progress: Callable[[int], None] = lambda _: None) -> int:
 
 
 def _cursor() -> outbox.Cursor | None:
-    """Where the current generation stands; ``None`` if there is none that can be read.
+    """Cursor of the current generation; ``None`` without a readable one.
 
-    Looking also shows this process what others committed.
+    Also makes commits of other processes visible to this one.
     """
     try:
         with engine():
             index = generations.opened(generations.current())
             index.reload()
             searcher = index.searcher()
-            wanted = tantivy.Query.term_query(SCHEMA, "uuid", CURSOR_UUID)
-            hits = searcher.search(wanted, 1).hits
+            query = tantivy.Query.term_query(SCHEMA, "uuid", CURSOR_UUID)
+            hits = searcher.search(query, 1).hits
             return outbox.Cursor.loads(bytes(searcher.doc(hits[0][1])["cursor"][0]))
     except (Broken, LookupError, TypeError):
         return None
 
 
 def _follow(cursor: outbox.Cursor, deadline: float) -> None:
-    """Read the outbox from ``cursor`` on, until the deadline; each batch is one commit."""
+    """Index outbox entries after ``cursor`` until the deadline; each batch is one commit."""
     try:
         index = generations.opened(generations.current())
         with _Writer(index) as writer:
@@ -149,7 +149,7 @@ def _follow(cursor: outbox.Cursor, deadline: float) -> None:
     except Broken:
         if shutil.disk_usage(generations.folder()).free < _ROOM_BYTES:
             raise
-        _log.exception("the search index cannot be continued and is built anew")
+        _log.exception("the search index cannot be continued and is rebuilt")
         generations.replace(_fill)
 
 
@@ -168,10 +168,10 @@ def _fill(index: tantivy.Index, *, progress: Callable[[int], None] = lambda _: N
 
 
 class _Writer:
-    """Tantivy's writer, whose commits carry the cursor. The lock is held.
+    """Tantivy's writer; its commits include the cursor. The caller holds the lock.
 
     Raises:
-        Broken: From every method.
+        Broken: By all methods.
     """
 
     def __init__(self, index: tantivy.Index) -> None:
@@ -182,8 +182,8 @@ class _Writer:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        # Tantivy has a lock of its own, which must be free when ours is. Merges are let finish:
-        # aborted ones would leave ever more segments to search.
+        # Tantivy's own lock must be released before ours. Merges are completed: aborted merges
+        # would leave more and more segments to search.
         with engine():
             self._writer.wait_merging_threads()
 

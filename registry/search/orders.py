@@ -1,22 +1,22 @@
-"""Orders of a result, and how its pages follow each other.
+"""Orders of search results and their pagination.
 
-An order turns a page request into hits. Each hit carries its *place*, a short text; the page
-after a hit is asked for by that place.
+An order turns a page request into hits. Each hit has a *position*, a short text, by which the page
+after it is requested.
 
 ========== ==================================== ==============================================
-order      sorts by                             place of a hit
+order      sorts by                             position of a hit
 ========== ==================================== ==============================================
 updated    last change, newest first            its sort key: pages neither repeat nor skip a
-downloads  downloads as last indexed, most      model however many come or go in between, but
-           first                                one that changes moves to its new place
+downloads  downloads as last indexed, most      model when others are added or deleted; a
+           first                                changed model moves to its new position
 name       ``namespace/name``, without case
-likeness   same architecture class first, then  class, cosine, graph hash, name: as above
+similarity same architecture class first, then  class, cosine, graph hash, name: as above
            cosine of structure embeddings,
            then name
-relevance  BM25 over weighted fields            its rank: scores move with every change of the
-                                                index, so models indexed between two pages may
-                                                shift the second by a few ranks; models of
-                                                equal score stand in no particular order
+relevance  BM25 over weighted fields            its rank: scores change with the index, so
+                                                models indexed between two pages may shift the
+                                                second by a few ranks; models of equal score
+                                                have no defined order
 ========== ==================================== ==============================================
 """
 
@@ -28,33 +28,33 @@ import numpy as np
 import tantivy
 from django.db.models import Min
 from tantivy import Occur, Order
-from tantivy import Query as Wanted
+from tantivy import Query as IndexQuery
 
 from registry.search.documents import BATCH
 from registry.search.parser import Sort
 from registry.search.schema import SCHEMA, between
 from registry.tables import Graph
 
-#: Relevance ranks no deeper; ``sort=name`` walks everything.
+#: Upper bound on hits by relevance; other orders list all.
 DEEPEST_RANK = 10_000
 _MOST_STRUCTURES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Key of an MLModel, and its place in the order."""
+    """Key of an MLModel and its position in the order."""
 
     pk: int
-    place: str
+    position: str
 
 
-class Ranking(Protocol):
+class ResultOrder(Protocol):
     """An order of a result."""
 
     def page(
-        self, searcher: tantivy.Searcher, matching: Wanted, after: str, limit: int
+        self, searcher: tantivy.Searcher, matching: IndexQuery, after: str, limit: int
     ) -> list[Hit]:
-        """At most ``limit`` hits after a place of this order; from the start if it is empty."""
+        """At most ``limit`` hits after a position of this order; from the start if it is ""."""
 
 
 class BySortKey:
@@ -65,76 +65,76 @@ class BySortKey:
         self.order = Order.Asc if sort == "name" else Order.Desc
 
     def page(
-        self, searcher: tantivy.Searcher, matching: Wanted, after: str, limit: int
+        self, searcher: tantivy.Searcher, matching: IndexQuery, after: str, limit: int
     ) -> list[Hit]:
-        wanted = matching
+        query = matching
         if after:
-            # Places come out of signed cursors: ``between`` trusts its bounds.
+            # Positions come from signed cursors, so ``between`` may trust its bounds.
             low, high = (after, "*") if self.order == Order.Asc else ("*", after)
-            wanted = _both(matching, between(self.field, low, high))
-        return _sorted_hits(searcher, wanted, self.field, limit, self.order)
+            query = _both(matching, between(self.field, low, high))
+        return _sorted_hits(searcher, query, self.field, limit, self.order)
 
 
 class ByRelevance:
     """By score, best first."""
 
     def page(
-        self, searcher: tantivy.Searcher, matching: Wanted, after: str, limit: int
+        self, searcher: tantivy.Searcher, matching: IndexQuery, after: str, limit: int
     ) -> list[Hit]:
         start = int(after or 0)
         limit = min(limit, DEEPEST_RANK - start)
         if limit <= 0:
             return []
-        found = searcher.search(matching, limit, count=False, offset=start).hits
-        keys = searcher.fast_field_values("pk", [address for _, address in found])
+        scored = searcher.search(matching, limit, count=False, offset=start).hits
+        keys = searcher.fast_field_values("pk", [address for _, address in scored])
         return [Hit(int(pk or 0), str(start + rank)) for rank, pk in enumerate(keys, 1)]
 
 
-class ByLikeness:
-    """By the structure of the network: exactly, over the distinct structures of the result.
+class BySimilarity:
+    """By similarity of network structure, computed for all distinct structures of the result.
 
-    Fine-tuned copies share a structure, so there are far fewer structures than models. Counting
-    them is the index's work; their embeddings come from the tables.
+    Fine-tuned copies share a structure, so there are far fewer structures than models. The index
+    lists them; their embeddings come from the tables.
     """
 
     def __init__(self, reference: Graph) -> None:
         self.reference = reference
 
     def page(
-        self, searcher: tantivy.Searcher, matching: Wanted, after: str, limit: int
+        self, searcher: tantivy.Searcher, matching: IndexQuery, after: str, limit: int
     ) -> list[Hit]:
-        reached, name = _read_likeness(after) if after else (None, "")
+        reached, name = _read_similarity(after) if after else (None, "")
         hits: list[Hit] = []
-        for likeness in self._ranked(_structures(searcher, matching)):
-            if reached and likeness.rank < reached.rank:
+        for similarity in self._ranked(_structures(searcher, matching)):
+            if reached and similarity.rank < reached.rank:
                 continue
-            term = Wanted.term_query(SCHEMA, "structure", likeness.structure)
-            wanted = _both(matching, term)
-            if likeness == reached:
-                wanted = _both(wanted, between("by_name", name, "*"))
-            found = _sorted_hits(searcher, wanted, "by_name", limit - len(hits), Order.Asc)
-            hits.extend(Hit(hit.pk, f"{likeness} {hit.place}") for hit in found)
+            term = IndexQuery.term_query(SCHEMA, "structure", similarity.structure)
+            query = _both(matching, term)
+            if similarity == reached:
+                query = _both(query, between("by_name", name, "*"))
+            page = _sorted_hits(searcher, query, "by_name", limit - len(hits), Order.Asc)
+            hits.extend(Hit(hit.pk, f"{similarity} {hit.position}") for hit in page)
             if len(hits) == limit:
                 break
         return hits
 
-    def _ranked(self, structures: list[str]) -> list["_Likeness"]:
-        """The structures, most alike first."""
-        wanted = np.asarray(self.reference.embedding, float)
+    def _ranked(self, structures: list[str]) -> list["_Similarity"]:
+        """The structures by similarity to the reference."""
+        reference = np.asarray(self.reference.embedding, float)
         ranked = []
         for structure, architecture, embedding in _graphs(structures):
             other = np.asarray(embedding, float)
-            if other.shape == wanted.shape:
-                length = float(np.linalg.norm(wanted) * np.linalg.norm(other)) or 1.0
-                cosine = round(float(wanted @ other) / length, 6)
+            if other.shape == reference.shape:
+                length = float(np.linalg.norm(reference) * np.linalg.norm(other)) or 1.0
+                cosine = round(float(reference @ other) / length, 6)
                 same = int(architecture == self.reference.architecture_class)
-                ranked.append(_Likeness(same, cosine, structure))
-        return sorted(ranked, key=lambda likeness: likeness.rank)
+                ranked.append(_Similarity(same, cosine, structure))
+        return sorted(ranked, key=lambda similarity: similarity.rank)
 
 
 @dataclass(frozen=True, slots=True)
-class _Likeness:
-    """How alike a structure is; the cosine is rounded so that it survives being written."""
+class _Similarity:
+    """Similarity of a structure; the cosine is rounded, so that it can be written and read."""
 
     same_class: int
     cosine: float
@@ -148,14 +148,14 @@ class _Likeness:
         return -self.same_class, -self.cosine, self.structure
 
 
-def _read_likeness(place: str) -> tuple[_Likeness, str]:
-    """The likeness and the name that a place consists of."""
-    same_class, cosine, structure, name = place.split(" ")
-    return _Likeness(int(same_class), float(cosine), structure), name
+def _read_similarity(position: str) -> tuple[_Similarity, str]:
+    """Similarity and name of a position."""
+    same_class, cosine, structure, name = position.split(" ")
+    return _Similarity(int(same_class), float(cosine), structure), name
 
 
-def _structures(searcher: tantivy.Searcher, matching: Wanted) -> list[str]:
-    """The distinct structures of a result; of more than :data:`_MOST_STRUCTURES`, the common."""
+def _structures(searcher: tantivy.Searcher, matching: IndexQuery) -> list[str]:
+    """The distinct structures of a result, at most the :data:`_MOST_STRUCTURES` most frequent."""
     count = {"field": "structure", "size": _MOST_STRUCTURES, "segment_size": _MOST_STRUCTURES}
     counted = searcher.aggregate(matching, {"structures": {"terms": count}})
     return [bucket["key"] for bucket in counted["structures"]["buckets"]]
@@ -173,13 +173,13 @@ def _graphs(structures: list[str]) -> Iterator[tuple[str, str, list[float]]]:
 
 
 def _sorted_hits(
-    searcher: tantivy.Searcher, wanted: Wanted, field: str, limit: int, order: Order
+    searcher: tantivy.Searcher, query: IndexQuery, field: str, limit: int, order: Order
 ) -> list[Hit]:
-    """Hits by a sort key, which is their place."""
-    found = searcher.search(wanted, limit, count=False, order_by_field=field, order=order).hits
-    keys = searcher.fast_field_values("pk", [address for _, address in found])
-    return [Hit(int(pk or 0), place) for pk, (place, _) in zip(keys, found, strict=True)]
+    """Hits by a sort key, which is their position."""
+    hits = searcher.search(query, limit, count=False, order_by_field=field, order=order).hits
+    keys = searcher.fast_field_values("pk", [address for _, address in hits])
+    return [Hit(int(pk or 0), position) for pk, (position, _) in zip(keys, hits, strict=True)]
 
 
-def _both(first: Wanted, second: Wanted) -> Wanted:
-    return Wanted.boolean_query([(Occur.Must, first), (Occur.Must, second)])
+def _both(first: IndexQuery, second: IndexQuery) -> IndexQuery:
+    return IndexQuery.boolean_query([(Occur.Must, first), (Occur.Must, second)])

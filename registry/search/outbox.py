@@ -1,13 +1,12 @@
-"""Following the tables: which MLModels changed since an index last looked.
+"""The outbox: MLModels that changed since an index last read it.
 
-Services append an entry for every change, in the transaction that changes. An index remembers
-its :class:`Cursor` and asks for what came after.
+Services append an entry for each change, in the same transaction. An index stores a
+:class:`Cursor` and reads the entries after it.
 
-DANGER: on PostgreSQL the order of ids is not the order of commits. A transaction takes its id,
-another takes the next one and commits first; whoever then reads "all ids above the last one
-read" has stepped over the slower transaction for good. The cursor therefore keeps the *gaps*,
-the ids below the last one that it has not seen, and asks for them again until they turn up or
-are too old to be anything but transactions that were rolled back.
+DANGER: on PostgreSQL the order of ids is not the order of commits. If a transaction takes an id and
+another one takes the next id and commits first, then reading "all ids above the last one read"
+misses the slower transaction for ever. The cursor therefore stores *gaps*, the unread ids below the
+last one, and reads them again until they appear or are so old that they were rolled back.
 """
 
 import json
@@ -21,23 +20,23 @@ from django.db.models import Q, QuerySet
 
 from registry.tables import OutboxEntry
 
-#: A transaction that stays open longer than this after writing its entry is not waited for.
+#: Age after which a gap is taken for a transaction that was rolled back.
 GAP_LIFETIME_S = 15 * 60
-#: Gaps kept; beyond, the oldest are given up. Rolled-back transactions make one each.
+#: Upper bound on gaps; the oldest are dropped. Each rolled-back transaction leaves one.
 _MOST_GAPS = 500
-#: A new index, which has read no entries, looks for gaps this far back.
+#: Number of newest ids in which a new index looks for gaps.
 _LOOK_BACK = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far an index has read.
+    """The entries that an index has read.
 
     Attributes:
         last_id: The highest id read; 0 before the first.
-        mark: What the entry of that id says. A database in which it says something else has
-            another history than the index (a restored backup, say).
-        gaps: ``(first id, last id, Unix time when first missed)`` of unseen ids below.
+        mark: Content of the entry of that id. If it differs in the database, the index belongs to
+            another database, such as one before a backup was restored.
+        gaps: ``(first id, last id, Unix time when first missed)`` of unread ids below.
     """
 
     last_id: int = 0
@@ -45,7 +44,7 @@ class Cursor:
     gaps: tuple[tuple[int, int, float], ...] = ()
 
     def dumps(self) -> bytes:
-        """As JSON, for the index to keep."""
+        """The cursor as JSON."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
@@ -57,9 +56,9 @@ class Cursor:
 
 
 def tip() -> Cursor:
-    """The cursor of an index that is about to read all MLModels.
+    """The cursor for an index that is about to read all MLModels.
 
-    To be taken before they are read: what changes meanwhile is then read again, not missed.
+    Call it before they are read, so that concurrent changes are read again rather than missed.
     """
     newest = OutboxEntry.objects.order_by("-id").first()
     if newest is None:
@@ -71,7 +70,7 @@ def tip() -> Cursor:
 
 
 def belongs(cursor: Cursor) -> bool:
-    """Whether this database is the one the cursor was read from."""
+    """Whether the cursor was read from this database."""
     if not cursor.last_id:
         return True
     entry = OutboxEntry.objects.filter(id=cursor.last_id).first()
@@ -79,12 +78,12 @@ def belongs(cursor: Cursor) -> bool:
 
 
 def has_news(cursor: Cursor) -> bool:
-    """Whether :func:`read` would find entries."""
+    """Whether there are unread entries."""
     return _unread(cursor).exists()
 
 
 def read(cursor: Cursor, limit: int) -> tuple[set[UUID], Cursor]:
-    """At most ``limit`` unread entries: the MLModels they name, and the cursor past them."""
+    """The MLModels of at most ``limit`` unread entries, and the cursor after these."""
     entries = list(_unread(cursor).order_by("id")[:limit])
     if not entries:
         return set(), cursor
@@ -94,7 +93,7 @@ def read(cursor: Cursor, limit: int) -> tuple[set[UUID], Cursor]:
     ranges = [*cursor.gaps, (cursor.last_id + 1, ids[-1], now)]
     gaps = [gap for first, end, since in ranges for gap in _unseen(first, end, since, ids)]
     if len(entries) < limit:
-        # Only now has every gap been looked into.
+        # All gaps have been read.
         gaps = [gap for gap in gaps if gap[2] > now - GAP_LIFETIME_S]
     return {entry.mlmodel_uuid for entry in entries}, Cursor(
         last.pk if last else cursor.last_id,
@@ -104,16 +103,16 @@ def read(cursor: Cursor, limit: int) -> tuple[set[UUID], Cursor]:
 
 
 def _unread(cursor: Cursor) -> QuerySet[OutboxEntry]:
-    wanted = Q(id__gt=cursor.last_id)
+    unread = Q(id__gt=cursor.last_id)
     for first, last, _ in cursor.gaps:
-        wanted |= Q(id__range=(first, last))
-    return OutboxEntry.objects.filter(wanted)
+        unread |= Q(id__range=(first, last))
+    return OutboxEntry.objects.filter(unread)
 
 
 def _unseen(
     first: int, last: int, since: float, ids: list[int]
 ) -> Iterator[tuple[int, int, float]]:
-    """The pieces of ``first..last`` between the ids seen; ``ids`` ascend."""
+    """Ranges of ``first..last`` that are not in ``ids``, which ascend."""
     start = first
     for seen in ids[bisect_left(ids, first) : bisect_right(ids, last)]:
         if seen > start:

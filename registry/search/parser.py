@@ -1,8 +1,8 @@
-"""The language of the search box.
+"""The query language of the search box.
 
 ::
 
-    query  = { item } ;                        items stand apart by white space
+    query  = { item } ;                        items are separated by white space
     item   = filter | phrase | word ;
     filter = key , ":" , ( phrase | word ) ;   no space around the colon
     phrase = '"' , text without '"' , '"' ;    the last closing '"' may be missing
@@ -12,10 +12,10 @@
 
 ``galaxy "spiral arms" task:image-classification by:lab signature:"float32[N,3,64,64]"``
 
-Every item narrows the result. The exception is a key of which a model has but one value: naming
-``task``, ``license``, ``library``, ``class`` or ``by`` twice asks for either value, while ``tag``
-and ``target`` ask for all. ``similar`` and ``sort`` may be given once. A word is a filter when
-letters stand before its first colon; in a phrase a colon means nothing.
+All items must match. Of keys with one value per model (``task``, ``license``, ``library``,
+``class``, ``by``) several values match any of them; of ``tag`` and ``target`` all must match.
+``similar`` and ``sort`` may occur once. A word with letters before its first colon is a filter; in
+a phrase a colon has no meaning.
 """
 
 import difflib
@@ -35,9 +35,8 @@ MAX_ITEMS = 32
 Sort = Literal["relevance", "updated", "downloads", "name"]
 SORTS: tuple[Sort, ...] = ("relevance", "updated", "downloads", "name")
 
-#: Filters of which a model has many values: several ask for all of them. Of the other filters
-#: (task, license, library, architecture class, namespace) a model has one value, and several values
-#: ask for any of them.
+#: Filters of which a model has several values, so that all given values must match. Of the others a
+#: model has one value, and any of the given values matches.
 MANY = ("tag", "target")
 
 _FILTER_OF_KEY = {
@@ -59,14 +58,14 @@ FULL_NAME = re.compile(f"{NAME_PATTERN}/{NAME_PATTERN}")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is asked, from the box and from the parameters beside it.
+    """A parsed query, from the text and from separate parameters.
 
     Attributes:
-        words: As typed; the index splits and folds them.
-        phrases: As typed.
+        words: Unchanged; the index splits and folds them.
+        phrases: Unchanged.
         filters: Filter name to folded values, sorted.
         signatures: All of them must match.
-        similar_to: ``namespace/name``, or empty.
+        similar_to: ``namespace/name``, or "".
     """
 
     words: tuple[str, ...] = ()
@@ -77,29 +76,29 @@ class Query:
     sort: Sort = "relevance"
 
     def filters_of(self, key: str) -> tuple[str, ...]:
-        """The values asked for by one filter."""
+        """The values of one filter."""
         return dict(self.filters).get(key, ())
 
     def narrowed(self, key: str, values: Iterable[str]) -> "Query":
-        """This query with more values of a filter.
+        """This query with further values of a filter.
 
         Raises:
-            Invalid: ``invalid_query`` if a value is empty or no text.
+            Invalid: ``invalid_query`` if a value is empty or not valid Unicode.
         """
-        held = {*self.filters_of(key), *(_folded(key, value) for value in values)}
-        filters = dict(self.filters) | {key: tuple(sorted(held))}
+        merged = {*self.filters_of(key), *(_folded(key, value) for value in values)}
+        filters = dict(self.filters) | {key: tuple(sorted(merged))}
         return replace(self, filters=tuple(sorted(filters.items())))
 
     def with_signature(self, text: str) -> "Query":
-        """This query, also asking for a signature. Raises ``Invalid``: ``invalid_signature``."""
+        """This query with a further signature. Raises ``Invalid``: ``invalid_signature``."""
         return replace(self, signatures=(*self.signatures, signatures.parse(text)))
 
     def with_similar(self, full_name: str) -> "Query":
-        """This query, ranked by likeness to a model. Raises ``Invalid``: ``invalid_query``."""
+        """This query, ranked by similarity to a model. Raises ``Invalid``: ``invalid_query``."""
         if not FULL_NAME.fullmatch(full_name):
             raise Invalid(
                 "invalid_query",
-                "similar wants the full name of a model.",
+                "similar needs the full name of a model.",
                 "Write similar:namespace/name",
             )
         if self.similar_to and self.similar_to.lower() != full_name.lower():
@@ -111,37 +110,37 @@ class Query:
         if sort not in SORTS:
             raise Invalid(
                 "invalid_query",
-                f"{sort[:40]!r} is no order.{_meant(sort, SORTS)}",
+                f"There is no order {sort[:40]!r}.{_suggestion(sort, SORTS)}",
                 f"Orders are {', '.join(SORTS)}.",
             )
         return replace(self, sort=sort)
 
 
 def parse(text: str) -> Query:
-    """Read what stands in the search box.
+    """Parse the text of the search box.
 
     Raises:
-        Invalid: ``invalid_query`` (too long, unknown key, empty or doubled value) or
-            ``invalid_signature``. Nothing else, whatever the text.
+        Invalid: ``invalid_query`` (too long, unknown key, empty or repeated value) or
+            ``invalid_signature``.
     """
     if len(text) > MAX_LENGTH:
         raise Invalid(
             "invalid_query",
-            f"The query has {len(text)} characters; {MAX_LENGTH} are read.",
-            "Leave out the words that matter least.",
+            f"The query has {len(text)} characters; at most {MAX_LENGTH} are allowed.",
+            "Leave out some words.",
         )
     query, sorted_by = Query(), ""
     words: list[str] = []
     phrases: list[str] = []
-    items = [found for found in _ITEM.finditer(_text(text)) if found[0]]
+    items = [item for item in _ITEM.finditer(_text(text)) if item[0]]
     if len(items) > MAX_ITEMS:
         raise Invalid(
             "invalid_query",
-            f"The query has {len(items)} parts; {MAX_ITEMS} are read.",
-            "Leave out the words that matter least.",
+            f"The query has {len(items)} parts; at most {MAX_ITEMS} are allowed.",
+            "Leave out some words.",
         )
-    for found in items:
-        key, phrase, word = found["key"], found["phrase"], found["word"]
+    for item in items:
+        key, phrase, word = item["key"], item["phrase"], item["word"]
         if key is None:
             if phrase is None:
                 words.append(word)
@@ -157,7 +156,7 @@ def parse(text: str) -> Query:
 
 
 def fold(value: str) -> str:
-    """How filter values compare: without case, and without space around them."""
+    """A filter value for comparison: lower case, without surrounding white space."""
     return value.strip().lower()
 
 
@@ -172,8 +171,8 @@ def _with(query: Query, key: str, value: str) -> Query:
         return query.with_sort(value)
     raise Invalid(
         "invalid_query",
-        f"There is no filter {key!r}.{_meant(key, KEYS)}",
-        f'Filters are {", ".join(KEYS)}. To look for the text itself, quote it: "{key}:..."',
+        f"There is no filter {key!r}.{_suggestion(key, KEYS)}",
+        f'Filters are {", ".join(KEYS)}. To search for the text itself, quote it: "{key}:..."',
     )
 
 
@@ -187,18 +186,18 @@ def _folded(key: str, value: str) -> str:
 
 
 def _text(value: str) -> str:
-    """Refuse what no encoding can carry (half of a surrogate pair): the index would choke on it."""
+    """Reject lone surrogates, which the index cannot encode."""
     try:
         value.encode()
     except UnicodeEncodeError as error:
         raise Invalid(
             "invalid_query",
-            f"Character {error.start + 1} of the query is no Unicode text.",
+            f"Character {error.start + 1} of the query is not valid Unicode.",
             "Send the query as UTF-8.",
         ) from error
     return value
 
 
-def _meant(word: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(word.lower(), list(known), n=1)
+def _suggestion(word: str, valid: Iterable[str]) -> str:
+    near = difflib.get_close_matches(word.lower(), list(valid), n=1)
     return f" Did you mean {near[0]}?" if near else ""

@@ -1,52 +1,52 @@
-"""A :class:`~registry.search.parser.Query` as the index understands it.
+"""Translates a :class:`~registry.search.parser.Query` into a query of the index.
 
-Filters only choose, text also ranks: all clauses but those of words weigh nothing. A word finds a
-document that has it in any text field, or has a word beginning with it in one of the short ones;
-a phrase stands in one field as it is. Every word and phrase must be found.
+Filters select documents; only words and phrases contribute to the score. A word matches in any
+text field, and as the beginning of a word in the short fields; a phrase matches within one field.
+All words and phrases must match.
 """
 
 from collections.abc import Iterable, Sequence
 
 from tantivy import Occur
-from tantivy import Query as Wanted
+from tantivy import Query as IndexQuery
 
 from registry.search import fit
 from registry.search.parser import MANY, Query
 from registry.search.schema import PREFIX_FIELDS, SCHEMA, TEXT_FIELDS, term, words
 
-# A word that only begins a document's word says less than the word itself.
+# Weight of a match of the beginning of a word, relative to a whole word.
 _PREFIX_WEIGHT = 0.2
-# Whoever types a model's full name wants that model first.
+# A model whose full name is in the query comes first.
 _FULL_NAME_SCORE = 100.0
 
 
-def matching(query: Query, readers: Sequence[str], *, without: str = "") -> Wanted:
+def matching(query: Query, readers: Sequence[str], *, without: str = "") -> IndexQuery:
     """The documents that match.
 
     Args:
-        readers: Terms of ``documents.reader_*``; a document needs one of them.
+        readers: Terms of ``documents.reader_*``, one of which a document must have.
         without: A filter to leave out, so that its other values can be counted.
     """
     must = [_any_of(readers)]
     for key, values in query.filters:
         if key == without:
             continue
-        held = [term(key, value) for value in values]
-        must.extend(_any_of([one]) for one in held) if key in MANY else must.append(_any_of(held))
+        terms = [term(key, value) for value in values]
+        must.extend(_any_of([one]) for one in terms) if key in MANY else must.append(_any_of(terms))
     for signature in query.signatures:
         must.extend(_any_of(clause) for clause in fit.clauses(signature))
     if query.similar_to:
         must.append(_any_of([term("has", "structure")]))
     texts = [_word(word) for text in query.words for word in words(text)]
-    texts += [_phrase(found) for text in query.phrases if (found := words(text))]
+    texts += [_phrase(pieces) for text in query.phrases if (pieces := words(text))]
     clauses = [(Occur.Must, clause) for clause in (*must, *texts)]
     if query.similar_to:
         clauses.append((Occur.MustNot, _named(query.similar_to)))
     clauses.extend(
-        (Occur.Should, Wanted.const_score_query(_named(word), _FULL_NAME_SCORE))
+        (Occur.Should, IndexQuery.const_score_query(_named(word), _FULL_NAME_SCORE))
         for word in query.words
     )
-    return Wanted.boolean_query(clauses)
+    return IndexQuery.boolean_query(clauses)
 
 
 def has_words(query: Query) -> bool:
@@ -54,36 +54,40 @@ def has_words(query: Query) -> bool:
     return any(words(text) for text in (*query.words, *query.phrases))
 
 
-def _any_of(held: Iterable[str]) -> Wanted:
-    return Wanted.const_score_query(Wanted.term_set_query(SCHEMA, "terms", list(held)), 0.0)
+def _any_of(terms: Iterable[str]) -> IndexQuery:
+    return IndexQuery.const_score_query(
+        IndexQuery.term_set_query(SCHEMA, "terms", list(terms)), 0.0
+    )
 
 
-def _named(full_name: str) -> Wanted:
-    return Wanted.term_query(SCHEMA, "by_name", full_name.lower())
+def _named(full_name: str) -> IndexQuery:
+    return IndexQuery.term_query(SCHEMA, "by_name", full_name.lower())
 
 
-def _word(word: str) -> Wanted:
-    found = [
-        Wanted.boost_query(Wanted.term_query(SCHEMA, field, word), weight)
+def _word(word: str) -> IndexQuery:
+    clauses = [
+        IndexQuery.boost_query(IndexQuery.term_query(SCHEMA, field, word), weight)
         for field, weight in TEXT_FIELDS.items()
     ]
     if len(word) > 1:
-        found += [
-            Wanted.const_score_query(
-                # Within distance 0: exactly. Unlike a regex it costs nothing to compile.
-                Wanted.fuzzy_term_query(SCHEMA, field, word, distance=0, prefix=True),
+        clauses += [
+            IndexQuery.const_score_query(
+                # Distance 0 is an exact match; unlike a regular expression it needs no compilation.
+                IndexQuery.fuzzy_term_query(SCHEMA, field, word, distance=0, prefix=True),
                 TEXT_FIELDS[field] * _PREFIX_WEIGHT,
             )
             for field in PREFIX_FIELDS
         ]
-    return Wanted.boolean_query([(Occur.Should, clause) for clause in found])
+    return IndexQuery.boolean_query([(Occur.Should, clause) for clause in clauses])
 
 
-def _phrase(found: list[str]) -> Wanted:
-    def clause(field: str) -> Wanted:
-        if len(found) == 1:
-            return Wanted.term_query(SCHEMA, field, found[0])
-        return Wanted.phrase_query(SCHEMA, field, list(found))
+def _phrase(pieces: list[str]) -> IndexQuery:
+    def clause(field: str) -> IndexQuery:
+        if len(pieces) == 1:
+            return IndexQuery.term_query(SCHEMA, field, pieces[0])
+        return IndexQuery.phrase_query(SCHEMA, field, list(pieces))
 
-    weighed = [Wanted.boost_query(clause(field), weight) for field, weight in TEXT_FIELDS.items()]
-    return Wanted.boolean_query([(Occur.Should, one) for one in weighed])
+    weighted = [
+        IndexQuery.boost_query(clause(field), weight) for field, weight in TEXT_FIELDS.items()
+    ]
+    return IndexQuery.boolean_query([(Occur.Should, one) for one in weighted])

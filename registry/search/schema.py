@@ -1,16 +1,16 @@
-"""The shape of an index document, and the one way text becomes words.
+"""Fields of index documents, and the tokenisation of text.
 
 ============== ========================================================= =====================
 field          holds                                                     serves
 ============== ========================================================= =====================
-uuid           the MLModel's uuid, or ``cursor``                         replacing, deleting
-pk             the MLModel's key                                         finding the rows
-terms          ``key=value`` in folded case, see :func:`term`            filters, who may read
+uuid           the MLModel's uuid, or ``cursor``                         replacement, deletion
+pk             the MLModel's key                                         look-up of rows
+terms          ``key=value`` in folded case, see :func:`term`            filters, access
 name ... body  words, for :data:`TEXT_FIELDS`                            text search, ranking
 by_*           one key per document, unique, that sorts as text          orders and their pages
 facets         folded values of :data:`FACETS`                           counts
-structure      graph hash                                                ranking by likeness
-cursor         on the ``cursor`` document alone: where the outbox stands following the tables
+structure      graph hash                                                order by similarity
+cursor         of the ``cursor`` document only: position in the outbox   following the tables
 ============== ========================================================= =====================
 """
 
@@ -20,13 +20,13 @@ from collections.abc import Iterable
 
 import tantivy
 
-#: To be raised with any change here, in ``documents.py`` or in the meaning of a term: an index
-#: of another version is not read but built anew.
+#: Increment it with any change here, in ``documents.py`` or in the meaning of a term: an index of
+#: another version is rebuilt.
 VERSION = 1
 
 #: Text fields with the weight of a match in them.
 TEXT_FIELDS = {"name": 8.0, "title": 5.0, "keywords": 3.0, "description": 2.0, "body": 1.0}
-#: In these short fields the beginning of a word finds it too.
+#: Short fields, in which the beginning of a word matches as well.
 PREFIX_FIELDS = ("name", "title", "keywords")
 
 FACETS = ("task", "license", "library", "architecture_class", "tag", "target")
@@ -62,35 +62,35 @@ def _analyser() -> tantivy.TextAnalyzer:
 
 SCHEMA = _schema()
 ANALYSER = _analyser()
-# Holds nothing: parses the few queries that the binding can build from text only.
+# An empty index, for queries that the binding can only build from text.
 _PARSER = tantivy.Index(SCHEMA)
 
 
 def term(key: str, value: str) -> str:
-    """What field ``terms`` holds for a value that is already folded."""
+    """The term of field ``terms`` for a folded value."""
     return f"{key}={value}"
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, as the index has them: ``lab/Digits-CNN`` is lab, digits, cnn."""
+    """The words of a text as indexed: ``lab/Digits-CNN`` becomes lab, digits, cnn."""
     return list(ANALYSER.analyze(text))
 
 
 def between(field: str, low: str, high: str) -> tantivy.Query:
-    """Documents whose key in ``field`` lies strictly between two; ``"*"`` is no bound.
+    """Documents whose key in ``field`` lies strictly between two bounds; ``"*"`` means none.
 
-    DANGER: the bounds become part of a query's text. They may hold letters, digits, ``._-/`` only.
+    DANGER: the bounds become part of the query's text: only letters, digits and ``._-/`` are safe.
     """
     return _PARSER.parse_query(f"{field}:{{{low} TO {high}}}", [field])
 
 
 def spellings(name: str) -> str:
-    """Other ways to write a name: ``ResNet-50`` is also res, net, 50, resnet, net50, resnet50."""
+    """Variants of a name: ``ResNet-50`` is also res, net, 50, resnet, net50, resnet50."""
     pieces = _PIECE.findall(name)
     pairs = (first + second for first, second in itertools.pairwise(pieces))
     return " ".join(_unlike(name, [*pieces, *pairs, "".join(pieces)]))
 
 
 def _unlike(name: str, candidates: Iterable[str]) -> list[str]:
-    known = set(words(name))
-    return [word for word in dict.fromkeys(map(str.lower, candidates)) if word not in known]
+    own_words = set(words(name))
+    return [word for word in dict.fromkeys(map(str.lower, candidates)) if word not in own_words]

@@ -1,4 +1,4 @@
-"""Tensor signatures: what goes into a network and what comes out, as people write it.
+"""Tensor signatures: inputs and outputs of a network, as text.
 
 ::
 
@@ -10,9 +10,9 @@
     simple    = a NumPy name, or bfloat16, string, int4, uint4, a float8 or float4 kind ;
     compound  = "sequence" | "map" | "optional" | "sparse" ;
 
-White space is free. Example: ``float32[N,3,64,64], int64[N] -> float32[N,10]``. Digits are a fixed
-dimension, everything else (``N``, ``past + 1``, ``?``) is a dynamic one; ``[]`` is a scalar,
-``[...]`` of unknown rank.
+White space is ignored. Example: ``float32[N,3,64,64], int64[N] -> float32[N,10]``. Digits are a
+fixed dimension, everything else (``N``, ``past + 1``, ``?``) is a dynamic one; ``[]`` is a scalar,
+``[...]`` a tensor of unknown rank.
 """
 
 import difflib
@@ -43,12 +43,12 @@ UNKNOWN_RANK: tuple[int | str, ...] = ("...",)
 _SPACE = re.compile(r"\s*")
 _WORD = re.compile(r"[A-Za-z0-9_]+")
 _DIM = re.compile(r"[0-9]+(?=\s*(?:[],]|$))|\?|[^][,>]*[^\W\d][^][,>]*")
-_SHOWN = re.compile(r"[\w.?]+|->|.", re.DOTALL)
+_TOKEN = re.compile(r"[\w.?]+|->|.", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A dtype and its dimensions: an ``int`` is fixed, text is dynamic."""
+    """A dtype and dimensions: an ``int`` is a fixed dimension, text a dynamic one."""
 
     dtype: str
     dims: tuple[int | str, ...] = ()
@@ -59,38 +59,38 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Inputs and outputs, in the order the network has them."""
+    """Inputs and outputs in the order of the network."""
 
     inputs: tuple[Tensor, ...] = ()
     outputs: tuple[Tensor, ...] = ()
 
     def __str__(self) -> str:
-        """The text :func:`parse` reads."""
+        """Text that :func:`parse` reads."""
         inputs = ", ".join(map(str, self.inputs))
         outputs = ", ".join(map(str, self.outputs))
         return f"{inputs} -> {outputs}".strip() if outputs else inputs
 
 
 def parse(text: str) -> Signature:
-    """Read a signature.
+    """Parse a signature.
 
     Raises:
-        Invalid: ``invalid_signature``, naming the character where reading stopped.
+        Invalid: ``invalid_signature``, with the position of the error.
     """
     if len(text) > MAX_LENGTH:
         raise Invalid(
             "invalid_signature",
-            f"The signature has {len(text)} characters; {MAX_LENGTH} are read.",
-            "Leave out the outputs or the tensors that do not matter.",
+            f"The signature has {len(text)} characters; at most {MAX_LENGTH} are allowed.",
+            "Leave out the outputs or some tensors.",
         )
     return _Reader(text).signature()
 
 
 def of_facts(facts: Mapping[str, Any]) -> Signature:
-    """The signature in ``Graph.signature``.
+    """The signature of ``Graph.signature``.
 
-    Names the grammar cannot spell become ``"?"``; what is missing is unknown, never an error: an
-    odd model must not keep the others from being indexed.
+    Names outside the grammar become ``"?"``; missing values are unknown rather than an error, so
+    that one odd model does not prevent the indexing of others.
     """
 
     def tensors(side: str) -> tuple[Tensor, ...]:
@@ -114,7 +114,7 @@ def _dim(value: Any) -> int | str:
 
 
 class _Reader:
-    """Recursive descent over one text; ``at`` is the position of what comes next."""
+    """Recursive-descent parser; ``at`` is the current position."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
@@ -149,10 +149,10 @@ class _Reader:
         return name
 
     def _listed(self, read: Callable[[], _Part]) -> tuple[_Part, ...]:
-        found = [read()]
+        parts = [read()]
         while self._sees(","):
-            found.append(read())
-        return tuple(found)
+            parts.append(read())
+        return tuple(parts)
 
     def _dimension(self) -> int | str:
         dim = self._take(_DIM)
@@ -165,25 +165,25 @@ class _Reader:
             self._refuse(repr(sign))
 
     def _sees(self, sign: str) -> bool:
-        """Step over a sign, if it comes next."""
+        """Whether a sign is next; if so, it is consumed."""
         return bool(self._take(re.compile(re.escape(sign))))
 
     def _take(self, pattern: re.Pattern[str]) -> str:
-        """Step over what matches, and the space behind it; empty if nothing does."""
-        found = pattern.match(self.text, self.at)
-        if found is None:
+        """Consume and return a match with the white space after it; "" without a match."""
+        match = pattern.match(self.text, self.at)
+        if match is None:
             return ""
-        space = _SPACE.match(self.text, found.end())
-        self.at = space.end() if space else found.end()
-        return found[0]
+        space = _SPACE.match(self.text, match.end())
+        self.at = space.end() if space else match.end()
+        return match[0]
 
     def _refuse(self, expected: str, near: Sequence[str] = ()) -> NoReturn:
-        shown = _SHOWN.match(self.text, self.at)
-        found = repr(shown[0]) if shown else "the end"
-        meant = f" Did you mean {near[0]}?" if near else ""
+        rest = _TOKEN.match(self.text, self.at)
+        token = repr(rest[0]) if rest else "the end"
+        suggestion = f" Did you mean {near[0]}?" if near else ""
         raise Invalid(
             "invalid_signature",
-            f"Expected {expected} at character {self.at + 1} of the signature, found {found}."
-            f"{meant}",
+            f"Expected {expected} at character {self.at + 1} of the signature, found {token}."
+            f"{suggestion}",
             f"Write it like {EXAMPLE}",
         )

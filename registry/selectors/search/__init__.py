@@ -1,1 +1,1 @@
-"""Reads of the catalogue: searching, listing and summarising models and data sets."""
+"""Reads of the catalogue: search, lists and summaries of models and data sets."""

@@ -1,4 +1,4 @@
-"""The catalogue: finding MLModels by words, by filters, by tensors and by likeness."""
+"""The catalogue: search of MLModels by words, filters, tensor signatures and similarity."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,11 +11,11 @@ from registry.pagination import decode_cursor, encode_cursor
 from registry.search import index, parser, plan
 from registry.search.documents import reader_hub, reader_member, reader_public
 from registry.search.orders import (
-    ByLikeness,
     ByRelevance,
+    BySimilarity,
     BySortKey,
     Hit,
-    Ranking,
+    ResultOrder,
 )
 from registry.search.parser import Query
 from registry.search.schema import FACETS
@@ -27,10 +27,10 @@ from registry.states import Visibility
 from registry.tables import MLModel
 
 MAX_LIMIT = 100
-#: Values a facet lists, the most frequent first.
+#: Upper bound on listed values of a facet.
 FACET_VALUES = 50
-# Distinct values counted for a facet; of more, the rarest are left out. DANGER: tantivy refuses
-# an answer of more than 65,000 counts, over all facets together.
+# Upper bound on counted values of a facet; the rarest are left out. DANGER: tantivy rejects more
+# than 65,000 counts over all facets.
 _COUNTED_VALUES = 5_000
 
 Values: TypeAlias = str | Iterable[str] | None
@@ -38,16 +38,16 @@ Facets: TypeAlias = dict[str, list[tuple[str, int]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """A part of a result.
+class CataloguePage:
+    """A page of a search result.
 
     Attributes:
-        items: MLModels in order, with namespace and tags. Fewer than asked for, before the last
-            page, if some went out of sight since they were indexed.
+        items: MLModels in order, with namespace and tags. May be fewer than the limit before the
+            last page, if the actor lost access to some since they were indexed.
         total: Number of MLModels in the whole result.
-        next_cursor: Asks for the next page; ``None`` on the last.
+        next_cursor: Cursor of the next page; ``None`` on the last page.
         facets: Facet to ``(value in folded case, count)``, most frequent first. A facet is
-            counted without its own filter, so that it shows what else could be chosen.
+            counted without its own filter, so that it shows the alternatives.
     """
 
     items: list[MLModel]
@@ -79,13 +79,13 @@ def catalogue_search(  # noqa: PLR0913 - a search form has many fields
     sort: str | None = None,
     cursor: str | None = None,
     limit: int = 30,
-) -> Page:
-    """The MLModels ``actor`` may read that match, a page at a time.
+) -> CataloguePage:
+    """A page of the matching MLModels that ``actor`` may read.
 
-    The parameters say the same as filters within ``query`` (``registry/search/parser.py``) and
-    add to them; filter values compare without case. ``sort="relevance"`` ranks by likeness
-    if ``similar_to`` is given, else by the words of the query, and without words shows the last
-    updated first. ``registry/search/orders.py`` says what each order promises from page to page.
+    The parameters add to the filters within ``query`` (``registry/search/parser.py``); filter
+    values compare without case. ``sort="relevance"`` ranks by similarity if ``similar_to`` is
+    given, else by the words of the query, and without words by last update.
+    ``registry/search/orders.py`` describes the pagination of each order.
 
     Raises:
         Invalid: ``invalid_query``, ``invalid_signature``, ``invalid_cursor``, ``invalid_request``.
@@ -93,8 +93,8 @@ def catalogue_search(  # noqa: PLR0913 - a search form has many fields
         Unavailable: ``index_busy`` while the first index is being built.
     """
     if not 1 <= limit <= MAX_LIMIT:
-        raise Invalid("invalid_request", f"limit is {limit}; it goes from 1 to {MAX_LIMIT}.")
-    asked = parser.parse(query)
+        raise Invalid("invalid_request", f"limit is {limit}; it must be from 1 to {MAX_LIMIT}.")
+    parsed = parser.parse(query)
     filters = {
         "task": task,
         "license": license,
@@ -106,62 +106,62 @@ def catalogue_search(  # noqa: PLR0913 - a search form has many fields
     }
     for key, values in filters.items():
         if values:
-            asked = asked.narrowed(key, [values] if isinstance(values, str) else values)
+            parsed = parsed.narrowed(key, [values] if isinstance(values, str) else values)
     if signature:
-        asked = asked.with_signature(signature)
+        parsed = parsed.with_signature(signature)
     if similar_to:
-        asked = asked.with_similar(similar_to)
+        parsed = parsed.with_similar(similar_to)
     if sort:
-        asked = asked.with_sort(sort)
-    return _page(actor, asked, cursor, limit)
+        parsed = parsed.with_sort(sort)
+    return _page(actor, parsed, cursor, limit)
 
 
-def _page(actor: Actor, asked: Query, cursor: str | None, limit: int) -> Page:
-    ranking = _ranking(actor, asked)
+def _page(actor: Actor, parsed: Query, cursor: str | None, limit: int) -> CataloguePage:
+    ranking = _ranking(actor, parsed)
     readers = _readers(actor)
-    matching = plan.matching(asked, readers)
-    # A cursor is valid for the same question only.
-    name = f"catalogue {asked!r}"
+    matching = plan.matching(parsed, readers)
+    # A cursor is valid for the same query only.
+    name = f"catalogue {parsed!r}"
     (after,) = decode_cursor(cursor, name) if cursor else [""]
-    counting = _counting(asked, readers)
+    counting = _counting(parsed, readers)
 
-    def look(searcher: tantivy.Searcher) -> _Answer:
-        # One more than asked for tells whether there is a next page.
+    def search(searcher: tantivy.Searcher) -> _Answer:
+        # One more than the limit, to know whether there is a next page.
         hits = ranking.page(searcher, matching, after, limit + 1)
-        # The binding's stub forgets ``count``.
+        # The binding's type stub lacks ``count``.
         total = searcher.search(matching, 1).count  # type: ignore[attr-defined]
         return _Answer(hits, total, _facets(searcher, counting))
 
-    answer = index.ask(look)
-    shown = answer.hits[:limit]
-    further = len(answer.hits) > limit
-    return Page(
-        items=_rows(actor, shown),
+    answer = index.ask(search)
+    hits = answer.hits[:limit]
+    has_more = len(answer.hits) > limit
+    return CataloguePage(
+        items=_rows(actor, hits),
         total=answer.total,
-        next_cursor=encode_cursor([shown[-1].place], name) if further else None,
+        next_cursor=encode_cursor([hits[-1].position], name) if has_more else None,
         facets=answer.facets,
     )
 
 
-def _ranking(actor: Actor, asked: Query) -> Ranking:
-    if asked.similar_to:
-        reference = mlmodel_get(actor, asked.similar_to)
+def _ranking(actor: Actor, parsed: Query) -> ResultOrder:
+    if parsed.similar_to:
+        reference = mlmodel_get(actor, parsed.similar_to)
         graph = graph_of(revision_get(reference))
         if graph is None:
             raise NotFound(
                 "graph_not_found",
-                f"Nothing is known of the network of {reference.full_name}.",
+                f"No network is known in {reference.full_name}.",
                 "Only models with an inspected network can be compared.",
             )
-        if asked.sort == "relevance":
-            return ByLikeness(graph)
-    if asked.sort != "relevance":
-        return BySortKey(asked.sort)
-    return ByRelevance() if plan.has_words(asked) else BySortKey("updated")
+        if parsed.sort == "relevance":
+            return BySimilarity(graph)
+    if parsed.sort != "relevance":
+        return BySortKey(parsed.sort)
+    return ByRelevance() if plan.has_words(parsed) else BySortKey("updated")
 
 
 def _readers(actor: Actor) -> list[str]:
-    """Terms of which a document needs one; drawn from the one predicate for reads."""
+    """Terms of which a document must have one, by the access predicate for reads."""
     if actor is None:
         return [reader_hub()]
     private = readable_mlmodels(actor).filter(visibility=Visibility.PRIVATE)
@@ -170,26 +170,26 @@ def _readers(actor: Actor) -> list[str]:
 
 
 def _rows(actor: Actor, hits: list[Hit]) -> list[MLModel]:
-    """The rows of the hits, in order; what the index says of access is checked again here."""
+    """The rows of the hits in order; access is checked again, because the index may be outdated."""
     rows = readable_mlmodels(actor).select_related("namespace").prefetch_related("tags")
-    found = rows.in_bulk([hit.pk for hit in hits])
-    return [found[hit.pk] for hit in hits if hit.pk in found]
+    readable = rows.in_bulk([hit.pk for hit in hits])
+    return [readable[hit.pk] for hit in hits if hit.pk in readable]
 
 
-def _counting(asked: Query, readers: list[str]) -> list[tuple[tantivy.Query, list[str]]]:
-    """What to count where: each filtered facet by itself, all others together."""
-    filtered = [facet for facet in FACETS if asked.filters_of(facet)]
+def _counting(parsed: Query, readers: list[str]) -> list[tuple[tantivy.Query, list[str]]]:
+    """Queries with the facets to count: each filtered facet by itself, all others together."""
+    filtered = [facet for facet in FACETS if parsed.filters_of(facet)]
     free = [facet for facet in FACETS if facet not in filtered]
-    counting = [(plan.matching(asked, readers, without=facet), [facet]) for facet in filtered]
-    return [*counting, (plan.matching(asked, readers), free)] if free else counting
+    counting = [(plan.matching(parsed, readers, without=facet), [facet]) for facet in filtered]
+    return [*counting, (plan.matching(parsed, readers), free)] if free else counting
 
 
 def _facets(searcher: tantivy.Searcher, counting: list[tuple[tantivy.Query, list[str]]]) -> Facets:
     most = {"size": _COUNTED_VALUES, "segment_size": _COUNTED_VALUES}
     facets: Facets = {}
-    for wanted, names in counting:
+    for query, names in counting:
         request = {name: {"terms": {"field": name, **most}} for name in names}
-        for name, counted in searcher.aggregate(wanted, request).items():
-            found = [(bucket["key"], int(bucket["doc_count"])) for bucket in counted["buckets"]]
-            facets[name] = sorted(found, key=lambda one: (-one[1], one[0]))[:FACET_VALUES]
+        for name, counted in searcher.aggregate(query, request).items():
+            counts = [(bucket["key"], int(bucket["doc_count"])) for bucket in counted["buckets"]]
+            facets[name] = sorted(counts, key=lambda one: (-one[1], one[0]))[:FACET_VALUES]
     return {name: facets[name] for name in FACETS}

@@ -8,7 +8,7 @@ from registry.tables import MLModel, Record, Target, Trial
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How much there is, counted over what everybody may see."""
+    """Numbers of public models and of all targets, trials and records."""
 
     mlmodels: int
     targets: int
@@ -17,7 +17,7 @@ class Figures:
 
 
 def figures() -> Figures:
-    """Counts of public models and of all that was tried and measured."""
+    """Counts for the front page."""
     return Figures(
         mlmodels=MLModel.objects.filter(
             kind=RepositoryKind.MODEL, visibility=Visibility.PUBLIC

@@ -1,7 +1,7 @@
-"""Lists of models or data sets by what is exactly known of them: names, labels, numbers.
+"""Lists of models or data sets by exact properties: names, labels, numbers.
 
-Full-text search and counts are in :mod:`registry.selectors.search.catalogue`. A list here can be
-read to its end, however long it is; every page costs the same.
+Full-text search is in :mod:`registry.selectors.search.catalogue`. A list here can be read to its
+end; all pages cost the same.
 """
 
 from collections.abc import Sequence
@@ -26,16 +26,16 @@ _MOST_TAGS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What is wanted.
+    """Filters and order of a list.
 
     Attributes:
-        words: Each is to be part of ``namespace/name``, in any case.
-        author: The namespace.
-        labels: All of them are to be among the labels.
-        task: The task's label.
-        gated: Whether files are to be behind a gate; ``None``: either way.
-        order: ``created_at``, ``updated_at``, ``likes`` or ``downloads``, greatest first; of equal
-            ones, the newest first.
+        words: Each must be part of ``namespace/name``, in any case.
+        author: Name of the namespace; "" for all.
+        labels: Labels that a repository must have.
+        task: Label of the task; "" for all.
+        gated: Whether files must be gated; ``None`` for both.
+        order: ``created_at``, ``updated_at``, ``likes`` or ``downloads``, descending; of equal
+            values the newest first.
     """
 
     kind: RepositoryKind
@@ -48,33 +48,33 @@ class Listing:
 
 
 def listing_page(
-    actor: Actor, wanted: Listing, *, cursor: str | None = None, limit: int
+    actor: Actor, listing: Listing, *, cursor: str | None = None, limit: int
 ) -> Page[MLModel]:
-    """A page of the repositories that match and may be read, with their namespaces.
+    """A page of the matching readable repositories, with their namespaces.
 
     Raises:
-        Invalid: ``invalid_cursor``, also of a list in another order.
+        Invalid: ``invalid_cursor``, also for a cursor of another order.
     """
-    rows = _matching(actor, wanted).select_related("namespace")
+    rows = _matching(actor, listing).select_related("namespace")
     return keyset_page(
         rows,
-        name=f"listing.{wanted.order}",
+        name=f"listing.{listing.order}",
         cursor=cursor,
         limit=limit,
-        order=(f"-{wanted.order}", "-id"),
+        order=(f"-{listing.order}", "-id"),
     )
 
 
 def details_of(rows: Sequence[MLModel], *, with_paths: bool) -> list[Details]:
-    """What there is to tell of each row at its default branch, looked up for all of them at once.
+    """Details of repositories at the heads of their default branches; a constant number of queries.
 
     Args:
-        with_paths: Whether the paths of their files will be asked for.
+        with_paths: Whether the paths of their files are needed.
     """
     keys = [row.pk for row in rows]
-    found: dict[int, list[labels.LabelValue]] = {pk: [] for pk in keys}
+    labels_by_key: dict[int, list[labels.LabelValue]] = {pk: [] for pk in keys}
     for label in Label.objects.filter(mlmodel__in=keys).order_by("pk"):
-        found[label.mlmodel_id].append(labels.LabelValue(label.kind, label.value))
+        labels_by_key[label.mlmodel_id].append(labels.LabelValue(label.kind, label.value))
     heads = Ref.objects.filter(
         mlmodel__in=keys, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
     )
@@ -82,7 +82,10 @@ def details_of(rows: Sequence[MLModel], *, with_paths: bool) -> list[Details]:
     paths = _paths_of(list(head_of.values())) if with_paths else {}
     return [
         Details(
-            row, head, paths=paths.get(head.pk, []) if with_paths else None, labels=found[row.pk]
+            row,
+            head,
+            paths=paths.get(head.pk, []) if with_paths else None,
+            labels=labels_by_key[row.pk],
         )
         for row in rows
         if (head := head_of.get(row.pk)) is not None
@@ -90,30 +93,30 @@ def details_of(rows: Sequence[MLModel], *, with_paths: bool) -> list[Details]:
 
 
 def labels_in_use(kind: RepositoryKind) -> list[tuple[str, str]]:
-    """Pairs of a label's kind and value, for all that anybody may read; the commonest first."""
+    """Kind and value of the labels of public repositories, most frequent first."""
     everybody = readable_repositories(AnonymousUser()).filter(kind=kind)
     counted = Label.objects.filter(mlmodel__in=everybody).values("kind", "value")
     most = counted.annotate(uses=Count("pk")).order_by("-uses", "value")[:_MOST_TAGS]
     return [(row["kind"], row["value"]) for row in most]
 
 
-def _matching(actor: Actor, wanted: Listing) -> QuerySet[MLModel]:
-    rows = readable_repositories(actor).filter(kind=wanted.kind)
-    # No name and no label holds such characters, and no database takes all of them.
-    if any(map(unseen, [*wanted.words, *wanted.labels, wanted.task])):
+def _matching(actor: Actor, listing: Listing) -> QuerySet[MLModel]:
+    rows = readable_repositories(actor).filter(kind=listing.kind)
+    # Names and labels have no such characters, and databases reject some of them.
+    if any(map(unseen, [*listing.words, *listing.labels, listing.task])):
         return rows.none()
-    if wanted.author:
-        rows = rows.filter(namespace__in=named(Namespace.objects.all(), wanted.author))
-    for word in wanted.words:
+    if listing.author:
+        rows = rows.filter(namespace__in=named(Namespace.objects.all(), listing.author))
+    for word in listing.words:
         full_name = Concat("namespace__name", Value("/"), "name", output_field=CharField())
         rows = rows.filter(IContains(full_name, word))
-    for value in wanted.labels:
+    for value in listing.labels:
         rows = rows.filter(pk__in=Label.objects.filter(value=value).values("mlmodel"))
-    if wanted.task:
-        tasks = Label.objects.filter(kind="pipeline_tag", value=wanted.task)
+    if listing.task:
+        tasks = Label.objects.filter(kind="pipeline_tag", value=listing.task)
         rows = rows.filter(pk__in=tasks.values("mlmodel"))
-    if wanted.gated is not None:
-        rows = rows.exclude(gate=Gate.OPEN) if wanted.gated else rows.filter(gate=Gate.OPEN)
+    if listing.gated is not None:
+        rows = rows.exclude(gate=Gate.OPEN) if listing.gated else rows.filter(gate=Gate.OPEN)
     return rows
 
 

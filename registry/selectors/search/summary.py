@@ -1,4 +1,4 @@
-"""What lists show of MLModels, read for a whole page at once."""
+"""Summaries of MLModels for lists, read for a whole page at once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ from registry.tables import Graph, MLModel, Ref, Revision
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """An MLModel with what is known of one of its revisions.
+    """An MLModel with facts of one of its revisions.
 
     Attributes:
-        graph: Facts of the revision's primary ONNX file; ``None`` before inspection.
-        builds: Target to the latency ratio of its best float32-exact build; 1 is the baseline.
+        graph: The revision's primary graph; ``None`` before inspection.
+        builds: Slug of a target to the ratio of its best float32-exact build; 1 for the baseline.
     """
 
     mlmodel: MLModel
@@ -27,7 +27,7 @@ class Summary:
 
     @property
     def signature(self) -> str | None:
-        """``float32[N,3,64,64] -> float32[N,10]``, once known."""
+        """Such as ``float32[N,3,64,64] -> float32[N,10]``; ``None`` before inspection."""
         return str(signatures.of_facts(self.graph.signature)) if self.graph else None
 
     @property
@@ -39,7 +39,7 @@ class Summary:
 def summaries_of(mlmodels: Sequence[MLModel]) -> list[Summary]:
     """Summaries of MLModels at the head of their default branch, in the given order.
 
-    Takes four queries, however many there are.
+    Takes a constant number of queries.
     """
     heads = Ref.objects.filter(
         mlmodel__in=mlmodels, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
@@ -55,11 +55,11 @@ def summary_of(mlmodel: MLModel, revision: Revision) -> Summary:
 
 def _summaries(mlmodels: Sequence[MLModel], revisions: dict[int, Revision]) -> list[Summary]:
     prefetch_related_objects(list(mlmodels), "tags")
-    found = revisions.values()
-    graphs = Graph.objects.filter(revision__in=found, is_primary=True).order_by("-path")
-    # As graph_of: were there two, the first by path counts.
+    heads = list(revisions.values())
+    graphs = Graph.objects.filter(revision__in=heads, is_primary=True).order_by("-path")
+    # Of several primary graphs the first by path is used, as by graph_of.
     graph_of = {graph.revision_id: graph for graph in graphs.defer("embedding")}
-    ratios = best_ratios(list(found))
+    ratios = best_ratios(heads)
     return [
         Summary(
             mlmodel,

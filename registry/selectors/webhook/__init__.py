@@ -1,1 +1,1 @@
-"""Reads of webhooks and the deliveries that wait for them."""
+"""Reads of webhooks and their deliveries."""

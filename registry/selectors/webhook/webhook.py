@@ -1,4 +1,4 @@
-"""Reads of webhooks and of what was sent to them: for their owners alone."""
+"""Reads of webhooks and their deliveries, for their owners."""
 
 from django.db.models import Prefetch, Q, QuerySet
 
@@ -16,11 +16,11 @@ def webhooks_of(actor: User) -> QuerySet[Webhook]:
         Unauthenticated, Forbidden: see :func:`require_webhooks`.
     """
     require_webhooks(actor)
-    # What its owner may no longer read keeps even its name to itself.
+    # The owner must not learn names of repositories that they may no longer read.
     visible = Q(mlmodel=None) | Q(mlmodel__in=readable_repositories(actor))
     watches = WebhookWatch.objects.filter(visible).order_by("pk")
-    shown = Prefetch("watches", watches.select_related("mlmodel__namespace", "namespace"))
-    return actor.webhooks.select_related("user").prefetch_related(shown).order_by("pk")
+    prefetch = Prefetch("watches", watches.select_related("mlmodel__namespace", "namespace"))
+    return actor.webhooks.select_related("user").prefetch_related(prefetch).order_by("pk")
 
 
 def webhook_get(actor: User, webhook_uuid: object) -> Webhook:
@@ -28,7 +28,7 @@ def webhook_get(actor: User, webhook_uuid: object) -> Webhook:
 
     Raises:
         Unauthenticated, Forbidden: see :func:`require_webhooks`.
-        NotFound: ``webhook_not_found``, also for other people's.
+        NotFound: ``webhook_not_found``, also for another user's.
     """
     webhook = webhooks_of(actor).filter(uuid=parse_uuid(webhook_uuid)).first()
     if webhook is None:
@@ -37,12 +37,12 @@ def webhook_get(actor: User, webhook_uuid: object) -> Webhook:
 
 
 def deliveries_of(webhook: Webhook) -> QuerySet[WebhookDelivery]:
-    """What was and is to be sent to it, newest first; kept for a month."""
+    """Deliveries of a webhook, newest first; ended ones are stored for 30 days."""
     return webhook.deliveries.order_by("-pk")
 
 
-def may_hear(delivery: WebhookDelivery) -> bool:
-    """Whether the webhook's owner may, as of now, read what the message tells about."""
+def may_receive(delivery: WebhookDelivery) -> bool:
+    """Whether the webhook's owner may read the delivery's repository now."""
     owner = delivery.webhook.user
     if not owner.is_active:
         return False
@@ -54,7 +54,7 @@ def may_hear(delivery: WebhookDelivery) -> bool:
 
 
 def require_webhooks(actor: User) -> None:
-    """Refuse unless the actor may manage webhooks, which hear all that their owner may read.
+    """Check that the actor may manage webhooks, which report all that their owner may read.
 
     Raises:
         Unauthenticated: ``not_authenticated``.

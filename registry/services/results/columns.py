@@ -1,9 +1,7 @@
 """Checks of the columns that workers report."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
-
-from django.db.models import TextChoices
 
 from registry.errors import Invalid
 from registry.validation.document import check_json
@@ -13,24 +11,24 @@ def check_columns(
     columns: Mapping[str, Any],
     required: frozenset[str],
     optional: frozenset[str] = frozenset(),
-    choices: Mapping[str, type[TextChoices]] | None = None,
+    choices: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     """Check that columns are complete, known and storable JSON.
 
     ``failure_detail`` is not checked: it is cleaned before it is stored.
 
     Args:
-        choices: Column to the enumeration of its values; an optional column may be empty.
+        choices: Column to its allowed values; an optional column may be empty.
 
     Raises:
         Invalid: ``invalid_request``; ``fields`` names the columns.
     """
     fields = dict.fromkeys(required - columns.keys(), "is missing")
     fields |= dict.fromkeys(columns.keys() - required - optional, "is not known")
-    for name, enumeration in (choices or {}).items():
+    for name, values in (choices or {}).items():
         may_be_empty = name in optional and not columns.get(name)
-        if not may_be_empty and columns.get(name) not in enumeration.values:
-            fields.setdefault(name, f"must be one of {', '.join(enumeration.values)}")
+        if not may_be_empty and columns.get(name) not in values:
+            fields.setdefault(name, f"must be one of {', '.join(values)}")
     if fields:
         raise Invalid("invalid_request", "These columns cannot be stored.", fields=fields)
     check_json({name: value for name, value in columns.items() if name != "failure_detail"})

@@ -31,7 +31,7 @@ _OPTIONAL = frozenset(
         "compile_ratio_high", "ratio", "ratio_low", "ratio_high", "same_code", "measurement",
     }
 )  # fmt: skip
-_CHOICES = {"outcome": TrialOutcome, "architecture_class": ArchitectureClass}
+_CHOICES = {"outcome": TrialOutcome.values, "architecture_class": ArchitectureClass.values}
 
 
 def pass_trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> PassTrial:

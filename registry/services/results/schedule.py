@@ -76,7 +76,7 @@ def schedule_trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> S
         Conflict: ``lease_lost``; nothing is written.
         Invalid: ``invalid_request``, naming the columns; also for an unknown workload.
     """
-    check_columns(trial, _REQUIRED, _OPTIONAL, {"outcome": TrialOutcome})
+    check_columns(trial, _REQUIRED, _OPTIONAL, {"outcome": TrialOutcome.values})
     columns = {
         name: value
         for name, value in trial.items()

@@ -23,7 +23,7 @@ _OPTIONAL = frozenset(
         "p50_ns", "deviation", "accuracy", "measurement", "compile_s",
     }
 )  # fmt: skip
-_CHOICES = {"outcome": TrialOutcome, "tolerance": ToleranceClass}
+_CHOICES = {"outcome": TrialOutcome.values, "tolerance": ToleranceClass.values}
 
 
 def trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> Trial:

@@ -1,1 +1,1 @@
-"""Writes to webhooks and the deliveries that wait for them."""
+"""Writes of webhooks and their deliveries."""

@@ -1,8 +1,8 @@
-"""Sending what waits for webhooks: claims, ends and the sweep of old messages.
+"""The queue of webhook deliveries: claims, results and the deletion of old deliveries.
 
-A database-backed queue, as for jobs. A claim is a filtered UPDATE that moves ``not_before`` to when
-the claim runs out: of two workers one finds the row, and after a crash somebody finds it again.
-So a message arrives at least once, and carries its id for those who mind getting it twice.
+A database-backed queue, as for jobs. A claim is a filtered UPDATE that moves ``not_before`` to its
+expiry: only one of two workers matches the row, and after a crash the delivery is claimed again.
+So deliveries arrive at least once, and carry an id by which receivers discard duplicates.
 """
 
 import random
@@ -12,25 +12,25 @@ from datetime import timedelta
 from django.db.models import F
 from django.utils import timezone
 
-from registry.selectors.webhook.webhook import may_hear
+from registry.selectors.webhook.webhook import may_receive
 from registry.states import DeliveryState
 from registry.tables import WebhookDelivery
 from registry.tickets import DeliveryTicket
 
 MAX_ATTEMPTS = 8
-#: Longer than any attempt takes, see ``workers/jobs/webhook.py``.
+#: Longer than any attempt, see ``workers/jobs/webhook.py``.
 CLAIM_S = 120
 _FIRST_WAIT_S = 10.0
 _LONGEST_WAIT_S = 6 * 3600.0
-_KEPT = timedelta(days=30)
-_SWEPT_AT_ONCE = 1000
+_RETENTION = timedelta(days=30)
+_SWEEP_BATCH = 1000
 
 
 def delivery_claim(*, busy: Collection[int] = ()) -> DeliveryTicket | None:
-    """Take the message that waits longest; ``None`` if none is due.
+    """Claim the delivery that is due longest; ``None`` if none is due.
 
     Args:
-        busy: Keys of webhooks to leave alone: a slow one should not hold up all others.
+        busy: Keys of webhooks to skip, so that a slow receiver does not delay the others.
     """
     while True:
         now = timezone.now()
@@ -38,40 +38,40 @@ def delivery_claim(*, busy: Collection[int] = ()) -> DeliveryTicket | None:
             state=DeliveryState.WAITING, not_before__lte=now, webhook__is_enabled=True
         )
         rows = due.exclude(webhook__in=list(busy)).order_by("not_before", "pk")
-        found = rows.select_related("webhook__user").first()
-        if found is None:
+        delivery = rows.select_related("webhook__user").first()
+        if delivery is None:
             return None
-        mine = WebhookDelivery.objects.filter(
-            pk=found.pk, state=DeliveryState.WAITING, attempts=found.attempts
+        row = WebhookDelivery.objects.filter(
+            pk=delivery.pk, state=DeliveryState.WAITING, attempts=delivery.attempts
         )
-        if not may_hear(found):
-            # What it would have said is not for the history either.
+        if not may_receive(delivery):
+            # The payload is removed from the history as well.
             error = "The webhook's owner may no longer read this."
-            mine.update(state=DeliveryState.FAILED, payload={}, error=error, ended_at=now)
-        elif found.attempts >= MAX_ATTEMPTS:
+            row.update(state=DeliveryState.FAILED, payload={}, error=error, ended_at=now)
+        elif delivery.attempts >= MAX_ATTEMPTS:
             error = "The hub was interrupted too often."
-            mine.update(state=DeliveryState.FAILED, error=error, ended_at=now)
-        elif mine.update(attempts=F("attempts") + 1, not_before=now + timedelta(seconds=CLAIM_S)):
-            hook = found.webhook
+            row.update(state=DeliveryState.FAILED, error=error, ended_at=now)
+        elif row.update(attempts=F("attempts") + 1, not_before=now + timedelta(seconds=CLAIM_S)):
+            hook = delivery.webhook
             return DeliveryTicket(
-                uuid=str(found.uuid),
-                attempt=found.attempts + 1,
+                uuid=str(delivery.uuid),
+                attempt=delivery.attempts + 1,
                 webhook=hook.pk,
                 url=hook.url,
                 secret=hook.secret,
-                payload=found.payload,
+                payload=delivery.payload,
             )
 
 
 def delivery_end(*, ticket: DeliveryTicket, status: int | None, error: str = "") -> bool:
-    """Note what an attempt met; wait and try again unless it was taken or was the last.
+    """Store the result of an attempt; schedule the next unless it succeeded or was the last.
 
     Args:
-        status: The HTTP status, any of 200 to 299 of which means taken; ``None`` if none came.
-        error: In words, where there is no status.
+        status: HTTP status, of which 200 to 299 mean success; ``None`` without a response.
+        error: Description of the failure without a response.
 
     Returns:
-        Whether the claim still held.
+        Whether the claim was still valid.
     """
     now = timezone.now()
     changes: dict[str, object] = {"status": status, "error": error[:500]}
@@ -81,21 +81,23 @@ def delivery_end(*, ticket: DeliveryTicket, status: int | None, error: str = "")
         changes |= {"state": DeliveryState.FAILED, "ended_at": now}
     else:
         changes["not_before"] = now + timedelta(seconds=wait_s(ticket.attempt))
-    mine = WebhookDelivery.objects.filter(
+    row = WebhookDelivery.objects.filter(
         uuid=ticket.uuid, attempts=ticket.attempt, state=DeliveryState.WAITING
     )
-    return bool(mine.update(**changes))
+    return bool(row.update(**changes))
 
 
 def wait_s(attempt: int) -> float:
-    """Seconds until the attempt after ``attempt``: 10 s, times 4 each, at most 6 h, give or take
-    half, so that what failed together does not come again together."""
+    """Seconds between ``attempt`` and the next one: 10 s, multiplied by 4 each, at most 6 h.
+
+    Varied at random by up to half, so that deliveries that failed together are spread out.
+    """
     wait = min(_FIRST_WAIT_S * 4.0 ** (attempt - 1), _LONGEST_WAIT_S)
     return wait * random.uniform(0.5, 1.5)  # noqa: S311
 
 
 def delivery_sweep() -> int:
-    """Delete some of the messages that ended more than a month ago; returns how many."""
-    old = WebhookDelivery.objects.filter(ended_at__lt=timezone.now() - _KEPT)
-    keys = list(old.order_by("pk").values_list("pk", flat=True)[:_SWEPT_AT_ONCE])
+    """Delete a batch of the deliveries that ended over 30 days ago; returns their number."""
+    old = WebhookDelivery.objects.filter(ended_at__lt=timezone.now() - _RETENTION)
+    keys = list(old.order_by("pk").values_list("pk", flat=True)[:_SWEEP_BATCH])
     return WebhookDelivery.objects.filter(pk__in=keys).delete()[0]

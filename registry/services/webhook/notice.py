@@ -1,4 +1,4 @@
-"""Telling webhooks: what changed, written down in the transaction that changes it.
+"""Queues webhook deliveries, in the transaction of the change that they report.
 
 Payloads are those of the Hugging Face Hub's webhooks, version 3
 (https://huggingface.co/docs/hub/webhooks), which ``huggingface_hub.WebhookPayload`` reads.
@@ -33,20 +33,21 @@ _REF_PREFIXES = {
 
 
 def notify_repository(mlmodel: MLModel, action: str, *, moved: MLModel | None = None) -> None:
-    """It was made or is being deleted (``create``, ``delete``), or moved.
+    """Report that a repository was created, is being deleted, or was moved.
 
     Args:
-        moved: For ``move`` the row under its new name; ``mlmodel`` has the old one.
+        action: ``create``, ``delete`` or ``move``.
+        moved: For ``move`` the row with its new name; ``mlmodel`` has the old one.
     """
     if moved is None:
         _notify(mlmodel, "repo", action)
         return
-    named = {"name": moved.full_name, "owner": {"id": moved.namespace.uuid.hex}}
-    _notify(mlmodel, "repo", action, also=moved.namespace, movedTo=named)
+    destination = {"name": moved.full_name, "owner": {"id": moved.namespace.uuid.hex}}
+    _notify(mlmodel, "repo", action, also=moved.namespace, movedTo=destination)
 
 
 def notify_config(mlmodel: MLModel) -> None:
-    """Its settings changed."""
+    """Report changed settings of a repository."""
     config = {
         "private": mlmodel.visibility == Visibility.PRIVATE,
         "gated": False if mlmodel.gate == Gate.OPEN else mlmodel.gate,
@@ -55,11 +56,11 @@ def notify_config(mlmodel: MLModel) -> None:
 
 
 def notify_ref(ref: Ref, *, old: str | None, new: str | None) -> None:
-    """A branch, a tag or a pull request's line points elsewhere.
+    """Report that a branch, a tag or the head of a pull request changed.
 
     Args:
-        old: The revision's id before; ``None`` where ``ref`` is new.
-        new: The one after; ``None`` where it was deleted.
+        old: Commit id before; ``None`` if ``ref`` is new.
+        new: Commit id after; ``None`` if ``ref`` was deleted.
     """
     name = f"{_REF_PREFIXES[RefKind(ref.kind)]}{ref.name}"
     change = {"ref": name, "oldSha": old, "newSha": new}
@@ -67,12 +68,12 @@ def notify_ref(ref: Ref, *, old: str | None, new: str | None) -> None:
 
 
 def notify_discussion(discussion: Discussion, action: str) -> None:
-    """It was opened (``create``), or its title or state changed (``update``)."""
+    """Report a new discussion (``create``), or a changed title or state (``update``)."""
     _notify(discussion.mlmodel, "discussion", action, discussion=_discussion(discussion))
 
 
 def notify_comment(discussion: Discussion, comment: DiscussionEvent, action: str) -> None:
-    """Somebody said something (``create``), or edited or hid it (``update``)."""
+    """Report a new comment (``create``), or an edited or hidden one (``update``)."""
     _notify(
         discussion.mlmodel,
         "discussion.comment",
@@ -87,14 +88,14 @@ def _notify(
 ) -> None:
     namespaces = [mlmodel.namespace] + ([also] if also is not None else [])
     watches = WebhookWatch.objects.filter(Q(mlmodel=mlmodel) | Q(namespace__in=namespaces))
-    listening = Webhook.objects.filter(
+    subscribed = Webhook.objects.filter(
         pk__in=watches.values("webhook"), is_enabled=True, user__is_active=True
     )
     is_private = mlmodel.visibility == Visibility.PRIVATE
     if is_private:
-        listening = listening.filter(user__memberships__namespace=mlmodel.namespace)
+        subscribed = subscribed.filter(user__memberships__namespace=mlmodel.namespace)
     domain = scope.partition(".")[0]
-    webhooks = [hook for hook in listening if domain in hook.domains]
+    webhooks = [hook for hook in subscribed if domain in hook.domains]
     if not webhooks:
         return
     event = {"event": {"action": action, "scope": scope}, "repo": _repository(mlmodel), **more}
@@ -166,5 +167,5 @@ def _comment(discussion: Discussion, comment: DiscussionEvent) -> dict[str, Any]
 
 
 def _author(author: User | None) -> dict[str, str]:
-    # The hub itself, or somebody who is gone: clients want an id.
+    # Clients require an id; the hub itself and deleted users have none.
     return {"id": author.uuid.hex if author else "0" * 32}

@@ -1,4 +1,4 @@
-"""Making, changing and deleting webhooks; sending one of their messages anew."""
+"""Creating, changing and deleting webhooks, and replaying deliveries."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,13 +35,13 @@ def webhook_create(
     domains: Sequence[str] = DOMAINS,
     secret: str = "",
 ) -> Webhook:
-    """Have ``url`` told of changes.
+    """Create a webhook.
 
     Args:
-        watched: ``{"type": "model" | "dataset" | "user" | "org", "name": ...}`` each; of a user
-            or organisation, everything is watched that the actor may read when it happens.
+        watched: ``{"type": "model" | "dataset" | "user" | "org", "name": ...}`` each. A user or an
+            organisation stands for all its repositories that the actor may read at the time.
         domains: ``repo``, ``discussion`` or both.
-        secret: Sent along in ``X-Webhook-Secret`` and the key of ``X-Hub-Signature-256``.
+        secret: Sent in ``X-Webhook-Secret``, and the key of ``X-Hub-Signature-256``.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.webhook.webhook.require_webhooks`.
@@ -54,9 +54,9 @@ def webhook_create(
     _set(webhook, url=url, domains=domains, secret=secret)
     watches = _watches(actor, watched)
     if not watches:
-        raise _invalid("watched", "names nothing")
+        raise _invalid("watched", "must not be empty")
     with transaction.atomic():
-        # Held, so that nobody makes two at once past the limit.
+        # Locked, so that concurrent requests cannot exceed the limit.
         User.objects.select_for_update(no_key=True).get(pk=actor.pk)
         if actor.webhooks.count() >= MAX_WEBHOOKS:
             raise Conflict(
@@ -77,7 +77,7 @@ def webhook_update(
     domains: Sequence[str] | None = None,
     secret: str | None = None,
 ) -> Webhook:
-    """Change what is not ``None``; what waits to be sent goes to the new address.
+    """Change the values that are not ``None``; queued deliveries go to the new URL.
 
     Raises:
         See :func:`webhook_create`.
@@ -86,7 +86,7 @@ def webhook_update(
     _set(webhook, url=url, domains=domains, secret=secret)
     watches = _watches(actor, watched) if watched is not None else None
     if watches is not None and not watches:
-        raise _invalid("watched", "names nothing")
+        raise _invalid("watched", "must not be empty")
     with transaction.atomic():
         webhook.save(update_fields=["url", "domains", "secret"])
         if watches is not None:
@@ -96,12 +96,12 @@ def webhook_update(
     return webhook
 
 
-def webhook_switch(*, actor: User, webhook: Webhook, enabled: bool) -> Webhook:
-    """Let it hear of changes, or not; what waits when it is disabled is given up.
+def webhook_enable(*, actor: User, webhook: Webhook, enabled: bool) -> Webhook:
+    """Enable or disable a webhook; disabling it drops its queued deliveries.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.webhook.webhook.require_webhooks`.
-        NotFound: ``webhook_not_found`` for somebody else's.
+        NotFound: ``webhook_not_found`` for another user's.
     """
     _require_own(actor, webhook)
     with transaction.atomic():
@@ -118,11 +118,11 @@ def webhook_switch(*, actor: User, webhook: Webhook, enabled: bool) -> Webhook:
 
 
 def webhook_delete(*, actor: User, webhook: Webhook) -> None:
-    """Delete it with all that was sent to it.
+    """Delete a webhook with its history.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.webhook.webhook.require_webhooks`.
-        NotFound: ``webhook_not_found`` for somebody else's.
+        NotFound: ``webhook_not_found`` for another user's.
     """
     _require_own(actor, webhook)
     with transaction.atomic():
@@ -131,23 +131,23 @@ def webhook_delete(*, actor: User, webhook: Webhook) -> None:
 
 
 def delivery_replay(*, actor: User, webhook: Webhook, delivery_uuid: object) -> WebhookDelivery:
-    """Send a message that ended once more, as a new one.
+    """Queue a copy of a delivery that has ended.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.webhook.webhook.require_webhooks`.
-        NotFound: ``webhook_not_found`` for somebody else's; ``delivery_not_found``, also where
-            the owner lost sight of what it told about.
-        Invalid: ``invalid_request`` if the webhook is disabled or the message still waits.
+        NotFound: ``webhook_not_found`` for another user's; ``delivery_not_found``, also if its
+            payload was removed because the owner may no longer read it.
+        Invalid: ``invalid_request`` if the webhook is disabled or the delivery has not ended.
     """
     _require_own(actor, webhook)
     old = webhook.deliveries.filter(uuid=parse_uuid(delivery_uuid)).first()
     if old is None or not old.payload:
-        raise NotFound("delivery_not_found", f"There is no {str(delivery_uuid)[:40]!r} to replay.")
+        raise NotFound("delivery_not_found", f"There is no delivery {str(delivery_uuid)[:40]!r}.")
     if not webhook.is_enabled or old.state == DeliveryState.WAITING:
         raise Invalid(
             "invalid_request",
-            "The webhook is disabled, or the message is still to be sent.",
-            "Enable the webhook, or wait.",
+            "The webhook is disabled, or the delivery has not ended.",
+            "Enable the webhook, or wait for the end of the delivery.",
         )
     with transaction.atomic():
         new = WebhookDelivery.objects.create(
@@ -176,36 +176,36 @@ def _set(
         webhook.url = check_url(url, private=settings.WEBHOOK_PRIVATE)
     if domains is not None:
         if not domains or any(domain not in DOMAINS for domain in domains):
-            raise _invalid("domains", f"takes {' and '.join(DOMAINS)}")
+            raise _invalid("domains", f"must be from {' and '.join(DOMAINS)}")
         webhook.domains = [domain for domain in DOMAINS if domain in domains]
     if secret is not None:
-        # It is sent as a header.
+        # Sent as a header.
         if not (secret.isascii() and secret.isprintable() and len(secret) <= MAX_SECRET):
-            raise _invalid("secret", f"takes at most {MAX_SECRET} printable ASCII characters")
+            raise _invalid("secret", f"must be at most {MAX_SECRET} printable ASCII characters")
         webhook.secret = secret
 
 
 def _watches(actor: User, watched: Sequence[Mapping[str, Any]]) -> list[WebhookWatch]:
-    """Unsaved rows for ``watched``, each thing once."""
+    """Unsaved rows for ``watched``, without duplicates."""
     if len(watched) > MAX_WATCHED:
-        raise _invalid("watched", f"takes at most {MAX_WATCHED}")
-    found: dict[tuple[int | None, int | None], WebhookWatch] = {}
+        raise _invalid("watched", f"must have at most {MAX_WATCHED} items")
+    watches: dict[tuple[int | None, int | None], WebhookWatch] = {}
     for item in watched:
         kind, name = item.get("type"), item.get("name")
         if not (isinstance(kind, str) and isinstance(name, str)):
-            raise _invalid("watched", "takes a type and a name each")
+            raise _invalid("watched", "must have items with a type and a name")
         watch = WebhookWatch()
         if kind in _REPOSITORIES:
             watch.mlmodel = repository_get(actor, _REPOSITORIES[kind], name)
         elif kind in _NAMESPACES:
             namespace = namespace_get(actor, name)
             if namespace.kind != _NAMESPACES[kind]:
-                raise NotFound("namespace_not_found", f"{name[:100]!r} is no {kind}.")
+                raise NotFound("namespace_not_found", f"There is no {kind} {name[:100]!r}.")
             watch.namespace = namespace
         else:
-            raise _invalid("watched", "takes the types model, dataset, user and org")
-        found[watch.mlmodel_id, watch.namespace_id] = watch
-    return list(found.values())
+            raise _invalid("watched", "must have items of the types model, dataset, user and org")
+        watches[watch.mlmodel_id, watch.namespace_id] = watch
+    return list(watches.values())
 
 
 def _watch(webhook: Webhook, watches: list[WebhookWatch]) -> None:
@@ -219,7 +219,7 @@ def _invalid(field: str, fault: str) -> Invalid:
 
 
 def _audit(webhook: Webhook, action: str, detail: dict[str, Any] | None = None) -> None:
-    # Neither the secret nor the address, which may hold one.
+    # Not the secret, and not the URL, which may contain one.
     audit(
         actor=webhook.user,
         action=action,

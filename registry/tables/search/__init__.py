@@ -1,1 +1,1 @@
-"""Tables of the catalogue: searching, listing and summarising models and data sets."""
+"""Tables that the search index follows."""

@@ -1,10 +1,10 @@
-"""What the search index has yet to learn."""
+"""Table of changes that search indexes follow."""
 
 from django.db import models
 
 
 class OutboxEntry(models.Model):
-    """This MLModel changed (or went). Each index remembers the last entry it has read."""
+    """A change or deletion of an MLModel. Each index stores the last entry that it has read."""
 
     mlmodel_uuid = models.UUIDField()
     at = models.DateTimeField(auto_now_add=True)

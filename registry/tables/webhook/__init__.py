@@ -1,1 +1,1 @@
-"""Tables of webhooks and the deliveries that wait for them."""
+"""Tables of webhooks and their deliveries."""

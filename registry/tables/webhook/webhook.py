@@ -1,4 +1,4 @@
-"""Who wants to be told of changes, and what they are still to be told."""
+"""Tables of webhooks, of the repositories they watch, and of their deliveries."""
 
 from django.db import models
 from django.db.models import Q
@@ -10,7 +10,7 @@ from registry.tables.repository.mlmodel import MLModel
 
 
 class Webhook(models.Model):
-    """An address that wants to hear of changes.
+    """A URL to which changes are reported.
 
     ``domains`` holds ``repo``, ``discussion`` or both, as in the Hugging Face protocol.
     """
@@ -19,14 +19,14 @@ class Webhook(models.Model):
     user = models.ForeignKey(User, models.CASCADE, related_name="webhooks")
     url = models.URLField(max_length=2000)
     domains = models.JSONField(default=list)
-    # Sent along in clear and used to sign, so it has to be kept as it is.
+    # Sent in clear text and used for signatures, so it cannot be hashed.
     secret = models.CharField(max_length=256, blank=True)
     is_enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
 
 class WebhookWatch(models.Model):
-    """What a webhook wants to hear of: one MLModel, or all of a namespace."""
+    """A subscription of a webhook: to one repository, or to all of a namespace."""
 
     webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="watches")
     mlmodel = models.ForeignKey(MLModel, models.CASCADE, null=True, related_name="watches")
@@ -43,16 +43,16 @@ class WebhookWatch(models.Model):
 
 
 class WebhookDelivery(models.Model):
-    """One message to one webhook, written in the transaction of what it tells about.
+    """A message to a webhook, written in the transaction of the change that it reports.
 
-    Who claims one adds to ``attempts`` and moves ``not_before`` to when the claim runs out; who
-    ends an attempt names its number, so that one that lost its claim changes nothing.
+    A claim increments ``attempts`` and moves ``not_before`` to its expiry. The end of an attempt
+    names its number, so that a worker whose claim has expired changes nothing.
     """
 
     uuid = uuid_column()
     webhook = models.ForeignKey(Webhook, models.CASCADE, related_name="deliveries")
-    # Whoever may not read this when it is sent does not get it; empty once it was deleted, and
-    # then the other two decide.
+    # Decides whether the owner may still receive it; null once the repository is deleted, when
+    # the next two columns decide.
     mlmodel = models.ForeignKey(MLModel, models.SET_NULL, null=True, related_name="+")
     namespace = models.ForeignKey(Namespace, models.CASCADE, related_name="+")
     is_private = models.BooleanField()
@@ -62,7 +62,7 @@ class WebhookDelivery(models.Model):
     )
     attempts = models.PositiveIntegerField(default=0)
     not_before = models.DateTimeField()
-    # What the last attempt met: an HTTP status, or an error in words.
+    # Result of the last attempt: an HTTP status, or the description of an error.
     status = models.PositiveIntegerField(null=True, blank=True)
     error = models.CharField(max_length=500, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

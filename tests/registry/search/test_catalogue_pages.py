@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.errors import Invalid, NotFound
-from registry.selectors.search.catalogue import Page, catalogue_search
+from registry.selectors.search.catalogue import CataloguePage, catalogue_search
 from registry.tables import MLModel
 from tests.registry.search import rows
 
 pytestmark = pytest.mark.django_db
 
 
-def pages(limit: int = 2, **options: Any) -> Iterator[Page]:
+def pages(limit: int = 2, **options: Any) -> Iterator[CataloguePage]:
     """All pages of a search, each asked for when it is wanted."""
     cursor = None
     while True:

@@ -82,13 +82,13 @@ def test_an_unknown_key_is_refused_with_the_likely_one() -> None:
     [
         ("tag: x", "tag has no value"),
         ('task:" "', "task has no value"),
-        ("sort:nmae", "'nmae' is no order. Did you mean name?"),
+        ("sort:nmae", "There is no order 'nmae'. Did you mean name?"),
         ("sort:name sort:name", "sort is given twice"),
-        ("similar:resnet", "wants the full name"),
+        ("similar:resnet", "needs the full name"),
         ("similar:a/b similar:a/c", "similar is given twice"),
-        ("x" * (MAX_LENGTH + 1), f"has {MAX_LENGTH + 1} characters; {MAX_LENGTH} are read"),
-        ("x " * (MAX_ITEMS + 1), f"has {MAX_ITEMS + 1} parts; {MAX_ITEMS} are read"),
-        ("abc \udc80", "Character 5 of the query is no Unicode text"),
+        ("x" * (MAX_LENGTH + 1), f"has {MAX_LENGTH + 1} characters; at most {MAX_LENGTH} are"),
+        ("x " * (MAX_ITEMS + 1), f"has {MAX_ITEMS + 1} parts; at most {MAX_ITEMS} are"),
+        ("abc \udc80", "Character 5 of the query is not valid Unicode"),
     ],
 )
 def test_a_wrong_query_is_refused(text: str, says: str) -> None:

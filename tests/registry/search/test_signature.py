@@ -62,7 +62,7 @@ def test_every_dtype_is_known(dtype: str) -> None:
         ("map(int8,int)[]", "Expected a dtype at character 10"),
         ("float32[\ud800]", "at character 9"),
         ("optional(" * 111, "Expected a dtype at character 1000"),
-        ("float32[9" * 200, "has 1800 characters; 1000 are read"),
+        ("float32[9" * 200, "has 1800 characters; at most 1000 are allowed"),
     ],
 )
 def test_a_wrong_signature_is_refused_with_its_position(text: str, says: str) -> None:

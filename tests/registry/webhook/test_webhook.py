@@ -25,7 +25,7 @@ from registry.services.webhook.webhook import (
     MAX_WEBHOOKS,
     webhook_create,
     webhook_delete,
-    webhook_switch,
+    webhook_enable,
     webhook_update,
 )
 from registry.states import RefKind, Role, Scope
@@ -188,12 +188,12 @@ def test_a_webhook_is_changed_switched_and_deleted(galaxy: MLModel, alice: User)
     discussion_open(actor=alice, mlmodel=galaxy, title="Hello")
     make_mlmodel("alice/net", actor=alice)
     assert heard(webhook) == [("repo", "create")]
-    webhook_switch(actor=alice, webhook=webhook, enabled=False)
+    webhook_enable(actor=alice, webhook=webhook, enabled=False)
     make_mlmodel("alice/net2", actor=alice)
     assert [(row.state, row.error) for row in deliveries_of(webhook)] == [
         ("failed", "The webhook was disabled.")
     ]
-    webhook_switch(actor=alice, webhook=webhook, enabled=True)
+    webhook_enable(actor=alice, webhook=webhook, enabled=True)
     make_mlmodel("alice/net3", actor=alice)
     assert len(heard(webhook)) == 2
     assert "s3cret" not in str(list(AuditEntry.objects.values_list("detail", "subject")))
@@ -208,7 +208,7 @@ def test_webhooks_are_their_owners_alone(galaxy: MLModel, alice: User, bob: User
         lambda: webhook_get(bob, webhook.uuid),
         lambda: webhook_get(alice, "nonsense"),
         lambda: webhook_update(actor=bob, webhook=webhook, url=URL),
-        lambda: webhook_switch(actor=bob, webhook=webhook, enabled=False),
+        lambda: webhook_enable(actor=bob, webhook=webhook, enabled=False),
         lambda: webhook_delete(actor=bob, webhook=webhook),
     ):
         with pytest.raises(NotFound) as refused:

@@ -28,7 +28,7 @@ from registry.services.webhook.delivery import (
     delivery_sweep,
     wait_s,
 )
-from registry.services.webhook.webhook import delivery_replay, webhook_create, webhook_switch
+from registry.services.webhook.webhook import delivery_replay, webhook_create, webhook_enable
 from registry.states import DeliveryState, Role
 from registry.tables import MLModel, Namespace, User, Webhook, WebhookDelivery
 from tests.receiver import Receiver, receiving
@@ -279,7 +279,7 @@ def test_a_message_that_ended_can_be_sent_anew(
     job.drain()
     first, second = receiver.payloads
     assert first == second
-    webhook_switch(actor=alice, webhook=webhook, enabled=False)
+    webhook_enable(actor=alice, webhook=webhook, enabled=False)
     with pytest.raises(Invalid):
         delivery_replay(actor=alice, webhook=webhook, delivery_uuid=waiting.uuid)
 
