@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from math import inf
 
 from benchmarks.tables import Table
+from hpcfair.precisions import Tolerance
 from workers.engine.strategies import SearchProblem, Strategy
-from workers.engine.types import Candidate, Experience, Tolerance, Trial
+from workers.engine.types import Candidate, Experience, Trial
 
 #: The two users of the protocol: one wants float32, one takes whatever is fastest.
 PROBLEMS: tuple[Tolerance, ...] = ("exact", "int8")

@@ -28,10 +28,11 @@ from benchmarks import replay
 from benchmarks.report import Figure, counted, environment, report, say
 from benchmarks.synthetic import tables as made_up
 from benchmarks.tables import FOLDER, Table, read_all
+from hpcfair.precisions import Tolerance
 from workers.engine.strategies import STRATEGIES
 from workers.engine.strategies.peers import Peer, peers_of
 from workers.engine.strategies.portfolio import portfolio
-from workers.engine.types import Candidate, Experience, Tolerance
+from workers.engine.types import Candidate, Experience
 
 TRIVIAL = 0.2
 #: Trials of each past search, and different pasts that the seeds take turns with.

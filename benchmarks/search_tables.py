@@ -20,6 +20,7 @@ from benchmarks.networks import example
 from benchmarks.replay import PROBLEMS
 from benchmarks.report import environment, say
 from benchmarks.tables import FOLDER, Row, Table, write
+from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.backends.registry import available
 from workers.engine.clock import SystemClock
 from workers.engine.errors import CandidateFailed, WrongOutput
@@ -30,16 +31,7 @@ from workers.engine.ports import Backend, Clock, Device
 from workers.engine.space import Space
 from workers.engine.strategies import Proposal
 from workers.engine.trial_store import JsonLinesTrialStore
-from workers.engine.types import (
-    TOLERANCES,
-    Candidate,
-    Network,
-    SearchBudget,
-    TargetSpec,
-    Tolerance,
-    Trial,
-    TuningRequest,
-)
+from workers.engine.types import Candidate, Network, SearchBudget, TargetSpec, Trial, TuningRequest
 from workers.fleet.probe import this_machine
 
 #: Networks, each with its family: what is left out together when its searches are replayed.

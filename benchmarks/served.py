@@ -17,6 +17,7 @@ from typing import Any
 
 from benchmarks.report import Figure, counted, environment, geometric_mean, report, say
 from benchmarks.serving import CLASSES, Hunt, recall, seek
+from hpcfair.precisions import PRECISION_OF
 from workers.backends import registry
 from workers.engine.types import TargetSpec, sha256_of
 from workers.fleet.probe import this_machine
@@ -27,8 +28,8 @@ MODELS = (
     *("alexnet", "mobilenetv2", "bert_small", "digits"),
 )
 QUICK = ("digits", "squeezenet", "mobilenetv2")
-#: What multiplies in bfloat16 or float16: some processors, all GPUs.
-BF16 = frozenset({"amx_bf16", "avx512_bf16", "bf16", "cuda"})
+#: Features with arithmetic in bfloat16: some processors, all GPUs.
+BF16 = PRECISION_OF["bf16"].features | {"cuda"}
 #: Raised when results of an earlier run cannot be read any more.
 _RESULTS = 4
 _BASELINE = "onnxruntime.InferenceSession(path), nothing set, in the same interleaved run"

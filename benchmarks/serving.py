@@ -14,6 +14,7 @@ from benchmarks.calm import undisturbed, wait
 from benchmarks.networks import example
 from benchmarks.report import commit, say
 from benchmarks.scheduling import schedules_kept, with_schedules
+from hpcfair.precisions import Tolerance
 from workers.engine.clock import SystemClock
 from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.evaluation import ConfirmationEffort, ConfirmedResult, confirm
@@ -22,15 +23,7 @@ from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend, Clock, Device, Progress, TrialStore
 from workers.engine.trial_store import JsonLinesTrialStore
 from workers.engine.tune import SearchResult, tune
-from workers.engine.types import (
-    Experience,
-    Network,
-    SearchBudget,
-    TargetSpec,
-    Tolerance,
-    Trial,
-    TuningRequest,
-)
+from workers.engine.types import Experience, Network, SearchBudget, TargetSpec, Trial, TuningRequest
 from workers.fleet.energy import counters_of
 from workers.jobs.best import best_result
 

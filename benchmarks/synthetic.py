@@ -12,8 +12,9 @@ from math import exp, log
 import numpy as np
 
 from benchmarks.tables import Row, Table
+from hpcfair.precisions import Tolerance
 from workers.engine.space import Choice, Conditional, Flag, Space
-from workers.engine.types import Candidate, Options, Tolerance
+from workers.engine.types import Candidate, Options
 
 TARGET = "pretend"
 FAMILIES = ("residual", "depthwise", "plain", "dense", "transformer", "mlp")

@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from hpcfair.measurement.types import Interval
+from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.space import Space
 from workers.engine.types import (
-    TOLERANCES,
     BuildResult,
     Candidate,
     Experience,
     Measurement,
     Outcome,
-    Tolerance,
     Trial,
     sha256_of,
 )

@@ -32,10 +32,11 @@ from hpcfair.exporters.registry import Examples
 from hpcfair.fork import Form, Reused
 from hpcfair.job import Job, Jobs
 from hpcfair.loaded import Loaded
+from hpcfair.precisions import Tolerance
 from hpcfair.publish import Publication
 from hpcfair.record import Record
 from hpcfair.reproduction import Reproduction
-from hpcfair.resolution import Resolution, Tolerance
+from hpcfair.resolution import Resolution
 from hpcfair.runtimes.base import Array
 from hpcfair.transport import Transport
 from hpcfair.types import Account, Build, Finding, Hits, MLModel, Revision, Target

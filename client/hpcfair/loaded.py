@@ -12,8 +12,9 @@ from hpcfair.errors import MissingPackage
 from hpcfair.explain import explain
 from hpcfair.formats import ONNX_RUNTIME, opener_of
 from hpcfair.paths import safe_join
+from hpcfair.precisions import Tolerance
 from hpcfair.record import Record, record
-from hpcfair.resolution import PlainModelWarning, Resolution, Tolerance, resolve
+from hpcfair.resolution import PlainModelWarning, Resolution, resolve
 from hpcfair.runtimes import registry
 from hpcfair.runtimes.base import Runtime
 from hpcfair.signature import Signature

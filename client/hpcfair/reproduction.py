@@ -13,7 +13,7 @@ from hpcfair.errors import RuntimeFailed
 from hpcfair.loaded import Loaded, load
 from hpcfair.measurement.outputs import OutputComparison, OutputMismatch, violation
 from hpcfair.measurement.types import Deviation
-from hpcfair.resolution import Tolerance
+from hpcfair.precisions import Tolerance
 from hpcfair.runtimes.base import Array
 from hpcfair.testtensor import Case, cases_of
 from hpcfair.transport import Transport

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from hpcfair import machine
 from hpcfair.cache import Cache
@@ -12,14 +12,13 @@ from hpcfair.digest import sha256_of_json
 from hpcfair.errors import BadInput, HubUnreachable, Unavailable
 from hpcfair.mlmodel import address
 from hpcfair.paths import checked_name
+from hpcfair.precisions import TOLERANCES, Tolerance
 from hpcfair.runtimes import registry
 from hpcfair.signature import Signature
 from hpcfair.transport import Transport
 from hpcfair.types import Build, File
 
 #: How far outputs may stray from the float32 reference; a class accepts those before it.
-Tolerance = Literal["exact", "fp16", "bf16", "int8"]
-TOLERANCES: tuple[Tolerance, ...] = ("exact", "fp16", "bf16", "int8")
 
 
 class StaleAnswerWarning(UserWarning):

@@ -10,10 +10,6 @@ def test_outcomes_agree() -> None:
     assert set(get_args(types.Outcome)) == set(states.TrialOutcome.values)
 
 
-def test_tolerances_agree_in_order() -> None:
-    assert list(types.TOLERANCES) == states.ToleranceClass.values
-
-
 def test_verdicts_agree() -> None:
     assert set(get_args(types.Verdict)) == set(states.Verdict.values)
 

@@ -11,6 +11,7 @@ from benchmarks import served
 from benchmarks.report import Figure, geometric_mean
 from benchmarks.serving import CLASSES, Hunt, _best, _fastest_int8, search
 from hpcfair.measurement.types import Deviation, Interval
+from hpcfair.precisions import Tolerance
 from tests.programs import needs
 from workers.backends.fake.backend import FakeBackend
 from workers.engine.evaluation import ConfirmedResult
@@ -26,7 +27,6 @@ from workers.engine.types import (
     Outcome,
     TargetSpec,
     TensorSpec,
-    Tolerance,
     Trial,
 )
 from workers.testing.simulation import Noise, SimulatedDevice, VirtualClock

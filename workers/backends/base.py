@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from hpcfair.errors import HpcfairError, MissingPackage
+from hpcfair.precisions import Tolerance
 from hpcfair.runtimes import registry as runtimes
 from workers.backends import registry
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
 from workers.engine.ports import Array, Session
 from workers.engine.profile import Profile
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Network, Options, TargetSpec, Tolerance
+from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 
 @dataclass(frozen=True, slots=True)

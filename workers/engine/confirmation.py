@@ -19,11 +19,12 @@ from collections.abc import Sequence
 from math import inf
 
 from hpcfair.measurement.ratio import MARGIN
+from hpcfair.precisions import Tolerance
 from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.evaluation import FEWEST_PROCESSES, Confirmation, ConfirmedResult
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.ports import Progress
-from workers.engine.types import BuildResult, SearchBudget, Tolerance, Trial
+from workers.engine.types import BuildResult, SearchBudget, Trial
 
 #: With an interval of this relative half-width users go without a gain of a tenth. Among three
 #: processes a single disturbed one makes it so wide that they go without any gain.

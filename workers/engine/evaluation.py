@@ -7,6 +7,7 @@ from math import inf
 
 from hpcfair.measurement.ratio import round_ratios
 from hpcfair.measurement.types import Interval
+from hpcfair.precisions import Tolerance
 from workers.engine.contention import is_disturbed
 from workers.engine.errors import BaselineFailed, CandidateFailed, InfrastructureFailed, WrongOutput
 from workers.engine.evaluation_context import EvaluationContext
@@ -14,7 +15,7 @@ from workers.engine.measure import measure_into, prune_by_first_runs
 from workers.engine.numerics import OutputCheck
 from workers.engine.rounds import Rounds, StopRule
 from workers.engine.strategies import Proposal
-from workers.engine.types import BuildResult, Candidate, Measurement, Outcome, Tolerance, Trial
+from workers.engine.types import BuildResult, Candidate, Measurement, Outcome, Trial
 
 #: Rounds in each fresh process of a headline, and processes before its interval may end it:
 #: builds differ more between processes than within one, so many short ones say more.

@@ -4,6 +4,7 @@ from contextlib import ExitStack, closing
 from types import TracebackType
 from typing import Self
 
+from hpcfair.precisions import Tolerance
 from workers.engine.errors import (
     BaselineFailed,
     CandidateFailed,
@@ -14,7 +15,7 @@ from workers.engine.errors import (
 from workers.engine.numerics import OutputCheck, Outputs, accuracy, check, require, run_reference
 from workers.engine.ports import Backend, Clock, Device, RunningSession
 from workers.engine.samples import TestSet, make_test_set, sample_rows
-from workers.engine.types import BuildResult, Candidate, Options, Tolerance, TuningRequest
+from workers.engine.types import BuildResult, Candidate, Options, TuningRequest
 
 
 class EvaluationContext:

@@ -8,9 +8,10 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Any, get_args
 
+from hpcfair.precisions import TOLERANCES
 from workers.engine.errors import CandidateFailed
 from workers.engine.profile import Grade, Profile, profile_from_dict
-from workers.engine.types import TOLERANCES, BuildResult, Limits, canonical_json
+from workers.engine.types import BuildResult, Limits, canonical_json
 
 #: No compiler writes more, and whoever reads a build need not fear more.
 _MOST_FILES, _MOST_LEVELS, _LONGEST_DESCRIPTION = 10_000, 16, 2**20

@@ -8,18 +8,14 @@ import numpy as np
 
 from hpcfair.measurement.outputs import OutputComparison, OutputMismatch, violation
 from hpcfair.measurement.types import Deviation
+from hpcfair.precisions import PRECISION_OF, Tolerance
 from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.ports import Array, RunningSession
 from workers.engine.samples import TestSet
-from workers.engine.types import Tolerance
 
 #: Share of the reference's accuracy that a build must keep (MLPerf Inference, closed division),
 #: less one sample, because a small test set cannot resolve a hundredth.
 ACCURACY_KEPT = 0.99
-
-#: Classes whose builds must propagate NaN and infinity wherever the network does: users rely on
-#: seeing them. They may propagate more. Integers of eight bits have neither.
-PROPAGATING: frozenset[Tolerance] = frozenset({"exact", "fp16", "bf16"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +135,15 @@ def require(
     Raises:
         WrongOutput: names the figure and its limit.
     """
+    quantised = PRECISION_OF[tolerance].is_quantised
     excess = violation(tolerance, checked.deviation, baseline.deviation if baseline else None)
     # A quantised build is calibrated for the samples: its outputs for other inputs do not count.
-    if excess is None and checked.foreign is not None and tolerance != "int8":
+    if excess is None and checked.foreign is not None and not quantised:
         slack = baseline.foreign if baseline else None
         excess = violation(tolerance, checked.foreign, slack, " on random inputs")
     if excess is not None:
         raise WrongOutput(excess)
-    if baseline is not None and tolerance in PROPAGATING:
+    if baseline is not None and not quantised:
         _require_propagation(checked, baseline)
     if checked.accuracy is not None and reference_accuracy is not None:
         floor = ACCURACY_KEPT * reference_accuracy - 1 / checked.samples

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from math import inf
 
 from hpcfair.measurement.ratio import MARGIN
+from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.errors import InfrastructureFailed
 from workers.engine.strategies.tpe import bars
-from workers.engine.types import TOLERANCES, BuildResult, Candidate, SearchBudget, Tolerance, Trial
+from workers.engine.types import BuildResult, Candidate, SearchBudget, Trial
 
 #: Trials in a row that fail by the machine's fault before the machine is given up.
 MOST_INFRASTRUCTURE_FAILURES = 3

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 
+from hpcfair.precisions import Tolerance
 from workers.engine.clock import SystemClock
 from workers.engine.confirmation import confirm_candidates
 from workers.engine.evaluation import (
@@ -23,13 +24,7 @@ from workers.engine.ports import Backend, Clock, Device, Progress, TrialStore
 from workers.engine.samples import TestSet
 from workers.engine.search_state import SearchState
 from workers.engine.strategies import SearchProblem, Strategy, make_strategy
-from workers.engine.types import (
-    BuildResult,
-    Candidate,
-    Tolerance,
-    Trial,
-    TuningRequest,
-)
+from workers.engine.types import BuildResult, Candidate, Trial, TuningRequest
 
 #: Told what the search has found while it goes on: the best build of each class as its trial
 #: measured it. The builds' files exist during the call.

@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hpcfair.measurement.types import Block, Deviation, Interval, Verdict
+from hpcfair.precisions import Tolerance
 
 Outcome = Literal[
     "measured", "pruned", "infrastructure", "invalid", "timeout", "crash", "wrong-output"
 ]
-Tolerance = Literal["exact", "fp16", "bf16", "int8"]
 Options = dict[str, str | int | float | bool]
-
-#: Strictest first: a user who accepts a class accepts all before it.
-TOLERANCES: tuple[Tolerance, ...] = ("exact", "fp16", "bf16", "int8")
 
 
 def canonical_json(value: Any) -> bytes:

@@ -1,9 +1,9 @@
 """The best of a search's confirmed results, by the registry's rule: the engine decides nothing."""
 
+from hpcfair.precisions import TOLERANCES, Tolerance
 from registry.selectors.results.choice import BuildFacts, best_of
 from workers.engine.evaluation import ConfirmedResult
 from workers.engine.tune import SearchResult
-from workers.engine.types import TOLERANCES, Tolerance
 
 
 def facts_of(result: SearchResult) -> list[BuildFacts]:

@@ -17,6 +17,7 @@ from typing import Any, Literal, cast
 
 from django.conf import settings
 
+from hpcfair.precisions import Tolerance
 from registry.errors import Conflict
 from registry.selectors.results.reproduction import builds_of_job, outcomes_of_job
 from registry.selectors.results.testtensor import tests_of_job
@@ -30,7 +31,7 @@ from workers.engine.local import LocalDevice
 from workers.engine.numerics import OutputCheck, Outputs, check, require
 from workers.engine.ports import Backend
 from workers.engine.samples import TestSet
-from workers.engine.types import BuildResult, Limits, TargetSpec, Tolerance, TuningRequest
+from workers.engine.types import BuildResult, Limits, TargetSpec, TuningRequest
 from workers.fleet.probe import ThisMachine
 from workers.jobs.background import give_way
 from workers.jobs.errors import JobFailed

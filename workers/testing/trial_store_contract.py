@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from hpcfair.measurement.types import Block, Deviation, Interval
+from hpcfair.precisions import Tolerance
 from workers.engine.ports import TrialStore
 from workers.engine.types import (
     BuildResult,
@@ -20,7 +21,6 @@ from workers.engine.types import (
     Measurement,
     Outcome,
     Prior,
-    Tolerance,
     Trial,
 )
 

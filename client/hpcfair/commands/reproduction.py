@@ -8,7 +8,7 @@ from hpcfair.commands.bench import NOT_REPRODUCED
 from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json
 from hpcfair.commands.run import Name, Revision, Target, Tolerated
-from hpcfair.resolution import Tolerance
+from hpcfair.precisions import Tolerance
 
 
 def reproduce(

@@ -11,7 +11,7 @@ from hpcfair.commands.hub import client_of
 from hpcfair.commands.output import Json, emit_json, emit_table, say
 from hpcfair.errors import BadInput
 from hpcfair.loaded import Loaded
-from hpcfair.resolution import TOLERANCES, Tolerance
+from hpcfair.precisions import TOLERANCES, Tolerance
 from hpcfair.runtimes.base import Array
 
 Option = typer.Option

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hpcfair.measurement.types import Deviation
+from hpcfair.precisions import PRECISION_OF
 
 Array = npt.NDArray[np.generic]
 _Floats = npt.NDArray[np.float64]
@@ -19,28 +20,6 @@ _ZERO = 1e-6
 class OutputMismatch(ValueError):
     """Outputs without a deviation: one is missing, or differs in shape, NaN or infinity."""
 
-
-@dataclass(frozen=True, slots=True)
-class DeviationLimit:
-    """Largest deviation of a tolerance class."""
-
-    max_relative: float
-    relative_l2: float
-
-
-#: Limits of each tolerance class, strictest first. ``exact`` is float32 with sums in another order:
-#: rounding errors of 6e-8 grow with the root of sum length and depth, and ONNX Runtime's own
-#: optimisations move SqueezeNet and DenseNet-121 by 2e-6, Inception v2 and ResNet-50 by 3e-5
-#: (relative_l2, seeded weights). One rounding to TF32 or float16 already costs 2e-4, so a build
-#: that silently computes in lower precision cannot pass. ``fp16`` and ``bf16`` allow 20 of their
-#: roundings (4.9e-4, 3.9e-3): a random walk of fifty layers adds up to about 7. ``int8`` only
-#: rejects wrong results; its cost in accuracy shows on labelled samples alone.
-LIMITS: dict[str, DeviationLimit] = {
-    "exact": DeviationLimit(max_relative=1e-4, relative_l2=1e-4),
-    "fp16": DeviationLimit(max_relative=2e-2, relative_l2=1e-2),
-    "bf16": DeviationLimit(max_relative=1e-1, relative_l2=8e-2),
-    "int8": DeviationLimit(max_relative=5e-1, relative_l2=2e-1),
-}
 
 #: A build may also deviate by this multiple of the deviation of the runtime's own defaults: in a
 #: badly conditioned network, any other order of sums exceeds the limits. It amplifies roundings to
@@ -54,12 +33,12 @@ def violation(
     """The first figure of a deviation that is beyond its limit, as a text; ``None`` if none is.
 
     Args:
-        tolerance: A key of :data:`LIMITS`.
+        tolerance: A key of :data:`hpcfair.precisions.PRECISION_OF`.
         baseline: Deviation of the runtime's defaults, of which ``CONDITIONING`` times as much is
             allowed, too.
         inputs: Appended to the figure, such as `` on random inputs``.
     """
-    limit = LIMITS[tolerance]
+    limit = PRECISION_OF[tolerance]
     for figure in ("max_relative", "relative_l2"):
         value = getattr(deviation, figure)
         slack = CONDITIONING * getattr(baseline, figure) if baseline is not None else 0.0

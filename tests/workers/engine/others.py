@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable
 from random import Random
 
+from hpcfair.precisions import Tolerance
 from workers.engine.strategies import SearchProblem
-from workers.engine.types import Candidate, Experience, Outcome, Tolerance
+from workers.engine.types import Candidate, Experience, Outcome
 from workers.testing.strategy_contract import SPACES, cost
 
 EVERY = [

@@ -4,19 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from hpcfair.precisions import Tolerance
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.engine.confirmation import confirm_candidates
 from workers.engine.evaluation import FEWEST_PROCESSES, ConfirmedResult
 from workers.engine.evaluation_context import EvaluationContext
-from workers.engine.types import (
-    BuildResult,
-    Candidate,
-    Options,
-    SearchBudget,
-    Tolerance,
-    Trial,
-    TuningRequest,
-)
+from workers.engine.types import BuildResult, Candidate, Options, SearchBudget, Trial, TuningRequest
 from workers.testing.simulation import Noise, SimulatedDevice
 
 from .cast import NETWORK, TARGET

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hpcfair.precisions import TOLERANCES
 from workers.engine.space import Choice, Conditional, Flag, Space
 from workers.engine.strategies.classes import class_shares
 from workers.engine.strategies.peers import (
@@ -17,7 +18,7 @@ from workers.engine.strategies.peers import (
 )
 from workers.engine.strategies.portfolio import MOST, portfolio
 from workers.engine.strategies.surrogate import trusted
-from workers.engine.types import TOLERANCES, Candidate
+from workers.engine.types import Candidate
 
 from .others import EVERY, experience, problem
 

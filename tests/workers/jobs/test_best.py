@@ -1,19 +1,12 @@
 """A search's confirmed results, ranked by the registry's rule."""
 
 from hpcfair.measurement.types import Deviation
+from hpcfair.precisions import Tolerance
 from workers.engine.evaluation import ConfirmedResult
 from workers.engine.numerics import OutputCheck
 from workers.engine.samples import TestSet
 from workers.engine.tune import SearchResult
-from workers.engine.types import (
-    BuildResult,
-    Candidate,
-    Interval,
-    Measurement,
-    Tolerance,
-    Trial,
-    Verdict,
-)
+from workers.engine.types import BuildResult, Candidate, Interval, Measurement, Trial, Verdict
 from workers.jobs.best import best_result, best_results, facts_of
 
 

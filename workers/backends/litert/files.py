@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from hpcfair.errors import HpcfairError
+from hpcfair.precisions import Tolerance
 from hpcfair.runtimes.base import Tensor
 from hpcfair.runtimes.litert import open_interpreter, tensors_of
 from hpcfair.runtimes.tensors import Mapped, write_tensors
 from workers.engine.binding import Misfit, bind
 from workers.engine.errors import InvalidCandidate
-from workers.engine.types import Network, TensorSpec, Tolerance
+from workers.engine.types import Network, TensorSpec
 
 
 def describe(path: Path, network: Network) -> tuple[Tolerance, dict[str, Any]]:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from hpcfair.errors import HpcfairError
+from hpcfair.precisions import TOLERANCE_OF
 from workers.backends.base import Artefact, BaseBackend
 from workers.backends.onnxruntime import passes
 from workers.backends.onnxruntime.space import DEFAULT, optimised_of, reference_of, space_of
@@ -11,15 +12,7 @@ from workers.engine.passes.menu import Menu
 from workers.engine.ports import Array
 from workers.engine.profile import Profile
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Network, Options, TargetSpec, Tolerance
-
-_TOLERANCES: dict[str, Tolerance] = {
-    "float32": "exact",
-    "float16": "fp16",
-    "bfloat16": "bf16",
-    "int8-dynamic": "int8",
-    "int8-static": "int8",
-}
+from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 
 class OnnxRuntimeBackend(BaseBackend):
@@ -100,7 +93,8 @@ def _make(network: Network, target: TargetSpec, options: Options, out: Path) -> 
     Modules are imported where they are needed: imports take half the life of a build's process.
     """
     precision = str(options.get("precision", "float32"))
-    tolerance = _TOLERANCES[precision]
+    # "int8-static" and "int8-dynamic" differ in how they are calibrated.
+    tolerance = TOLERANCE_OF[precision.partition("-")[0]]
     artefact = str(options.get("artefact", "onnx"))
     path = out / "model.onnx"
     if precision in {"int8-dynamic", "int8-static", "float16"}:

@@ -2,19 +2,14 @@
 
 from pathlib import Path
 
+from hpcfair.precisions import TOLERANCE_OF
 from workers.backends.base import Artefact, BaseBackend
 from workers.backends.openvino.space import default_of, space_of
 from workers.engine.ports import Array
 from workers.engine.profile import Profile
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Network, Options, TargetSpec, Tolerance
+from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
-_TOLERANCES: dict[str, Tolerance] = {
-    "float32": "exact",
-    "float16": "fp16",
-    "bfloat16": "bf16",
-    "int8": "int8",
-}
 _ENTRY_POINT = "model.xml"
 
 
@@ -51,7 +46,7 @@ class OpenVinoBackend(BaseBackend):
 
         opened_with = self.runtime_options(options)
         provenance = build.make(network, options, opened_with, out / _ENTRY_POINT)
-        return Artefact(_ENTRY_POINT, _TOLERANCES[str(options["precision"])], provenance)
+        return Artefact(_ENTRY_POINT, TOLERANCE_OF[str(options["precision"])], provenance)
 
     def runtime_options(self, options: Options) -> Options:
         """See :meth:`workers.backends.base.BaseBackend.runtime_options`."""

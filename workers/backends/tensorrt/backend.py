@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
+from hpcfair.precisions import TOLERANCE_OF
 from workers.backends.base import Artefact, BaseBackend
 from workers.backends.onnxruntime_cuda.space import has_tf32
 from workers.backends.tensorrt.space import default_of, space_of
 from workers.engine.ports import Array
 from workers.engine.profile import Profile
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Network, Options, TargetSpec, Tolerance
+from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 _ENTRY_POINT = "model.engine"
-_TOLERANCES: dict[str, Tolerance] = {"float32": "exact", "float16": "fp16", "int8": "int8"}
 
 
 class TensorRtBackend(BaseBackend):
@@ -38,7 +38,7 @@ class TensorRtBackend(BaseBackend):
         from workers.backends.tensorrt.compile import compile_engine  # noqa: PLC0415  heavy
 
         provenance = compile_engine(network, target, options, out / _ENTRY_POINT)
-        tolerance = _TOLERANCES[str(options["precision"])]
+        tolerance = TOLERANCE_OF[str(options["precision"])]
         if options.get("tf32") and has_tf32(target):
             # TF32 has the mantissa of float16, and so its rounding error.
             tolerance = "fp16"

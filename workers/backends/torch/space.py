@@ -9,11 +9,12 @@
     threads
 """
 
+from hpcfair.precisions import PRECISION_OF
 from workers.backends.space import thread_counts
 from workers.engine.space import Choice, Parameter, Space
 from workers.engine.types import Options, TargetSpec
 
-_BFLOAT16 = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
+_BFLOAT16 = PRECISION_OF["bf16"].features
 
 
 def space_of(target: TargetSpec) -> Space:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.strategies.features import Floats
-from workers.engine.types import TOLERANCES, Tolerance
 
 #: As if every class had been seen this often with everything: what is new stays open.
 _SMOOTHING = 0.05

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence, Set
 
+from hpcfair.precisions import TOLERANCES
 from workers.engine.strategies.base import Proposal, Strategy
-from workers.engine.types import TOLERANCES, Candidate, Prior
+from workers.engine.types import Candidate, Prior
 
 
 class Listed(Strategy):

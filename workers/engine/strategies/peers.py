@@ -7,8 +7,9 @@ from math import log
 
 import numpy as np
 
+from hpcfair.precisions import Tolerance
 from workers.engine.strategies.base import SearchProblem, Spaces
-from workers.engine.types import Candidate, Experience, Tolerance
+from workers.engine.types import Candidate, Experience
 
 #: Logarithms of ratios are cut here: beyond, slower is just slower. Failures count as the worst.
 BEST_LOG, WORST_LOG = log(0.02), log(4.0)

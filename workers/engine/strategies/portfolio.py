@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.strategies.peers import Peer
-from workers.engine.types import TOLERANCES, Candidate, Tolerance
+from workers.engine.types import Candidate
 
 #: Configurations in a portfolio at most.
 MOST = 8

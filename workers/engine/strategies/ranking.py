@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hpcfair.precisions import TOLERANCES
 from workers.engine.strategies.base import SearchProblem
 from workers.engine.strategies.classes import class_shares
 from workers.engine.strategies.features import Features, Floats
 from workers.engine.strategies.peers import Found, Peer
-from workers.engine.types import TOLERANCES
 
 #: Networks below which nothing can be learned that would hold for another one.
 FEWEST_PEERS = 4

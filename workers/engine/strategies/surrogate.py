@@ -12,10 +12,11 @@ from math import erf, exp, hypot, log, pi, sqrt
 
 import numpy as np
 
+from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.contention import CONTENTION_ERROR
 from workers.engine.strategies.features import Floats, cosines
 from workers.engine.strategies.peers import rank_correlation, value_of
-from workers.engine.types import TOLERANCES, Tolerance, Trial
+from workers.engine.types import Trial
 
 #: Standard deviation of the logarithm of ratios, where nothing else is known.
 _AMPLITUDE = 0.5

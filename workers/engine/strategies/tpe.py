@@ -9,12 +9,13 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
+from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.space import IntRange, Plain, Value, plain
 from workers.engine.strategies.base import Proposal, Spaces, Strategy
 from workers.engine.strategies.joint import JointSpace
 from workers.engine.strategies.peers import Found, Peer, rank_correlation, value_of
 from workers.engine.strategies.random import Urn
-from workers.engine.types import TOLERANCES, Candidate, Options, Prior, Tolerance, Trial
+from workers.engine.types import Candidate, Options, Prior, Trial
 
 #: Random draws before the model is trusted; trials of earlier searches count as such.
 STARTUP_TRIALS = 8

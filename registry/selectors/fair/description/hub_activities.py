@@ -8,6 +8,7 @@ from dataclasses import replace
 from django.conf import settings
 
 from hpcfair.formats import FORMATS, TORCH_EXPORT
+from hpcfair.precisions import PRECISION_OF, PRECISIONS
 from registry.fair.activities import Activity, ActivityKind, Benchmark, Environment
 from registry.fair.addresses import build_url, job_url, record_url
 from registry.selectors.fair.description.builds import DescribedBuild, benchmark_of
@@ -19,15 +20,9 @@ from registry.selectors.fair.description.measurements import (
     protocol_of,
     tools_of,
 )
-from registry.states import JobKind, ToleranceClass
+from registry.states import JobKind
 from registry.tables import Build, Job, Record, Reproduction
 
-_KINDS: dict[str, ActivityKind] = {
-    ToleranceClass.EXACT: "compile",
-    ToleranceClass.FP16: "convert",
-    ToleranceClass.BF16: "convert",
-    ToleranceClass.INT8: "quantise",
-}
 #: Formats that hold a network; every other entry point is compiled code, and so is a ``.pt2`` file
 #: that Inductor wrote.
 _CONVERTED = tuple(
@@ -168,10 +163,14 @@ def _files_used(inputs: ActivityInputs, row: Build) -> tuple[str, ...]:
 
 def _kind(row: Build) -> ActivityKind:
     """Reduced precision decides first, then a change of format."""
-    kind = _KINDS[row.tolerance]
+    precision = PRECISION_OF[row.tolerance]
+    if precision.is_quantised:
+        return "quantise"
+    if precision is not PRECISIONS[0]:
+        return "convert"
     file_format = next((each for each in _CONVERTED if each.matches(row.entry_point)), None)
     is_converted = file_format is not None and not file_format.matches(row.graph.path)
-    return "convert" if kind == "compile" and is_converted else kind
+    return "convert" if is_converted else "compile"
 
 
 def _measurement(inputs: ActivityInputs, record: Record, build: Build | None) -> Activity:
