@@ -12,7 +12,8 @@ from hub.fair.public import JSONLD, PAGE, TURTLE, public, wanted
 from registry.fair.linked import vocabulary
 from registry.fair.linked.context import HUB_TERMS, NAMESPACES
 from registry.fair.linked.hpc_ontology import MATCHES
-from registry.fair.linked.terms import TERMS, Term
+from registry.fair.linked.term import Term
+from registry.fair.linked.terms import TERMS
 
 _WRITERS = {TURTLE: vocabulary.render_turtle, JSONLD: vocabulary.render_jsonld}
 #: Kind of a term to the heading above those of that kind, and to what its parents are to it.

@@ -1,6 +1,6 @@
-"""FAIR metadata: one description of a version, and every serialisation made from it.
+"""FAIR metadata: the description of a version, and every serialisation made from it.
 
-Nothing here knows a table, a request or a file on disk. ``selectors/description.py`` fills a
-:class:`~registry.fair.description.Description` from rows; ``formats.FORMATS`` lists what it can be
-written as; ``metrics.METRICS`` says what an outside assessor would find missing.
+The package uses no tables, requests or files. ``registry.selectors.fair.description`` makes a
+:class:`~registry.fair.description.Description` from rows; ``formats.FORMATS`` lists its
+serialisations; ``score.score.METRICS`` are the metrics by which a served record is assessed.
 """

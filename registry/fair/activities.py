@@ -1,4 +1,4 @@
-"""Activities on a version, their environment, and the builds and measurements they produced."""
+"""Activities on a version, with environments, builds, measurements, assessment and withdrawal."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -23,11 +23,11 @@ ActivityKind = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What was around something that ran.
+    """The environment of an activity or measurement.
 
     Attributes:
-        facts: Device, processor, operating system, sandbox and the like.
-        packages: What was installed and of use, with versions.
+        facts: Device, processor, operating system, sandbox and so on.
+        packages: Relevant installed packages with versions.
     """
 
     facts: dict[str, str | float | bool] = field(default_factory=dict)
@@ -36,20 +36,19 @@ class Environment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activity:
-    """Something that was done: a PROV activity, an RO-Crate ``CreateAction``.
+    """A PROV activity, an RO-Crate ``CreateAction``.
 
     Attributes:
         url: Its identity: the page of the job, build, record or commit.
-        ended: ``None`` where nobody told when, as of what authors did before they published.
-        agent: Who did it, or asked for it.
-        used: Addresses of what went in.
-        generated: Addresses of what came out.
-        tools: The programs that did it, with versions.
+        ended: ``None`` if unknown, as for work of authors before publication.
+        agent: Who performed or requested it.
+        used: Addresses of its inputs.
+        generated: Addresses of its outputs.
+        tools: Programs that performed it, with versions.
         hardware: Slug of the target it ran on.
-        environment: What it ran in, where that is known.
-        seed: Of its random numbers.
-        within: Identity of the activity that it was a part of.
-        parameters: Options and flags; values are texts, numbers or truths.
+        seed: Seed of its random numbers.
+        within: Identity of the activity that it is part of.
+        parameters: Options and flags.
     """
 
     url: str
@@ -70,11 +69,11 @@ class Activity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Energy:
-    """What one run takes, as a counter of the machine saw it.
+    """Energy of one run.
 
     Attributes:
         method: ``measured`` or ``estimated``.
-        source: The counter, or the model of an estimate: ``rapl-package``.
+        source: The counter, such as ``rapl-package``, or the model of an estimate.
     """
 
     joules: float
@@ -84,17 +83,19 @@ class Energy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """A record of a measurement; times in nanoseconds.
+    """A benchmark record; times in nanoseconds.
 
     Attributes:
         id: SHA-256 of the record.
-        url: Its page; ``document_url`` has the whole ``hpcfair.bench/1``.
-        ratio: Candidate's time over the baseline's: below 1 is faster; with its interval.
+        url: Its page.
+        document_url: The whole record, of schema ``hpcfair.bench/1``.
+        ratio: Candidate's latency over the baseline's, with its confidence interval; below 1 is
+            faster.
         samples: Number of timed runs.
-        p95_ns: Absent where there were too few runs to tell, as ``p99_ns``.
-        throughput_per_s: Runs per second, one after the other.
-        by: Who measured: the hub, or somebody else who repeated what it had measured.
-        target, backend: What was measured, where no build tells it.
+        p95_ns, p99_ns: Absent if there were too few runs.
+        throughput_per_s: Sequential runs per second.
+        by: "third party" if a user repeated a measurement of the hub.
+        target, backend: Only of records without a build.
         reproduces: SHA-256 of the record that this one repeats.
     """
 
@@ -124,11 +125,12 @@ class Benchmark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildDescription:
-    """A build of this version for a target, with the proof of its speed and numerics.
+    """A build of this version for a target, with its measured speed and numerics.
 
     Attributes:
-        reproduced: Whether the hub's latest re-run of the test tensors agreed; ``None`` if there
-            was none yet.
+        deviation: Measures of the difference between its outputs and the reference's.
+        accuracy, accuracy_reference: Share of correct samples, of the build and the reference.
+        reproduced: Whether the latest run of the test tensors agreed; ``None`` before the first.
     """
 
     uuid: str
@@ -152,12 +154,10 @@ class BuildDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hardware:
-    """A kind of hardware that searches were made on.
+    """A target that searches ran on.
 
     Attributes:
-        slug: Name of the target.
-        url: Its page.
-        facts: What the machines measured on were: processor, cores, memory and the like.
+        facts: Properties of the measuring machine: processor, cores, memory and so on.
     """
 
     slug: str
@@ -167,15 +167,34 @@ class Hardware:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """What the newest inspection found of the safety of the files.
+    """Safety findings of the newest inspection.
 
     Attributes:
-        is_accepted: Whether the hub runs the network; else ``findings`` say why not.
-        findings: What is wrong or odd, a sentence each; none where nothing is.
-        url: The page of the inspection.
+        is_accepted: Whether the hub runs the network; otherwise ``findings`` have the reason.
+        findings: Problems and oddities, a sentence each.
+        url: Page of the inspection.
     """
 
     is_accepted: bool
     at: datetime
     url: str
     findings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawal:
+    """When and why a version was withdrawn."""
+
+    at: datetime
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FairScore:
+    """The newest FAIR assessment: earned and attainable points."""
+
+    points: float
+    of: float
+    at: datetime
+    tool: str
+    url: str

@@ -1,6 +1,6 @@
-"""Where things are on a hub: the addresses that records name and pages answer at.
+"""Public addresses of a hub, as metadata records name them.
 
-What reads records must find each of these served; :mod:`hub.pages.urls` and its neighbours do so.
+The URL configurations of :mod:`hub` must serve each of them.
 """
 
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from registry.fair.description import ResourceKind
 
 @dataclass(frozen=True, slots=True)
 class RepositoryAddress:
-    """A repository on a hub.
+    """Addresses of one repository.
 
     Attributes:
-        hub: Address of the hub, without a slash at the end.
+        hub: Address of the hub, without a final slash.
         repository: ``namespace/name``.
     """
 
@@ -29,15 +29,15 @@ class RepositoryAddress:
         return f"{self.hub}/{prefix}{self.repository}"
 
     def version(self, oid: str, view: str = "") -> str:
-        """A page about one version: its own, or a ``view`` such as ``/linkset``."""
+        """The page of a version, or its ``view``, such as ``/linkset``."""
         return f"{self.concept}{view}?{urlencode({'revision': oid})}"
 
     def commit(self, oid: str) -> str:
-        """The page of the act of publishing a version."""
+        """The page of the commit of a version."""
         return f"{self.concept}/commit/{oid}"
 
     def file(self, oid: str, path: str) -> str:
-        """The bytes of a file of a version, which never change."""
+        """The bytes of a file of a version."""
         return f"{self.concept}/resolve/{oid}/{quote(path)}"
 
     def test(self, oid: str, path: str) -> str:
@@ -51,7 +51,7 @@ def namespace_url(hub: str, name: str) -> str:
 
 
 def job_url(hub: str, uuid: object) -> str:
-    """The page of a piece of work."""
+    """The page of a job."""
     return f"{hub}/jobs/{uuid}"
 
 
@@ -76,5 +76,5 @@ def record_document_url(hub: str, record_id: str) -> str:
 
 
 def target_url(hub: str, slug: str) -> str:
-    """The page of a kind of hardware."""
+    """The page of a target."""
     return f"{hub}/targets/{slug}"

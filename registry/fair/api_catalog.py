@@ -1,4 +1,4 @@
-"""The hub's interfaces, for machines that look for them: RFC 9727, served as a link set."""
+"""The API catalogue of a hub (RFC 9727) as a link set."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from typing import Any
 from registry.fair.parts import Hub
 from registry.fair.signposting import api_catalog_url, as_linkset, encoded, typed
 
-#: RFC 9727, section 7.3: says that a link set is a catalogue of interfaces.
+#: Profile of link sets that are API catalogues (RFC 9727, section 7.3).
 PROFILE = "https://www.rfc-editor.org/info/rfc9727"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """An interface of the hub.
+    """An API of the hub.
 
     Attributes:
-        description: Address of its description for machines, such as OpenAPI, and its media type.
-        documentation: Address of its description for people.
-        status: Address that tells whether it works.
+        description: Address and media type of a machine-readable description, such as OpenAPI.
+        documentation: Address of the documentation.
+        status: Address of the health check.
     """
 
     url: str
@@ -28,7 +28,7 @@ class Api:
 
 
 def document(hub: Hub, apis: Iterable[Api]) -> dict[str, Any]:
-    """The hub's interfaces as a link set (RFC 9727, section 4 and appendix A)."""
+    """The APIs of the hub as a link set (RFC 9727, section 4 and appendix A)."""
     catalogue, about = [], []
     for api in apis:
         catalogue.append(typed(api_catalog_url(hub), "item", api.url))

@@ -1,22 +1,22 @@
 """ARKs (draft-kunze-ark-41): opaque names with a check character.
 
 A name is the shoulder, random characters, and the check character that NOID computes over NAAN and
-name together (https://metacpan.org/dist/Noid/view/noid, "NOID CHECK DIGIT ALGORITHM"): any one
-wrong character, and any two that changed places, give another one.
+name together (https://metacpan.org/dist/Noid/view/noid, "NOID CHECK DIGIT ALGORITHM"). It detects
+any wrong character and any transposition of two characters.
 """
 
 import re
 import secrets
 from typing import NamedTuple
 
-#: Digits and consonants without ``l`` and ``y``: nothing to confuse, no words by accident.
+#: Digits and consonants without ``l`` and ``y``: no similar characters, no accidental words.
 BETANUMERIC = "0123456789bcdfghjkmnpqrstvwxz"
-#: Before all names that this software mints: a letter and a digit, so that a site may mint
-#: others beside it under the same NAAN.
+#: Prefix of all names that this software mints, so that a site can mint other names under the same
+#: NAAN.
 SHOULDER = "h2"
-#: The NAAN that belongs to nobody (https://arks.org/about/ark-naans/).
+#: The NAAN for tests (https://arks.org/about/ark-naans/).
 TEST_NAAN = "99999"
-# 29 to the 8th: half a million million.
+#: Number of random characters: 29 to the power of 8, or 5e11, names.
 _RANDOM = 8
 _ARK = re.compile(r"ark:/?(?P<naan>[0-9a-z]+)/(?P<name>[0-9a-z]+)")
 _NAAN = re.compile(r"[0-9bcdfghjkmnpqrstvwxz]{5,16}")
@@ -24,16 +24,16 @@ _HYPHENS = re.compile(r"[-\u00ad\u2010-\u2015]")
 
 
 class Ark(NamedTuple):
-    """An identifier taken apart."""
+    """A parsed ARK."""
 
     naan: str
     name: str
 
 
 def mint(naan: str) -> str:
-    """A new name, without its NAAN. Whether it is taken, the caller knows."""
-    drawn = "".join(secrets.choice(BETANUMERIC) for _ in range(_RANDOM))
-    return f"{SHOULDER}{drawn}{check_character(f'{naan}/{SHOULDER}{drawn}')}"
+    """A random name, without its NAAN. The caller checks that it is not in use."""
+    name = SHOULDER + "".join(secrets.choice(BETANUMERIC) for _ in range(_RANDOM))
+    return f"{name}{check_character(f'{naan}/{name}')}"
 
 
 def check_character(text: str) -> str:
@@ -54,22 +54,22 @@ def is_checked(naan: str, name: str) -> bool:
 def parse(text: str) -> Ark | None:
     """``ark:NAAN/name`` or ``ark:/NAAN/name``; ``None`` for anything else.
 
-    Hyphens say nothing, and where upper case was typed, lower case is meant.
+    Hyphens and case are ignored.
     """
-    found = _ARK.fullmatch(plain(text))
-    return Ark(found["naan"], found["name"]) if found else None
+    match = _ARK.fullmatch(plain(text))
+    return Ark(match["naan"], match["name"]) if match else None
 
 
 def plain(text: str) -> str:
-    """``text`` as identifiers are compared: in lower case, without hyphens and outer spaces."""
+    """``text`` normalised for comparison: in lower case, without hyphens and outer spaces."""
     return _HYPHENS.sub("", text.strip().lower())
 
 
 def is_naan(text: str) -> bool:
-    """Whether ``text`` is a number that identifiers can be minted under."""
+    """Whether ``text`` is a valid NAAN."""
     return _NAAN.fullmatch(text) is not None
 
 
 def written(naan: str, name: str) -> str:
-    """The identifier as it is served and cited: ``ark:/NAAN/name``."""
+    """The identifier as served and cited: ``ark:/NAAN/name``."""
     return f"ark:/{naan}/{name}"

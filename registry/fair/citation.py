@@ -1,24 +1,22 @@
-"""How to cite a version: Citation File Format 1.2.0, and BibTeX.
+"""Citations of a version: Citation File Format 1.2.0 and BibTeX.
 
-Where the card names nobody, the namespace that published the version is cited: both formats, and
-everybody's habits, want an author.
+Both formats need an author: if the card names no creator, the owner of the namespace is cited.
 """
 
 import re
 from typing import Any
 
-from registry.fair.absent import known
 from registry.fair.description import Description
-from registry.fair.identifiers import identifier_of
+from registry.fair.iris import identifier_of
 from registry.fair.parts import Agent, License
-from registry.fair.yamltext import dump
+from registry.fair.serialise import drop_empty, yaml_bytes
 
 _CFF_DOI = re.compile(r"10\.\d{4,9}(\.\d+)?/[A-Za-z0-9:/_;\-.()\[\]\\]+")
 _CFF_EMAIL = re.compile(r"\S+@\S+\.\S{2,}")
 _CFF_URL = re.compile(r"(https?|s?ftp)://\S+")
 _SPDX = "https://spdx.org/licenses/"
-#: Those of CFF 1.2.0's list (SPDX of 2021-05-14) that models and data are published under. For
-#: others CFF has ``license-url``: a newer SPDX id would make the whole file invalid.
+#: Licences in CFF 1.2.0's list (SPDX of 2021-05-14) that are used for models and data. All others
+#: become ``license-url``, since an identifier outside the list makes the whole file invalid.
 _CFF_LICENSES = frozenset({
     "0BSD", "AFL-3.0", "AGPL-3.0-only", "AGPL-3.0-or-later", "AML", "Apache-2.0", "Artistic-2.0",
     "BSD-2-Clause", "BSD-3-Clause", "BSD-3-Clause-Clear", "BSL-1.0", "CC-BY-2.0", "CC-BY-2.5",
@@ -31,7 +29,7 @@ _CFF_LICENSES = frozenset({
     "NCSA", "ODC-By-1.0", "ODbL-1.0", "OFL-1.1", "OSL-3.0", "PDDL-1.0", "PostgreSQL", "Unlicense",
     "WTFPL", "Zlib", "etalab-2.0",
 })  # fmt: skip
-#: BibTeX counts braces even behind a backslash, so that they need names.
+#: BibTeX counts escaped braces too, so they are written as commands.
 _TEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -42,23 +40,23 @@ _TEX = str.maketrans(
         **{character: f"\\{character}" for character in "$&#%_"},
     }
 )
-#: Addresses are read as they stand, but for what would end the field.
+#: Addresses are read verbatim; only characters that would end the field are encoded.
 _TEX_URL = str.maketrans({"{": "%7B", "}": "%7D", "\\": "%5C"})
 
 
 def render_cff(description: Description) -> bytes:
     """CITATION.cff."""
-    return dump(document(description))
+    return yaml_bytes(document(description))
 
 
 def document(description: Description) -> dict[str, Any]:
-    """What CITATION.cff says."""
+    """The content of CITATION.cff."""
     doi = _doi(description)
-    return known(
+    return drop_empty(
         **{
             "cff-version": "1.2.0",
             "message": f"If you use this {_noun(description)}, please cite it as below.",
-            # CFF knows two types; a model is the nearer to software.
+            # CFF has two types; a model is closer to software.
             "type": "dataset" if description.kind == "dataset" else "software",
             "title": description.title,
             "abstract": description.description,
@@ -79,10 +77,10 @@ def document(description: Description) -> dict[str, Any]:
 
 
 def render_bibtex(description: Description) -> bytes:
-    """One ``@misc`` entry: the type that every BibTeX style knows.
+    """One ``@misc`` entry, the type that every BibTeX style supports.
 
-    Texts are encoded for LaTeX and put on one line; UTF-8 letters stay, as BibLaTeX and any LaTeX
-    of this decade read them.
+    Texts are encoded for LaTeX on one line; UTF-8 letters stay, as BibLaTeX and current LaTeX
+    read them.
     """
     lines = [f"@misc{{{_key(description)},"]
     lines += [f"  {name} = {{{value}}}," for name, value in bibtex_fields(description).items()]
@@ -90,9 +88,9 @@ def render_bibtex(description: Description) -> bytes:
 
 
 def bibtex_fields(description: Description) -> dict[str, str]:
-    """The fields of the entry, encoded."""
+    """The encoded fields of the entry."""
     withdrawn = description.withdrawal
-    return known(
+    return drop_empty(
         author=" and ".join(_bibtex_name(agent) for agent in _authors(description)),
         title=f"{{{_tex(description.title)}}}",
         year=f"{description.published.year:04d}",
@@ -113,7 +111,7 @@ def _authors(description: Description) -> tuple[Agent, ...]:
 
 
 def _doi(description: Description) -> str | None:
-    """The bare DOI, if it is of the form that both formats take."""
+    """The bare DOI, if both formats accept its form."""
     value = identifier_of(description.doi).value if description.doi else ""
     return value if _CFF_DOI.fullmatch(value) else None
 
@@ -123,18 +121,18 @@ def _address(url: str | None) -> str | None:
 
 
 def _author(agent: Agent) -> dict[str, str]:
-    """A person or an entity of CFF.
+    """A CFF person or entity.
 
-    CFF has no key for the whole name of a person. ``family-names`` is the one that readers print
-    and sort by; only a name written ``Family, Given`` is taken apart, and an address is no name.
+    CFF has no key for the full name of a person. Readers print and sort by ``family-names``, which
+    holds the full name unless it is written ``Family, Given``; an e-mail address is not a name.
     """
     email = agent.email if agent.email and _CFF_EMAIL.fullmatch(agent.email) else None
     website = _address(agent.url)
     if agent.kind == "organization":
-        return known(name=agent.name, email=email, website=website or _address(agent.ror))
+        return drop_empty(name=agent.name, email=email, website=website or _address(agent.ror))
     family, comma, given = (part.strip() for part in agent.name.partition(","))
     is_split = bool(comma and family and given)
-    return known(
+    return drop_empty(
         **{
             "family-names": None if agent.name == email else family if is_split else agent.name,
             "given-names": given if is_split else None,
@@ -158,12 +156,12 @@ def _identifiers(description: Description, doi: str | None) -> list[dict[str, st
 
 
 def _license(licence: License) -> dict[str, Any]:
-    """``license`` for licences that CFF lists, of which one may choose; else ``license-url``."""
+    """``license`` if CFF lists all alternatives of the expression; else ``license-url``."""
     names = [uri.removeprefix(_SPDX) for uri in dict.fromkeys(licence.uris)]
     is_choice = not re.search(r"\b(AND|WITH)\b", licence.expression)
     if names and is_choice and _CFF_LICENSES.issuperset(names):
         return {"license": names[0] if len(names) == 1 else names}
-    return known(**{"license-url": next(map(_address, licence.uris), None)})
+    return drop_empty(**{"license-url": next(map(_address, licence.uris), None)})
 
 
 def _key(description: Description) -> str:
@@ -172,7 +170,7 @@ def _key(description: Description) -> str:
 
 
 def _bibtex_name(agent: Agent) -> str:
-    # BibTeX reads "Given Family" and "Family, Given"; anything else is one word in braces.
+    # BibTeX parses "Given Family" and "Family, Given"; any other name is put in braces.
     is_readable = agent.kind == "person" and not re.search(r"\band\b|,.*,|,\s*$|^\s*,", agent.name)
     return _tex(agent.name) if is_readable else f"{{{_tex(agent.name)}}}"
 

@@ -1,22 +1,28 @@
-"""What the hub says of one version of a model or data set: the source of every serialisation.
+"""The description of one version of a model or data set: the source of every serialisation.
 
-Absent is absent: ``None``, ``""`` or an empty tuple, and then no serialisation mentions it. Facts
-that the hub computed (files, tensors, parameters, builds, activities) stand here as computed,
-whatever the card says about them.
+An absent value is ``None``, ``""`` or an empty tuple, and no serialisation mentions it. Facts that
+the hub computed (files, tensors, parameters, builds, activities) override the card.
 """
 
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from registry.fair.activities import Activity, Benchmark, BuildDescription, Hardware, Scan
+from registry.fair.activities import (
+    Activity,
+    Benchmark,
+    BuildDescription,
+    FairScore,
+    Hardware,
+    Scan,
+    Withdrawal,
+)
 from registry.fair.parts import (
     Agent,
     DatasetUse,
     DerivationDescription,
     Emissions,
     Evaluation,
-    FairScore,
     FileDescription,
     Funding,
     Hub,
@@ -24,39 +30,41 @@ from registry.fair.parts import (
     Network,
     Reference,
     Software,
-    Withdrawal,
 )
 
 ResourceKind = Literal["model", "dataset"]
 Status = Literal["draft", "public", "withdrawn"]
 Access = Literal["open access", "restricted access", "metadata only access"]
 
+#: Lower bound on the characters of a description; catalogues refuse shorter ones.
+MIN_DESCRIPTION = 50
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """One version of ``namespace/name``.
+    """The description of one version of ``namespace/name``.
 
     Attributes:
-        pid: Persistent identifier of this version, as an address on this hub.
-        concept_pid: The same for all versions together.
-        landing: Page of this version. The record's subject is ``pid``, never this page.
+        pid: Persistent identifier of this version, as an address of this hub.
+        concept_pid: Persistent identifier of all versions together.
+        landing: Page of this version. The subject of the record is ``pid``, not this page.
         concept_landing: Page of the newest version.
-        doi: ``https://doi.org/...`` of this version, as registered by this hub.
-        version: Name of a tag, else what the card says, else the beginning of ``oid``.
+        doi: ``https://doi.org/...`` of this version, if this hub registered one.
+        version: Name of a tag, else the version in the card, else the start of ``oid``.
         oid: Commit id.
-        tree_oid: Git's name for the files, computed of their own bytes: the commit's tree has
-            pointers in place of large ones.
-        versions: Identifiers of the versions, newest first and not more than the newest hundred;
-            this one is among them.
+        tree_oid: Git tree id over the files' own bytes; the commit's tree has pointers in place
+            of large files.
+        versions: Identifiers of at most the newest hundred versions, newest first; this one is
+            among them.
         body: The card's text without its front matter, as Markdown.
-        unknown: Keys of the card that the hub does not read, as given.
-        activities: What is known to have been done, the oldest first; of searches and what they
-            left the newest, and ``activities_omitted`` says how many older ones there are.
-        repetitions: Measurements by others of what the hub had measured.
-        tuned_on: Hardware that there are builds for.
-        scan: ``None`` before an inspection, and of data sets.
-        snippet: Python that loads and runs this very version.
-        crate_url: All files with their metadata as one RO-Crate ZIP.
+        unknown: Keys of the card that the hub does not read, with their values.
+        activities: Known activities, oldest first; of searches and their results only the newest.
+        activities_omitted: Number of older activities.
+        repetitions: Measurements by others who repeated one of the hub's.
+        tuned_on: Hardware that builds exist for.
+        scan: ``None`` before the inspection, and for data sets.
+        snippet: Python that loads and runs this version.
+        crate_url: Address of all files with their metadata as an RO-Crate ZIP.
     """
 
     hub: Hub
@@ -126,15 +134,29 @@ class Description:
 
     @property
     def size_bytes(self) -> int:
-        """Of all files together."""
+        """Size of all files."""
         return sum(file.size_bytes for file in self.files)
 
     @property
     def swhid(self) -> str:
-        """Software Heritage identifier of the files (ISO/IEC 18670), as a download has it."""
+        """Software Heritage identifier (ISO/IEC 18670) of the downloaded files."""
         return f"swh:1:dir:{self.tree_oid}"
 
     @property
     def swhid_revision(self) -> str:
-        """Software Heritage identifier of the commit, as ``git clone`` gives it."""
+        """Software Heritage identifier of the commit, as ``git clone`` checks it out."""
         return f"swh:1:rev:{self.oid}"
+
+
+def missing_fields(description: Description) -> tuple[str, ...]:
+    """Fields that the served SHACL shape requires of authors and that are absent.
+
+    The hub provides all other fields of :mod:`registry.fair.linked.shape` itself.
+    """
+    is_present = {
+        "description": len(description.description or "") >= MIN_DESCRIPTION,
+        "creators": bool(description.creators),
+        "license": description.license is not None and bool(description.license.uris),
+        "task": description.kind != "model" or bool(description.task),
+    }
+    return tuple(name for name, present in is_present.items() if not present)

@@ -1,28 +1,26 @@
-"""What an ARK answers when it is asked about itself (``?info``): a record and a promise, as text.
+"""Answers of ARKs to ``?info``: an Electronic Resource Citation (draft-kunze-ark-41) as text.
 
-An Electronic Resource Citation (draft-kunze-ark-41): who made what when, and where it is; then who
-promises what of it since when, and where one reads more.
+It has two sections: a citation of the resource, and the hub's persistence statement.
 """
 
 from datetime import datetime
 
 from registry.fair.description import Description
 
-#: Plain text on purpose: it shall be readable when nothing else is.
 MEDIA_TYPE = "text/plain; charset=utf-8"
 
-_PROMISES = {
-    True: "Permanent: the files that this names never change, and it never names anything else.",
-    False: "Permanent: this names all versions together and leads to the newest; it never names "
-    "anything else.",
+_STATEMENTS = {
+    True: "Permanent: the identified files never change; the identifier is never reassigned.",
+    False: "Permanent: identifies all versions together and resolves to the newest; the "
+    "identifier is never reassigned.",
 }
 
 
 def render(description: Description, *, pid: str, minted: datetime) -> bytes:
-    """The record of what ``pid`` names, and what its hub promises of it.
+    """The citation and persistence statement of ``pid``.
 
     Args:
-        description: Of the version; of the newest, where ``pid`` names all together.
+        description: Of the version, or of the newest one if ``pid`` identifies all versions.
         pid: The identifier as an address.
     """
     hub = description.hub
@@ -35,26 +33,26 @@ def render(description: Description, *, pid: str, minted: datetime) -> bytes:
         _line("where", pid),
         "erc-support:",
         _line("who", hub.publisher.name),
-        _line("what", _promise(description, pid)),
+        _line("what", _statement(description, pid)),
         _line("when", _day(minted)),
         _line("where", hub.policy_url),
     ]
     return ("\n".join(lines) + "\n").encode()
 
 
-def _promise(description: Description, pid: str) -> str:
+def _statement(description: Description, pid: str) -> str:
     withdrawal = description.withdrawal
     if withdrawal is None:
-        return _PROMISES[pid == description.pid]
+        return _STATEMENTS[pid == description.pid]
     why = f" ({withdrawal.reason})" if withdrawal.reason else ""
-    return f"Withdrawn {_day(withdrawal.at)}{why}: the record stays, the files are gone."
+    return f"Withdrawn {_day(withdrawal.at)}{why}: the record is kept, the files are deleted."
 
 
 def _line(label: str, value: str) -> str:
-    """One element; a value fits on its line, so that none can pass for the next element."""
+    """One element. The value is put on one line, so that it cannot imitate another element."""
     return f"{label + ':':<8}{' '.join(value.split())}"
 
 
 def _day(value: datetime) -> str:
-    """A date as TEMPER has it: ``YYYYMMDD``."""
+    """A TEMPER date, ``YYYYMMDD``."""
     return value.strftime("%Y%m%d")

@@ -1,4 +1,4 @@
-"""The figures of a measurement, by the names that several formats share."""
+"""Figures of a measurement with the names and units that several formats share."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ class Figure:
     """One figure.
 
     Attributes:
-        unit: ``ns``, ``1/s``, ``B``, ``J``; "" of what has none.
+        unit: ``ns``, ``1/s``, ``B``, ``J``, or "" without one.
         low, high: Ends of its confidence interval.
     """
 
@@ -24,13 +24,13 @@ class Figure:
 
     @property
     def label(self) -> str:
-        """The name with the unit written out: ``latency p50 in nanoseconds``."""
+        """The name with the unit, such as ``latency p50 in nanoseconds``."""
         return f"{self.name} in {_UNITS[self.unit]}" if self.unit else self.name
 
 
 def figures_of(one: Benchmark) -> list[Figure]:
-    """What was measured, as far as it is known."""
-    found: list[tuple[str, float | None, str]] = [
+    """The known figures of a benchmark."""
+    values: list[tuple[str, float | None, str]] = [
         ("latency p50", one.p50_ns, "ns"),
         ("latency p90", one.p90_ns, "ns"),
         ("latency p95", one.p95_ns, "ns"),
@@ -41,7 +41,7 @@ def figures_of(one: Benchmark) -> list[Figure]:
         ("energy of a run", one.energy.joules if one.energy else None, "J"),
         ("timed runs", one.samples, ""),
     ]
-    figures = [Figure(name, value, unit) for name, value, unit in found if value is not None]
+    figures = [Figure(name, value, unit) for name, value, unit in values if value is not None]
     if one.ratio is not None:
         name = f"time over that of {one.baseline}"
         figures.append(Figure(name, one.ratio, "", one.ratio_low, one.ratio_high))

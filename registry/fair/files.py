@@ -1,6 +1,6 @@
-"""What a file is, told by its path: its media type, its role, whether it stays open to all.
+"""Media type, role and openness of a file by its path.
 
-The type is what the hub serves it as, so that metadata and answers agree.
+The hub serves files with these media types, so that metadata and answers agree.
 """
 
 import re
@@ -12,8 +12,8 @@ from registry.fair.parts import FileRole
 
 UNKNOWN: Final = "application/octet-stream"
 
-# DANGER: files come from strangers and are served from the hub's own origin. Only types that
-# cannot run script there are named (no HTML, no XML, no SVG); everything else is of unknown type.
+# DANGER: untrusted files are served from the hub's own origin. Only types that cannot run scripts
+# are listed (no HTML, XML or SVG); all others are served as UNKNOWN.
 _TYPES = {
     ".avif": "image/avif",
     ".bib": "application/x-bibtex",
@@ -77,22 +77,22 @@ _OPEN_ROLES = frozenset({"card", "config", "licence"})
 
 def media_type(path: str) -> str:
     """The media type, without parameters, that the hub serves a file of this path as."""
-    place = PurePosixPath(path)
-    named = _TYPES.get(place.suffix.lower())
-    if named is None and (place.name.lower() in _TEXTS or _is_licence(place)):
+    file = PurePosixPath(path)
+    known_type = _TYPES.get(file.suffix.lower())
+    if known_type is None and (file.name.lower() in _TEXTS or _is_licence(file)):
         return "text/plain"
-    return named or UNKNOWN
+    return known_type or UNKNOWN
 
 
 def role(path: str) -> FileRole:
-    """What a file of this path is to its version."""
-    place = PurePosixPath(path)
+    """The role of a file of this path in its version."""
+    file = PurePosixPath(path)
     file_format = format_of(path)
     contents = file_format and file_format.contents
-    top = len(place.parts) == 1
+    top = len(file.parts) == 1
     rules: tuple[tuple[bool, FileRole], ...] = (
         (path == "README.md", "card"),
-        (top and _is_licence(place), "licence"),
+        (top and _is_licence(file), "licence"),
         (top and _CONFIGS.fullmatch(path) is not None, "config"),
         (top and _ENVIRONMENTS.fullmatch(path) is not None, "environment"),
         (path == "samples.npz", "samples"),
@@ -100,17 +100,16 @@ def role(path: str) -> FileRole:
         (contents == "network", "model"),
         (contents == "weights" or path.endswith(_DATA_OF_MODELS), "weights"),
     )
-    return next((named for fits, named in rules if fits), "other")
+    return next((name for matches, name in rules if matches), "other")
 
 
 def is_open(path: str) -> bool:
-    """Whether a file stays open to all who may read about it, though the others are gated.
+    """Whether a file of a gated repository stays open to everyone who may see its page.
 
-    A record of which not one file can be had is of little use to anybody: the card, which is
-    shown to all anyway, settings and the licence's text say what one would be let in to.
+    The card, the configuration and the licence describe what a user would request access to.
     """
     return role(path) in _OPEN_ROLES
 
 
-def _is_licence(place: PurePosixPath) -> bool:
-    return _LICENCES.fullmatch(place.name) is not None
+def _is_licence(file: PurePosixPath) -> bool:
+    return _LICENCES.fullmatch(file.name) is not None

@@ -1,4 +1,4 @@
-"""What a description can be written as: the one list for negotiation, links, docs and tests."""
+"""Formats of a description: the list behind content negotiation, links, pages and tests."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,17 +13,16 @@ from registry.fair.linked import jsonld, turtle
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One way to write a description.
+    """One serialisation of descriptions.
 
     Attributes:
-        name: In addresses: ``/{namespace}/{name}/metadata/<name>``.
-        title: For people.
-        media_type: What it is served as.
-        profile: Address of the profile that makes a generic media type precise.
-        extension: Of a downloaded file, behind its name; RO-Crate demands a dash before its own.
-        is_negotiated: Whether the landing page answers with it when ``Accept`` asks for its type.
-        kinds: What can be written so.
-        render: The bytes.
+        name: Last part of its address, ``/{namespace}/{name}/metadata/<name>``.
+        title: Name on pages.
+        profile: Address of the profile that refines a generic media type.
+        extension: Suffix of downloaded files; that of RO-Crate starts with a dash, as it requires.
+        is_negotiated: Whether the landing page serves it by content negotiation.
+        kinds: Kinds of records that have it.
+        render: Writes a description as bytes.
     """
 
     name: str
@@ -38,7 +37,7 @@ class Format:
 
 _MODELS: frozenset[ResourceKind] = frozenset({"model"})
 
-#: The canonical JSON-LD comes last: consumers that take the last of several links take it.
+#: The canonical JSON-LD comes last, for consumers that take the last of several links.
 FORMATS: tuple[Format, ...] = (
     Format(
         "datacite-json",
@@ -119,5 +118,5 @@ FORMATS: tuple[Format, ...] = (
 
 
 def formats_of(kind: ResourceKind) -> list[Format]:
-    """Those that a model or a data set can be written as, in the order of :data:`FORMATS`."""
+    """Formats of models or data sets, in the order of :data:`FORMATS`."""
     return [one for one in FORMATS if kind in one.kinds]

@@ -1,7 +1,6 @@
-"""A description as JSON and back, for what must outlive the rows it was made from.
+"""Descriptions as JSON and back, for withdrawn versions whose rows are deleted.
 
-What a later version of the hub adds to a description is absent in what an earlier one froze, and
-what it no longer knows is passed over.
+Fields that were added since a description was stored are absent in it; removed fields are ignored.
 """
 
 import math
@@ -14,7 +13,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from registry.fair.description import Description
 
-# What PostgreSQL's JSON refuses: U+0000 and lone surrogates.
+# PostgreSQL's JSON rejects U+0000 and lone surrogates.
 _UNSTORABLE = {0: "\N{REPLACEMENT CHARACTER}"} | dict.fromkeys(
     range(0xD800, 0xE000), "\N{REPLACEMENT CHARACTER}"
 )
@@ -23,17 +22,17 @@ _NONE = type(None)
 
 def dump(description: Description) -> dict[str, Any]:
     """``description`` as values that every database stores as JSON."""
-    frozen: dict[str, Any] = _plain(description)
-    return frozen
+    document: dict[str, Any] = _plain(description)
+    return document
 
 
 def load(data: Mapping[str, Any]) -> Description:
-    """The description that :func:`dump` made ``data`` of.
+    """The inverse of :func:`dump`.
 
     Raises:
-        TypeError: a field without a default is not there.
+        TypeError: A field without a default is absent.
     """
-    description: Description = _made(Description, data)
+    description: Description = _instance(Description, data)
     return description
 
 
@@ -49,11 +48,11 @@ def _plain(value: Any) -> Any:
     is_finite = isinstance(value, float) and math.isfinite(value)
     if value is None or isinstance(value, bool | int) or is_finite:
         return value
-    # JSON has no word for an infinite number; where one is due, it is read as one again.
+    # JSON has no infinite numbers; they are stored as texts and read back by the field's type.
     return str(value).translate(_UNSTORABLE)
 
 
-def _made(kind: Any, data: Mapping[str, Any]) -> Any:
+def _instance(kind: Any, data: Mapping[str, Any]) -> Any:
     hints = _hints(kind)
     return kind(
         **{
@@ -75,20 +74,20 @@ def _read(hint: Any, value: Any) -> Any:
     if get_origin(hint) is not None:
         return _read_several(hint, value)
     if is_dataclass(hint):
-        return _made(hint, value)
+        return _instance(hint, value)
     if hint is datetime:
         return datetime.fromisoformat(value)
     return float(value) if hint is float and isinstance(value, str) else value
 
 
 def _read_several(hint: Any, value: Any) -> Any:
-    """What is of one of several types, or holds several values."""
-    origin, of = get_origin(hint), get_args(hint)
+    """A value of a union, tuple or dict type."""
+    origin, args = get_origin(hint), get_args(hint)
     if origin in {Union, UnionType}:
-        known = [one for one in of if one is not _NONE]
-        return _read(known[0], value) if len(known) == 1 else value
+        types = [one for one in args if one is not _NONE]
+        return _read(types[0], value) if len(types) == 1 else value
     if origin is tuple:
-        return tuple(_read(of[0], item) for item in value)
+        return tuple(_read(args[0], item) for item in value)
     if origin is dict:
-        return {key: _read(of[1], item) for key, item in value.items()}
+        return {key: _read(args[1], item) for key, item in value.items()}
     return value

@@ -1,27 +1,26 @@
-"""The Hugging Face Hub's ``model-index``: figures of quality in the form its cards hold them.
+"""Evaluation results as ``model-index`` of Hugging Face model cards.
 
-Source: the model card specification (docs/hub/model-cards, ``modelcard.md``). It has no place for
-an interval or for a time on named hardware; those stand in the other formats.
+Source: the model card specification (docs/hub/model-cards, ``modelcard.md``). It has no fields for
+confidence intervals or latencies on named hardware; the other formats have them.
 """
 
 from itertools import groupby
 from typing import Any
 
-from registry.fair.absent import known
 from registry.fair.description import Description
 from registry.fair.parts import Evaluation
-from registry.fair.yamltext import dump
+from registry.fair.serialise import drop_empty, yaml_bytes
 
 
 def render(description: Description) -> bytes:
-    """YAML with the one key ``model-index``, to be put into a card."""
-    return dump(document(description))
+    """YAML with the key ``model-index``, for use in a card."""
+    return yaml_bytes(document(description))
 
 
 def document(description: Description) -> dict[str, Any]:
     """One entry with a result for each task, data set and source.
 
-    Those that follow each other with the same three are one result with several metrics.
+    Consecutive evaluations with the same three form one result with several metrics.
     """
     return {
         "model-index": [
@@ -29,14 +28,14 @@ def document(description: Description) -> dict[str, Any]:
                 "name": description.title,
                 "results": [
                     _result(list(group), description)
-                    for _, group in groupby(description.evaluations, key=_place)
+                    for _, group in groupby(description.evaluations, key=_result_key)
                 ],
             }
         ]
     }
 
 
-def _place(evaluation: Evaluation) -> tuple[object, ...]:
+def _result_key(evaluation: Evaluation) -> tuple[object, ...]:
     return (
         evaluation.task,
         evaluation.dataset,
@@ -49,9 +48,9 @@ def _place(evaluation: Evaluation) -> tuple[object, ...]:
 
 def _result(evaluations: list[Evaluation], description: Description) -> dict[str, Any]:
     first = evaluations[0]
-    return known(
+    return drop_empty(
         task={"type": first.task},
-        dataset=known(
+        dataset=drop_empty(
             name=first.dataset,
             type=first.dataset,
             config=first.dataset_config,
@@ -63,8 +62,8 @@ def _result(evaluations: list[Evaluation], description: Description) -> dict[str
 
 
 def _source(evaluation: Evaluation, description: Description) -> dict[str, str]:
-    """Where the figure is shown. The Hub refuses a source that has a name and no address."""
+    """The source of a result. The Hugging Face Hub rejects sources with a name but no address."""
     if not evaluation.url:
         return {}
     name = description.hub.name if evaluation.by == "hub" else None
-    return known(name=name, url=evaluation.url)
+    return drop_empty(name=name, url=evaluation.url)

@@ -1,7 +1,6 @@
-"""The parts of a description: people, files, tensors, activities, builds."""
+"""The parts of a description: people, licences, files, networks, data sets and evaluations."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Literal
 
 RelationName = Literal[
@@ -25,7 +24,7 @@ FileRole = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Organization:
-    """Attributes: ``ror`` is the full https://ror.org/ address."""
+    """An organisation; ``ror`` is the full https://ror.org/ address."""
 
     name: str
     ror: str | None = None
@@ -34,7 +33,7 @@ class Organization:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """A person or an organisation that made something.
+    """A person or an organisation.
 
     Attributes:
         orcid: The full https://orcid.org/ address; of persons only.
@@ -55,7 +54,7 @@ class Agent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Funding:
-    """A grant: its number, what it is called, who gave it."""
+    """A grant: ``award`` is its number."""
 
     funder: Organization
     award: str | None = None
@@ -65,13 +64,13 @@ class Funding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class License:
-    """What one may do with it.
+    """A licence.
 
     Attributes:
-        expression: SPDX, such as ``Apache-2.0`` or ``MIT OR Apache-2.0``.
-        uris: An address for each simple licence of the expression, in its order: those of SPDX
-            are ``https://spdx.org/licenses/<id>``, others lead to their text.
-        name: As the card calls a licence that SPDX does not list.
+        expression: SPDX expression, such as ``Apache-2.0`` or ``MIT OR Apache-2.0``.
+        uris: An address for each simple licence of the expression, in its order:
+            ``https://spdx.org/licenses/<id>``, or the address of the text.
+        name: Name in the card of a licence that SPDX does not list.
     """
 
     expression: str
@@ -81,11 +80,11 @@ class License:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileDescription:
-    """One file of the version, or of a build.
+    """A file of the version or of a build.
 
     Attributes:
-        url: Of the bytes, fixed to the version: what lies there never changes.
-        media_type: As the hub serves it.
+        url: Address of the bytes, which never change.
+        media_type: Media type that the hub serves.
     """
 
     path: str
@@ -98,11 +97,11 @@ class FileDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorDescription:
-    """An input or an output, in the words of the STAC extension for machine learning models.
+    """An input or output tensor; terms of the STAC extension for machine learning models.
 
     Attributes:
-        dtype: NumPy's word (``float32``).
-        shape: A dimension is a number or the name of one that is open.
+        dtype: NumPy type name, such as ``float32``.
+        shape: Dimensions: numbers, or names of open dimensions.
     """
 
     name: str
@@ -112,16 +111,17 @@ class TensorDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Network:
-    """What inspection computed from the model file.
+    """Facts that inspection computed from the model file.
 
     Attributes:
         format: ``onnx``, ``tflite``...
-        opsets: Operator set domain to version; ``ai.onnx`` is spelled out.
+        opsets: Operator set domain to version; the default domain is ``ai.onnx``.
+        operators: Operator to number of nodes.
         architecture_class: One of :class:`registry.states.ArchitectureClass`.
         graph_hash: SHA-256 over the computation without names and weights.
-        weight_bytes: Memory the weights take.
-        macs: Multiply-accumulates of one run at the shape in ``macs_shape``.
-        precision: The dtype that most weights have.
+        weight_bytes: Size of the weights in memory.
+        macs: Multiply-accumulate operations of one run.
+        precision: The dtype of most weights.
     """
 
     path: str
@@ -149,12 +149,12 @@ class Software:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetUse:
-    """A data set and what it served for.
+    """A data set and its role.
 
     Attributes:
-        name: As the card writes it.
-        url: Its landing page or identifier, where one is known.
-        pid: Its persistent identifier, where it is of this hub or was given as one.
+        name: Name in the card.
+        url: Landing page or identifier, if known.
+        pid: Persistent identifier, if it is of this hub or the card gives one.
     """
 
     name: str
@@ -166,12 +166,12 @@ class DatasetUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """One figure of quality: of the card's ``model-index``, or measured by the hub.
+    """An evaluation result: from the card's ``model-index``, or measured by the hub.
 
     Attributes:
-        value: A number, or a text where the card gives one.
-        by: Who measured it; the figures of others are those that a card names a source of.
-        url: Where it is shown: the source named in the card, or the hub's record.
+        value: A number, or a text if the card has one.
+        by: Who measured; "third party" if the card names a source elsewhere.
+        url: The source named in the card, or the hub's record.
     """
 
     task: str
@@ -188,7 +188,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A publication or a code repository: its address, preferably ``https://doi.org/...``."""
+    """A publication or a code repository; the address is preferably a DOI."""
 
     url: str
     title: str | None = None
@@ -196,13 +196,13 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DerivationDescription:
-    """Something this version was made from, or that was made from it.
+    """A source of this version.
 
     Attributes:
-        source: ``namespace/name``, or the name of what lies elsewhere.
+        source: ``namespace/name``, or the name of a source outside this hub.
         url: Landing page or identifier.
-        pid: Persistent identifier, where the source has one.
-        oid: The source's commit, where known.
+        pid: Persistent identifier, if the source has one.
+        oid: Commit id of the source, if known.
     """
 
     relation: RelationName
@@ -213,16 +213,8 @@ class DerivationDescription:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Withdrawal:
-    """Why there is only a record left."""
-
-    at: datetime
-    reason: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Emissions:
-    """Carbon dioxide of training: ``co2_eq_emissions`` of the card, in kilograms."""
+    """Carbon dioxide equivalent of training: ``co2_eq_emissions`` of the card, in kilograms."""
 
     co2e_kg: float
     source: str | None = None
@@ -232,24 +224,14 @@ class Emissions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FairScore:
-    """The last assessment from outside: points earned of those there are."""
-
-    points: float
-    of: float
-    at: datetime
-    tool: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Hub:
-    """Where the record is kept.
+    """The hub that holds the record.
 
     Attributes:
-        url: Without a slash at the end.
-        policy_url: The page that says how long records are kept and what becomes of identifiers.
-        publisher: Who runs this hub.
+        url: Without a final slash.
+        policy_url: The persistence policy of records and identifiers.
+        shape_url: The SHACL shape of complete records.
+        publisher: The operator of the hub.
     """
 
     name: str

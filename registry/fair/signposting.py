@@ -1,4 +1,4 @@
-"""Typed links between a landing page, its metadata, its files and who made them.
+"""Typed links between a landing page, its metadata, its files and its authors.
 
 FAIR Signposting profile of 2023-10-02, level 2, over RFC 8288 (web links), RFC 8574 (``cite-as``)
 and RFC 9264 (link sets).
@@ -10,33 +10,31 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from registry.fair.absent import known
 from registry.fair.crate import rocrate
 from registry.fair.description import Description, ResourceKind
 from registry.fair.formats import Format, formats_of
 from registry.fair.iris import iri
 from registry.fair.parts import FileDescription, Hub
+from registry.fair.serialise import drop_empty
 
 LINKSET_TYPE = "application/linkset+json"
 LINKSET_TEXT_TYPE = "application/linkset"
 
-# Proxies reserve 4 KiB for all headers of an answer; assessors ask for no more items than that.
+# Proxies reserve 4 KiB for all headers of an answer; assessors request at most 20 items.
 _MAX_HEADER_BYTES = 3400
 _MAX_ITEMS = 20
 _URI_CHARACTERS = "%/:?#[]@!$&'()*+,;=~"
-# Without those at which assessors take a header apart, wherever they stand.
+# Without the characters at which some assessors split a header, even inside addresses.
 _HEADER_CHARACTERS = _URI_CHARACTERS.replace(",", "").replace(";", "")
-# Of models as well: schema.org has no word for them, and searches for data sets list trained
-# parameters.
+# Also the type of models: schema.org has no class for them, and data set searches list weights.
 _THING = "https://schema.org/Dataset"
 _PAGE = "https://schema.org/AboutPage"
-# What a header without room for all gives up last comes first.
+# Most important relations first; the last are dropped first if the header is full.
 _IMPORTANCE = (
     "linkset", "cite-as", "type", "license", "describedby", "author", "api-catalog", "item"
 )  # fmt: skip
-# The order in which links are written: the canonical JSON-LD is the last of ``describedby``, and
-# of all, for consumers that take the last link they read. F-UJI 3.5 takes the first of ``linkset``
-# and ``api-catalog`` for the record's link set, and what it lists for the record's files.
+# Order of links in the header. The canonical JSON-LD is the last link, for consumers that take the
+# last. F-UJI 3.5 takes the first of ``linkset`` and ``api-catalog`` for the record's link set.
 _ORDER = ("cite-as", "type", "license", "author", "item", "linkset", "api-catalog", "describedby")
 
 
@@ -45,9 +43,9 @@ class Link:
     """One typed link.
 
     Attributes:
-        anchor: Address of what the link is about.
+        anchor: Address of the subject of the link.
         type: Media type of the target.
-        profile: What makes a generic media type precise.
+        profile: Profile that refines a generic media type.
     """
 
     anchor: str
@@ -63,7 +61,7 @@ def metadata_url(description: Description, format_: Format) -> str:
 
 
 def negotiated(kind: ResourceKind) -> list[str]:
-    """Media types that a page answers with when ``Accept`` asks for them, beside its HTML."""
+    """Media types besides HTML that a landing page serves by content negotiation."""
     return [*(one.media_type for one in formats_of(kind) if one.is_negotiated), LINKSET_TYPE]
 
 
@@ -71,8 +69,8 @@ def of_landing(description: Description, *, anchor: str | None = None) -> list[L
     """The links of a version's page.
 
     Args:
-        anchor: Address of the page; that of the version, if not told. The newest version is shown
-            under the address of the model as well.
+        anchor: Address of the page, by default that of the version. The newest version is shown
+            at the address of the model as well.
     """
     page = anchor or description.landing
     made = [
@@ -93,7 +91,7 @@ def of_landing(description: Description, *, anchor: str | None = None) -> list[L
 
 
 def of_file(description: Description, file: FileDescription) -> list[Link]:
-    """The links of a file's answer: the page of the version that it belongs to."""
+    """The links of a file's answer: the page of its version."""
     return [typed(file.url, "collection", description.landing, "text/html")]
 
 
@@ -104,44 +102,44 @@ def of_metadata(description: Description, format_: Format) -> list[Link]:
 
 
 def links(description: Description) -> list[Link]:
-    """Every link of a version, about its pages, its files and its metadata."""
-    made = of_landing(description)
+    """Every link of a version: of its pages, its files and its metadata."""
+    every = of_landing(description)
     if description.versions[:1] == (description.pid,):
-        made += of_landing(description, anchor=description.concept_landing)
+        every += of_landing(description, anchor=description.concept_landing)
     for file in _files(description):
-        made += of_file(description, file)
+        every += of_file(description, file)
     for one in formats_of(description.kind):
-        made += of_metadata(description, one)
-    return made
+        every += of_metadata(description, one)
+    return every
 
 
-def header(made: Iterable[Link]) -> str:
-    """The ``Link`` header (RFC 8288) for the links of one answer.
+def header(links: Iterable[Link]) -> str:
+    """The ``Link`` header (RFC 8288) of one answer.
 
-    It has at most 3400 bytes and 20 items; the least important links are left out first, and stand
-    in the link set, where all stand.
+    It has at most 3400 bytes and 20 items; the least important links are left out first. The link
+    set has all of them.
     """
-    numbered = list(enumerate(made))
-    # Those written last first, so that the canonical description stays longest of its kind; of
-    # items, the first.
+    numbered = list(enumerate(links))
+    # The last links of a relation have precedence, so that the canonical description stays; of
+    # items the first.
     numbered.sort(key=lambda pair: pair[0] if pair[1].rel == "item" else -pair[0])
     numbered.sort(key=lambda pair: _rank(_IMPORTANCE, pair[1]))
     room, items = _MAX_HEADER_BYTES, _MAX_ITEMS
-    kept = []
+    chosen = []
     for number, link in numbered:
         text = _as_header(link)
         if len(text) + 2 > room or (link.rel == "item" and not items):
             continue
         room -= len(text) + 2
         items -= link.rel == "item"
-        kept.append((_rank(_ORDER, link), number, text))
-    return ", ".join(text for _, _, text in sorted(kept))
+        chosen.append((_rank(_ORDER, link), number, text))
+    return ", ".join(text for _, _, text in sorted(chosen))
 
 
 def linkset(description: Description) -> dict[str, Any]:
     """All links as a link set in JSON (RFC 9264, section 4.2).
 
-    Without profiles, which readers of link sets stumble over: the header has them.
+    Profiles are left out because some readers of link sets reject them; the header has them.
     """
     return as_linkset(links(description))
 
@@ -160,7 +158,7 @@ def render_linkset_text(description: Description) -> bytes:
 def typed(
     anchor: str, rel: str, target: str, type_: str | None = None, profile: str | None = None
 ) -> Link:
-    """A link whose addresses have no characters that URIs may not have (RFC 3986)."""
+    """A link with addresses that are percent-encoded as RFC 3986 requires."""
     return Link(
         anchor=quote(anchor, safe=_URI_CHARACTERS),
         rel=rel,
@@ -170,12 +168,12 @@ def typed(
     )
 
 
-def as_linkset(made: Iterable[Link]) -> dict[str, Any]:
+def as_linkset(links: Iterable[Link]) -> dict[str, Any]:
     """Links as a link set in JSON (RFC 9264, section 4.2)."""
     contexts: dict[str, dict[str, Any]] = {}
-    for link in made:
+    for link in links:
         context = contexts.setdefault(link.anchor, {"anchor": link.anchor})
-        context.setdefault(link.rel, []).append(known(href=link.target, type=link.type))
+        context.setdefault(link.rel, []).append(drop_empty(href=link.target, type=link.type))
     return {"linkset": list(contexts.values())}
 
 
@@ -185,29 +183,29 @@ def encoded(document: dict[str, Any]) -> bytes:
 
 
 def api_catalog_url(hub: Hub) -> str:
-    """Where RFC 9727 has a hub list its interfaces."""
+    """Address of the API catalogue (RFC 9727)."""
     return f"{hub.url}/.well-known/api-catalog"
 
 
 def _licenses(description: Description) -> list[str]:
     uris = description.license.uris if description.license else ()
-    return [found for uri in uris if (found := iri(uri))]
+    return [address for uri in uris if (address := iri(uri))]
 
 
 def _authors(description: Description) -> list[str]:
-    known_by = (agent.orcid or agent.ror or agent.url for agent in description.creators)
-    return [found for uri in known_by if (found := iri(uri))]
+    uris = (agent.orcid or agent.ror or agent.url for agent in description.creators)
+    return [address for uri in uris if (address := iri(uri))]
 
 
 def _items(description: Description, page: str) -> list[Link]:
-    """The whole as one crate, then each file."""
+    """The crate of all files, then each file."""
     files = [typed(page, "item", file.url, file.media_type) for file in _files(description)]
     crate = typed(page, "item", description.crate_url, "application/zip", rocrate.PROFILE)
     return [crate, *files] if files else []
 
 
 def _files(description: Description) -> tuple[FileDescription, ...]:
-    """Those that can be had: of what is withdrawn, only the record is left."""
+    """Downloadable files; withdrawn versions have none."""
     return () if description.status == "withdrawn" else description.files
 
 
@@ -216,7 +214,7 @@ def _rank(order: tuple[str, ...], link: Link) -> int:
 
 
 def _as_header(link: Link) -> str:
-    attributes = known(rel=link.rel, type=link.type, profile=link.profile)
+    attributes = drop_empty(rel=link.rel, type=link.type, profile=link.profile)
     return "; ".join([f"<{_bare(link.target)}>", *(f'{k}="{v}"' for k, v in attributes.items())])
 
 

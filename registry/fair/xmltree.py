@@ -1,7 +1,7 @@
-"""XML out of plain values, escaped by the standard library.
+"""XML elements from plain values.
 
-Tags and attributes are given as they are written, prefixes and ``xmlns`` among them: namespaces
-stand where the readers of these formats are used to see them, on the element that opens a format.
+Tags and attributes are passed with prefixes and ``xmlns``, so that namespaces are declared on the
+root element of each format, where its readers expect them.
 """
 
 import re
@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, indent, tostring
 
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
 
-#: What XML 1.0 (section 2.2, production Char) has no way to write, not even escaped.
+#: Characters that XML 1.0 cannot represent, not even escaped (section 2.2, production Char).
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -19,28 +19,28 @@ def element(
     content: str | Iterable[Element] = (),
     attributes: Mapping[str, str | None] | None = None,
 ) -> Element:
-    """An element that holds either a text or other elements.
+    """An element with a text or with child elements.
 
-    Characters that XML cannot hold become U+FFFD. Attributes without a value are left out.
+    Characters that XML cannot represent become U+FFFD. Attributes that are ``None`` are left out.
     """
-    made = Element(tag)
+    node = Element(tag)
     for name, value in (attributes or {}).items():
         if value is not None:
-            made.set(name, writable(value))
+            node.set(name, writable(value))
     if isinstance(content, str):
-        made.text = writable(content)
+        node.text = writable(content)
     else:
-        made.extend(content)
-    return made
+        node.extend(content)
+    return node
 
 
 def writable(text: str) -> str:
-    """``text`` as a reader of XML gets it: line breaks are ``\\n``, what cannot be is U+FFFD."""
+    """``text`` with line breaks as ``\\n`` and U+FFFD for characters that XML cannot represent."""
     return _UNWRITABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def located(namespace: str, schema: str) -> dict[str, str]:
-    """The attributes that open a format: its namespace, and where its schema lies."""
+    """Attributes of the root element: its namespace and the location of its schema."""
     return {
         "xmlns": namespace,
         "xmlns:xsi": XSI,
@@ -49,7 +49,7 @@ def located(namespace: str, schema: str) -> dict[str, str]:
 
 
 def render(root: Element) -> bytes:
-    """A document, indented, in UTF-8."""
+    """The indented document in UTF-8."""
     indent(root)
     document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return document + b"\n"

@@ -7,7 +7,6 @@ stands in ``properties``, whose names begin with ``hpcfair:``.
 import uuid
 from typing import Any
 
-from registry.fair.absent import known
 from registry.fair.bom.common import (
     affiliations,
     files_of,
@@ -30,6 +29,7 @@ from registry.fair.bom.cyclonedx_parts import (
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.parts import Agent, DerivationDescription, Network, Organization
+from registry.fair.serialise import drop_empty
 
 _SCHEMA = "http://cyclonedx.org/schema/bom-1.7.schema.json"
 
@@ -50,13 +50,13 @@ def document(description: Description) -> dict[str, Any]:
         workflow(activity, number, references)
         for number, activity in enumerate(description.activities, 1)
     ]
-    return known(
+    return drop_empty(
         **{"$schema": _SCHEMA},
         bomFormat="CycloneDX",
         specVersion="1.7",
         serialNumber=f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, description.pid)}",
         version=max(1, int(description.modified.timestamp())),
-        metadata=known(
+        metadata=drop_empty(
             timestamp=utc(description.modified),
             manufacturer=_organization(description.hub.publisher),
             component=_model(description, references),
@@ -77,7 +77,7 @@ def _components(description: Description, references: BomReferences) -> list[dic
 def _dependencies(description: Description, references: BomReferences) -> list[dict[str, Any]]:
     needed = [references.software[one] for one in dict.fromkeys(description.software)]
     return [
-        known(ref=references.model, dependsOn=needed),
+        drop_empty(ref=references.model, dependsOn=needed),
         *(
             {
                 "ref": references.of(build.url),
@@ -92,7 +92,7 @@ def _dependencies(description: Description, references: BomReferences) -> list[d
 
 
 def _model(description: Description, references: BomReferences) -> dict[str, Any]:
-    return known(
+    return drop_empty(
         **{"bom-ref": references.model},
         type="machine-learning-model",
         supplier=_supplier(description),
@@ -116,18 +116,18 @@ def _model(description: Description, references: BomReferences) -> dict[str, Any
 
 def _organization(organization: Organization) -> dict[str, Any]:
     addresses = (iri(organization.ror), iri(organization.url))
-    return known(name=organization.name, url=[one for one in addresses if one])
+    return drop_empty(name=organization.name, url=[one for one in addresses if one])
 
 
 def _contact(agent: Agent) -> dict[str, Any]:
     # The format wants an address in "email"; there is no place for an ORCID but in the model's
     # properties.
-    return known(name=agent.name, email=agent.email if "@" in (agent.email or "") else None)
+    return drop_empty(name=agent.name, email=agent.email if "@" in (agent.email or "") else None)
 
 
 def _supplier(description: Description) -> dict[str, Any]:
     owner = description.owner
-    return _organization(Organization(name=owner.name, ror=owner.ror, url=owner.url)) | known(
+    return _organization(Organization(name=owner.name, ror=owner.ror, url=owner.url)) | drop_empty(
         contact=[_contact(description.contact)] if description.contact else ()
     )
 
@@ -149,11 +149,11 @@ def _licenses(description: Description) -> list[dict[str, Any]]:
     if license is None:
         return []
     details = [
-        known(licenseIdentifier=one, url=iri(address))
+        drop_empty(licenseIdentifier=one, url=iri(address))
         for one, address in license_addresses(description).items()
     ]
     return [
-        known(
+        drop_empty(
             expression=license.expression,
             expressionDetails=details,
             acknowledgement="declared",
@@ -167,11 +167,11 @@ def _pedigree(description: Description, references: BomReferences) -> dict[str, 
         _ancestor(source, f"{references.model}#source-{number}")
         for number, source in enumerate(description.derived_from, 1)
     ]
-    return known(ancestors=ancestors, commits=[{"uid": description.oid}])
+    return drop_empty(ancestors=ancestors, commits=[{"uid": description.oid}])
 
 
 def _ancestor(source: DerivationDescription, ref: str) -> dict[str, Any]:
-    return known(
+    return drop_empty(
         **{"bom-ref": ref},
         type="machine-learning-model",
         name=source.source,

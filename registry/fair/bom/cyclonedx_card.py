@@ -6,12 +6,12 @@ Source: CycloneDX 1.7, JSON schema, definitions ``modelCard``, ``performanceMetr
 
 from typing import Any
 
-from registry.fair.absent import known
 from registry.fair.bom.common import slice_of, text_of, utc
 from registry.fair.bom.cyclonedx_parts import entries_of, metrics_of, properties_of
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.parts import DatasetRole, DatasetUse, Emissions, Evaluation, TensorDescription
+from registry.fair.serialise import drop_empty
 
 _SERVED_FOR: dict[DatasetRole, str] = {
     "trained": "Used for training.",
@@ -26,9 +26,9 @@ def model_card(description: Description) -> dict[str, Any]:
     metrics = [_metric(one) for one in description.evaluations]
     for one in description.repetitions:
         metrics += metrics_of(one, f"{one.target}, {one.backend}, measured by others")
-    return known(
+    return drop_empty(
         modelParameters=_parameters(description),
-        quantitativeAnalysis=known(performanceMetrics=metrics),
+        quantitativeAnalysis=drop_empty(performanceMetrics=metrics),
         considerations=_considerations(description),
         properties=properties_of(
             outOfScope=description.out_of_scope,
@@ -58,7 +58,7 @@ def _circumstances(description: Description) -> list[dict[str, str]]:
 
 def _parameters(description: Description) -> dict[str, Any]:
     network = description.network
-    return known(
+    return drop_empty(
         task=description.task,
         architectureFamily=network.architecture_class if network else None,
         modelArchitecture=", ".join(description.architectures),
@@ -74,11 +74,11 @@ def _format(tensor: TensorDescription) -> str:
 
 
 def _dataset(use: DatasetUse) -> dict[str, Any]:
-    return known(
+    return drop_empty(
         type="dataset",
         name=use.name,
         description=_SERVED_FOR[use.role],
-        contents=known(
+        contents=drop_empty(
             url=iri(use.pid) or iri(use.url),
             properties=properties_of(datasetRole=use.role, datasetSplit=use.split),
         ),
@@ -87,11 +87,11 @@ def _dataset(use: DatasetUse) -> dict[str, Any]:
 
 def _metric(evaluation: Evaluation) -> dict[str, Any]:
     low, high = evaluation.low, evaluation.high
-    return known(
+    return drop_empty(
         type=evaluation.metric,
         value=text_of(evaluation.value),
         slice=slice_of(evaluation),
-        confidenceInterval=known(
+        confidenceInterval=drop_empty(
             lowerBound=None if low is None else text_of(low),
             upperBound=None if high is None else text_of(high),
         ),
@@ -99,7 +99,7 @@ def _metric(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _considerations(description: Description) -> dict[str, Any]:
-    return known(
+    return drop_empty(
         useCases=_texts(description.intended_use),
         technicalLimitations=_texts(description.limitations),
         ethicalConsiderations=[{"name": text} for text in _texts(description.ethics)],
@@ -116,7 +116,7 @@ def _environment(emissions: Emissions | None) -> dict[str, Any]:
     # The schema's own terms need the energy and who provided it, which cards do not tell.
     if emissions is None:
         return {}
-    return known(
+    return drop_empty(
         properties=properties_of(
             co2eKilograms=text_of(emissions.co2e_kg),
             co2eSource=emissions.source,

@@ -6,13 +6,13 @@ Source: CycloneDX 1.7, JSON schema, definitions ``component``, ``formula`` and `
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from registry.fair.absent import known
 from registry.fair.activities import Activity, ActivityKind, Benchmark, BuildDescription
 from registry.fair.bom.common import Value, media_type, text_of, utc
 from registry.fair.description import Description
 from registry.fair.figures import figures_of
 from registry.fair.iris import iri
 from registry.fair.parts import FileDescription, Software
+from registry.fair.serialise import drop_empty
 
 #: Before the names of what CycloneDX has no word for; the taxonomy of properties asks for one.
 _NAMESPACE = "hpcfair"
@@ -49,12 +49,12 @@ def entries_of(kind: str, values: Mapping[str, Value]) -> list[dict[str, str]]:
 def reference(kind: str, address: str | None, comment: str | None = None) -> list[dict[str, str]]:
     """An external reference, or none if there is no address."""
     url = iri(address)
-    return [known(type=kind, url=url, comment=comment)] if url else []
+    return [drop_empty(type=kind, url=url, comment=comment)] if url else []
 
 
 def file_component(file: FileDescription) -> dict[str, Any]:
     """A file with its hash and where to fetch it."""
-    return known(
+    return drop_empty(
         **{"mime-type": media_type(file)},
         type="file",
         name=file.path,
@@ -111,7 +111,7 @@ class BomReferences:
 
 def software_component(software: Software, ref: str) -> dict[str, Any]:
     """A library, known by its package URL."""
-    return known(
+    return drop_empty(
         **{"bom-ref": ref},
         type="library",
         name=software.name,
@@ -123,11 +123,11 @@ def software_component(software: Software, ref: str) -> dict[str, Any]:
 def metrics_of(one: Benchmark, where: str) -> list[dict[str, Any]]:
     """The figures of a measurement as performance metrics."""
     return [
-        known(
+        drop_empty(
             type=figure.label,
             value=text_of(figure.value),
             slice=where,
-            confidenceInterval=known(
+            confidenceInterval=drop_empty(
                 lowerBound=_optional(figure.low), upperBound=_optional(figure.high)
             ),
         )
@@ -138,7 +138,7 @@ def metrics_of(one: Benchmark, where: str) -> list[dict[str, Any]]:
 def build_component(description: Description, build: BuildDescription, ref: str) -> dict[str, Any]:
     """A build: the same network as other files, made for one target."""
     benchmark = build.benchmark
-    return known(
+    return drop_empty(
         **{"bom-ref": ref},
         type="machine-learning-model",
         group=description.repository.partition("/")[0],
@@ -194,7 +194,7 @@ def workflow(activity: Activity, number: int, references: BomReferences) -> dict
     if activity.seed is not None:
         parameters.append({"name": "seed", "value": str(activity.seed)})
     facts = activity.environment.facts if activity.environment else {}
-    return known(
+    return drop_empty(
         **{"bom-ref": f"{references.model}#activity-{number}"},
         uid=activity.url,
         name=activity.title,

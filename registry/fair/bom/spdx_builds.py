@@ -12,7 +12,7 @@ from registry.fair.bom.spdx_graph import SpdxGraph, entry, external_refs, sha256
 from registry.fair.description import Description
 from registry.fair.figures import figures_of
 from registry.fair.linked.context import HUB_TERMS
-from registry.fair.linked.terms import ACTIVITIES
+from registry.fair.linked.term import ACTIVITIES
 from registry.fair.parts import Software
 
 _JOULES = 1_000_000

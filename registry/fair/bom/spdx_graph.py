@@ -6,10 +6,10 @@ Source: SPDX 3.0.1, model, Core profile; serialisation as JSON-LD, section 6.
 from datetime import datetime
 from typing import Any
 
-from registry.fair.absent import known
 from registry.fair.bom.common import utc
 from registry.fair.iris import iri
 from registry.fair.parts import Agent, Software
+from registry.fair.serialise import drop_empty
 
 _CONTEXT = "https://spdx.org/rdf/3.0.1/spdx-context.jsonld"
 _CREATION = "_:creation"
@@ -42,7 +42,7 @@ class SpdxGraph:
     def add_as(self, spdx_id: str, kind: str, **properties: Any) -> str:
         """Add an element whose identifier is given."""
         self._elements.append(
-            known(type=kind, spdxId=spdx_id, creationInfo=_CREATION, **properties)
+            drop_empty(type=kind, spdxId=spdx_id, creationInfo=_CREATION, **properties)
         )
         return spdx_id
 
@@ -113,7 +113,7 @@ class SpdxGraph:
 
 def external_id(kind: str, identifier: str, comment: str | None = None) -> dict[str, Any]:
     """An ``ExternalIdentifier``."""
-    return known(
+    return drop_empty(
         type="ExternalIdentifier",
         externalIdentifierType=kind,
         identifier=identifier,
@@ -128,7 +128,9 @@ def external_refs(
     address = iri(locator)
     if address is None:
         return []
-    return [known(type="ExternalRef", externalRefType=kind, locator=[address], comment=comment)]
+    return [
+        drop_empty(type="ExternalRef", externalRefType=kind, locator=[address], comment=comment)
+    ]
 
 
 def entry(key: str, value: str) -> dict[str, str]:

@@ -11,7 +11,6 @@ import re
 from typing import Any
 from urllib.parse import urlencode
 
-from registry.fair.absent import known
 from registry.fair.activities import BuildDescription
 from registry.fair.citation import render_bibtex
 from registry.fair.crate.graph import NO_LICENSE, compact, local
@@ -19,6 +18,7 @@ from registry.fair.crate.measurements import TABLES, Column, MeasurementTable
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.parts import Agent, FileDescription
+from registry.fair.serialise import drop_empty
 
 PROFILE = "http://mlcommons.org/croissant/1.1"
 _PLAIN = re.compile(r"[A-Za-z0-9._/-]+")
@@ -83,7 +83,7 @@ def document(description: Description) -> dict[str, Any]:
         parts = _log(description)
         subject = {"@id": f"{description.pid}#log", "name": _log_name(description)}
         text = _log_text(description)
-    return {"@context": _CONTEXT, "@type": "sc:Dataset"} | known(
+    return {"@context": _CONTEXT, "@type": "sc:Dataset"} | drop_empty(
         **subject, description=text, **_record(description), **parts
     )
 
@@ -115,7 +115,7 @@ def _record(description: Description) -> dict[str, Any]:
         "license": compact(filter(None, map(iri, license.uris if license else ())))
         or (license.expression if license else NO_LICENSE),
         "creator": compact(_agent(one) for one in description.creators or (description.owner,)),
-        "publisher": known(
+        "publisher": drop_empty(
             **{"@type": "sc:Organization", "@id": publisher.ror},
             name=publisher.name,
             url=iri(publisher.url),
@@ -131,13 +131,13 @@ def _record(description: Description) -> dict[str, Any]:
 
 def _agent(one: Agent) -> dict[str, Any]:
     kind = "sc:Person" if one.kind == "person" else "sc:Organization"
-    return known(
+    return drop_empty(
         **{"@type": kind, "@id": one.orcid or one.ror},
         name=one.name,
         url=iri(one.url),
         email=one.email,
         affiliation=compact(
-            known(**{"@type": "sc:Organization", "@id": home.ror}, name=home.name)
+            drop_empty(**{"@type": "sc:Organization", "@id": home.ror}, name=home.name)
             for home in one.affiliations
         ),
     )
@@ -195,7 +195,7 @@ def _table_records(table: MeasurementTable) -> dict[str, Any]:
         target = table.references.get(column.name)
         described.append(
             _field(table.name, column)
-            | known(
+            | drop_empty(
                 source=source,
                 references=target and {"field": {"@id": f"{target}/{column.name}"}},
             )

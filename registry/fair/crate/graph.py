@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote, unquote
 
-from registry.fair.absent import known
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.parts import Agent, Funding, Organization, Software
+from registry.fair.serialise import drop_empty
 
 #: SPDX's term for "nothing is said", which needs to be said where a licence is obligatory.
 NO_LICENSE = "http://spdx.org/rdf/terms#noassertion"
@@ -40,7 +40,7 @@ class CrateGraph:
         """Add an entity and return the reference to it; absent ``values`` are left out."""
         identity = _ENCODED.sub(_letters, identity)
         entity = self._entities.setdefault(identity, {"@id": identity, "@type": kind})
-        for key, value in known(**values).items():
+        for key, value in drop_empty(**values).items():
             entity[key] = _joined(entity[key], value) if key in entity else value
         return {"@id": identity}
 

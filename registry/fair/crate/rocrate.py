@@ -12,7 +12,6 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from registry.fair.absent import known
 from registry.fair.crate.graph import (
     CrateGraph,
     Entity,
@@ -27,6 +26,7 @@ from registry.fair.crate.provenance import actions, builds, derivations, facts, 
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.parts import DatasetUse, FileDescription
+from registry.fair.serialise import drop_empty
 
 #: Of any version, as RO-Crate wants it in links and in negotiation.
 PROFILE = "https://w3id.org/ro/crate"
@@ -90,7 +90,7 @@ def document(description: Description, *, with_files: bool = False) -> dict[str,
         "about": {"@id": root},
         "conformsTo": {"@id": VERSION},
     }
-    entity = {"@id": root, "@type": _types(description)} | known(**values)
+    entity = {"@id": root, "@type": _types(description)} | drop_empty(**values)
     return {"@context": _CONTEXT, "@graph": [about, entity, *graph.entities()]}
 
 

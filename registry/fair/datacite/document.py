@@ -9,14 +9,13 @@ import re
 from datetime import datetime
 from typing import Any
 
-from registry.fair.absent import known
 from registry.fair.datacite.people import agent_of, contributors_of, ror_of
 from registry.fair.datacite.relations import related
 from registry.fair.datacite.xml import tree
 from registry.fair.description import Access, Description
-from registry.fair.identifiers import identifier_of
-from registry.fair.iris import iri
+from registry.fair.iris import identifier_of, iri
 from registry.fair.parts import License
+from registry.fair.serialise import drop_empty
 from registry.fair.xmltree import render
 
 #: COAR's vocabulary of access rights 1.0.
@@ -49,7 +48,7 @@ def document(description: Description) -> dict[str, Any]:
     are required: where the card names none, the namespace that published it is the creator.
     """
     creators = description.creators or (description.owner,)
-    return known(
+    return drop_empty(
         doi=identifier_of(description.doi).value if description.doi else None,
         url=description.landing,
         types={
@@ -103,7 +102,9 @@ def _dates(description: Description) -> list[dict[str, str]]:
         _date("Updated", description.modified),
     ]
     if withdrawn:
-        dates.append(_date("Withdrawn", withdrawn.at) | known(dateInformation=withdrawn.reason))
+        dates.append(
+            _date("Withdrawn", withdrawn.at) | drop_empty(dateInformation=withdrawn.reason)
+        )
     return dates
 
 
@@ -162,7 +163,7 @@ def _licenses(licence: License) -> list[dict[str, str]]:
 
 def _license(uri: str, licence: License) -> dict[str, str]:
     if not uri.startswith(SPDX_LICENSES):
-        return known(rights=licence.name or licence.expression, rightsUri=iri(uri))
+        return drop_empty(rights=licence.name or licence.expression, rightsUri=iri(uri))
     name = uri.removeprefix(SPDX_LICENSES)
     return {
         "rights": name,
@@ -175,7 +176,7 @@ def _license(uri: str, licence: License) -> dict[str, str]:
 
 def _descriptions(description: Description) -> list[dict[str, str]]:
     """The abstract, then texts that DataCite has no word for, each under the name it has here."""
-    others = known(
+    others = drop_empty(
         **{
             "Intended use": description.intended_use,
             "Out of scope": description.out_of_scope,
@@ -183,7 +184,7 @@ def _descriptions(description: Description) -> list[dict[str, str]]:
             "Ethics": description.ethics,
         }
     )
-    found = known(Abstract=description.description, TechnicalInfo=description.usage)
+    found = drop_empty(Abstract=description.description, TechnicalInfo=description.usage)
     return [
         *({"description": text, "descriptionType": kind} for kind, text in found.items()),
         *(
@@ -195,7 +196,7 @@ def _descriptions(description: Description) -> list[dict[str, str]]:
 
 def _funding(description: Description) -> list[dict[str, str]]:
     return [
-        known(
+        drop_empty(
             funderName=one.funder.name,
             funderIdentifier=one.funder.ror,
             funderIdentifierType="ROR" if one.funder.ror else None,

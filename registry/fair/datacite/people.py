@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from registry.fair.absent import known
 from registry.fair.description import Description
 from registry.fair.parts import Agent
+from registry.fair.serialise import drop_empty
 
 #: DataCite's contributor types for terms of CRediT; the others have none and are ``Other``.
 _CONTRIBUTORS = {
@@ -27,7 +27,7 @@ def agent_of(agent: Agent, **more: str) -> dict[str, Any]:
     """
     family, comma, given = agent.name.partition(",")
     is_split = agent.kind == "person" and bool(comma and given.strip() and family.strip())
-    return more | known(
+    return more | drop_empty(
         name=agent.name,
         nameType="Personal" if agent.kind == "person" else "Organizational",
         givenName=given.strip() if is_split else None,

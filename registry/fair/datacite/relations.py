@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from registry.fair.description import Description
-from registry.fair.identifiers import identifier_of
+from registry.fair.iris import identifier_of
 from registry.fair.parts import RelationName
 
 #: The same network in another form; everything else is a new work made of an old one.

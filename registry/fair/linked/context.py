@@ -1,8 +1,8 @@
-"""Namespaces and the JSON-LD context that all our linked data carries inline.
+"""Namespaces and the JSON-LD context that every document of linked data contains.
 
-Inline, because some consumers cannot fetch a context and then lose the whole record; with
-``http://schema.org/``, because FAIR4ML, RO-Crate and the official context write it so and some
-consumers match nothing else. JSON-LD 1.0 is enough for all of it.
+The context is inline because consumers that cannot fetch contexts would lose the whole record. It
+uses ``http://schema.org/`` like FAIR4ML, RO-Crate and the official context, since some consumers
+match only that. JSON-LD 1.0 suffices to read it.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ NAMESPACES = {
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
 
-# Terms whose values are addresses although they stand there as texts.
+# Terms whose text values are addresses.
 _ADDRESSES = ("url", "contentUrl", "sameAs", "license", "codeRepository")
 _MOMENTS = (
     "dateCreated",
@@ -53,10 +53,10 @@ _MOMENTS = (
 
 
 def prefixes(names: Iterable[str]) -> dict[str, Any]:
-    """A context of namespaces alone.
+    """A context of these namespaces.
 
     Raises:
-        KeyError: one is not in :data:`NAMESPACES`.
+        KeyError: One is not in :data:`NAMESPACES`.
     """
     return {name: NAMESPACES[name] for name in names}
 
@@ -65,7 +65,7 @@ def _term(name: str, datatype: str) -> dict[str, str]:
     return {"@id": name if ":" in name else f"schema:{name}", "@type": datatype}
 
 
-#: Names without a prefix are schema.org's.
+#: Names without a prefix are terms of schema.org.
 CONTEXT: dict[str, Any] = (
     {"@vocab": NAMESPACES["schema"]}
     | prefixes(

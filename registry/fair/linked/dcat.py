@@ -1,6 +1,6 @@
-"""The catalogue of a hub's records as DCAT 3 (W3C 2024), page by page.
+"""The catalogue of a hub's records as DCAT 3 (W3C 2024), in pages.
 
-DCAT has no pages; they are said with Hydra's collection views, as other catalogues do.
+DCAT has no paging; pages are Hydra collection views, as in other catalogues.
 """
 
 import json
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from registry.fair.absent import known
 from registry.fair.description import Access, Description, ResourceKind
 from registry.fair.iris import iri
 from registry.fair.linked.context import ACCESS_RIGHTS, prefixes
 from registry.fair.linked.nodes import blank, moment, ref, refs
 from registry.fair.linked.turtle import turtle
 from registry.fair.parts import Agent, FileDescription, Hub, License
+from registry.fair.serialise import drop_empty
 
 _MEDIA_TYPES = "https://www.iana.org/assignments/media-types/"
 _CONTEXT = prefixes(("dcat", "dct", "fair4ml", "foaf", "hydra", "spdx", "xsd")) | {
@@ -28,7 +28,7 @@ _CONTEXT = prefixes(("dcat", "dct", "fair4ml", "foaf", "hydra", "spdx", "xsd")) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogRecord:
-    """What the catalogue says of a version; the fields are those of :class:`Description`."""
+    """A version in the catalogue; its fields are those of :class:`Description`."""
 
     pid: str
     landing: str
@@ -47,11 +47,11 @@ class CatalogRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogPage:
-    """Where a page of the catalogue stands among the others.
+    """Position of a page of the catalogue.
 
     Attributes:
-        url: Its address; ``first``, ``last``, ``previous`` and ``next`` are those of others.
-        total: Records in the whole catalogue.
+        url: Its address; ``first``, ``last``, ``previous`` and ``next`` are those of other pages.
+        total: Number of records in the whole catalogue.
     """
 
     url: str
@@ -63,7 +63,7 @@ class CatalogPage:
 
 
 def summary(description: Description) -> CatalogRecord:
-    """What the catalogue says of ``description``."""
+    """The catalogue record of ``description``."""
     return CatalogRecord(
         **{name: getattr(description, name) for name in CatalogRecord.__dataclass_fields__}
     )
@@ -71,11 +71,11 @@ def summary(description: Description) -> CatalogRecord:
 
 def document(hub: Hub, summaries: Iterable[CatalogRecord], page: CatalogPage) -> dict[str, Any]:
     """One page of the catalogue as JSON-LD."""
-    publisher = known(
+    publisher = drop_empty(
         **{"@id": iri(hub.publisher.ror) or iri(hub.publisher.url), "@type": "foaf:Agent"},
         **{"foaf:name": hub.publisher.name},
     )
-    view = known(
+    view = drop_empty(
         **{
             "@id": page.url,
             "@type": "hydra:PartialCollectionView",
@@ -85,7 +85,7 @@ def document(hub: Hub, summaries: Iterable[CatalogRecord], page: CatalogPage) ->
             "hydra:last": ref(page.last),
         }
     )
-    return {"@context": _CONTEXT} | known(
+    return {"@context": _CONTEXT} | drop_empty(
         **{
             "@id": f"{hub.url}/catalog",
             "@type": ["dcat:Catalog", "hydra:Collection"],
@@ -111,7 +111,7 @@ def render_turtle(hub: Hub, summaries: Iterable[CatalogRecord], page: CatalogPag
 
 
 def _dataset(one: CatalogRecord, publisher: dict[str, Any]) -> dict[str, Any]:
-    return known(
+    return drop_empty(
         **{
             "@id": one.pid,
             "@type": ["dcat:Dataset", "fair4ml:MLModel"] if one.kind == "model" else "dcat:Dataset",
@@ -143,7 +143,7 @@ def _distribution(file: FileDescription, one: CatalogRecord) -> dict[str, Any]:
         "spdx:algorithm": {"@id": "spdx:checksumAlgorithm_sha256"},
         "spdx:checksumValue": file.sha256,
     }
-    return known(
+    return drop_empty(
         **{
             "@id": iri(file.url),
             "@type": "dcat:Distribution",

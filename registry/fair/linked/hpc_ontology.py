@@ -1,11 +1,11 @@
-"""What our terms, and those of others that our records use, come close to in the HPC Ontology.
+"""Matches in the HPC Ontology of the terms that records use.
 
 Source: HPC Ontology 1.1.0, https://hpc-fair.github.io/ontology/.
 """
 
 from registry.states import ArchitectureClass
 
-#: The narrowest class of models that holds all of a class of architectures.
+#: Narrowest class of models that contains each architecture class.
 ARCHITECTURES = {
     ArchitectureClass.RESIDUAL_CNN: "hpc:ConvolutionalNeuralNetwork",
     ArchitectureClass.DEPTHWISE_CNN: "hpc:ConvolutionalNeuralNetwork",
@@ -17,7 +17,7 @@ ARCHITECTURES = {
     ArchitectureClass.OTHER: "hpc:MachineLearningModel",
 }
 
-#: Terms of others, and what each comes close to.
+#: Terms of other vocabularies with their close matches.
 MATCHES: tuple[tuple[str, str], ...] = (
     ("fair4ml:MLModel", "hpc:AIModel"),
     ("schema:Dataset", "hpc:Dataset"),

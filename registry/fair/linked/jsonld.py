@@ -1,15 +1,14 @@
 """The record as JSON-LD: schema.org 30, FAIR4ML 0.1.0, PROV-O, CodeMeta 3.1 and our own terms.
 
-One node, the version, whose name is its persistent identifier; everything else hangs from it, for
-consumers that read no further than the first node. What the HPC Ontology has a term for and
-schema.org and FAIR4ML have not, is said with its term.
+The root node is the version, identified by its persistent identifier; all other nodes are nested in
+it, for consumers that read only the first node. Terms of the HPC Ontology are used where schema.org
+and FAIR4ML have none.
 """
 
 import json
 from typing import Any
 
-from registry.fair.absent import known
-from registry.fair.description import Description
+from registry.fair.description import Description, missing_fields
 from registry.fair.iris import iri
 from registry.fair.linked.context import ACCESS_RIGHTS, CONTEXT
 from registry.fair.linked.model import model, use
@@ -24,11 +23,11 @@ from registry.fair.linked.nodes import (
 )
 from registry.fair.linked.provenance import derivations, generated_by, history
 from registry.fair.parts import Funding, License
-from registry.fair.required import missing
+from registry.fair.serialise import drop_empty
 
 _STATUS = {"draft": "Draft", "public": "Published", "withdrawn": "Withdrawn"}
-# What would end a script element, or a line of one.
-_MARKUP = {ord(found): f"\\u{ord(found):04x}" for found in "<>&\u2028\u2029"}
+# Characters that could end a script element, or a line of one.
+_MARKUP = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 def render(description: Description) -> bytes:
@@ -37,13 +36,13 @@ def render(description: Description) -> bytes:
 
 
 def embedded(description: Description) -> str:
-    """The record as JSON-LD that may stand in a ``<script type="application/ld+json">``."""
+    """The record as JSON-LD for a ``<script type="application/ld+json">`` element."""
     return _text(document(description)).translate(_MARKUP)
 
 
 def document(description: Description) -> dict[str, Any]:
-    """The record as the structure that is written."""
-    return {"@context": CONTEXT} | known(
+    """The record as a JSON-LD structure."""
+    return {"@context": CONTEXT} | drop_empty(
         **{
             "@id": description.pid,
             "@type": ["fair4ml:MLModel", "Dataset"]
@@ -94,8 +93,8 @@ def _identity(description: Description) -> dict[str, Any]:
         "creativeWorkStatus": _STATUS[description.status],
         "keywords": list(description.keywords),
         "inLanguage": list(description.languages),
-        "dct:isVersionOf": known(**concept),
-        "dct:conformsTo": None if missing(description) else ref(description.hub.shape_url),
+        "dct:isVersionOf": drop_empty(**concept),
+        "dct:conformsTo": None if missing_fields(description) else ref(description.hub.shape_url),
         "includedInDataCatalog": {
             "@id": f"{description.hub.url}/catalog",
             "@type": "DataCatalog",
@@ -106,7 +105,7 @@ def _identity(description: Description) -> dict[str, Any]:
 
 
 def _people(description: Description) -> dict[str, Any]:
-    # schema.org's way to say what somebody did: a Role stands between the work and the person.
+    # In schema.org, a Role between work and person states the contribution.
     roles = [
         {"@type": "Role", "roleName": list(one.roles), "contributor": agent(one)}
         for one in (*description.creators, *description.contributors)
@@ -126,7 +125,7 @@ def _people(description: Description) -> dict[str, Any]:
 
 
 def _grant(one: Funding) -> dict[str, Any]:
-    return known(
+    return drop_empty(
         **{"@id": iri(one.url), "@type": "Grant"},
         identifier=one.award,
         name=one.title,
@@ -136,14 +135,14 @@ def _grant(one: Funding) -> dict[str, Any]:
 
 
 def _licenses(license: License | None) -> list[Any]:
-    """Addresses; of a licence that has a name of its own, or nothing else, its name."""
+    """Addresses of the licences, or a named node for a licence that SPDX does not list."""
     if license is None:
         return []
-    uris = [found for one in license.uris if (found := iri(one))]
+    uris = [address for one in license.uris if (address := iri(one))]
     if len(uris) > 1 or (uris and not license.name):
         return list(uris)
     name = license.name or license.expression
-    return [known(**{"@id": uris[0] if uris else None, "@type": "CreativeWork"}, name=name)]
+    return [drop_empty(**{"@id": uris[0] if uris else None, "@type": "CreativeWork"}, name=name)]
 
 
 def _rights(description: Description) -> dict[str, Any]:
@@ -184,7 +183,7 @@ def _content(description: Description) -> dict[str, Any]:
 
 def _provenance(description: Description) -> dict[str, Any]:
     score = description.fair
-    measurement = score and known(
+    measurement = score and drop_empty(
         **{
             "@id": iri(score.url),
             "@type": "dqv:QualityMeasurement",

@@ -1,11 +1,10 @@
-"""What was measured, by whom, on what and in which environment: FAIR4ML's evaluations.
+"""Measurements and evaluations with their environments, as FAIR4ML evaluations.
 
-What FAIR4ML 0.1.0 has no word for, it is declared in :mod:`registry.fair.linked.terms`.
+Terms that FAIR4ML 0.1.0 lacks are declared in :mod:`registry.fair.linked.terms`.
 """
 
 from typing import Any
 
-from registry.fair.absent import known
 from registry.fair.activities import Benchmark, Energy, Environment
 from registry.fair.description import Description
 from registry.fair.iris import iri
@@ -20,14 +19,15 @@ from registry.fair.linked.nodes import (
     software,
 )
 from registry.fair.parts import Assessor, Evaluation
+from registry.fair.serialise import drop_empty
 
 # UN/CEFACT Recommendation 20: nanosecond, reciprocal second, byte, joule.
 _NANOSECOND, _PER_SECOND, _BYTE, _JOULE = "C47", "C97", "AD", "JOU"
 
 
 def environment(one: Environment) -> dict[str, Any]:
-    """``hub:Environment``: what was around something that ran, with what was installed."""
-    return known(
+    """``hub:Environment``: machine, system and installed packages."""
+    return drop_empty(
         **{"@id": blank("environment", one), "@type": "hub:Environment"},
         additionalProperty=property_values(one.facts),
         softwareRequirements=[software(package) for package in one.packages],
@@ -41,13 +41,13 @@ def benchmark(
     target: str | None,
     processor: str | None = None,
 ) -> dict[str, Any]:
-    """``hub:BenchmarkRun``: a record of times, throughput, memory and energy."""
+    """``hub:BenchmarkRun``: latency, throughput, memory and energy."""
     ratio = None
     if one.ratio is not None:
-        bounds = known(minValue=one.ratio_low, maxValue=one.ratio_high)
+        bounds = drop_empty(minValue=one.ratio_low, maxValue=one.ratio_high)
         ratio = property_value(None, one.ratio, **bounds)
     repeated = f"{description.hub.url}/records/{one.reproduces}" if one.reproduces else None
-    return known(
+    return drop_empty(
         **{"@id": iri(one.url), "@type": ["fair4ml:MLModelEvaluation", "hub:BenchmarkRun"]},
         identifier=one.id,
         dateCreated=moment(one.measured),
@@ -73,8 +73,8 @@ def benchmark(
 
 
 def evaluation(description: Description, one: Evaluation) -> dict[str, Any]:
-    """``fair4ml:MLModelEvaluation``: one figure of quality, its data and who measured it."""
-    data = known(
+    """``fair4ml:MLModelEvaluation``: one metric with its data set and assessor."""
+    data = drop_empty(
         **{"@type": "Dataset"},
         name=one.dataset,
         **{"hub:configuration": one.dataset_config, "hub:split": one.split},
@@ -83,9 +83,9 @@ def evaluation(description: Description, one: Evaluation) -> dict[str, Any]:
         one.metric,
         one.value,
         measurementTechnique=one.metric,
-        **known(minValue=one.low, maxValue=one.high),
+        **drop_empty(minValue=one.low, maxValue=one.high),
     )
-    return known(
+    return drop_empty(
         **{"@type": "fair4ml:MLModelEvaluation"},
         about=defined_term(one.task) if one.task else None,
         url=iri(one.url),
@@ -100,9 +100,9 @@ def evaluation(description: Description, one: Evaluation) -> dict[str, Any]:
 
 
 def _assessed(description: Description, by: Assessor) -> dict[str, Any]:
-    """Who measured. FAIR4ML calls an evaluation extrinsic that was made outside training: of what
-    others made this is known, of what authors made it is not."""
-    return known(
+    """The assessor. FAIR4ML calls evaluations outside training extrinsic, which is known only of
+    those by third parties."""
+    return drop_empty(
         **{
             "hub:assessor": by,
             "fair4ml:extrinsicEvaluation": True if by == "third party" else None,

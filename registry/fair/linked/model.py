@@ -1,8 +1,7 @@
-"""The part of the JSON-LD record that only models have, or that is about using them."""
+"""The parts of the JSON-LD record about models and their use."""
 
 from typing import Any
 
-from registry.fair.absent import known
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.linked.context import HUB_TERMS
@@ -16,6 +15,7 @@ from registry.fair.linked.nodes import (
     software,
 )
 from registry.fair.parts import DatasetUse, Emissions, Network, TensorDescription
+from registry.fair.serialise import drop_empty
 
 _ROLES = {
     "trained": "fair4ml:trainedOn",
@@ -26,7 +26,7 @@ _ROLES = {
 
 
 def model(description: Description) -> dict[str, Any]:
-    """What it computes, and what computes it."""
+    """The network, its task and its software."""
     network = description.network
     task = description.task
     return {
@@ -59,15 +59,15 @@ def _network(network: Network) -> dict[str, Any]:
 
 
 def _tensor(one: TensorDescription) -> dict[str, Any]:
-    return known(
+    return drop_empty(
         **{"@type": "hub:TensorSpec", "name": one.name, "hub:dataType": one.dtype},
-        # A list even when it is empty: a scalar has no dimension, and that is known.
+        # An empty list is kept: it is the shape of a scalar.
         **{"hub:shape": {"@list": list(one.shape)}},
     )
 
 
 def use(description: Description) -> dict[str, Any]:
-    """What it is for, how good it is at that, and what it was made with."""
+    """Purpose, evaluations, data sets, papers and emissions."""
     emissions = description.emissions
     return {
         **_datasets(description),
@@ -80,7 +80,7 @@ def use(description: Description) -> dict[str, Any]:
         "fair4ml:codeSampleSnippet": description.snippet,
         "codeRepository": iri(description.code.url) if description.code else None,
         "citation": [
-            known(
+            drop_empty(
                 **{"@id": iri(paper.url), "@type": "ScholarlyArticle"},
                 name=paper.title,
                 url=iri(paper.url),
@@ -94,25 +94,25 @@ def use(description: Description) -> dict[str, Any]:
 
 
 def _datasets(description: Description) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    properties: dict[str, Any] = {}
     for one in description.datasets:
-        found.setdefault(_ROLES[one.role], []).append(_dataset(one))
-    # A statement of its own: the data set may serve with one split here and another there.
-    found["hub:dataSplit"] = [
+        properties.setdefault(_ROLES[one.role], []).append(_dataset(one))
+    # Splits are not properties of the data set, which may have several roles with other splits.
+    properties["hub:dataSplit"] = [
         property_value(one.name, one.split, propertyID=_ROLES[one.role])
         for one in description.datasets
         if one.split
     ]
-    return found
+    return properties
 
 
 def _dataset(one: DatasetUse) -> dict[str, Any]:
     name = iri(one.pid) or iri(one.url) or blank("dataset", one.name)
-    return known(**{"@id": name, "@type": "Dataset"}, name=one.name, url=iri(one.url))
+    return drop_empty(**{"@id": name, "@type": "Dataset"}, name=one.name, url=iri(one.url))
 
 
 def _emissions(one: Emissions) -> dict[str, Any]:
-    circumstances = known(
+    circumstances = drop_empty(
         training_type=one.training_type, location=one.location, hardware=one.hardware
     )
     return property_value(

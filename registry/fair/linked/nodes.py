@@ -1,4 +1,4 @@
-"""Nodes that several documents of linked data share: people, organisations, named values."""
+"""Nodes that several linked-data documents share: agents, files, software, named values."""
 
 import hashlib
 import json
@@ -6,37 +6,34 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
-from registry.fair.absent import known
 from registry.fair.iris import iri
 from registry.fair.parts import Agent, FileDescription, Organization, Software
+from registry.fair.serialise import drop_empty
 
 
 def ref(url: str | None) -> dict[str, str] | None:
-    """A link to what has a name elsewhere; ``None`` where ``url`` is no address."""
+    """A reference to a node by its address; ``None`` if ``url`` is not an address."""
     address = iri(url)
     return {"@id": address} if address else None
 
 
 def refs(urls: tuple[str, ...]) -> list[dict[str, str]]:
-    """Links to those of ``urls`` that are addresses."""
-    return [found for url in urls if (found := ref(url))]
+    """References to those of ``urls`` that are addresses."""
+    return [node for url in urls if (node := ref(url))]
 
 
 def moment(value: datetime | None) -> str | None:
-    """``xsd:dateTime`` in UTC, to the second or finer."""
+    """``value`` as ``xsd:dateTime`` in UTC."""
     return value.astimezone(UTC).isoformat() if value else None
 
 
 def blank(kind: str, value: object) -> str:
-    """A label, valid within one document, for ``value`` that has no address.
-
-    Equal values get the same one, so that a document can speak of them twice.
-    """
+    """A blank node label for ``value``, valid within one document; equal values share it."""
     return f"_:{kind}{hashlib.sha256(repr(value).encode()).hexdigest()[:16]}"
 
 
 def scalar(value: object) -> Any:
-    """``value`` as JSON-LD: what it cannot hold as such becomes its JSON text."""
+    """``value`` as a JSON-LD scalar; lists and objects become their JSON text."""
     if isinstance(value, float) and not math.isfinite(value):
         text = "NaN" if math.isnan(value) else "INF" if value > 0 else "-INF"
         return {"@type": "xsd:double", "@value": text}
@@ -46,18 +43,18 @@ def scalar(value: object) -> Any:
 
 
 def property_value(name: str | None, value: object, **more: Any) -> dict[str, Any]:
-    """``schema:PropertyValue``; ``more`` are further properties of it."""
-    return known(**{"@type": "PropertyValue"}, name=name, value=scalar(value), **more)
+    """``schema:PropertyValue`` with further properties ``more``."""
+    return drop_empty(**{"@type": "PropertyValue"}, name=name, value=scalar(value), **more)
 
 
 def property_values(values: dict[str, Any]) -> list[dict[str, Any]]:
-    """One ``schema:PropertyValue`` for each of ``values``, in the order of their names."""
+    """One ``schema:PropertyValue`` for each of ``values``, sorted by name."""
     return [property_value(name, values[name]) for name in sorted(values)]
 
 
 def organization(value: Organization) -> dict[str, Any]:
-    """``schema:Organization``, named by its ROR where it has one."""
-    return known(
+    """``schema:Organization``, identified by its ROR if it has one."""
+    return drop_empty(
         **{"@id": iri(value.ror) or iri(value.url), "@type": "Organization"},
         name=value.name,
         url=iri(value.url),
@@ -65,9 +62,9 @@ def organization(value: Organization) -> dict[str, Any]:
 
 
 def agent(value: Agent) -> dict[str, Any]:
-    """``schema:Person`` or ``schema:Organization``, named by ORCID or ROR where there is one."""
+    """``schema:Person`` or ``schema:Organization``, identified by ORCID or ROR if known."""
     name = iri(value.orcid) or iri(value.ror) or iri(value.url) or blank("agent", value)
-    return known(
+    return drop_empty(
         **{"@id": name, "@type": "Person" if value.kind == "person" else "Organization"},
         name=value.name,
         url=iri(value.url),
@@ -77,8 +74,8 @@ def agent(value: Agent) -> dict[str, Any]:
 
 
 def download(value: FileDescription) -> dict[str, Any]:
-    """``schema:DataDownload``; ``contentSize`` is in bytes, digits alone."""
-    return known(
+    """``schema:DataDownload``; ``contentSize`` is a number of bytes without a unit."""
+    return drop_empty(
         **{"@id": iri(value.url), "@type": "DataDownload"},
         name=value.path,
         contentUrl=iri(value.url),
@@ -91,7 +88,7 @@ def download(value: FileDescription) -> dict[str, Any]:
 
 def software(value: Software) -> dict[str, Any]:
     """``schema:SoftwareApplication`` with its package URL as identifier."""
-    return known(
+    return drop_empty(
         **{"@id": blank("software", value), "@type": "SoftwareApplication"},
         name=value.name,
         softwareVersion=value.version,
@@ -101,4 +98,4 @@ def software(value: Software) -> dict[str, Any]:
 
 def defined_term(name: str, **more: Any) -> dict[str, Any]:
     """``schema:DefinedTerm``."""
-    return known(**{"@type": "DefinedTerm"}, name=name, **more)
+    return drop_empty(**{"@type": "DefinedTerm"}, name=name, **more)

@@ -1,12 +1,10 @@
-"""What a version came from, what was done with it, and what was built of it: PROV-O 2013.
+"""Sources, activities and builds of a version in PROV-O (2013).
 
-Attribution and time are PROV's; kinds of derivation and activity are declared in
-:mod:`registry.fair.linked.terms`.
+Kinds of derivations and activities are declared in :mod:`registry.fair.linked.terms`.
 """
 
 from typing import Any
 
-from registry.fair.absent import known
 from registry.fair.activities import Activity, BuildDescription, Hardware, Scan
 from registry.fair.description import Description
 from registry.fair.iris import iri
@@ -21,23 +19,24 @@ from registry.fair.linked.nodes import (
     refs,
     software,
 )
-from registry.fair.linked.terms import ACTIVITIES, DERIVATIONS
+from registry.fair.linked.term import ACTIVITIES, DERIVATIONS
 from registry.fair.parts import DerivationDescription
+from registry.fair.serialise import drop_empty
 
 _SOFTWARE_AGENT = ["SoftwareApplication", "prov:SoftwareAgent"]
 
 
 def derivations(description: Description) -> dict[str, Any]:
-    """``prov:wasDerivedFrom`` with the sources in full, and the precise property for each."""
-    found: dict[str, Any] = {
+    """``prov:wasDerivedFrom`` with all sources, and a more precise property for each."""
+    properties: dict[str, Any] = {
         "prov:wasDerivedFrom": [_source(one) for one in description.derived_from],
         "isBasedOn": [{"@id": _name_of(one)} for one in description.derived_from],
     }
     for one in description.derived_from:
-        # Where nobody told how it was derived, there is no property more precise.
+        # "derived" is the unspecified relation, without a more precise property.
         if one.relation != "derived":
-            found.setdefault(DERIVATIONS[one.relation], []).append({"@id": _name_of(one)})
-    return found
+            properties.setdefault(DERIVATIONS[one.relation], []).append({"@id": _name_of(one)})
+    return properties
 
 
 def _name_of(one: DerivationDescription) -> str:
@@ -45,7 +44,7 @@ def _name_of(one: DerivationDescription) -> str:
 
 
 def _source(one: DerivationDescription) -> dict[str, Any]:
-    return known(
+    return drop_empty(
         **{"@id": _name_of(one), "@type": "prov:Entity"},
         name=one.source,
         url=iri(one.url),
@@ -54,8 +53,8 @@ def _source(one: DerivationDescription) -> dict[str, Any]:
 
 
 def history(description: Description) -> dict[str, Any]:
-    """What was done, what came of it, and on what; each thing in full where it is named first."""
-    told = known(
+    """Activities, builds, targets and the safety scan; each node in full at its first mention."""
+    properties = drop_empty(
         **{
             "hub:hasActivity": [activity(one) for one in description.activities],
             "hub:activitiesOmitted": description.activities_omitted or None,
@@ -67,27 +66,29 @@ def history(description: Description) -> dict[str, Any]:
             "hub:scan": scan(description.scan) if description.scan else None,
         }
     )
-    said: set[str] = set()
-    return {name: _once(value, said) for name, value in told.items()}
+    written: set[str] = set()
+    return {name: _once(value, written) for name, value in properties.items()}
 
 
-def _once(value: Any, said: set[str]) -> Any:
-    """``value`` with a link in place of what was said before: tools and machines of hundreds of
-    activities are few, and triples do not count twice."""
+def _once(value: Any, written: set[str]) -> Any:
+    """``value`` with references in place of repeated nodes, which changes no triple.
+
+    Hundreds of activities share a few tools and machines.
+    """
     if isinstance(value, list):
-        return [_once(one, said) for one in value]
+        return [_once(one, written) for one in value]
     if not isinstance(value, dict):
         return value
-    whole = repr(value)
-    if "@id" in value and len(value) > 1 and whole in said:
+    text = repr(value)
+    if "@id" in value and len(value) > 1 and text in written:
         return {"@id": value["@id"]}
-    said.add(whole)
-    return {key: _once(one, said) for key, one in value.items()}
+    written.add(text)
+    return {key: _once(one, written) for key, one in value.items()}
 
 
 def activity(one: Activity) -> dict[str, Any]:
-    """``prov:Activity`` with its inputs, outputs, agents, surroundings and settings."""
-    return known(
+    """``prov:Activity`` with its inputs, outputs, agents, environment and parameters."""
+    return drop_empty(
         **{
             "@id": iri(one.url),
             "@type": ["prov:Activity", ACTIVITIES[one.kind]],
@@ -110,16 +111,16 @@ def activity(one: Activity) -> dict[str, Any]:
 
 
 def generated_by(description: Description, *urls: str) -> list[dict[str, str]]:
-    """Links to the activities that made one of ``urls``."""
+    """References to the activities that generated one of ``urls``."""
     return refs(
         tuple(one.url for one in description.activities if not set(urls).isdisjoint(one.generated))
     )
 
 
 def build(description: Description, one: BuildDescription) -> dict[str, Any]:
-    """``hub:Build`` with its files and the measurement that it stands on."""
-    measured = benchmark(description, one.benchmark, target=one.target, processor=one.processor)
-    return known(
+    """``hub:Build`` with its files and its measurement."""
+    measurement = benchmark(description, one.benchmark, target=one.target, processor=one.processor)
+    return drop_empty(
         **{"@id": iri(one.url), "@type": ["SoftwareApplication", "hub:Build"]},
         identifier=one.uuid,
         dateCreated=moment(one.created),
@@ -137,8 +138,8 @@ def build(description: Description, one: BuildDescription) -> dict[str, Any]:
             "hub:referenceAccuracy": one.accuracy_reference,
             "hub:isBaseline": one.is_baseline,
             "hub:reproduced": one.reproduced,
-            "hub:hasBenchmark": measured
-            | known(**{"prov:wasGeneratedBy": generated_by(description, one.benchmark.url)}),
+            "hub:hasBenchmark": measurement
+            | drop_empty(**{"prov:wasGeneratedBy": generated_by(description, one.benchmark.url)}),
             "hub:compiledFrom": ref(description.pid),
             "prov:wasDerivedFrom": ref(description.pid),
             "prov:wasGeneratedBy": generated_by(description, one.url),
@@ -147,8 +148,8 @@ def build(description: Description, one: BuildDescription) -> dict[str, Any]:
 
 
 def hardware(one: Hardware) -> dict[str, Any]:
-    """``hub:Target``: a kind of hardware, as it was on the machine that measured."""
-    return known(
+    """``hub:Target`` with the properties of the measuring machine."""
+    return drop_empty(
         **{"@id": iri(one.url), "@type": "hub:Target"},
         name=one.slug,
         additionalProperty=property_values(one.facts),
@@ -156,8 +157,8 @@ def hardware(one: Hardware) -> dict[str, Any]:
 
 
 def scan(one: Scan) -> dict[str, Any]:
-    """``hub:SafetyScan``: whether the files may be run, and what was found in them."""
-    return known(
+    """``hub:SafetyScan``: whether the hub runs the files, with its findings."""
+    return drop_empty(
         **{
             "@id": f"{iri(one.url)}#scan",
             "@type": ["hub:SafetyScan", "prov:Entity"],

@@ -1,16 +1,16 @@
-"""The SHACL shape (W3C 2017) that the hub serves and complete records pass.
+"""The SHACL shape (W3C 2017) of complete records.
 
-It demands what the hub knows of every version, and of what people say that without which a record
-is of little use: a description, creators, a licence, and the task of a model. A record that lacks
-one of these does not claim to conform: :mod:`registry.fair.required` has the same rules.
+It requires the facts that the hub provides for every version, and from authors a description,
+creators, a licence, and the task of a model. A record without these does not claim to conform:
+:func:`registry.fair.description.missing_fields` checks the same fields.
 """
 
 from typing import Any
 
-from registry.fair.absent import known
+from registry.fair.description import MIN_DESCRIPTION
 from registry.fair.linked.context import ACCESS_RIGHTS, prefixes
 from registry.fair.linked.turtle import turtle
-from registry.fair.required import MIN_DESCRIPTION
+from registry.fair.serialise import drop_empty
 
 _CONTEXT = prefixes(("dct", "doc", "fair4ml", "hub", "schema", "sh", "xsd"))
 _IRI = {"@id": "sh:IRI"}
@@ -20,7 +20,7 @@ _RIGHTS = {"@list": [{"@id": one} for one in ACCESS_RIGHTS.values()]}
 
 
 def document(url: str) -> dict[str, Any]:
-    """The shape as JSON-LD; ``url`` is its address, that of :class:`Hub.shape_url`."""
+    """The shape as JSON-LD; ``url`` is its address, :attr:`registry.fair.parts.Hub.shape_url`."""
     model = {
         "@id": f"{url}#model",
         "@type": "sh:NodeShape",
@@ -39,7 +39,7 @@ def _record(url: str) -> dict[str, Any]:
     return {
         "@id": url,
         "@type": "sh:NodeShape",
-        # Only records are versions of something; what they speak of may have their types.
+        # Only records have this property; other nodes may have the same types.
         "sh:targetSubjectsOf": {"@id": "dct:isVersionOf"},
         "sh:nodeKind": _IRI,
         "sh:property": [
@@ -86,8 +86,8 @@ def _one(path: str, **constraints: Any) -> dict[str, Any]:
 
 
 def _property(path: str, **constraints: Any) -> dict[str, Any]:
-    """A property shape; ``constraints`` are SHACL's own words."""
-    return known(
+    """A property shape; ``constraints`` are SHACL constraint parameters."""
+    return drop_empty(
         **{"@type": "sh:PropertyShape", "sh:path": {"@id": path}},
         **{f"sh:{word}": value for word, value in constraints.items()},
     )

@@ -1,6 +1,6 @@
 """Linked data as Turtle (RDF 1.1 Turtle, W3C 2014).
 
-Turtle is written from the same document that is served as JSON-LD, so the two cannot differ.
+Turtle is made from the JSON-LD document, so that both have the same triples.
 """
 
 import itertools
@@ -25,7 +25,7 @@ def render(description: Description) -> bytes:
 
 
 def turtle(jsonld: dict[str, Any]) -> bytes:
-    """Turtle of a JSON-LD document with an inline context; the same bytes each time."""
+    """Turtle of a JSON-LD document with an inline context; the bytes are reproducible."""
     stream = BytesIO()
     _Serializer(graph(jsonld)).serialize(stream)
     return stream.getvalue()
@@ -33,20 +33,19 @@ def turtle(jsonld: dict[str, Any]) -> bytes:
 
 def graph(jsonld: dict[str, Any]) -> Graph:
     """The triples of a JSON-LD document with an inline context."""
-    found = Graph(bind_namespaces="none")
-    found.parse(data=json.dumps(_labelled(jsonld, itertools.count(1))), format="json-ld")
-    # After parsing: reading ``@vocab`` binds schema.org to the empty prefix.
+    triples = Graph(bind_namespaces="none")
+    triples.parse(data=json.dumps(_labelled(jsonld, itertools.count(1))), format="json-ld")
+    # After parsing, because ``@vocab`` binds schema.org to the empty prefix.
     for prefix, namespace in NAMESPACES.items():
-        found.bind(prefix, namespace, replace=True)
-    return found
+        triples.bind(prefix, namespace, replace=True)
+    return triples
 
 
 class _Serializer(TurtleSerializer):
-    """Writes texts on one line, as JSON does (all escapes of JSON are escapes of Turtle), and
-    numbers with all their digits.
+    """Writes texts on one line with JSON escapes, which are valid in Turtle, and all digits.
 
-    The library's own quoting breaks on a text of several lines that ends in a backslash and a
-    quotation mark; its doubles have seven digits.
+    The library's quoting fails on multi-line texts that end in a backslash and a quotation mark,
+    and its doubles have seven digits.
     """
 
     def label(self, node: Node, position: int) -> str:
@@ -59,10 +58,10 @@ class _Serializer(TurtleSerializer):
 
 
 def _labelled(value: Any, numbers: Iterator[int]) -> Any:
-    """``value`` with a label on each node that has no name, and whole numbers as integers.
+    """``value`` with a label on each blank node, and whole numbers as integers.
 
-    The parser would draw labels at random, and the serialiser sorts by them. To JSON-LD, ``1.0``
-    is an integer; the parser goes by Python's type.
+    The parser would choose random labels, by which the serialiser sorts. ``1.0`` is an integer in
+    JSON-LD, but the parser goes by Python's type.
     """
     if isinstance(value, float) and value.is_integer():
         return int(value)

@@ -1,17 +1,18 @@
-"""The declaration of our own terms, as JSON-LD and as Turtle.
+"""The vocabulary of the hub's own terms as JSON-LD and Turtle.
 
-Served by each hub at ``{hub}/terms``; the address in the terms' names, below w3id.org, is asked
-for but not registered yet.
+Each hub serves it at ``{hub}/terms``. The terms' namespace below w3id.org is requested but not
+registered yet.
 """
 
 import json
 from typing import Any
 
-from registry.fair.absent import known
 from registry.fair.linked.context import HUB_TERMS, prefixes
 from registry.fair.linked.hpc_ontology import MATCHES
-from registry.fair.linked.terms import TERMS, Term
+from registry.fair.linked.term import Term
+from registry.fair.linked.terms import TERMS
 from registry.fair.linked.turtle import turtle
+from registry.fair.serialise import drop_empty
 
 _ONTOLOGY = HUB_TERMS.removesuffix("#")
 _SCHEME = f"{HUB_TERMS}architectures"
@@ -68,7 +69,7 @@ def _scheme() -> dict[str, Any]:
 
 def _declared(term: Term) -> dict[str, Any]:
     is_concept = term.kind == "concept"
-    return known(
+    return drop_empty(
         **{
             "@id": f"{HUB_TERMS}{term.name}",
             "@type": _TYPES[term.kind],

@@ -1,7 +1,7 @@
-"""What a record is written as for harvesters: Dublin Core, and DataCite with and without its case.
+"""Metadata formats of OAI-PMH: Dublin Core, and DataCite with and without an envelope.
 
 Sources: OAI-PMH 2.0's ``oai_dc`` schema (Dublin Core 1.1), DataCite's ``oai_datacite`` 1.1, the
-OpenAIRE guidelines' words of access.
+access terms of the OpenAIRE guidelines.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,7 +17,7 @@ _OAI_DC = "http://www.openarchives.org/OAI/2.0/oai_dc/"
 _OAI_DC_SCHEMA = "http://www.openarchives.org/OAI/2.0/oai_dc.xsd"
 _OAI_DATACITE = "http://schema.datacite.org/oai/oai-1.1/"
 _OAI_DATACITE_SCHEMA = "http://schema.datacite.org/oai/oai-1.1/oai.xsd"
-#: info:eu-repo's terms, which older harvesters read in place of COAR's.
+#: Access terms of info:eu-repo, for harvesters that do not read those of COAR.
 _EU_ACCESS: dict[Access, str] = {
     "open access": "info:eu-repo/semantics/openAccess",
     "restricted access": "info:eu-repo/semantics/restrictedAccess",
@@ -27,7 +27,7 @@ _EU_ACCESS: dict[Access, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """What stands behind a metadata prefix."""
+    """The format of a metadata prefix."""
 
     namespace: str
     schema: str
@@ -50,12 +50,12 @@ def dublin_core(description: Description) -> Element:
 
 
 def datacite(description: Description) -> Element:
-    """DataCite as it is."""
+    """DataCite metadata without an envelope."""
     return datacite_xml.tree(document(description))
 
 
 def oai_datacite(description: Description) -> Element:
-    """DataCite in the case that DataCite's own provider delivers it in."""
+    """DataCite metadata in the envelope of DataCite's own OAI-PMH provider."""
     return element(
         "oai_datacite",
         [
@@ -99,7 +99,7 @@ def _dublin_core(description: Description) -> list[tuple[str, Iterable[str | Non
     ]
 
 
-#: By metadata prefix. Every record can be written as each.
+#: By metadata prefix. Every record is available in each.
 PAYLOADS: dict[str, Payload] = {
     "oai_dc": Payload(_OAI_DC, _OAI_DC_SCHEMA, dublin_core),
     "oai_datacite": Payload(_OAI_DATACITE, _OAI_DATACITE_SCHEMA, oai_datacite),

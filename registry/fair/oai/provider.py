@@ -1,7 +1,7 @@
-"""OAI-PMH 2.0 (protocol version of 2002-06-14, schema OAI-PMH.xsd): answers as documents.
+"""Answers of OAI-PMH 2.0 (protocol version of 2002-06-14, schema OAI-PMH.xsd).
 
-Pure: the caller finds the records, tells the time and makes the resumption tokens. What was
-withdrawn stays as a deleted record for ever (``deletedRecord`` is ``persistent``).
+Pure functions: the caller reads the records, the clock and the resumption tokens. Withdrawn records
+stay as deleted records for ever (``deletedRecord`` is ``persistent``).
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ SETS = {"models": "Models", "datasets": "Data sets"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
-    """Who answers. ``emails`` are the administrators', of whom there must be one."""
+    """The OAI-PMH repository; ``emails`` are those of one or more administrators."""
 
     name: str
     base_url: str
@@ -31,13 +31,12 @@ class Repository:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OaiRecord:
-    """One model or data set, known by the identifier of all its versions together.
+    """One model or data set, with the identifier of all its versions together.
 
     Attributes:
-        changed: When its metadata last changed, or it went.
-        sets: Of :data:`SETS`.
-        description: Of its newest version; ``None`` if it was deleted, or where only what
-            identifies it is told.
+        changed: Time of its last change or deletion.
+        sets: Keys of :data:`SETS`.
+        description: Of the newest version; ``None`` if it was deleted, or in lists of identifiers.
     """
 
     identifier: str
@@ -49,12 +48,12 @@ class OaiRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPart:
-    """Where in a list that does not fit into one answer this answer stands.
+    """Position of an answer in a list that is split over several answers.
 
     Attributes:
-        token: Leads to the next part; "" in the last one.
-        cursor: How many were in the parts before.
-        total: How many there are in all, if that is known.
+        token: Resumption token of the next part; "" in the last one.
+        cursor: Number of records in the previous parts.
+        total: Number of records in the whole list, if known.
     """
 
     token: str
@@ -64,28 +63,28 @@ class ListPart:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Writes the answers to one request, given at ``now``."""
+    """Writes the answer to one request at the time ``now``."""
 
     repository: Repository
     request: Request
     now: datetime
 
     def identify(self) -> bytes:
-        """Who answers, and what to expect."""
+        """Properties of the repository."""
         repository = self.repository
         parts = [
             element("repositoryName", repository.name),
             element("baseURL", repository.base_url),
             element("protocolVersion", "2.0"),
             *(element("adminEmail", email) for email in repository.emails),
-            element("earliestDatestamp", _stamp(repository.earliest)),
+            element("earliestDatestamp", _utc(repository.earliest)),
             element("deletedRecord", "persistent"),
             element("granularity", "YYYY-MM-DDThh:mm:ssZ"),
         ]
         return self._answer(element("Identify", parts))
 
     def list_metadata_formats(self) -> bytes:
-        """All prefixes; every record is to be had under each."""
+        """All metadata prefixes; every record is available in each."""
         formats = [
             element(
                 "metadataFormat",
@@ -100,7 +99,7 @@ class Provider:
         return self._answer(element("ListMetadataFormats", formats))
 
     def list_sets(self) -> bytes:
-        """:data:`SETS`, which always fit into one answer."""
+        """:data:`SETS` in one answer."""
         sets = [
             element("set", [element("setSpec", spec), element("setName", name)])
             for spec, name in SETS.items()
@@ -108,22 +107,26 @@ class Provider:
         return self._answer(element("ListSets", sets))
 
     def get_record(self, record: OaiRecord, prefix: str) -> bytes:
-        """One record, or the note that it is deleted."""
+        """One record, or its deletion mark."""
         return self._answer(element("GetRecord", [_record(record, prefix)]))
 
     def list_records(
         self, records: Sequence[OaiRecord], prefix: str, page: ListPart | None = None
     ) -> bytes:
-        """Some records with their metadata. Raises :class:`OaiError` if there are none."""
+        """Records with their metadata.
+
+        Raises:
+            OaiError: ``noRecordsMatch`` if there are none.
+        """
         return self._list("ListRecords", [_record(one, prefix) for one in records], page)
 
     def list_identifiers(self, records: Sequence[OaiRecord], page: ListPart | None = None) -> bytes:
-        """Some records without their metadata. Raises :class:`OaiError` if there are none."""
+        """Records without their metadata; raises as :meth:`list_records`."""
         return self._list("ListIdentifiers", [_header(one) for one in records], page)
 
     def _list(self, verb: str, items: list[Element], page: ListPart | None) -> bytes:
         if not items:
-            raise OaiError("noRecordsMatch", "Nothing here answers to these arguments.")
+            raise OaiError("noRecordsMatch", "No record matches these arguments.")
         return self._answer(element(verb, [*items, *_resumption(page)]))
 
     def _answer(self, content: Element) -> bytes:
@@ -133,21 +136,21 @@ class Provider:
 def refusal(
     error: OaiError, repository: Repository, now: datetime, arguments: dict[str, str] | None = None
 ) -> bytes:
-    """The answer that is an error.
+    """The answer that reports an error.
 
     Args:
-        arguments: As they came. Repeated only if they could be read, as section 3.6 demands.
+        arguments: As received. They are repeated only if they are valid, as section 3.6 demands.
     """
-    is_read = error.code not in {"badVerb", "badArgument"}
+    is_valid = error.code not in {"badVerb", "badArgument"}
     content = element("error", error.message, {"code": error.code})
-    return _envelope(repository, now, (arguments or {}) if is_read else {}, content)
+    return _envelope(repository, now, (arguments or {}) if is_valid else {}, content)
 
 
 def _envelope(
     repository: Repository, now: datetime, arguments: dict[str, str], content: Element
 ) -> bytes:
     children = [
-        element("responseDate", _stamp(now)),
+        element("responseDate", _utc(now)),
         element("request", repository.base_url, arguments),
         content,
     ]
@@ -164,7 +167,7 @@ def _record(record: OaiRecord, prefix: str) -> Element:
 def _header(record: OaiRecord) -> Element:
     parts = [
         element("identifier", record.identifier),
-        element("datestamp", _stamp(record.changed)),
+        element("datestamp", _utc(record.changed)),
         *(element("setSpec", spec) for spec in record.sets),
     ]
     return element("header", parts, {"status": "deleted" if record.is_deleted else None})
@@ -177,5 +180,5 @@ def _resumption(page: ListPart | None) -> Iterable[Element]:
         yield element("resumptionToken", page.token, attributes)
 
 
-def _stamp(at: datetime) -> str:
+def _utc(at: datetime) -> str:
     return at.astimezone(UTC).strftime(SECONDS)

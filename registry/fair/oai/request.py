@@ -1,4 +1,4 @@
-"""What a harvester asks for: the arguments of OAI-PMH 2.0 (sections 2.5, 3.3, 3.6 and 4)."""
+"""Arguments of OAI-PMH 2.0 requests (sections 2.5, 3.3, 3.6 and 4)."""
 
 import re
 from collections import Counter
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-#: Verb to the arguments it requires and those it may have. A resumption token stands alone.
+#: Verb to required and optional arguments. A resumption token excludes all others.
 _VERBS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "Identify": (frozenset(), frozenset()),
     "ListMetadataFormats": (frozenset(), frozenset({"identifier"})),
@@ -21,8 +21,8 @@ _VERBS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
         frozenset({"from", "until", "set", "resumptionToken"}),
     ),
 }
-#: The schema's types of what is repeated in an answer, which must be valid whatever was asked.
-_FORMS = {
+#: Types of the arguments that a valid answer repeats, as the schema defines them.
+_PATTERNS = {
     "identifier": re.compile(r"[!#-;=?-\[\]_a-z~]+"),
     "metadataPrefix": re.compile(r"[A-Za-z0-9\-_.!~*'()]+"),
     "set": re.compile(r"[A-Za-z0-9\-_.!~*'()]+(:[A-Za-z0-9\-_.!~*'()]+)*"),
@@ -32,11 +32,11 @@ SECONDS = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class OaiError(Exception):
-    """A condition that OAI-PMH answers with, under status 200.
+    """An error condition of OAI-PMH, answered with HTTP status 200.
 
     Attributes:
-        code: One of section 3.6, such as ``badArgument``.
-        message: For people.
+        code: Code of section 3.6, such as ``badArgument``.
+        message: Explanation for people.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -47,13 +47,13 @@ class OaiError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A request of good form. Whether what it names exists is the caller's to find out.
+    """A well-formed request; whether the records it names exist is not checked.
 
     Attributes:
-        arguments: As they came, for the answer to repeat.
-        since: Records changed at this time or later...
-        until: ...and at this time or earlier, to the second.
-        token: Opaque here; if there is one, nothing else is.
+        arguments: As received, for the answer to repeat.
+        since: Earliest time of change, inclusive.
+        until: Latest time of change, inclusive, to the second.
+        token: Opaque resumption token; excludes all other arguments.
     """
 
     verb: str
@@ -66,26 +66,27 @@ class Request:
     token: str | None = None
 
 
-def parse(given: Iterable[tuple[str, str]], prefixes: Iterable[str]) -> Request:
-    """Read the arguments of a GET or POST, names and values in their order.
+def parse(query: Iterable[tuple[str, str]], prefixes: Iterable[str]) -> Request:
+    """Parse the arguments of a GET or POST request.
 
     Args:
-        prefixes: What records can be written as.
+        query: Names and values in their order.
+        prefixes: Supported metadata prefixes.
 
     Raises:
         OaiError: ``badVerb``, ``badArgument``, ``cannotDisseminateFormat``.
     """
-    pairs = list(given)
+    pairs = list(query)
     verb = _verb(pairs)
     _check_names(verb, pairs)
     arguments = dict(pairs)
-    for name, form in _FORMS.items():
-        if not form.fullmatch(arguments.get(name, "-")):
-            raise OaiError("badArgument", f"This is no {name}.")
+    for name, pattern in _PATTERNS.items():
+        if not pattern.fullmatch(arguments.get(name, "-")):
+            raise OaiError("badArgument", f"The {name} is malformed.")
     since, until = _period(arguments)
     prefix = arguments.get("metadataPrefix")
     if prefix is not None and prefix not in set(prefixes):
-        raise OaiError("cannotDisseminateFormat", "The metadata prefix is not known here.")
+        raise OaiError("cannotDisseminateFormat", "The metadata prefix is not supported.")
     return Request(
         verb=verb,
         arguments=arguments,
@@ -101,7 +102,7 @@ def parse(given: Iterable[tuple[str, str]], prefixes: Iterable[str]) -> Request:
 def _verb(pairs: list[tuple[str, str]]) -> str:
     verbs = [value for name, value in pairs if name == "verb"]
     if len(verbs) != 1 or verbs[0] not in _VERBS:
-        raise OaiError("badVerb", f"There must be one verb, of these: {', '.join(_VERBS)}.")
+        raise OaiError("badVerb", f"There must be one verb among {', '.join(_VERBS)}.")
     return verbs[0]
 
 
@@ -115,20 +116,20 @@ def _check_names(verb: str, pairs: list[tuple[str, str]]) -> None:
         raise OaiError("badArgument", f"{verb} has no such argument.")
     if "resumptionToken" in names:
         if len(names) > 1:
-            raise OaiError("badArgument", "A resumption token stands alone.")
+            raise OaiError("badArgument", "A resumption token excludes other arguments.")
     elif missing := sorted(required - names):
         raise OaiError("badArgument", f"{verb} needs {', '.join(missing)}.")
 
 
 def _period(arguments: dict[str, str]) -> tuple[datetime | None, datetime | None]:
-    given = [arguments[name] for name in ("from", "until") if name in arguments]
-    if len({len(text) for text in given}) > 1:
+    times = [arguments[name] for name in ("from", "until") if name in arguments]
+    if len({len(text) for text in times}) > 1:
         raise OaiError("badArgument", "'from' and 'until' must be of the same granularity.")
     since, until = (
         _time(arguments[name]) if name in arguments else None for name in ("from", "until")
     )
     if until and len(arguments["until"]) == len("2026-03-01"):
-        # All of that day.
+        # The whole day is included.
         until += timedelta(days=1, seconds=-1)
     if since and until and since > until:
         raise OaiError("badArgument", "'from' is later than 'until'.")
@@ -137,7 +138,7 @@ def _period(arguments: dict[str, str]) -> tuple[datetime | None, datetime | None
 
 def _time(text: str) -> datetime:
     for form, length in ((_DAY, len("2026-03-01")), (SECONDS, len("2026-03-01T12:00:00Z"))):
-        # strptime takes numbers without their zeros, which the standard does not.
+        # strptime accepts numbers without leading zeros, the standard does not.
         if len(text) == length and text.isascii():
             try:
                 return datetime.strptime(text, form).replace(tzinfo=UTC)

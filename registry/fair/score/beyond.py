@@ -7,7 +7,7 @@ the author must fill are checked one by one, so that the advice can name them.
 
 from urllib.parse import unquote
 
-from registry.fair.required import MIN_DESCRIPTION
+from registry.fair.description import MIN_DESCRIPTION
 from registry.fair.score.claims import (
     content_mismatches,
     header_mismatches,

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from registry.fair.absent import known
 from registry.fair.description import ResourceKind
 from registry.fair.score.beyond import SERVED
 from registry.fair.score.fairsfair import FAIRSFAIR
 from registry.fair.score.harvest import Harvest
 from registry.fair.score.metric import Metric, Missing, Outcome, Principle, Source
 from registry.fair.score.reuse import REUSED
+from registry.fair.serialise import drop_empty
 
 SCHEMA = "hpcfair.fair/1"
 #: Stored with each score: points of different tools are not comparable.
@@ -148,5 +148,7 @@ def _result(metric: Metric, outcome: Outcome) -> dict[str, Any]:
         "points": outcome.points,
         "of": metric.points,
         "evidence": list(outcome.evidence),
-        "missing": [known(what=one.what, how=one.how, field=one.field) for one in outcome.missing],
+        "missing": [
+            drop_empty(what=one.what, how=one.how, field=one.field) for one in outcome.missing
+        ],
     }

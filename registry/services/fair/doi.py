@@ -17,8 +17,7 @@ from django.utils import timezone
 
 from registry.errors import Invalid, NotFound
 from registry.fair.datacite.registration import hiding, registration
-from registry.fair.description import Description
-from registry.fair.required import missing
+from registry.fair.description import Description, missing_fields
 from registry.ids import parse_uuid
 from registry.selectors.access import Actor, require
 from registry.selectors.fair.description import describe
@@ -156,7 +155,7 @@ def _telling(identifier: Identifier) -> dict[str, object]:
 
 
 def _check(revision: Revision, description: Description) -> None:
-    faults = dict.fromkeys(missing(description), "is not said well enough in the card")
+    faults = dict.fromkeys(missing_fields(description), "is not said well enough in the card")
     if revision.mlmodel.visibility != Visibility.PUBLIC:
         faults["visibility"] = "is private"
     if faults:

@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from registry.errors import Conflict
 from registry.fair import ark
+from registry.fair.activities import Withdrawal
 from registry.fair.card.card import read
 from registry.fair.description import Description
 from registry.fair.freeze import dump
-from registry.fair.parts import Withdrawal
 from registry.selectors.fair.description import (
     CARD_FIELDS,
     describe,

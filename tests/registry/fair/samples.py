@@ -5,6 +5,7 @@ What stands in both is what every record has. A serialisation must do with eithe
 
 from dataclasses import replace
 
+from registry.fair.activities import FairScore, Withdrawal
 from registry.fair.description import Description
 from registry.fair.parts import (
     Agent,
@@ -12,7 +13,6 @@ from registry.fair.parts import (
     DerivationDescription,
     Emissions,
     Evaluation,
-    FairScore,
     FileDescription,
     Funding,
     Hub,
@@ -21,7 +21,6 @@ from registry.fair.parts import (
     Organization,
     Reference,
     TensorDescription,
-    Withdrawal,
 )
 from tests.registry.fair.doings import (
     ACTIVITIES,

@@ -8,7 +8,7 @@ from registry.fair.description import Description
 from registry.fair.parts import Agent
 from tests.registry.fair.samples import CONCEPT_PID, LEAST, PID, WITHDRAWN
 
-PERMANENT = "Permanent: the files that this names never change, and it never names anything else."
+PERMANENT = "Permanent: the identified files never change; the identifier is never reassigned."
 MINTED = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
@@ -34,13 +34,13 @@ def test_a_version_is_told_with_its_promise() -> None:
 def test_all_versions_together_promise_less() -> None:
     told = lines(LEAST, CONCEPT_PID)
     assert told[4] == f"where:  {CONCEPT_PID}"
-    assert told[7].startswith("what:   Permanent: this names all versions together")
+    assert told[7].startswith("what:   Permanent: identifies all versions together")
 
 
 def test_what_was_withdrawn_says_when_and_why() -> None:
     assert lines(WITHDRAWN)[7] == (
-        "what:   Withdrawn 20260402 (Superseded; found to be wrong.): the record stays, the files "
-        "are gone."
+        "what:   Withdrawn 20260402 (Superseded; found to be wrong.): the record is kept, the "
+        "files are deleted."
     )
 
 

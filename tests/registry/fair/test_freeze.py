@@ -7,20 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from registry.fair.activities import Activity, BuildDescription
+from registry.fair.activities import Activity, BuildDescription, FairScore, Withdrawal
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
 from registry.fair.freeze import dump, load
-from registry.fair.parts import (
-    Agent,
-    Evaluation,
-    FairScore,
-    FileDescription,
-    Funding,
-    License,
-    Network,
-    Withdrawal,
-)
+from registry.fair.parts import Agent, Evaluation, FileDescription, Funding, License, Network
 from tests.registry.fair.samples import DATASET, LEAST, MOST
 from tests.registry.shopfloor import json_values
 

@@ -11,7 +11,8 @@ from rdflib import Graph, Literal, URIRef
 from registry.fair.description import Description
 from registry.fair.linked.context import HUB_TERMS, NAMESPACES
 from registry.fair.linked.jsonld import document, embedded, render
-from registry.fair.linked.terms import DERIVATIONS, TERMS
+from registry.fair.linked.term import DERIVATIONS
+from registry.fair.linked.terms import TERMS
 from registry.fair.linked.turtle import graph
 from registry.fair.parts import Agent, DerivationDescription, FileDescription, License, RelationName
 from registry.fair.score.fairsfair import FAIRSFAIR

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from registry.fair.description import Description
+from registry.fair.description import missing_fields as required
 from registry.fair.parts import License, Reference
-from registry.fair.required import missing as required
 from registry.fair.score.claims import content_mismatches, header_mismatches
 from registry.fair.score.harvest import Answer, FileAnswer, Harvest, expected
 from registry.fair.score.metric import Missing, Outcome, all_of, any_of, criterion, listed

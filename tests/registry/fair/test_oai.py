@@ -204,7 +204,7 @@ def test_lists_that_go_on_carry_a_token_and_the_last_part_an_empty_one() -> None
     assert texts(last, f"{OAI}resumptionToken") == [""]
     alone = read(provider.list_identifiers([record_of(LEAST)]))
     assert not texts(alone, f"{OAI}resumptionToken")
-    with pytest.raises(OaiError, match="Nothing"):
+    with pytest.raises(OaiError, match="No record"):
         provider.list_records([], "oai_dc")
 
 

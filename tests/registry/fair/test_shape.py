@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from registry.fair.description import missing_fields
 from registry.fair.linked import dcat, jsonld, shape, turtle, vocabulary
-from registry.fair.required import missing
 from tests.registry.fair.samples import DATASET, EVERY, HUB, LEAST, MOST, file_of
 from tests.validators.environments import run
 
@@ -66,7 +66,9 @@ def test_a_record_claims_the_shape_exactly_when_it_passes_it(
     seen: dict[str, Any], name: str
 ) -> None:
     claims = "dct:conformsTo" in jsonld.document(RECORDS[name])
-    assert seen[name]["conforms"] == claims == (not missing(RECORDS[name])), seen[name]["report"]
+    assert seen[name]["conforms"] == claims == (not missing_fields(RECORDS[name])), seen[name][
+        "report"
+    ]
 
 
 @pytest.mark.slow
@@ -82,6 +84,6 @@ def test_the_shape_finds_what_no_hub_may_say(seen: dict[str, Any], name: str) ->
 
 
 def test_what_is_missing_is_named_by_field() -> None:
-    assert missing(LEAST) == ("description", "creators", "license", "task")
-    assert missing(DATASET) == missing(MOST) == ()
-    assert missing(INCOMPLETE["short-description"]) == ("description",)
+    assert missing_fields(LEAST) == ("description", "creators", "license", "task")
+    assert missing_fields(DATASET) == missing_fields(MOST) == ()
+    assert missing_fields(INCOMPLETE["short-description"]) == ("description",)

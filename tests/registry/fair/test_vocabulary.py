@@ -6,7 +6,8 @@ from rdflib.compare import isomorphic
 
 from registry.fair.activities import ActivityKind
 from registry.fair.linked.context import HUB_TERMS, NAMESPACES
-from registry.fair.linked.terms import ACTIVITIES, DERIVATIONS, TERMS
+from registry.fair.linked.term import ACTIVITIES, DERIVATIONS
+from registry.fair.linked.terms import TERMS
 from registry.fair.linked.vocabulary import document, render_jsonld, render_turtle
 from registry.fair.parts import RelationName
 from registry.states import ArchitectureClass

@@ -9,10 +9,11 @@ from typing import Any
 
 from django.db.models import F
 
+from registry.fair.activities import FairScore
 from registry.fair.addresses import RepositoryAddress
 from registry.fair.card.card import CardFacts
 from registry.fair.description import Access, Description, Status
-from registry.fair.parts import Evaluation, FairScore
+from registry.fair.parts import Evaluation
 from registry.selectors.fair.description.activities import activities_of, scan_of
 from registry.selectors.fair.description.agents import owner_agent
 from registry.selectors.fair.description.builds import accuracy_of, hardware_of, software_of
