@@ -1,5 +1,5 @@
-"""Reads what a revision's files say about its networks, without running them.
+"""Reads the networks in a revision's files without running them.
 
-:func:`workers.inspection.inspect.inspect` is the whole way through. It is called in a limited
-child process, because its input is a stranger's bytes; nothing here imports Django.
+:func:`workers.inspection.inspect.inspect` is the entry point. It runs in a confined child process,
+because its input is untrusted; nothing here imports Django.
 """

@@ -1,10 +1,10 @@
-"""What a network weighs and computes.
+"""Size and arithmetic cost of a network.
 
 A multiply-accumulate (MAC) is one multiplication and one addition of a linear operator; all other
 operators count zero (Sze et al. 2017, "Efficient Processing of Deep Neural Networks", section II;
 the same convention as MLPerf's and fvcore's). FLOPs are about twice the MACs. Dynamic dimensions
-count 1, so a model with an open batch is counted per sample. Where a size that matters stays open,
-the count does too: an estimate nobody asked for would be taken for a fact.
+count 1, so a model with a dynamic batch is counted per sample. If a size that matters is unknown,
+the count is unknown as well: an estimate would be mistaken for a fact.
 """
 
 from collections import Counter
@@ -20,7 +20,8 @@ _TREES = "ai.onnx.ml::"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Weight elements, their bytes, MACs of one run (``None`` if open), and elements by dtype."""
+    """Weight elements, their bytes, MACs of one run (``None`` if unknown), and elements by dtype.
+    """
 
     parameters: int
     weight_bytes: int
@@ -31,8 +32,8 @@ class Cost:
 def cost(flow: Flow) -> Cost:
     """Parameters, weight bytes and MACs of a network.
 
-    A parameter is a stored number of any type but those of sizes, indices and switches; the number
-    lists of classical models (trees, linear models) count too, as 32-bit floats.
+    A parameter is a stored number, except sizes, indices and booleans. The numeric attributes of
+    classical models (trees, linear models) count as 32-bit floats.
     """
     parameters = weight_bytes = 0
     dtypes: Counter[str] = Counter()
@@ -52,15 +53,17 @@ def cost(flow: Flow) -> Cost:
         macs: int | None = body_macs(flow, flow.main)
     except Open:
         macs = None
-    known_macs = macs if macs is None or macs <= _MAX else None
-    return Cost(parameters, weight_bytes, known_macs, {name: n for name, n in dtypes.items() if n})
+    bounded_macs = macs if macs is None or macs <= _MAX else None
+    return Cost(
+        parameters, weight_bytes, bounded_macs, {name: n for name, n in dtypes.items() if n}
+    )
 
 
 def body_macs(flow: Flow, body: Body) -> int:
-    """MACs of one pass through ``body``, those of inner bodies included.
+    """MACs of one pass through ``body``, including nested bodies.
 
     Raises:
-        Open: a size or a number of rounds is not known.
+        Open: a size or a number of iterations is unknown.
     """
     return sum(
         step_macs(flow, step) + (_inner_macs(flow, step) if step.bodies else 0)
@@ -69,18 +72,18 @@ def body_macs(flow: Flow, body: Body) -> int:
 
 
 def _inner_macs(flow: Flow, step: Step) -> int:
-    """MACs of a control-flow step: the dearer branch, or the body times its rounds."""
+    """MACs of a control-flow step: its most expensive branch, or its body times the iterations."""
     inner = max(body_macs(flow, body) for body in step.bodies.values())
     if not inner or step.op == "If":
         return inner
-    return inner * _rounds(flow, step)
+    return inner * _iterations(flow, step)
 
 
-def _rounds(flow: Flow, step: Step) -> int:
-    """How often ``Loop`` or ``Scan`` runs its body."""
+def _iterations(flow: Flow, step: Step) -> int:
+    """Number of iterations of a ``Loop`` or ``Scan``."""
     if step.op == "Loop":
         bound, condition = flow.values(step.input(0)), step.input(1)
-        # With a condition that may turn false, the bound is not what is run.
+        # A condition that may become false can end the loop before its bound.
         stays_true = condition is None or condition in flow.constants
         if bound is not None and bound.size == 1 and stays_true:
             return max(0, int(bound.reshape(())))

@@ -27,12 +27,12 @@ _BITS: dict[int, int] = {
     if number != TensorProto.STRING
 }
 
-#: Types that never hold weights: sizes, indices, switches, words.
+#: Types that never hold weights: sizes, indices, booleans, text.
 STRUCTURAL = frozenset({TensorProto.INT64, TensorProto.BOOL, TensorProto.STRING})
 
 
 def name_of(number: int) -> str:
-    """Name of an element type; ``undefined`` for a number ONNX does not know."""
+    """Name of an element type; ``undefined`` for a number that ONNX does not define."""
     return NAMES.get(number, "undefined")
 
 

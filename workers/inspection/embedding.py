@@ -1,7 +1,7 @@
-"""Structure embedding: a vector of unit length whose nearness is likeness of structure.
+"""Structure embedding: a unit vector of a network's structure; near vectors mean similar networks.
 
-Used to find models like this one, and to borrow search results from the nearest known ones. Six
-blocks of numbers between 0 and 1, so that no single count rules the distance::
+It serves to find similar models and to start searches from the history of the nearest networks. Six
+blocks of numbers between 0 and 1 keep any single count from dominating the distance::
 
     operators   shares of steps by family (convolution, product, attention, layout, ...)
     arithmetic  shares of MACs by kind of linear operator
@@ -11,7 +11,7 @@ blocks of numbers between 0 and 1, so that no single count rules the distance::
     form        depth, width, skips, joins, control flow, open dimensions, precision
 
 Each block is weighted by :data:`_WEIGHTS` before the whole is scaled to unit length. The last
-component is constant, so that an empty network has a direction too.
+component is constant, so that an empty network has a direction as well.
 """
 
 import math
@@ -58,15 +58,15 @@ _MOST_PARAMETERS, _MOST_MACS, _MOST_STEPS = 1e11, 1e13, 1e5
 
 
 def embedding(flow: Flow, motifs: Motifs, spent: Cost, signature: Mapping[str, Any]) -> list[float]:
-    """The embedding of a network: as many numbers for every network, all between 0 and 1.
+    """The embedding of a network: a fixed number of values between 0 and 1.
 
     Args:
         motifs: Its structural motifs.
-        spent: What it weighs and computes.
+        spent: Its size and arithmetic cost.
         signature: Its tensor signature.
     """
     fixed = flow.fixed()
-    # What depends on constants only is computed once, when a runtime loads the model.
+    # Steps on constants only are evaluated once, when a runtime loads the model.
     steps = [step for step in flow.steps() if not fixed.issuperset(filter(None, step.outputs))]
     blocks = {
         "operators": _operators(steps),
@@ -84,7 +84,7 @@ def embedding(flow: Flow, motifs: Motifs, spent: Cost, signature: Mapping[str, A
 
 def _operators(steps: list[Step]) -> list[float]:
     counts = Counter(FAMILY_OF.get(step.op, "other") for step in steps)
-    # Square roots: a few attentions among hundreds of layout steps must stay visible.
+    # Square roots keep a few attentions visible among hundreds of layout steps.
     return [math.sqrt(_share(counts[family], len(steps))) for family in (*FAMILIES, "other")]
 
 
@@ -96,7 +96,7 @@ def _arithmetic(flow: Flow, steps: list[Step], fixed: set[int]) -> list[float]:
             try:
                 spent[kind] += step_macs(flow, step)
             except Open:
-                # An open size hides how much, not that there is something.
+                # An unknown size hides the amount of work, not its presence.
                 spent[kind] += 1
     total = sum(spent.values())
     return [math.sqrt(_share(spent[kind], total)) for kind in _KINDS]
@@ -160,7 +160,7 @@ def _size(steps: list[Step], spent: Cost, signature: Mapping[str, Any]) -> list[
         _log_share(len(steps), _MOST_STEPS),
         _log_share(len(signature["outputs"]), 100),
         _log_share(len(signature["inputs"]), 100),
-        # MACs per weight: how often a weight is used, high in CNNs and near 1 in dense networks.
+        # MACs per weight: the reuse of weights, high in CNNs and near 1 in dense networks.
         _log_share((spent.macs or 0) / max(spent.parameters, 1), 1e4),
     ]
 
@@ -192,7 +192,7 @@ def _form(
 
 
 def _depth_and_width(flow: Flow) -> tuple[int, int]:
-    """Steps on the longest way through the main graph, and most steps at one distance."""
+    """Length of the longest path through the main graph, and most steps at one depth."""
     level: dict[int, int] = {}
     occupied: Counter[int] = Counter()
     for step in flow.main.steps:
@@ -208,5 +208,5 @@ def _share(part: float, whole: float) -> float:
 
 
 def _log_share(value: float, most: float) -> float:
-    """``value`` on a logarithmic scale from 0 to ``most``, which is 1."""
+    """``value`` on a logarithmic scale that maps ``most`` to 1, clipped at 1."""
     return min(math.log1p(value) / math.log1p(most), 1.0)

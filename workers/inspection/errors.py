@@ -1,17 +1,17 @@
-"""What inspection refuses."""
+"""Errors of inspection."""
 
 
 class InspectionError(Exception):
-    """A fact about the files: asking again gives the same answer.
+    """The files cannot be used; repeating the inspection fails in the same way.
 
     Attributes:
-        code: One of the codes ``registry.errors.CODES`` lists as found while inspecting.
-        detail: One sentence saying what is wrong with which file.
-        hint: One sentence saying what to do.
+        code: One of the codes that ``registry.errors.CODES`` lists for inspection.
+        detail: One sentence: which file, and what is wrong with it.
+        hint: One sentence: how to fix it.
     """
 
     def __init__(self, code: str, detail: str, hint: str = "") -> None:
-        # All three reach BaseException, so that the error survives pickling between processes.
+        # BaseException gets all three, so that the error survives pickling between processes.
         super().__init__(code, detail, hint)
         self.code = code
         self.detail = detail
@@ -24,7 +24,7 @@ class InspectionError(Exception):
 def printable(text: str, limit: int = 400) -> str:
     """``text`` on one line without control characters, at most ``limit`` characters.
 
-    Names come from a stranger's file and end in logs, pages and a database that stores no NUL.
+    Names come from untrusted files and appear in logs, pages and a database that stores no NUL.
     """
     line = "".join(char if char.isprintable() else " " for char in text)
     line = " ".join(line.split())
@@ -32,5 +32,5 @@ def printable(text: str, limit: int = 400) -> str:
 
 
 def invalid(shown: str, what: str) -> InspectionError:
-    """``onnx_invalid``: the file called ``shown`` says something no ONNX model may say."""
+    """The error ``onnx_invalid`` for the file ``shown``, which violates the ONNX specification."""
     return InspectionError("onnx_invalid", f"{shown}: {printable(what)}", "Export the model again.")

@@ -1,4 +1,4 @@
-"""Expressions over sizes, as PyTorch writes them and evaluates them: ``Symbol('s0') + 1``."""
+"""Checks the size expressions that PyTorch stores and evaluates: ``Symbol('s0') + 1``."""
 
 import ast
 
@@ -22,10 +22,10 @@ _ARITHMETIC = (
 
 
 def check_expression(text: str) -> None:
-    """Refuse a size expression that is more than arithmetic.
+    """Reject a size expression that is not plain arithmetic.
 
     Raises:
-        Unusable: names what is not.
+        Unusable: with the expression.
     """
     for node in _nodes(text):
         if isinstance(node, ast.Call):
@@ -33,7 +33,7 @@ def check_expression(text: str) -> None:
         elif isinstance(node, ast.Name):
             allowed = node.id in _FUNCTIONS or node.id.isalnum()
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            # SymPy makes a symbol of it, whose name ends in generated code.
+            # SymPy turns it into a symbol whose name appears in generated code.
             allowed = node.value.isidentifier()
         else:
             allowed = isinstance(node, _ARITHMETIC)
@@ -42,10 +42,10 @@ def check_expression(text: str) -> None:
 
 
 def check_guard(text: str) -> None:
-    """Refuse a guard that does more than compare sizes: ``L['x'].size()[0] >= 2``.
+    """Reject a guard that is not a comparison of sizes such as ``L['x'].size()[0] >= 2``.
 
     Raises:
-        Unusable: names what is not.
+        Unusable: with the guard.
     """
     for node in _nodes(text):
         if isinstance(node, ast.Call):

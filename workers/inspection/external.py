@@ -1,9 +1,9 @@
-"""Where a model may keep its weights outside its own file.
+"""Locates weights that a model stores outside its own file.
 
-In regular files inside the revision's folder, reached by a relative path without ``..`` and without
-links, in a range that lies inside the file. Libraries differ in how much of this they check (ONNX
-Runtime follows links inside the folder, ``onnx`` refuses hard links), so we take only what all of
-them take.
+Permitted are regular files inside the revision's folder, with a relative path without ``..`` and
+without links, and a byte range inside the file. Libraries differ in which of this they check (ONNX
+Runtime follows links inside the folder, ``onnx`` rejects hard links), so only what all of them
+accept is accepted here.
 """
 
 import os
@@ -27,7 +27,7 @@ class ExternalBytes:
     length: int
 
     def read(self) -> bytes:
-        """The bytes themselves; never through a link."""
+        """The bytes. Links are not followed."""
         handle = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW)
         try:
             return os.pread(handle, self.length, self.offset)
@@ -44,7 +44,7 @@ def locate(tensor: TensorProto, elements: int, base: Path, shown: str) -> Extern
     entries = {entry.key: entry.value for entry in tensor.external_data}
     needed = bytes_of(tensor.data_type, elements)
     if needed is None:
-        raise invalid(shown, f"the strings of {tensor.name!r} cannot lie in another file.")
+        raise invalid(shown, f"the strings of {tensor.name!r} cannot be stored in another file.")
     try:
         offset = int(entries.get("offset") or 0)
         length = int(entries.get("length") or needed)
@@ -81,8 +81,8 @@ def _file(location: object, base: Path, shown: str) -> tuple[Path, int]:
         except OSError as error:
             raise InspectionError(
                 "external_data_missing",
-                f"{shown} keeps weights in {printable(location)!r}, which is not there.",
-                "Upload that file too, beside the model.",
+                f"{shown} keeps weights in {printable(location)!r}, which is missing.",
+                "Upload that file beside the model.",
             ) from error
         if stat.S_ISLNK(status.st_mode):
             raise _escapes(shown, location)
@@ -94,7 +94,7 @@ def _file(location: object, base: Path, shown: str) -> tuple[Path, int]:
 def _escapes(shown: str, location: str) -> InspectionError:
     return InspectionError(
         "external_data_escapes",
-        f"{shown} points at {printable(location)!r} for its weights; only regular files inside "
-        "the model's own folder, reached without links or '..', are read.",
+        f"{shown} refers to {printable(location)!r} for its weights; only regular files inside "
+        "the model's folder, without links or '..', are read.",
         "Save the model with its data file beside it, and publish both.",
     )

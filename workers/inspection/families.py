@@ -1,4 +1,4 @@
-"""Operators that play the same part in a network."""
+"""Families of operators with the same role in a network."""
 
 CONVOLUTIONS: dict[str, int] = {
     "Conv": 1,
@@ -51,14 +51,14 @@ RESHAPERS = frozenset(
         "Unsqueeze",
     }
 )
-#: What lies between the two products of an attention and its softmax: masks, scales, layouts.
+#: Operators between the two products of an attention and its softmax: masks, scales, layouts.
 BESIDE_SOFTMAX = RESHAPERS | {"Add", "Clip", "Div", "Max", "Min", "Mul", "Sub", "Where"}
-#: What lies between a prediction's convolution and the output: layouts, squashing, box decoding.
+#: Operators between a predicting convolution and the output: layouts, activations, box decoding.
 BESIDE_HEAD = RESHAPERS | {
     *("Add", "Clip", "Div", "Exp", "Mul", "Pow", "Sigmoid", "Softmax", "Sub")
 }
 
-#: Family to its operators. What is in none is of the family ``other``.
+#: Family to its operators. All other operators belong to the family ``other``.
 FAMILIES: dict[str, frozenset[str]] = {
     "convolution": frozenset(CONVOLUTIONS),
     "product": frozenset(PRODUCTS),

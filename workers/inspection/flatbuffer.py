@@ -1,11 +1,11 @@
-"""Reads FlatBuffers tables of a stranger's file, without generated code.
+"""Reads FlatBuffers tables of an untrusted file, without generated code.
 
 ::
 
     table ──▶ int32 back to its vtable: uint16 size, uint16 size of table, uint16 offset per field
       field: the value itself, or a uint32 forward to a string, a vector or another table
 
-Every offset is checked against the file's end by ``struct``, every count against its size.
+``struct`` checks every offset against the end of the file; every count is checked against its size.
 Source: the binary format described in ``docs/source/internals.md`` of FlatBuffers.
 """
 
@@ -15,23 +15,24 @@ from dataclasses import dataclass
 
 
 class Malformed(Exception):
-    """Offsets or counts lead out of the file."""
+    """An offset or a count exceeds the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table at ``at`` of ``data``; fields go by their number in the schema."""
+    """A table at position ``at`` of ``data``. Fields are identified by their number in the schema.
+    """
 
     data: bytes
     at: int
 
     @classmethod
     def root(cls, data: bytes) -> "Table":
-        """The table the file begins with."""
+        """The root table of a file."""
         return cls(data, _read("<I", data, 0))
 
     def scalar(self, field: int, kind: str, default: int = 0) -> int:
-        """A number of ``struct`` kind ``kind`` such as ``b``."""
+        """A number in the ``struct`` format ``kind``, such as ``b``."""
         at = self._field(field)
         return default if at is None else _read(f"<{kind}", self.data, at)
 
@@ -48,12 +49,12 @@ class Table:
             raise Malformed("a name is not UTF-8") from error
 
     def numbers(self, field: int, kind: str) -> tuple[int, ...]:
-        """A vector of numbers of ``struct`` kind ``kind``; empty if absent."""
+        """A vector of numbers in the ``struct`` format ``kind``; empty if absent."""
         start, count = self._vector(field, struct.calcsize(kind))
         return struct.unpack_from(f"<{count}{kind}", self.data, start)
 
     def table(self, field: int) -> "Table | None":
-        """A table inside this one."""
+        """A nested table; ``None`` if absent."""
         at = self._field(field)
         return None if at is None else Table(self.data, at + _read("<I", self.data, at))
 
@@ -68,9 +69,9 @@ class Table:
         return self._vector(field, 1)[1]
 
     def inline(self) -> bytes:
-        """Which fields it has and the bytes they take in it: what tells two small tables apart.
+        """The set of fields and their bytes inside the table, which distinguish two small tables.
 
-        Strings and vectors are told by where they lie, not by what they hold.
+        Strings and vectors are compared by their position, not by their contents.
         """
         vtable = self.at - _read("<i", self.data, self.at)
         width, own = _read("<H", self.data, vtable), _read("<H", self.data, vtable + 2)
@@ -87,7 +88,7 @@ class Table:
         return start + 4, count
 
     def _field(self, field: int) -> int | None:
-        """Where a field's value stands; ``None`` if the table has none."""
+        """Position of a field's value; ``None`` if it is absent."""
         vtable = self.at - _read("<i", self.data, self.at)
         size = _read("<H", self.data, vtable)
         slot = 4 + 2 * field
@@ -96,11 +97,11 @@ class Table:
 
 
 def _read(kind: str, data: bytes, at: int) -> int:
-    # Negative offsets count from the end to struct.
+    # struct interprets negative offsets as positions from the end.
     if at < 0:
-        raise Malformed("an offset leads out of the file")
+        raise Malformed("an offset exceeds the file")
     try:
         value: int = struct.unpack_from(kind, data, at)[0]
     except struct.error as error:
-        raise Malformed("an offset leads out of the file") from error
+        raise Malformed("an offset exceeds the file") from error
     return value

@@ -1,7 +1,7 @@
-"""A network as data flow: who computes what from what. Tensor names are gone, numbers remain.
+"""A network as data flow, with numbers in place of tensor names.
 
-Because nothing downstream can see a name, nothing downstream can depend on one: the graph hash,
-the architecture class and the embedding are free of names by construction.
+The graph hash, the architecture class and the embedding are computed from it. Without names, none
+of them can depend on a name.
 """
 
 from collections.abc import Iterator
@@ -20,9 +20,9 @@ class Constant:
     """A tensor stored in the file.
 
     Attributes:
-        values: Its elements if they are few and stored, else ``None``.
-        elements: Stored elements; of a sparse tensor, those that are not zero.
-        overridable: It is a graph input too, so a caller may replace it and nobody may fold it.
+        values: Its elements if they are few and stored in the file, else ``None``.
+        elements: Number of stored elements; of a sparse tensor, the non-zero ones.
+        overridable: It is also a graph input: callers may replace it, so it must not be folded.
     """
 
     dtype: int
@@ -50,28 +50,31 @@ class Step:
     captured: tuple[int, ...] = ()
 
     def input(self, index: int) -> int | None:
-        """The input at ``index``; ``None`` if left out: nobody checks contributed operators."""
+        """The input at ``index``; ``None`` if omitted. Operators of other domains are not
+        validated.
+        """
         return self.inputs[index] if index < len(self.inputs) else None
 
     def number(self, name: str, default: int) -> int:
         """The integer attribute ``name``."""
-        found = self.attributes.get(name)
-        return found.i if found is not None and found.type == AttributeProto.INT else default
+        attribute = self.attributes.get(name)
+        is_integer = attribute is not None and attribute.type == AttributeProto.INT
+        return attribute.i if attribute is not None and is_integer else default
 
     def numbers(self, name: str) -> tuple[int, ...]:
         """The integer list attribute ``name``; empty if absent."""
-        found = self.attributes.get(name)
-        return tuple(found.ints) if found is not None else ()
+        attribute = self.attributes.get(name)
+        return tuple(attribute.ints) if attribute is not None else ()
 
     def text(self, name: str) -> str:
         """The string attribute ``name``; empty if absent."""
-        found = self.attributes.get(name)
-        return found.s.decode("utf-8", "replace") if found is not None else ""
+        attribute = self.attributes.get(name)
+        return attribute.s.decode("utf-8", "replace") if attribute is not None else ""
 
 
 @dataclass(slots=True, eq=False)
 class Body:
-    """A graph or subgraph: steps in the order of the file, which is an order of data flow."""
+    """A graph or subgraph, with its steps in the topological order of the file."""
 
     inputs: tuple[int, ...] = ()
     outputs: tuple[int, ...] = ()
@@ -83,10 +86,10 @@ class Flow:
     """A whole model.
 
     Attributes:
-        main: The main graph; its inputs are those a caller must give.
-        constants: By value number, of all graphs.
-        shapes: By value number, where known; an open dimension is ``None``.
-        dtypes: By value number, where known.
+        main: The main graph; its inputs are those that a caller must provide.
+        constants: Value number to constant, of all graphs.
+        shapes: Value number to shape, if known; a dynamic dimension is ``None``.
+        dtypes: Value number to element type, if known.
         opsets: Domain to version.
     """
 
@@ -97,7 +100,7 @@ class Flow:
     opsets: dict[str, int]
 
     def steps(self) -> Iterator[Step]:
-        """Every step, those of bodies after the step that holds them."""
+        """Every step; steps of a body follow the step that contains it."""
         stack = [self.main]
         while stack:
             body = stack.pop()
@@ -106,7 +109,7 @@ class Flow:
                 stack.extend(step.bodies.values())
 
     def shape(self, value: int | None) -> Shape | None:
-        """Shape of a value; ``None`` if its rank is unknown or it is left out."""
+        """Shape of a value; ``None`` if its rank is unknown or the value is omitted."""
         if value is None:
             return None
         constant = self.constants.get(value)
@@ -118,10 +121,11 @@ class Flow:
         return constant.values if constant else None
 
     def fixed(self) -> set[int]:
-        """Values that are the same in every run: constants and what is computed from them only."""
-        known = set(self.constants)
+        """Values that are the same in every run: constants and values computed from constants only.
+        """
+        fixed = set(self.constants)
         for step in self.steps():
             sources = [value for value in (*step.inputs, *step.captured) if value is not None]
-            if all(value in known for value in sources) and not step.op.startswith("Random"):
-                known.update(value for value in step.outputs if value is not None)
-        return known - set(self.main.inputs)
+            if all(value in fixed for value in sources) and not step.op.startswith("Random"):
+                fixed.update(value for value in step.outputs if value is not None)
+        return fixed - set(self.main.inputs)

@@ -1,7 +1,7 @@
-"""Graph hash: which computation a network is, whatever its tensors are called and have learned.
+"""Graph hash: identifies the structure of a network, independent of names and weights.
 
-Equal for a renamed, re-ordered, re-trained or differently exported copy; different when an
-operator, an attribute, a shape, a type or a connection changes. Searches are shared by it.
+It is equal for renamed, reordered, retrained or differently exported copies, and differs when an
+operator, an attribute, a shape, a type or a connection differs. It is the key of shared searches.
 
 The method is Weisfeiler-Leman colouring of the data-flow graph, in two sweeps that suffice for an
 acyclic one (Shervashidze et al. 2011, section 3; Merkle trees do the same for trees)::
@@ -10,10 +10,10 @@ acyclic one (Shervashidze et al. 2011, section 3; Merkle trees do the same for t
     up     then its down colour with the up colours of everything that reads it
     hash   SHA-256 over opsets, inputs, outputs and the sorted multiset of up colours
 
-Going down alone could not tell one step read twice from two equal steps read once each.
+The downward sweep alone cannot distinguish one step that is read twice from two equal steps.
 
-Values of constants are left out, except where they are part of the structure: small integers
-(sizes, axes, indices), and the real factors of a resize or a range, which decide shapes.
+Values of constants are ignored, unless they are part of the structure: small integers (sizes, axes,
+indices), and the real factors of a resize or a range, which determine shapes.
 """
 
 import hashlib
@@ -26,12 +26,12 @@ from onnx import AttributeProto, TensorProto
 from workers.inspection.dtypes import name_of
 from workers.inspection.flow import Body, Constant, Flow, Step
 
-#: DANGER: part of every hash. Change it when the method changes, never otherwise: searches and
-#: builds of all stored graphs are found by these hashes.
+#: DANGER: part of every hash. Change it only when the method changes: stored searches and builds
+#: are looked up by these hashes.
 _METHOD = "hpcfair.graph/1"
 _MANY = 64
 _INTEGERS = frozenset({TensorProto.INT64, TensorProto.INT32, TensorProto.BOOL})
-#: Operators whose small real inputs decide shapes.
+#: Operators whose small real inputs determine shapes.
 _SHAPED_BY_REALS = frozenset({"Resize", "Upsample", "Range"})
 #: Parts of the names of operators whose small integer inputs are learned (biases, zero points).
 _QUANTISED = ("Integer", "Linear", "QGemm", "QAttention", "QMoE")
@@ -50,12 +50,12 @@ Colour = str
 
 
 def graph_hash(flow: Flow, inputs: Iterable[Mapping[str, Any]], salt: str = "") -> str:
-    """Hex SHA-256 naming the structure of ``flow``.
+    """Hex SHA-256 of the structure of ``flow``.
 
     Args:
-        inputs: The signature's inputs, whose open dimensions count by where they are equal, not by
-            what they are called.
-        salt: Whatever else tells two networks apart.
+        inputs: Inputs of the signature. Of the names of dynamic dimensions only their equality
+            counts.
+        salt: Further text that distinguishes networks.
     """
     names: dict[str, int] = {}
     described = [
@@ -69,7 +69,7 @@ def graph_hash(flow: Flow, inputs: Iterable[Mapping[str, Any]], salt: str = "") 
 
 
 def _body(flow: Flow, body: Body, outer: Mapping[int, Colour]) -> Colour:
-    """Colour of a graph whose inputs, and whose outer values, have the colours ``outer``."""
+    """Colour of a graph, given the colours of its inputs and outer values."""
     colours = dict(outer)
     down: dict[Step, Colour] = {}
     for step in body.steps:
@@ -83,10 +83,10 @@ def _body(flow: Flow, body: Body, outer: Mapping[int, Colour]) -> Colour:
     for i, value in enumerate(body.outputs):
         readers[value].append(("output", i))
     up = [_up(step, down[step], readers) for step in reversed(body.steps)]
-    # Weights too: one shared by two layers is not two of equal shape.
+    # Weights as well: one weight shared by two layers differs from two of equal shape.
     up += [
-        _hash("constant", _constant(flow.constants[value]), sorted(found))
-        for value, found in readers.items()
+        _hash("constant", _constant(flow.constants[value]), sorted(uses))
+        for value, uses in readers.items()
         if value in flow.constants
     ]
     outputs = [_operand(flow, value, colours, None) for value in body.outputs]
@@ -97,8 +97,8 @@ def _down(flow: Flow, step: Step, colours: Mapping[int, Colour]) -> Colour:
     inner = []
     for name in sorted(step.bodies):
         body = step.bodies[name]
-        given = {value: _hash("body input", i) for i, value in enumerate(body.inputs)}
-        inner.append((name, _body(flow, body, {**colours, **given})))
+        inputs = {value: _hash("body input", i) for i, value in enumerate(body.inputs)}
+        inner.append((name, _body(flow, body, {**colours, **inputs})))
     return _hash(
         step.op,
         len(step.outputs),
@@ -134,7 +134,7 @@ def _constant(constant: Constant) -> tuple[Any, ...]:
 
 
 def _structural_values(constant: Constant, reader: Step | None) -> list[Any] | None:
-    """Values of ``constant`` if they are part of the structure where ``reader`` reads them."""
+    """Values of ``constant`` if they are part of the structure for ``reader``, else ``None``."""
     if constant.values is None:
         return None
     op = reader.op if reader else ""
@@ -145,10 +145,10 @@ def _structural_values(constant: Constant, reader: Step | None) -> list[Any] | N
 
 
 def _attribute(op: str, attribute: AttributeProto) -> Any:
-    """What of an attribute is structure.
+    """The structural part of an attribute.
 
-    Of long lists, and of the words and numbers of classical models, only the length is: they are
-    learned, or a table.
+    Of long lists, and of text and numbers of classical models, that is the length: their values are
+    learned, or a lookup table.
     """
     read = _ATTRIBUTES.get(attribute.type)
     value = read(attribute) if read else attribute.type

@@ -1,4 +1,4 @@
-"""The way through an inspection: from a folder of a stranger's files to facts.
+"""Inspects a folder of untrusted files and returns the facts of its networks.
 
 ::
 
@@ -7,7 +7,7 @@
         ─▶ signature, histogram, cost, motifs, class, hash, embedding
     find *.pt2, *.tflite ─▶ check safety ─▶ compare signatures
 
-Where there is no ONNX file, the TensorFlow Lite files are the network.
+Without an ONNX file, a TensorFlow Lite file is the network.
 """
 
 import os
@@ -37,14 +37,14 @@ from workers.inspection.signature import signature
 from workers.inspection.skeleton import OnnxFailure, checkable, inlined, skeleton
 from workers.inspection.tflite_graph import read_tflite_graph
 
-#: Repositories publish variants of one network; nobody tunes more of them than this.
+#: Upper bound on the ONNX files of one revision that are read.
 MAX_GRAPHS = 32
 Facts = dict[str, Any]
 _PREFERRED = ("model.onnx", "onnx/model.onnx")
 
 
 def inspect(folder: str, path: str | None = None) -> dict[str, Any]:
-    """Entry for a child process: :func:`read_folder`, with a refusal as data.
+    """Entry point of the child process: :func:`read_folder`, with an error returned as data.
 
     Returns:
         What :func:`read_folder` returns, or ``{"error": {"code", "detail", "hint"}}``.
@@ -59,9 +59,9 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
     """Facts of a revision's files, ready for JSON.
 
     Args:
-        folder: Holds the files; nothing outside it is read, no link is followed.
-        path: The one ONNX file to look at, relative to ``folder``; all by default. Without any,
-            TensorFlow Lite files are the network.
+        folder: Contains the files. Nothing outside is read, and no link is followed.
+        path: The only ONNX file to read, relative to ``folder``; default: all. Without an ONNX
+            file, a TensorFlow Lite file is the network.
 
     Returns:
         ``{"graphs": [facts], "primary": path, "samples": {...} | None, "warnings": [text]}``, with
@@ -69,7 +69,7 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
         formats. Another file that cannot be read or used is a warning.
 
     Raises:
-        InspectionError: the primary file or the samples cannot be used; or there is no file.
+        InspectionError: the primary file or the samples cannot be used, or there is no file.
     """
     warnings: list[str] = []
     if paths := [path] if path is not None else find(folder, ONNX):
@@ -100,7 +100,7 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
 
 
 def _read_all(folder: Path, primary: str, paths: Sequence[str], warnings: list[str]) -> list[Facts]:
-    """Facts of all ONNX files that can be used, the primary one's first."""
+    """Facts of all usable ONNX files, those of the primary file first."""
     warnings += [f"{shown} was not read." for shown in paths[MAX_GRAPHS:]]
     facts = [read_graph(folder, primary, warnings)]
     for other in [shown for shown in paths[:MAX_GRAPHS] if shown != primary]:
@@ -132,14 +132,14 @@ def _size(path: Path) -> int:
 
 
 def read_graph(folder: Path, shown: str, warnings: list[str]) -> Facts:
-    """Facts of the one ONNX file ``shown``; what it is odd in goes to ``warnings``.
+    """Facts of the ONNX file ``shown``; its peculiarities are appended to ``warnings``.
 
     Returns:
-        The fields of ``registry.tickets.GraphFacts``, which is not imported: the confined child
-        that runs this can read the shop floor's code and nothing of the hub's.
+        The fields of ``registry.tickets.GraphFacts``. The class is not imported, because the
+        confined child process cannot read the code of the registry.
 
     Raises:
-        InspectionError: it cannot be read, or not be trusted, or not be run.
+        InspectionError: it cannot be read, trusted or run.
     """
     parts = PurePosixPath(shown).parts
     if ".." in parts or shown.startswith("/"):
@@ -162,7 +162,7 @@ def _read_safely(path: Path, shown: str) -> tuple[onnx.ModelProto, list[Path]]:
 def _check_graph(model: onnx.ModelProto, shown: str, warnings: list[str]) -> None:
     copy, made_up = checkable(model)
     if made_up:
-        warnings.append(f"{shown} does not say the rank of every input and output.")
+        warnings.append(f"{shown} does not state the rank of every input and output.")
     try:
         onnx.checker.check_model(copy)
     except OnnxFailure as error:
@@ -172,7 +172,7 @@ def _check_graph(model: onnx.ModelProto, shown: str, warnings: list[str]) -> Non
 def _facts(model: onnx.ModelProto, shown: str, external: list[str], warnings: list[str]) -> Facts:
     flat, salt = inlined(model), ""
     if flat is None:
-        warnings.append(f"{shown} has functions that could not be looked into.")
+        warnings.append(f"{shown} has functions that could not be inlined.")
         flat, salt = model, repr([f.SerializeToString(deterministic=True) for f in model.functions])
     described = signature(flat)
     flow = build(with_shapes(flat, dynamic=1))

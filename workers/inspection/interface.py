@@ -1,4 +1,4 @@
-"""What inspection says about a form of a network besides ONNX."""
+"""The interface of a network in a format other than ONNX."""
 
 from dataclasses import dataclass
 
@@ -6,12 +6,12 @@ from workers.engine.types import TensorSpec
 
 
 class Unusable(Exception):
-    """A form that must not or cannot be used; says why. The revision is none the worse for it."""
+    """A file that cannot or must not be used, with the reason. The revision remains usable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """What a form takes and gives, in its order; open dimensions have no integer."""
+    """Inputs and outputs in the order of the file; dynamic dimensions are not integers."""
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]

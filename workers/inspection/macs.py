@@ -3,7 +3,7 @@
 Shapes are ONNX's: data ``[N, C, spatial...]``, convolution weights ``[out, in / group,
 kernel...]``, transposed ones ``[in, out / group, kernel...]``. The formulas count what the
 definition of the operator in the ONNX specification multiplies; algorithms that need fewer
-(Winograd, FFT) are an implementation's business.
+(Winograd, FFT) are a matter of the implementation.
 """
 
 import math
@@ -13,7 +13,7 @@ from workers.inspection.flow import Flow, Shape, Step
 
 
 class Open(Exception):
-    """A size that the count depends on is not known."""
+    """A size that determines the count is unknown."""
 
 
 Formula = Callable[[Flow, Step], int]
@@ -23,7 +23,7 @@ def step_macs(flow: Flow, step: Step) -> int:
     """MACs of ``step`` itself, without its bodies.
 
     Raises:
-        Open: a size is not known, or the operator's cost is not known here.
+        Open: a size or the cost of the operator is unknown.
     """
     formula = FORMULAS.get(step.op)
     if formula is not None:
@@ -34,10 +34,10 @@ def step_macs(flow: Flow, step: Step) -> int:
 
 
 def sizes(flow: Flow, step: Step, index: int, *, output: bool = False) -> tuple[int, ...]:
-    """Shape of an input (or output) of ``step``, every size known.
+    """Shape of an input (or output) of ``step``.
 
     Raises:
-        Open: otherwise.
+        Open: a size is unknown.
     """
     values = step.outputs if output else step.inputs
     shape: Shape | None = flow.shape(values[index]) if index < len(values) else None
@@ -131,7 +131,7 @@ def recurrence(flow: Flow, step: Step) -> int:
 def einstein_sum(flow: Flow, step: Step) -> int:
     """``Einsum`` of one or two operands: the product of all sizes that appear, once each.
 
-    A single operand multiplies nothing. More operands depend on an order nobody fixed.
+    A single operand has no multiplications. For more than two, the count depends on the order.
     """
     if len(step.inputs) < 2:
         return 0
@@ -221,7 +221,7 @@ FORMULAS: dict[str, Formula] = {
     "com.microsoft::MultiHeadAttention": multi_head_attention,
 }
 
-#: Operators that multiply much and whose count is not written down here.
+#: Expensive operators without a formula here.
 OPEN = frozenset(
     {
         "LinearAttention",

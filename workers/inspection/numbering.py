@@ -10,7 +10,7 @@ from workers.inspection.flow import Body, Constant, Flow, Shape, Step, Values
 from workers.inspection.skeleton import OnnxFailure
 from workers.inspection.walk import graphs_in
 
-#: Most elements of a constant whose values are kept.
+#: Upper bound on the elements of a constant whose values are stored.
 FEW = 64
 
 
@@ -28,7 +28,7 @@ def build(model: onnx.ModelProto) -> Flow:
 
 
 class _Builder:
-    """Numbers values while it goes down into subgraphs; protobuf bounds how deep they nest."""
+    """Numbers values while it descends into subgraphs, whose nesting protobuf limits."""
 
     def __init__(self) -> None:
         self.constants: dict[int, Constant] = {}
@@ -37,7 +37,9 @@ class _Builder:
         self._count = 0
 
     def body(self, graph: GraphProto, outer: Mapping[str, int]) -> Body:
-        """Number the values of ``graph``; ``outer`` holds the visible ones around it."""
+        """Number the values of ``graph``; ``outer`` contains the values visible from enclosing
+        graphs.
+        """
         names: dict[str, int] = {}
         given = {value.name for value in graph.input}
         for tensor in graph.initializer:
@@ -49,7 +51,7 @@ class _Builder:
         scope = {**outer, **names}
         for node in graph.node:
             self._step(node, body, scope)
-        # A name nobody computes is an error the checker reports; here it is one more value.
+        # The checker reports undefined names; here they get a number of their own.
         body.outputs = tuple(
             scope[v.name] if v.name in scope else self._new(scope, v.name) for v in graph.output
         )
@@ -125,7 +127,7 @@ class _Builder:
 
 
 def _read(body: Body) -> Iterator[int]:
-    """Values that ``body`` and its inner bodies read, in order."""
+    """Values that ``body`` and its nested bodies read, in order."""
     for step in body.steps:
         yield from (value for value in step.inputs if value is not None)
         yield from step.captured
@@ -133,7 +135,7 @@ def _read(body: Body) -> Iterator[int]:
 
 
 def _stored(node: NodeProto) -> TensorProto | onnx.SparseTensorProto | None:
-    """The tensor of a ``Constant`` node, however it is written; ``None`` for other nodes."""
+    """The tensor of a ``Constant`` node in any of its notations; ``None`` for other nodes."""
     if node.op_type != "Constant" or node.domain not in {"", "ai.onnx"} or not node.attribute:
         return None
     attribute = node.attribute[0]

@@ -1,4 +1,4 @@
-"""Which operators a model uses, and whether anything here could run them."""
+"""The operators of a model, and whether a backend can run them."""
 
 import re
 from collections import Counter
@@ -10,9 +10,9 @@ from workers.inspection.errors import InspectionError, invalid, printable
 from workers.inspection.flow import Flow
 from workers.inspection.walk import all_nodes
 
-#: The oldest operator set that ONNX Runtime and the compilers behind the hub still read.
+#: The oldest operator set that ONNX Runtime and the hub's compilers support.
 OLDEST_OPSET = 7
-#: Domains defined by ONNX, whose operators are all known here, with their newest version.
+#: Domains defined by ONNX, with the newest version known here.
 STANDARD: dict[str, int] = {
     "": defs.onnx_opset_version(),
     "ai.onnx": defs.onnx_opset_version(),
@@ -21,7 +21,7 @@ STANDARD: dict[str, int] = {
     "ai.onnx.preview.training": 1,
     "ai.onnx.training": 1,
 }
-#: Domains of ONNX Runtime's own operators: it says itself which of them it knows.
+#: Domains of ONNX Runtime's own operators; the runtime reports which of them it supports.
 CONTRIBUTED = frozenset(
     {
         "com.microsoft",
@@ -35,11 +35,11 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_.:\-]{0,127}")
 
 
 def check_operators(model: onnx.ModelProto, shown: str) -> None:
-    """Refuse what no backend of the hub could run.
+    """Reject operators that no backend of the hub can run.
 
     Raises:
         InspectionError: ``operator_unsupported`` (unknown operator, domain or version), or
-            ``onnx_invalid`` (a name that is none).
+            ``onnx_invalid`` (an invalid name).
     """
     versions: dict[str, int] = {}
     for importer in (model, *model.functions):
@@ -53,7 +53,7 @@ def check_operators(model: onnx.ModelProto, shown: str) -> None:
 
 
 def histogram(flow: Flow) -> dict[str, int]:
-    """Operator to count, most frequent first; subgraphs count, and functions as what they do."""
+    """Operator to count, most frequent first, including subgraphs and inlined functions."""
     counts = Counter(step.op for step in flow.steps())
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 

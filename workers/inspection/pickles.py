@@ -1,8 +1,8 @@
-"""Looks into PyTorch's zip archives and pickles without ever unpickling.
+"""Checks PyTorch's zip archives and pickles without unpickling.
 
-Which globals a pickle asks for decides what loading it can call, so those are compared with a
-short list: what ``torch.save`` writes for plain tensors. Opcodes: the standard library's
-``pickletools``.
+The globals of a pickle determine what loading it can call. They are compared with a short
+allow-list: those that ``torch.save`` writes for plain tensors. Source of the opcodes:
+``pickletools`` of the standard library.
 """
 
 import io
@@ -29,7 +29,7 @@ _TENSOR_GLOBALS = frozenset(
         "torch.storage UntypedStorage",
     }
 )
-#: Opcodes that fetch a callable otherwise than by naming it in the opcode itself.
+#: Opcodes that obtain a callable without naming it in the opcode itself.
 _HIDDEN = frozenset({"STACK_GLOBAL", "INST", "EXT1", "EXT2", "EXT4"})
 _TENSOR_FILE = re.compile(
     r"data\.pkl|byteorder|version|\.format_version|\.storage_alignment|data/\d+|\.data/[^/]+"
@@ -37,13 +37,13 @@ _TENSOR_FILE = re.compile(
 
 
 def members_of(archive: zipfile.ZipFile, source: Path | bytes) -> dict[str, zipfile.ZipInfo]:
-    """Members of an archive that PyTorch wrote, by name without the folder that holds all.
+    """Members of an archive that PyTorch wrote, by name without the top-level folder.
 
-    PyTorch reads it with another library than this: what two readers could understand differently
-    (a second directory, names twice, names that differ in case) is refused.
+    PyTorch reads it with another library. Archives that two readers could interpret differently (a
+    second directory, duplicate names, names that differ in case) are rejected.
 
     Raises:
-        Unusable: it is not as PyTorch writes it.
+        Unusable: PyTorch does not write such archives.
     """
     if not _tail(source, 22).startswith(b"PK\x05\x06"):
         raise Unusable("its archive does not end with its directory")
@@ -55,7 +55,7 @@ def members_of(archive: zipfile.ZipFile, source: Path | bytes) -> dict[str, zipf
     for member in members:
         if member.compress_type != zipfile.ZIP_STORED:
             raise Unusable("its archive is compressed, which PyTorch never does")
-        # A directory that lies about where it is moves its members: zipfile would seek there.
+        # A directory with a wrong position would move its members: zipfile seeks there.
         if member.header_offset < 0:
             raise Unusable("its archive has a member that starts before the file does")
         found[member.filename.partition("/")[2]] = member
@@ -65,11 +65,11 @@ def members_of(archive: zipfile.ZipFile, source: Path | bytes) -> dict[str, zipf
 
 
 def check_tensor_file(data: bytes) -> None:
-    """Refuse a file of ``torch.save`` that holds more than tensors in containers.
+    """Reject a file of ``torch.save`` with anything but tensors in containers.
 
     Raises:
-        Unusable: says what it would import.
-        zipfile.BadZipFile: it is no archive.
+        Unusable: with the names that it would import.
+        zipfile.BadZipFile: it is not an archive.
     """
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         names = members_of(archive, data)
@@ -81,11 +81,11 @@ def check_tensor_file(data: bytes) -> None:
 
 
 def check_pickle(stream: IO[bytes]) -> None:
-    """Refuse a pickle that asks for anything but what rebuilds tensors.
+    """Reject a pickle with globals other than those that rebuild tensors.
 
     Raises:
-        Unusable: names it.
-        ValueError: it is no pickle.
+        Unusable: with the name of the global.
+        ValueError: it is not a pickle.
     """
     for opcode, argument, _ in pickletools.genops(stream):
         if opcode.name in _HIDDEN:

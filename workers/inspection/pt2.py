@@ -1,17 +1,17 @@
-"""Reads the signature of a ``.pt2`` file, and finds it harmless before PyTorch may load it.
+"""Reads the signature of a ``.pt2`` file and checks that PyTorch can load it safely.
 
 ::
 
     <name>/archive_format  archive_version  byteorder  .data/...
     <name>/models/model.json                    the graph
-    <name>/data/weights/, data/constants/       raw tensors, and JSON saying what they are
+    <name>/data/weights/, data/constants/       raw tensors, and JSON that describes them
     <name>/data/sample_inputs/model.pt          a PyTorch file: a zip archive around a pickle
-    <name>/extra/...                            text nobody here reads
+    <name>/extra/...                            text, not read here
 
-``torch.export.load`` trusts its file: it unpickles sample inputs without restriction once the
-restricted way fails, evaluates size expressions and guards as Python, and generates code with the
-graph's names in it. So pickles may only name what rebuilds tensors, expressions may only compute
-with sizes, names hold no quote and no bracket, and operators are PyTorch's own.
+``torch.export.load`` trusts its file: it unpickles sample inputs without restriction if restricted
+unpickling fails, evaluates size expressions and guards as Python, and generates code that contains
+the graph's names. Therefore pickles may contain only globals that rebuild tensors, expressions only
+arithmetic on sizes, names no quotes or brackets, and graphs only PyTorch's own operators.
 """
 
 import json
@@ -28,7 +28,7 @@ from workers.inspection.interface import Interface, Unusable
 from workers.inspection.pickles import check_tensor_file, members_of
 
 MAX_GRAPH_BYTES = 2**28
-#: Codes of ``torch._export.serde.schema.ScalarType`` whose tensors NumPy can hold.
+#: Codes of ``torch._export.serde.schema.ScalarType`` that NumPy supports.
 _DTYPES = {
     1: "uint8", 2: "int8", 3: "int16", 4: "int32", 5: "int64", 6: "float16", 7: "float32",
     8: "float64", 12: "bool", 28: "uint16", 34: "uint32", 35: "uint64",
@@ -41,7 +41,7 @@ _TEXT = re.compile(r"[\w.,>: -]*", re.ASCII)
 _OPERATOR = re.compile(
     r"torch\.ops\.(aten|prims)\.\w+\.\w+|_operator\.\w+|math\.\w+|torch\.sym_\w+", re.ASCII
 )
-#: Written by people or tools for people; the backend drops it before anything is compiled.
+#: Free text for readers; the backend removes it before compiling.
 _UNREAD = frozenset({"metadata", "torch_version"})
 _TREES = frozenset({"builtins.tuple", "builtins.list", "builtins.dict", None})
 
@@ -50,8 +50,8 @@ def read_pt2(path: Path) -> Interface:
     """Inputs and outputs of an exported PyTorch program.
 
     Raises:
-        Unusable: it is no such file, it is damaged, it could run code when it is loaded, or it
-            takes or gives other things than tensors on the CPU.
+        Unusable: it is another kind of file, damaged, could run code when it is loaded, or has
+            inputs or outputs other than tensors on the CPU.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -104,7 +104,7 @@ def _read(document: dict[str, Any]) -> Interface:
 
 
 def _check(document: Any) -> None:
-    """Refuse strings that PyTorch would evaluate, call or write into code."""
+    """Reject strings that PyTorch would evaluate, call or write into code."""
     todo: list[tuple[str, Any]] = [("", document)]
     while todo:
         key, value = todo.pop()
@@ -132,7 +132,7 @@ def _check_text(key: str, value: str) -> None:
 
 
 def _kinds(tree: Any) -> Iterator[str | None]:
-    """Types in a serialised tree of arguments: ``[version, {"type", "children_spec"}]``."""
+    """Container types of a serialised argument tree: ``[version, {"type", "children_spec"}]``."""
     todo = [tree[1]] if tree else []
     while todo:
         node = todo.pop()

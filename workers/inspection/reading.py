@@ -1,4 +1,4 @@
-"""From bytes to a protobuf message, telling "not ONNX" from "ONNX, cut off".
+"""Parses an ONNX file and distinguishes "not ONNX" from "truncated ONNX".
 
 A protobuf file has no magic number, no length and no checksum. It is a sequence of fields, each a
 tag (field number and wire type) and a value; writers emit fields in the order of their numbers::
@@ -8,8 +8,8 @@ tag (field number and wire type) and a value; writers emit fields in the order o
     3a 91 a2 04 ...       field 7, 69,905 bytes: graph
     42 02 10 11           field 8, 2 bytes: opset_import
 
-So a file that begins with a sane ir_version and whose last field promises more bytes than there
-are was cut off, and so was one that ends before the operator sets, which follow the graph.
+A file is truncated if it begins with a plausible ir_version and its last field claims more bytes
+than there are, or if it ends before the operator sets, which follow the graph.
 """
 
 import os
@@ -32,7 +32,7 @@ _FIELDS: dict[int, int] = {
 }
 _UPLOAD_AGAIN = "Upload the file again, and compare its size with the original."
 
-#: How files begin that people take for ONNX.
+#: First bytes of files that are mistaken for ONNX.
 _OTHERS: tuple[tuple[bytes, str], ...] = (
     (b"version https://git-lfs", "a Git LFS pointer, not the file it points to"),
     (b"PK\x03\x04", "a zip archive (PyTorch saves such files)"),
@@ -46,7 +46,7 @@ _OTHERS: tuple[tuple[bytes, str], ...] = (
 
 
 def read_model(path: Path, shown: str) -> onnx.ModelProto:
-    """Parse the regular file at ``path``, called ``shown`` in errors; no external data is read.
+    """Parse the regular file at ``path``, named ``shown`` in errors, without external data.
 
     Raises:
         InspectionError: ``onnx_unreadable``, ``onnx_truncated`` or ``onnx_invalid`` (too large).
@@ -80,7 +80,7 @@ def read_model(path: Path, shown: str) -> onnx.ModelProto:
 def scan(data: bytes) -> tuple[set[int], bool]:
     """Numbers of the top-level fields of a model, and whether the last one is complete.
 
-    Stops at the first field that no model has; what comes before still counts.
+    The scan stops at the first field that ONNX does not define.
     """
     fields: set[int] = set()
     at = 0
@@ -116,7 +116,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int] | None:
 
 
 def _begins_like_onnx(data: bytes) -> bool:
-    """Whether the first field is an ir_version that exists or soon may; so does a cut-off one."""
+    """Whether the first field is an existing or near-future ir_version, possibly truncated."""
     return data[:1] in {b"", b"\x08"} and (len(data) < 2 or 0 < data[1] < 64)
 
 
@@ -129,7 +129,7 @@ def _read(path: Path, shown: str) -> bytes:
         ) from error
     with os.fdopen(handle, "rb") as stream:
         status = os.fstat(handle)
-        # A pipe or a device would never end.
+        # Reading a pipe or a device may never end.
         if not stat.S_ISREG(status.st_mode):
             raise InspectionError("onnx_unreadable", f"{shown} is not a regular file.")
         if status.st_size > MAX_BYTES:

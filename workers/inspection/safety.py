@@ -1,10 +1,11 @@
-"""What must hold before any library looks at a model: checked on the raw protobuf message.
+"""Safety checks on the raw protobuf message, before any library processes the model.
 
-* Every tensor has as many bytes as its shape needs, so nobody allocates by a stranger's word.
-* External data lies where it may (:mod:`workers.inspection.external`).
-* Names are text without control characters, since they go into pages, logs and a database.
-* A ``Split`` has as many outputs as it says, because onnx makes room for them by its word.
-* Functions do not call themselves and do not expand to more nodes than anyone would write.
+* Every tensor has the bytes that its shape requires, so that no memory is allocated for a false
+  claim.
+* External data has a permitted location (:mod:`workers.inspection.external`).
+* Names are text without control characters, since they appear in pages, logs and a database.
+* A ``Split`` has as many outputs as it declares, because onnx allocates by the declaration.
+* Functions are not recursive and do not expand to an excessive number of nodes.
 """
 
 import math
@@ -24,7 +25,7 @@ MAX_ELEMENTS = 2**56
 MAX_INTERFACE = 4096
 MAX_EXPANDED_NODES = 500_000
 MAX_CALL_DEPTH = 64
-#: Element type to the field that holds it, with how many entries hold how many elements.
+#: Element type to its field, and how many entries store how many elements.
 _TYPED_FIELDS: dict[int, tuple[str, int, int]] = {
     TensorProto.FLOAT: ("float_data", 1, 1),
     TensorProto.COMPLEX64: ("float_data", 2, 1),
@@ -42,7 +43,7 @@ _TYPED_FIELDS: dict[int, tuple[str, int, int]] = {
 
 
 def check(model: onnx.ModelProto, path: Path, shown: str) -> list[ExternalBytes]:
-    """Check ``model``, read from ``path`` and called ``shown`` in errors; find its external bytes.
+    """Check ``model``, read from ``path`` and named ``shown`` in errors; locate its external bytes.
 
     Raises:
         InspectionError: ``onnx_invalid``, ``external_data_escapes`` or ``external_data_missing``.
@@ -62,7 +63,7 @@ def check(model: onnx.ModelProto, path: Path, shown: str) -> list[ExternalBytes]
 
 def _check_names(model: onnx.ModelProto, shown: str) -> None:
     for name in _names(model):
-        # protobuf hands out a name that is not UTF-8 as bytes.
+        # protobuf returns a name that is not UTF-8 as bytes.
         if not isinstance(name, str) or not name.isprintable():
             raise invalid(shown, f"the name {name!r} holds control characters or is not UTF-8.")
     for side, values in (("inputs", model.graph.input), ("outputs", model.graph.output)):
@@ -100,7 +101,7 @@ def _check_splits(model: onnx.ModelProto, shown: str) -> None:
 
 
 def _check_functions(model: onnx.ModelProto, shown: str) -> None:
-    """Refuse recursion and exponential expansion, before anything inlines the functions."""
+    """Reject recursion and exponential expansion before functions are inlined."""
     bodies = {
         (function.domain, function.name, function.overload): list(nodes_of(list(function.node)))
         for function in model.functions
@@ -162,6 +163,6 @@ def _check_inline(tensor: TensorProto, elements: int, shown: str) -> None:
 
 
 def _typed_elements(tensor: TensorProto, elements: int) -> tuple[int, int]:
-    """Entries held by and needed in the typed field of ``tensor``: see onnx.proto, TensorProto."""
+    """Entries present and required in the typed field of ``tensor`` (onnx.proto, TensorProto)."""
     holder, entries, per = _TYPED_FIELDS.get(tensor.data_type, ("int32_data", 1, 1))
     return len(getattr(tensor, holder)), -(-elements * entries // per)

@@ -1,8 +1,8 @@
 """Test tensors of a revision: ``samples.npz``, a zip archive of NumPy arrays.
 
 Arrays are named ``inputs/<tensor>``, ``outputs/<tensor>`` and ``labels``; their first axis counts
-samples. Only headers are understood here. Data are read through once in small pieces, which finds
-truncation and flipped bits by the archive's checksums and needs no memory.
+samples. Only headers are parsed. The data are read once in small pieces, so that the archive's
+checksums reveal truncation and flipped bits without using memory.
 """
 
 import ast
@@ -21,25 +21,25 @@ from workers.inspection.errors import InspectionError, printable
 
 NAME = "samples.npz"
 MAX_ARRAYS = 1024
-#: Uncompressed; what a build is checked on is far less.
+#: Limit on the uncompressed size; checks use far less.
 MAX_BYTES = 4 * 2**30
 _PIECE = 2**20
 _MAX_HEADER = 10_000
-#: Element types as the format spells them: booleans, numbers, text, and raw bytes (bfloat16).
+#: Element types in the notation of the format: booleans, numbers, text, raw bytes (bfloat16).
 _KIND = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248]|c8|c16|[SUV][1-9][0-9]{0,3})")
 _HINT = "Write it with numpy.savez, with numeric arrays inputs/<tensor>, outputs/<tensor>, labels."
 
 
 @dataclass(frozen=True, slots=True)
 class SampleFacts:
-    """What the samples are.
+    """Facts of the samples.
 
     Attributes:
         arrays: Name to ``{"dtype", "shape"}``.
         count: Number of samples.
-        labels: Whether true labels are there, so that accuracy can be measured.
-        outputs: Whether the publisher's own outputs are there.
-        problems: Why the samples do not fit the signature; empty if they do.
+        labels: Whether there are labels, so that accuracy can be measured.
+        outputs: Whether there are expected outputs from the publisher.
+        problems: Mismatches with the signature; empty if the samples match.
     """
 
     path: str
@@ -54,7 +54,7 @@ class SampleFacts:
 
 
 def read_samples(path: Path, signature: Mapping[str, Any]) -> SampleFacts:
-    """Describe the archive at ``path``, and compare it with the model's ``signature``.
+    """Read the facts of the archive at ``path`` and compare them with ``signature``.
 
     Raises:
         InspectionError: ``samples_unreadable``.
@@ -104,7 +104,7 @@ def _headers(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
 
 def _read_array(stream: IO[bytes], name: str) -> tuple[str, tuple[int, ...]]:
     dtype, shape = _read_header(stream, name)
-    # Read on to the end: the archive checks its checksum only there.
+    # Read to the end, where the archive verifies its checksum.
     held = sum(len(piece) for piece in iter(lambda: stream.read(_PIECE), b""))
     if held != math.prod(shape) * dtype.itemsize:
         raise ValueError(f"{name!r} has another size than its header says")
@@ -114,7 +114,7 @@ def _read_array(stream: IO[bytes], name: str) -> tuple[str, tuple[int, ...]]:
 def _read_header(stream: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """Element type and shape from the header of the NPY format, versions 1 to 3.
 
-    Not NumPy's reader: what that raises on a malformed header depends on the malformation.
+    NumPy's own reader is not used, because the error that it raises depends on the malformation.
     """
     start = stream.read(8)
     width = 2 if start[6:7] == b"\x01" else 4
@@ -157,7 +157,7 @@ def _misfits(
 
 
 def _misfit(name: str, dtype: str, shape: tuple[int, ...], tensor: Mapping[str, Any]) -> list[str]:
-    """A row is one sample of a batch, or one whole input: both are read."""
+    """Why an array does not match an input. A row may be one sample of a batch or a whole input."""
     wanted = tensor["shape"]
     if dtype != tensor["dtype"]:
         return [f"{name} is {dtype}, the model has {tensor['dtype']}"]

@@ -1,10 +1,10 @@
-"""Shapes of all tensors, by ONNX's own inference, kept from running away.
+"""Shapes of all tensors, by ONNX's shape inference with bounded memory.
 
-Inference can also propagate values: it follows the sizes that exported models compute from other
-sizes (``Shape``, ``Gather``, ``Concat``, ``Reshape``). For that it holds one object per element of
-every list of integers, at about 350 bytes each (onnx 1.23), also of lists that no file holds but
-only claims: 200 bytes of model then take all the memory there is. So a first pass without values
-tells how long the lists are, and only where they are short a second one follows values.
+Inference can also propagate values: it evaluates the sizes that exported models compute from other
+sizes (``Shape``, ``Gather``, ``Concat``, ``Reshape``). For that it allocates one object of about
+350 bytes per element of every list of integers (onnx 1.23), even of lists that are only declared,
+so a model of 200 bytes could exhaust the memory. A first pass without values therefore determines
+the lengths of the lists, and a second pass propagates values only if they are short.
 """
 
 import onnx
@@ -13,21 +13,21 @@ from onnx import TensorProto, shape_inference
 from workers.inspection.skeleton import OnnxFailure
 from workers.inspection.walk import graphs_of
 
-#: Longest list of integers whose values are followed: 20 MB.
+#: Longest list of integers whose values are propagated: 20 MB.
 MAX_LIST = 2**16
-#: Largest size in such a model, since a size may become the length of a list.
+#: Largest size in such a model, because a size may become the length of a list.
 MAX_SIZE = 2**22
 _INTEGERS = frozenset({TensorProto.INT64, TensorProto.INT32})
 
 
 def with_shapes(model: onnx.ModelProto, *, dynamic: int | None) -> onnx.ModelProto:
-    """A copy of ``model`` with every shape that inference can tell.
+    """A copy of ``model`` with every shape that can be inferred.
 
     Args:
-        dynamic: Size to put in place of every open dimension of the inputs; ``None`` leaves them
-            open. Elsewhere a dimension of the same name gets that size too, and any other open one
-            is left to inference; declared integers stand, since of operators that are not ONNX's
-            own nothing else is known.
+        dynamic: Size of every dynamic dimension of the inputs; ``None`` leaves them dynamic.
+            Dimensions of the same name elsewhere get the same size; other dynamic ones are left to
+            inference. Declared integers are kept, because the shapes of operators outside ONNX
+            cannot be inferred.
     """
     known = onnx.ModelProto()
     known.CopyFrom(model)
@@ -39,13 +39,13 @@ def with_shapes(model: onnx.ModelProto, *, dynamic: int | None) -> onnx.ModelPro
         try:
             known = shape_inference.infer_shapes(known, data_prop=values)
         except (*OnnxFailure, MemoryError):
-            # What is known so far is still right.
+            # The shapes inferred so far are still valid.
             continue
     return known
 
 
 def _is_small(model: onnx.ModelProto) -> bool:
-    """Whether following values through ``model``, whose shapes are known, takes little memory."""
+    """Whether propagating values through ``model``, whose shapes are known, needs little memory."""
     for graph in graphs_of(model):
         for value in (*graph.input, *graph.value_info, *graph.output):
             tensor = value.type.tensor_type
@@ -57,7 +57,7 @@ def _is_small(model: onnx.ModelProto) -> bool:
 
 
 def _close(graph: onnx.GraphProto, size: int) -> None:
-    """Give open dimensions of ``graph`` the given size, where that is what they would have."""
+    """Set dynamic dimensions of ``graph`` to ``size`` if they are those of the inputs."""
     given = [dim for value in graph.input for dim in value.type.tensor_type.shape.dim]
     names = {dim.dim_param for dim in given if dim.dim_param}
     for dim in given:

@@ -1,10 +1,10 @@
-"""Tensor signature of a model: what a caller gives and gets, in the order of the file.
+"""Tensor signature of a model: its inputs and outputs, in the order of the file.
 
 ``{"inputs": [{"name", "dtype", "shape"}], "outputs": [...]}``, where a dimension is an integer or a
-name. Equal names are equal sizes; a dynamic dimension without a name gets one of its own
-(``unnamed_0``, ``unnamed_1``...), so that nobody takes two of them for the same. A tensor of
-unknown rank has the one dimension ``...``; what is not a tensor (sequences, maps) has a compound
-dtype and no dimensions.
+name. Equal names mean equal sizes. A dynamic dimension without a name gets a unique one
+(``unnamed_0``, ``unnamed_1``...), so that two of them are not mistaken for equal. A tensor of
+unknown rank has the single dimension ``...``; sequences and maps have a compound dtype and no
+dimensions.
 """
 
 import itertools
@@ -21,9 +21,9 @@ UNKNOWN_RANK = "..."
 
 
 def signature(model: onnx.ModelProto) -> dict[str, Any]:
-    """The signature of ``model``; initializers that double as inputs are not inputs.
+    """The signature of ``model``. Inputs with an initializer are not included.
 
-    Outputs that the file leaves open are filled in by shape inference.
+    Outputs without a declared shape get it from shape inference.
     """
     graph = model.graph
     stored = {tensor.name for tensor in graph.initializer}
@@ -45,7 +45,7 @@ def _tensor(value: ValueInfoProto, fresh: Iterator[str]) -> dict[str, Any]:
     tensor = value.type.tensor_type
     shape: list[int | str] = [UNKNOWN_RANK]
     if tensor.HasField("shape"):
-        # Exporters of old wrote -1 for an open dimension.
+        # Old exporters wrote -1 for a dynamic dimension.
         shape = [
             dim.dim_value
             if dim.WhichOneof("value") == "dim_value" and dim.dim_value >= 0
@@ -74,7 +74,7 @@ def _compound(kind: TypeProto) -> str:
 
 
 def _is_open(value: ValueInfoProto) -> bool:
-    """Whether inference could say more about ``value`` than the file does."""
+    """Whether inference could add to what the file declares of ``value``."""
     if value.type.WhichOneof("value") not in {"tensor_type", None}:
         return False
     tensor = value.type.tensor_type

@@ -1,8 +1,8 @@
-"""A model without its weights: small enough to copy, inline and infer shapes on, whatever its size.
+"""Models without their weights, small enough to be copied, inlined and used for shape inference.
 
-Tensors above :data:`KEEP_BYTES` lose their bytes and keep shape and type; smaller ones are kept,
-since they may be sizes, axes or indices that shape the computation. Functions are inlined, so that
-a model written with functions reads as the same model written without.
+Tensors above :data:`KEEP_BYTES` lose their bytes but keep shape and type. Smaller ones are kept,
+because they may be sizes, axes or indices. Functions are inlined, so that a model with functions
+equals the same model without.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from workers.inspection.dtypes import STRUCTURAL
 from workers.inspection.external import ExternalBytes
 from workers.inspection.walk import sparse_tensors_of, tensors_of
 
-#: Largest tensor kept: 128 sizes, more than any rank; weights of so few elements cost nothing.
+#: Largest tensor that is kept: 128 sizes, more than any rank.
 KEEP_BYTES = 1024
 _DATA_FIELDS = (
     "raw_data",
@@ -26,8 +26,7 @@ _DATA_FIELDS = (
     "double_data",
     "uint64_data",
 )
-#: What the C++ parts of onnx raise on models they cannot handle; their own exception classes
-#: derive from Exception directly and are not all public.
+#: Errors of onnx's C++ code. Its exception classes derive from Exception and are not all public.
 OnnxFailure = (
     RuntimeError,
     ValueError,
@@ -44,8 +43,8 @@ OnnxFailure = (
 def skeleton(model: onnx.ModelProto, external: Sequence[ExternalBytes]) -> onnx.ModelProto:
     """``model`` without its weights, but with its small external tensors.
 
-    Takes the weights out of ``model`` itself, so as never to hold them twice. They are freed when
-    the caller lets go of ``model`` and ``external``: a message gives back memory only as a whole.
+    The weights are removed from ``model`` itself, so that they are never held twice. They are freed
+    once ``model`` and ``external`` are released, because a message frees its memory as a whole.
     """
     for found in external:
         tensor = found.tensor
@@ -62,10 +61,10 @@ def skeleton(model: onnx.ModelProto, external: Sequence[ExternalBytes]) -> onnx.
 
 
 def checkable(model: onnx.ModelProto) -> tuple[onnx.ModelProto, bool]:
-    """A copy of a skeleton that onnx's checker takes, and whether ranks had to be made up for it.
+    """A copy of a skeleton that onnx's checker accepts, and whether ranks had to be invented.
 
-    Tensors that lost their bytes get no elements, since the checker compares the two. It also
-    insists that inputs and outputs have a rank; ONNX Runtime does not mind, nor do we.
+    Tensors without bytes get no elements, because the checker compares the two. It also requires
+    ranks of inputs and outputs, which ONNX Runtime does not.
     """
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
@@ -90,7 +89,7 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto | None:
     """``model`` with every function call replaced by the function's nodes.
 
     Returns:
-        ``None`` if a function was written for other operator sets than the model.
+        ``None`` if a function requires other operator sets than the model.
     """
     if not model.functions:
         return model
@@ -102,7 +101,7 @@ def inlined(model: onnx.ModelProto) -> onnx.ModelProto | None:
 
 
 def _held_bytes(tensor: onnx.TensorProto, name: str) -> int:
-    """About how many bytes the field ``name`` of ``tensor`` takes."""
+    """Approximate size in bytes of the field ``name`` of ``tensor``."""
     value = getattr(tensor, name)
     if name == "raw_data":
         return len(value)

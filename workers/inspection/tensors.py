@@ -1,12 +1,12 @@
-"""Test sets as ONNX's own tests keep them: folders of serialised ``TensorProto``.
+"""Test sets in the layout of ONNX's own tests: folders of serialised ``TensorProto``.
 
 ::
 
     test_data_set_0/input_0.pb  input_1.pb  output_0.pb
     test_data_set_1/...
 
-Everything here runs in a confined child, since what is read may be a stranger's. Arrays cross to
-the worker; types that NumPy has not, such as bfloat16, cannot, and their sets are left out.
+Everything here runs in a confined child process, because the files may be untrusted. Arrays are
+passed to the worker. Sets with types that NumPy does not support, such as bfloat16, are skipped.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from workers.inspection.errors import printable
 from workers.inspection.signature import UNKNOWN_RANK
 from workers.inspection.skeleton import OnnxFailure
 
-#: Of one tensor: a proof, not a benchmark.
+#: Limit on one tensor: test sets verify outputs, they are not benchmarks.
 MOST_BYTES = 64 * 2**20
 _SIDES = ("input", "output")
 _KINDS = frozenset("biufc")
@@ -35,22 +35,22 @@ _Found = dict[tuple[str, int], str]
 
 
 class _Misfit(ValueError):
-    """Why a set cannot be used."""
+    """A set cannot be used; the message is the reason."""
 
 
 def read_sets(
     *, folder: str, files: Sequence[Mapping[str, Any]], signature: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Which of the published test sets fit a network.
+    """Select the published test sets that match a network.
 
     Args:
-        folder: Holds them.
+        folder: Contains them.
         files: ``number``, ``side``, ``index`` and ``path`` of each tensor.
         signature: See :mod:`workers.inspection.signature`.
 
     Returns:
-        ``{"tensors": [{"number", "side", "index", "name"}], "warnings": [text]}``, with names as
-        the network's. A set that is incomplete or does not fit is a warning.
+        ``{"tensors": [{"number", "side", "index", "name"}], "warnings": [text]}``, with the names
+        of the network's tensors. A set that is incomplete or does not match is a warning.
     """
     sets: dict[int, _Found] = {}
     for file in files:
@@ -76,7 +76,7 @@ def load_sets(*, folder: str, tensors: Sequence[Mapping[str, Any]]) -> list[dict
         ``{"input": {name: array}, "output": {name: array}}`` for each set, in their order.
 
     Raises:
-        ValueError: a file is no such tensor.
+        ValueError: a file is not a valid tensor.
     """
     sets: dict[int, dict[str, Any]] = {}
     for tensor in tensors:
@@ -87,13 +87,13 @@ def load_sets(*, folder: str, tensors: Sequence[Mapping[str, Any]]) -> list[dict
 
 
 def write_sets(*, folder: str, sets: Sequence[Mapping[str, Mapping[str, Array]]]) -> None:
-    """Write test sets into ``folder``, where ONNX keeps them.
+    """Write test sets into ``folder`` in ONNX's layout.
 
     Args:
         sets: ``{"input": {name: array}, "output": {name: array}}`` of each, in the network's order.
 
     Raises:
-        ValueError: a tensor is larger than :data:`MOST_BYTES`, or of a type that cannot be kept.
+        ValueError: a tensor is larger than :data:`MOST_BYTES`, or its type is unsupported.
     """
     for number, sides in enumerate(sets):
         place = Path(folder) / f"test_data_set_{number}"
@@ -122,7 +122,7 @@ def _read_set(
 
 
 def _named(read: Sequence[TensorProto], wanted: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """What each tensor stands for: by its name where all have the network's, else by its place."""
+    """Match tensors with those of the network: by name if all names agree, else by position."""
     by_name = {spec["name"]: spec for spec in wanted}
     names = [tensor.name for tensor in read]
     if len(set(names)) == len(names) and set(names) == by_name.keys():
@@ -146,30 +146,30 @@ def _check_fit(tensor: TensorProto, spec: Mapping[str, Any], shown: str) -> None
 
 
 def _parse(path: Path, shown: str) -> TensorProto:
-    """A tensor whose bytes lie in the file itself, as many as its shape needs."""
+    """A tensor with inline data of the size that its shape requires."""
     if path.is_symlink() or not path.is_file() or path.stat().st_size > MOST_BYTES:
-        raise _Misfit(f"{shown} is no file of at most {MOST_BYTES >> 20} MiB")
+        raise _Misfit(f"{shown} is not a file of at most {MOST_BYTES >> 20} MiB")
     tensor = TensorProto()
     try:
         tensor.ParseFromString(path.read_bytes())
     except (DecodeError, RuntimeError, ValueError) as error:
-        raise _Misfit(f"{shown} is no valid tensor") from error
+        raise _Misfit(f"{shown} is not a valid tensor") from error
     if tensor.data_location == TensorProto.EXTERNAL or tensor.external_data:
         raise _Misfit(f"the data of {shown} lie in another file")
     if not _crosses(tensor.data_type):
-        raise _Misfit(f"{shown} is of a type that NumPy has not")
+        raise _Misfit(f"{shown} has a type that NumPy does not support")
     try:
         onnx.checker.check_tensor(tensor)
         array = numpy_helper.to_array(tensor)
     except OnnxFailure as error:
-        raise _Misfit(f"{shown} is no valid tensor") from error
+        raise _Misfit(f"{shown} is not a valid tensor") from error
     if list(array.shape) != list(tensor.dims):
         raise _Misfit(f"{shown} has another number of values than its shape says")
     return tensor
 
 
 def _crosses(data_type: int) -> bool:
-    """Whether NumPy itself has the type, or it is text."""
+    """Whether NumPy supports the type, or it is text."""
     if data_type not in NAMES:
         return False
     dtype = helper.tensor_dtype_to_np_dtype(data_type)
