@@ -1,26 +1,26 @@
 """Architecture class: networks that profit from the same compiler passes.
 
-The classes follow Verma et al. (CF 2022), who motifs that the best passes depend on them: ResNets,
-MobileNets, SSDs and BERTs there, with room here for what they did not measure. Rules are tried in
+The classes follow Verma et al. (CF 2022), who found that the best passes depend on them. They
+measured ResNets, MobileNets, SSDs and BERTs; the other classes are added here. Rules are tried in
 this order, because a motif of a later class often appears inside an earlier one:
 
 ``detection``      non-maximum suppression or region pooling; or convolutions that predict outputs
-                   at two or more scales. Detectors contain a whole other CNN as their backbone,
-                   but heads and box arithmetic decide what passes can do.
+                   at two or more scales. Detectors contain a complete CNN as their backbone,
+                   but heads and box arithmetic determine the effect of passes.
 ``transformer``    attention, and at least as many weights in matrix products as in convolutions:
-                   a CNN with one attention block still spends its time in convolutions.
-``recurrent``      recurrent operators, or products inside a loop: steps that wait for each other.
+                   a CNN with one attention block spends its time in convolutions.
+``recurrent``      recurrent operators, or products inside a loop: sequential steps.
 ``depthwise-cnn``  at least a sixth of the convolutions are depthwise. They are bound by memory
-                   traffic where others are bound by arithmetic. MobileNets have a third, and
+                   bandwidth, other CNNs by arithmetic. MobileNets have a third, and
                    EfficientNets a fifth because of their squeeze-and-excite convolutions.
 ``residual-cnn``   at least two skip additions, one per twelve convolutions: fusion must respect
                    values with two readers.
 ``plain-cnn``      other convolutional networks (VGG, Inception, DenseNet).
 ``mlp``            weights in matrix products only.
-``other``          none of this: trees, linear models, image processing.
+``other``          everything else: trees, linear models, image processing.
 
 A network whose convolutions are fewer than a tenth of its layers is not convolutional: mixers and
-vision transformers cut their patches with one.
+vision transformers use one to extract patches.
 """
 
 from typing import Literal

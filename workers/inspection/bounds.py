@@ -29,16 +29,16 @@ def integer_bounds(flow: Flow, names: list[str]) -> dict[str, int]:
     """
     # Value to the names of the inputs whose integers it may hold.
     carried = {value: {name} for value, name in zip(flow.main.inputs, names, strict=True)}
-    found: dict[str, int] = {}
+    bounds: dict[str, int] = {}
     for step in flow.main.steps:
         for indices, rows in _look_ups(step, flow):
             for name in carried.get(indices, ()):
-                found[name] = min(rows, found.get(name, rows))
+                bounds[name] = min(rows, bounds.get(name, rows))
         if step.op in _PASS_THROUGH:
-            given = step.inputs if step.op == "Concat" else step.inputs[:1]
-            held = {n for value in given if value is not None for n in carried.get(value, ())}
+            sources = step.inputs if step.op == "Concat" else step.inputs[:1]
+            held = {n for value in sources if value is not None for n in carried.get(value, ())}
             carried |= {value: held for value in step.outputs if value is not None and held}
-    return found
+    return bounds
 
 
 def _look_ups(step: Step, flow: Flow) -> Iterator[tuple[int, int]]:

@@ -43,10 +43,10 @@ def sizes(flow: Flow, step: Step, index: int, *, output: bool = False) -> tuple[
     shape: Shape | None = flow.shape(values[index]) if index < len(values) else None
     if shape is None:
         raise Open
-    known = tuple(size for size in shape if size is not None and size >= 0)
-    if len(known) != len(shape):
+    sizes_known = tuple(size for size in shape if size is not None and size >= 0)
+    if len(sizes_known) != len(shape):
         raise Open
-    return known
+    return sizes_known
 
 
 def convolution(weight: int) -> Formula:
@@ -138,14 +138,14 @@ def einstein_sum(flow: Flow, step: Step) -> int:
     terms = step.text("equation").replace(" ", "").split("->")[0].split(",")
     if len(step.inputs) > 2 or len(terms) != 2 or "." in "".join(terms):
         raise Open
-    known: dict[str, int] = {}
+    size_of: dict[str, int] = {}
     for i, term in enumerate(terms):
         shape = sizes(flow, step, i)
         if len(shape) != len(term):
             raise Open
         for letter, size in zip(term, shape, strict=True):
-            known[letter] = max(size, known.get(letter, 1))
-    return math.prod(known.values())
+            size_of[letter] = max(size, size_of.get(letter, 1))
+    return math.prod(size_of.values())
 
 
 def attention(flow: Flow, step: Step) -> int:

@@ -41,9 +41,9 @@ class _Builder:
         graphs.
         """
         names: dict[str, int] = {}
-        given = {value.name for value in graph.input}
+        input_names = {value.name for value in graph.input}
         for tensor in graph.initializer:
-            self._constant(self._new(names, tensor.name), tensor, tensor.name in given)
+            self._constant(self._new(names, tensor.name), tensor, tensor.name in input_names)
         for sparse in graph.sparse_initializer:
             self._sparse(self._new(names, sparse.values.name), sparse)
         inputs = [v.name for v in graph.input if v.name not in names]

@@ -50,7 +50,7 @@ def members_of(archive: zipfile.ZipFile, source: Path | bytes) -> dict[str, zipf
     members = archive.infolist()
     if len(members) > MAX_MEMBERS:
         raise Unusable(f"it has more than {MAX_MEMBERS:,} members")
-    found: dict[str, zipfile.ZipInfo] = {}
+    by_name: dict[str, zipfile.ZipInfo] = {}
     roots = {member.filename.partition("/")[0] for member in members}
     for member in members:
         if member.compress_type != zipfile.ZIP_STORED:
@@ -58,10 +58,10 @@ def members_of(archive: zipfile.ZipFile, source: Path | bytes) -> dict[str, zipf
         # A directory with a wrong position would move its members: zipfile seeks there.
         if member.header_offset < 0:
             raise Unusable("its archive has a member that starts before the file does")
-        found[member.filename.partition("/")[2]] = member
-    if len(roots) != 1 or len({name.lower() for name in found}) != len(members):
-        raise Unusable("names of its archive are not in one folder, or there twice")
-    return found
+        by_name[member.filename.partition("/")[2]] = member
+    if len(roots) != 1 or len({name.lower() for name in by_name}) != len(members):
+        raise Unusable("names of its archive are not in one folder, or duplicate")
+    return by_name
 
 
 def check_tensor_file(data: bytes) -> None:

@@ -88,18 +88,18 @@ def read_samples(path: Path, signature: Mapping[str, Any]) -> SampleFacts:
 
 
 def _headers(path: Path) -> dict[str, tuple[str, tuple[int, ...]]]:
-    found: dict[str, tuple[str, tuple[int, ...]]] = {}
+    headers: dict[str, tuple[str, tuple[int, ...]]] = {}
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         if len(members) > MAX_ARRAYS or sum(m.file_size for m in members) > MAX_BYTES:
             raise ValueError(f"more than {MAX_ARRAYS} arrays or {MAX_BYTES >> 30} GiB")
         for member in members:
             name = member.filename.removesuffix(".npy")
-            if name == member.filename or name in found or not name.isprintable():
+            if name == member.filename or name in headers or not name.isprintable():
                 raise ValueError(f"{member.filename!r} is not an array with a name of its own")
             with archive.open(member) as stream:
-                found[name] = _read_array(stream, name)
-    return found
+                headers[name] = _read_array(stream, name)
+    return headers
 
 
 def _read_array(stream: IO[bytes], name: str) -> tuple[str, tuple[int, ...]]:
@@ -141,12 +141,12 @@ def _misfits(
 ) -> list[str]:
     problems: list[str] = []
     for side in ("inputs", "outputs"):
-        wanted = {f"{side}/{tensor['name']}": tensor for tensor in signature[side]}
+        specs = {f"{side}/{tensor['name']}": tensor for tensor in signature[side]}
         if side == "inputs":
-            problems += [f"{name} is missing" for name in wanted if name not in arrays]
+            problems += [f"{name} is missing" for name in specs if name not in arrays]
         for name, (dtype, shape) in arrays.items():
-            if name in wanted:
-                problems += _misfit(name, dtype, shape, wanted[name])
+            if name in specs:
+                problems += _misfit(name, dtype, shape, specs[name])
             elif name.startswith(f"{side}/"):
                 problems.append(f"{name} is no tensor of the model")
     if "labels" in arrays:
@@ -158,15 +158,15 @@ def _misfits(
 
 def _misfit(name: str, dtype: str, shape: tuple[int, ...], tensor: Mapping[str, Any]) -> list[str]:
     """Why an array does not match an input. A row may be one sample of a batch or a whole input."""
-    wanted = tensor["shape"]
+    sizes = tensor["shape"]
     if dtype != tensor["dtype"]:
         return [f"{name} is {dtype}, the model has {tensor['dtype']}"]
-    rank = len(wanted)
-    inner = wanted if len(shape) == rank + 1 else wanted[1:]
+    rank = len(sizes)
+    inner = sizes if len(shape) == rank + 1 else sizes[1:]
     fits = len(shape) in {rank, rank + 1} and all(
         isinstance(size, str) or size == have for size, have in zip(inner, shape[1:], strict=True)
     )
-    return [] if fits else [f"{name} has shape {list(shape)}, the model has {wanted}"]
+    return [] if fits else [f"{name} has shape {list(shape)}, the model has {sizes}"]
 
 
 def _unreadable(what: str) -> InspectionError:

@@ -29,19 +29,19 @@ def with_shapes(model: onnx.ModelProto, *, dynamic: int | None) -> onnx.ModelPro
             inference. Declared integers are kept, because the shapes of operators outside ONNX
             cannot be inferred.
     """
-    known = onnx.ModelProto()
-    known.CopyFrom(model)
+    inferred = onnx.ModelProto()
+    inferred.CopyFrom(model)
     if dynamic is not None:
-        _close(known.graph, dynamic)
+        _close(inferred.graph, dynamic)
     for values in (False, True):
-        if values and not _is_small(known):
+        if values and not _is_small(inferred):
             break
         try:
-            known = shape_inference.infer_shapes(known, data_prop=values)
+            inferred = shape_inference.infer_shapes(inferred, data_prop=values)
         except (*OnnxFailure, MemoryError):
             # The shapes inferred so far are still valid.
             continue
-    return known
+    return inferred
 
 
 def _is_small(model: onnx.ModelProto) -> bool:
@@ -58,9 +58,9 @@ def _is_small(model: onnx.ModelProto) -> bool:
 
 def _close(graph: onnx.GraphProto, size: int) -> None:
     """Set dynamic dimensions of ``graph`` to ``size`` if they are those of the inputs."""
-    given = [dim for value in graph.input for dim in value.type.tensor_type.shape.dim]
-    names = {dim.dim_param for dim in given if dim.dim_param}
-    for dim in given:
+    dimensions = [dim for value in graph.input for dim in value.type.tensor_type.shape.dim]
+    names = {dim.dim_param for dim in dimensions if dim.dim_param}
+    for dim in dimensions:
         if dim.WhichOneof("value") != "dim_value" or dim.dim_value < 0:
             dim.dim_value = size
     for value in (*graph.value_info, *graph.output):

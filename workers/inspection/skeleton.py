@@ -46,11 +46,11 @@ def skeleton(model: onnx.ModelProto, external: Sequence[ExternalBytes]) -> onnx.
     The weights are removed from ``model`` itself, so that they are never held twice. They are freed
     once ``model`` and ``external`` are released, because a message frees its memory as a whole.
     """
-    for found in external:
-        tensor = found.tensor
+    for tensor_bytes in external:
+        tensor = tensor_bytes.tensor
         tensor.ClearField("external_data")
         tensor.ClearField("data_location")
-        tensor.raw_data = found.read() if found.length <= KEEP_BYTES else b""
+        tensor.raw_data = tensor_bytes.read() if tensor_bytes.length <= KEEP_BYTES else b""
     for tensor in tensors_of(model):
         if sum(_held_bytes(tensor, name) for name in _DATA_FIELDS) > KEEP_BYTES:
             for name in _DATA_FIELDS:

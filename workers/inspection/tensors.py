@@ -54,13 +54,13 @@ def read_sets(
     """
     sets: dict[int, _Found] = {}
     for file in files:
-        found = sets.setdefault(file["number"], {})
-        found[file["side"], file["index"]] = file["path"]
+        members = sets.setdefault(file["number"], {})
+        members[file["side"], file["index"]] = file["path"]
     tensors: list[dict[str, Any]] = []
     warnings = []
-    for number, found in sorted(sets.items()):
+    for number, members in sorted(sets.items()):
         try:
-            tensors += _read_set(Path(folder), number, found, signature)
+            tensors += _read_set(Path(folder), number, members, signature)
         except _Misfit as misfit:
             warnings.append(f"test_data_set_{number} is not used: {printable(str(misfit))}.")
     return {"tensors": tensors, "warnings": warnings}
@@ -104,30 +104,30 @@ def write_sets(*, folder: str, sets: Sequence[Mapping[str, Mapping[str, Array]]]
 
 
 def _read_set(
-    folder: Path, number: int, found: _Found, signature: Mapping[str, Any]
+    folder: Path, number: int, members: _Found, signature: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     tensors = []
     for side in _SIDES:
-        wanted = signature[f"{side}s"]
-        places = [(side, index) for index in range(len(wanted))]
-        given = {place for place in found if place[0] == side}
-        if given != set(places):
-            raise _Misfit(f"it has {len(given)} {side}s, the network {len(wanted)}")
-        read = [_parse(folder / found[place], found[place]) for place in places]
-        for index, (tensor, spec) in enumerate(zip(read, _named(read, wanted), strict=True)):
-            _check_fit(tensor, spec, found[side, index])
+        specs = signature[f"{side}s"]
+        places = [(side, index) for index in range(len(specs))]
+        present = {place for place in members if place[0] == side}
+        if present != set(places):
+            raise _Misfit(f"it has {len(present)} {side}s, the network {len(specs)}")
+        read = [_parse(folder / members[place], members[place]) for place in places]
+        for index, (tensor, spec) in enumerate(zip(read, _named(read, specs), strict=True)):
+            _check_fit(tensor, spec, members[side, index])
             place = {"number": number, "side": side, "index": index}
             tensors.append({**place, "name": spec["name"]})
     return tensors
 
 
-def _named(read: Sequence[TensorProto], wanted: Sequence[Mapping[str, Any]]) -> list[Any]:
+def _named(read: Sequence[TensorProto], specs: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Match tensors with those of the network: by name if all names agree, else by position."""
-    by_name = {spec["name"]: spec for spec in wanted}
+    by_name = {spec["name"]: spec for spec in specs}
     names = [tensor.name for tensor in read]
     if len(set(names)) == len(names) and set(names) == by_name.keys():
         return [by_name[name] for name in names]
-    return list(wanted)
+    return list(specs)
 
 
 def _check_fit(tensor: TensorProto, spec: Mapping[str, Any], shown: str) -> None:
@@ -136,13 +136,13 @@ def _check_fit(tensor: TensorProto, spec: Mapping[str, Any], shown: str) -> None
         raise _Misfit(f"the network's name of {shown} is empty or too long")
     if dtype != spec["dtype"]:
         raise _Misfit(f"{shown} is {dtype}, {spec['name']} is {spec['dtype']}")
-    wanted = spec["shape"]
-    fits = wanted == [UNKNOWN_RANK] or (
-        len(wanted) == len(shape)
-        and all(isinstance(w, str) or w == have for w, have in zip(wanted, shape, strict=True))
+    sizes = spec["shape"]
+    fits = sizes == [UNKNOWN_RANK] or (
+        len(sizes) == len(shape)
+        and all(isinstance(w, str) or w == have for w, have in zip(sizes, shape, strict=True))
     )
     if not fits:
-        raise _Misfit(f"{shown} has shape {shape}, {spec['name']} has {wanted}")
+        raise _Misfit(f"{shown} has shape {shape}, {spec['name']} has {sizes}")
 
 
 def _parse(path: Path, shown: str) -> TensorProto:
@@ -179,6 +179,6 @@ def _crosses(data_type: int) -> bool:
 def _serialised(name: str, array: Array) -> bytes:
     if array.nbytes > MOST_BYTES:
         raise ValueError(f"{printable(name)} takes {array.nbytes:,} bytes, too many for a test")
-    kept = array.astype(object) if array.dtype.kind == "U" else array
-    data: bytes = numpy_helper.from_array(kept, name).SerializeToString()
+    storable = array.astype(object) if array.dtype.kind == "U" else array
+    data: bytes = numpy_helper.from_array(storable, name).SerializeToString()
     return data

@@ -11,13 +11,13 @@ from workers.engine.types import TensorSpec
 from workers.inspection.flatbuffer import Malformed, Table
 from workers.inspection.interface import Interface, Unusable
 
-#: Offsets are signed 32-bit numbers.
+#: Maximum file size: offsets are signed 32-bit numbers.
 MAX_BYTES = 2**31 - 1
 MAX_TENSORS = 100_000
 _MAX_SIDE = 4096
 _MAX_RANK = 16
 _CUSTOM = 32
-#: Element types with a NumPy type of the same name, by code; the rest cannot cross.
+#: Element types that NumPy supports, by code.
 _DTYPES = {
     0: "float32", 1: "float16", 2: "int32", 3: "uint8", 4: "int64", 6: "bool", 7: "int16",
     9: "int8", 10: "float64", 12: "uint64", 15: "uint32", 16: "uint16",
@@ -27,10 +27,10 @@ _QUANTISED = frozenset({"int8", "uint8", "int16"})
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A file's tables: the whole, and of its main graph the parts.
+    """The tables of a file, and the parts of its main graph.
 
     Attributes:
-        constants: For each tensor of the main graph the bytes of its values; 0 if it is computed.
+        constants: Bytes of the values of each tensor of the main graph; 0 if it is computed.
     """
 
     model: Table
@@ -43,19 +43,19 @@ class Network:
 def read_tflite(path: Path) -> Interface:
     """Inputs and outputs of a TensorFlow Lite network.
 
-    Quantised inputs and outputs count as ``float32``: the runtime converts on the way.
+    Quantised inputs and outputs count as ``float32``, because the runtime converts them.
 
     Raises:
-        Unusable: it is no such file, it is damaged, or it needs operators of somebody's own.
+        Unusable: it is another kind of file, damaged, or needs custom operators.
     """
     return open_tflite(path).interface
 
 
 def open_tflite(path: Path) -> Network:
-    """A TensorFlow Lite network, to be looked into further.
+    """Parse a TensorFlow Lite file.
 
     Raises:
-        Unusable: as of :func:`read_tflite`.
+        Unusable: as for :func:`read_tflite`.
     """
     if path.stat().st_size > MAX_BYTES:
         raise Unusable("it is larger than a FlatBuffers file can be")
@@ -86,7 +86,7 @@ def _read(model: Table) -> Network:
 
 
 def operator_code(code: Table) -> int:
-    """Number of an operator: the newer field holds those above 127, old files fill the older."""
+    """Number of an operator. A newer field holds numbers above 127; old files set the older one."""
     return max(code.scalar(0, "b"), code.scalar(3, "i"))
 
 
@@ -94,7 +94,7 @@ def dtype_of(tensor: Table) -> str:
     """Element type as stored.
 
     Raises:
-        Unusable: NumPy has no such type.
+        Unusable: NumPy does not support the type.
     """
     code = tensor.scalar(1, "b")
     if code not in _DTYPES:
@@ -103,13 +103,13 @@ def dtype_of(tensor: Table) -> str:
 
 
 def is_quantised(tensor: Table) -> bool:
-    """Whether its integers stand for reals."""
+    """Whether a tensor is quantised: its integers represent real numbers."""
     quantisation = tensor.table(4)
     return quantisation is not None and quantisation.size(2) > 0
 
 
 def _held(buffer: Table) -> int:
-    # Files above 2 GiB keep values behind the tables, and say here where and how many.
+    # Files above 2 GiB store values after the tables; these fields give offset and size.
     return buffer.size(0) or buffer.scalar(2, "Q")
 
 

@@ -1,8 +1,8 @@
 """Facts of a network published as TensorFlow Lite files alone.
 
-The same facts as of an ONNX file (:func:`workers.inspection.inspect.read_graph`), as far as they
-can be told without shape inference: a file states the shapes of all its tensors. There is no
-structure embedding, so nothing is known to be like it but what has the same structure.
+The facts are those of an ONNX file (:func:`workers.inspection.inspect.read_graph`), as far as they
+need no shape inference: a file states the shapes of all its tensors. There is no structure
+embedding, so only networks of equal structure count as similar.
 """
 
 import hashlib
@@ -36,18 +36,18 @@ from workers.inspection.tflite_operators import (
     name_of,
 )
 
-#: DANGER: part of every hash; change it when the method changes, never otherwise.
+#: DANGER: part of every hash. Change it only when the method changes.
 _METHOD = b"hpcfair.tflite-graph/1"
 _HINT = "Convert the model again; operators of your own cannot be run here."
-#: Of the narrowest element type, in a byte; a guard against sizes that nothing could hold.
+#: Elements of the narrowest type per byte; guards against impossible sizes.
 _MOST_PER_BYTE, _MOST_MACS = 8, 2**63 - 1
-#: Gathering operator to the places of its table and its indices.
+#: Gathering operator to the positions of its table and its indices.
 _GATHERS = {"GATHER": (0, 1), "EMBEDDING_LOOKUP": (1, 0)}
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """An operator of the main graph; ``inputs`` are places of tensors, -1 where one is left out."""
+    """An operator of the main graph; ``inputs`` are tensor indices, -1 for an omitted input."""
 
     op: str
     inputs: tuple[int, ...]
@@ -59,7 +59,7 @@ def read_tflite_graph(folder: Path, shown: str) -> dict[str, Any]:
     """Facts of the file ``shown``, as :func:`workers.inspection.inspect.read_graph` returns them.
 
     Raises:
-        InspectionError: ``tflite_invalid``: it is damaged, or needs operators of somebody's own.
+        InspectionError: ``tflite_invalid``: it is damaged, or needs custom operators.
     """
     try:
         return _facts(open_tflite(folder / shown), shown)
@@ -120,7 +120,7 @@ def _described(tensors: tuple[TensorSpec, ...]) -> list[dict[str, Any]]:
 
 
 def _weights(network: Network) -> Counter[str]:
-    """Elements of what was learned, by element type: no sizes, axes or indices."""
+    """Number of weight elements by element type, without sizes, axes and indices."""
     elements_by_dtype: Counter[str] = Counter()
     for tensor, held in zip(network.tensors, network.constants, strict=True):
         if not held:
@@ -134,7 +134,7 @@ def _weights(network: Network) -> Counter[str]:
 
 
 def _shape(tensor: Table) -> tuple[int, ...]:
-    # Open dimensions count 1, and so they are written in this field.
+    # Dynamic dimensions count 1, which is also how this field states them.
     return tuple(max(0, size) for size in tensor.numbers(0, "i"))
 
 
@@ -151,7 +151,7 @@ def _macs(network: Network, step: _Step) -> int:
     if step.op == "DEPTHWISE_CONV_2D":
         return out * math.prod(right[1:3])
     if step.op == "TRANSPOSE_CONV":
-        # Each element of what it reads meets the whole kernel, once for each output channel.
+        # Each input element is multiplied by the whole kernel, once per output channel.
         read = math.prod(_shape_at(network, _place(step, 2)))
         return read * math.prod(right[:3])
     return out * math.prod(right[1:])
@@ -176,7 +176,7 @@ def _motifs(network: Network, steps: list[_Step]) -> Motifs:
         softmaxes += step.op == "SOFTMAX"
         motifs.recurrences += step.op in RECURRENCES
         motifs.suppressions += step.op in SUPPRESSIONS
-    # Scores and their use are two products of computed tensors around each softmax.
+    # Each attention has two products of computed tensors around its softmax.
     motifs.attentions = min(softmaxes, motifs.mixings // 2)
     return motifs
 
@@ -207,7 +207,7 @@ def _is_skip(network: Network, step: _Step) -> bool:
 
 
 def _integer_bounds(network: Network, steps: list[_Step]) -> dict[str, int]:
-    """Rows of the tables that integer inputs index, where they do so directly."""
+    """Number of rows of the tables that integer inputs index directly."""
     names = dict(zip(network.main.numbers(1, "i"), network.interface.inputs, strict=True))
     bounds: dict[str, int] = {}
     for step in steps:
@@ -224,8 +224,8 @@ def _integer_bounds(network: Network, steps: list[_Step]) -> dict[str, int]:
 def _graph_hash(network: Network, steps: list[_Step]) -> str:
     """Hex SHA-256 over operators, their options, shapes and connections; no names, no weights.
 
-    Tensors count by their order in the file: two exporters may give one network two hashes, which
-    loses what they could have shared and nothing else.
+    Tensors are identified by their order in the file, so two exporters may yield different hashes
+    for one network; their searches then share no history.
     """
     digest = hashlib.sha256(_METHOD)
 
@@ -242,7 +242,7 @@ def _graph_hash(network: Network, steps: list[_Step]) -> str:
 
 
 def _place(step: _Step, number: int) -> int:
-    """Place of the tensor that is an operator's input ``number``; -1 if it has none."""
+    """Index of the tensor of an operator's input ``number``; -1 if it is omitted."""
     return step.inputs[number] if number < len(step.inputs) else -1
 
 

@@ -29,5 +29,5 @@ SUPPRESSIONS = frozenset(name for name in _NAMES if name.startswith("NON_MAX_SUP
 
 
 def name_of(code: int) -> str:
-    """Name of an operator; its number, where it is younger than this list."""
+    """Name of an operator; its number if it is not in this list."""
     return _NAMES[code] if 0 <= code < len(_NAMES) else f"OPERATOR_{code}"

@@ -1,4 +1,4 @@
-"""Everything inside a raw protobuf model, without recursion: nesting is the stranger's choice."""
+"""Iterates over a raw protobuf model without recursion, because its nesting is untrusted."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, SparseTensorProto, Tenso
 
 
 def nodes_of(roots: list[GraphProto] | list[NodeProto]) -> Iterator[NodeProto]:
-    """All nodes of graphs, or of a function's body, subgraphs included."""
+    """All nodes of graphs or of a function's body, including subgraphs."""
     stack: list[GraphProto | NodeProto] = list(roots)
     while stack:
         item = stack.pop()
@@ -40,11 +40,11 @@ def all_nodes(model: onnx.ModelProto) -> Iterator[NodeProto]:
 
 
 def graphs_in(attribute: AttributeProto) -> list[GraphProto]:
-    """The graphs an attribute holds; most hold none."""
-    found = list(attribute.graphs)
+    """The graphs in an attribute, usually none."""
+    graphs = list(attribute.graphs)
     if attribute.HasField("g"):
-        found.append(attribute.g)
-    return found
+        graphs.append(attribute.g)
+    return graphs
 
 
 def tensors_of(model: onnx.ModelProto) -> Iterator[TensorProto]:

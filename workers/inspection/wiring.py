@@ -1,16 +1,16 @@
-"""Walking along a network's data flow."""
+"""Searches along a network's data flow."""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 
 from workers.inspection.flow import Flow, Step
 
-#: Steps that count as near. A decomposed attention has at most six on each side of its softmax.
+#: Maximum distance in steps: a decomposed attention has at most six on each side of its softmax.
 NEAR = 12
 
 
 class Wiring:
-    """Who makes a value and who reads it, over all graphs of a flow."""
+    """Producer and readers of each value, over all graphs of a flow."""
 
     def __init__(self, flow: Flow) -> None:
         self.maker: dict[int, Step] = {}
@@ -36,7 +36,7 @@ def reaches(
     through: frozenset[str],
     goals: set[Step],
 ) -> bool:
-    """Whether one of ``goals`` is near ``start`` with only steps of ``through`` in between."""
+    """Whether one of ``goals`` is near ``start``, with only operators of ``through`` in between."""
     return any(step in goals for step in near(start, following, through))
 
 

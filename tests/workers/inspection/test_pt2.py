@@ -119,7 +119,7 @@ def pickled(**entry: Any) -> bytes:
         ({"data/aotinductor/model/a.so": b"\x7fELF"}, "holds compiled code"),
         ({"evil.py": b""}, "which no exported program has"),
         ({"../../escape": b""}, "which no exported program has"),
-        ({"DATA/weights/weight_0": b""}, "or there twice"),
+        ({"DATA/weights/weight_0": b""}, "or duplicate"),
         ({"data/weights/model_weights_config.json": pickled(use_pickle=True)}, "as pickles"),
         (
             {"data/weights/model_weights_config.json": pickled(use_pickle=False, path_name="../a")},

@@ -87,14 +87,14 @@ def short() -> TensorProto:
         ({"input_0": X.astype(np.float64)}, "is float64, x is float32"),
         ({"input_0": X[:, :2]}, "has shape [2, 2]"),
         ({"output_0": Y[0]}, "has shape [2]"),
-        ({"input_0": b"no tensor at all"}, "no valid tensor"),
+        ({"input_0": b"no tensor at all"}, "not a valid tensor"),
         ({"input_0": b""}, "input_0.pb"),
         ({"input_0": external()}, "lie in another file"),
-        ({"input_0": short()}, "no valid tensor"),
+        ({"input_0": short()}, "not a valid tensor"),
         ({"input_2": X}, "it has 3 inputs, the network 2"),
         (
             {"input_0": helper.make_tensor("x", TensorProto.BFLOAT16, [2, 3], [1.0] * 6)},
-            "a type that NumPy has not",
+            "a type that NumPy does not support",
         ),
     ],
 )
@@ -121,11 +121,11 @@ def test_a_link_and_a_giant_are_not_read(tmp_path: Path, monkeypatch: pytest.Mon
     place = tmp_path / files[0]["path"]
     place.rename(tmp_path / "elsewhere.pb")
     place.symlink_to(tmp_path / "elsewhere.pb")
-    assert "no file of at most" in read(tmp_path, files)["warnings"][0]
+    assert "not a file of at most" in read(tmp_path, files)["warnings"][0]
     place.unlink()
     (tmp_path / "elsewhere.pb").rename(place)
     monkeypatch.setattr(tensors, "MOST_BYTES", 8)
-    assert "no file of at most" in read(tmp_path, files)["warnings"][0]
+    assert "not a file of at most" in read(tmp_path, files)["warnings"][0]
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
