@@ -1,7 +1,7 @@
 """A description as a CycloneDX machine learning bill of materials.
 
-Source: CycloneDX 1.7 (ECMA-424), JSON schema ``bom-1.7.schema.json``. What it has no word for
-stands in ``properties``, whose names begin with ``hpcfair:``.
+Source: CycloneDX 1.7 (ECMA-424), JSON schema ``bom-1.7.schema.json``. Facts without a field in it
+are ``properties`` with names that begin with ``hpcfair:``.
 """
 
 import uuid
@@ -42,8 +42,8 @@ def render(description: Description) -> bytes:
 def document(description: Description) -> dict[str, Any]:
     """The bill as plain values.
 
-    Its serial number follows from the version's identifier. Its own version is the time of the
-    last change in seconds since 1970: of two bills with one serial number the later counts.
+    The serial number is derived from the version's identifier. The bill's version is the time of
+    the last change in seconds since 1970, so that of equal serial numbers the later one counts.
     """
     references = BomReferences(description)
     workflows = [
@@ -75,9 +75,9 @@ def _components(description: Description, references: BomReferences) -> list[dic
 
 
 def _dependencies(description: Description, references: BomReferences) -> list[dict[str, Any]]:
-    needed = [references.software[one] for one in dict.fromkeys(description.software)]
+    requirements = [references.software[one] for one in dict.fromkeys(description.software)]
     return [
-        drop_empty(ref=references.model, dependsOn=needed),
+        drop_empty(ref=references.model, dependsOn=requirements),
         *(
             {
                 "ref": references.of(build.url),
@@ -120,8 +120,7 @@ def _organization(organization: Organization) -> dict[str, Any]:
 
 
 def _contact(agent: Agent) -> dict[str, Any]:
-    # The format wants an address in "email"; there is no place for an ORCID but in the model's
-    # properties.
+    # The format requires an address in "email"; ORCID iDs are in the model's properties.
     return drop_empty(name=agent.name, email=agent.email if "@" in (agent.email or "") else None)
 
 
@@ -133,7 +132,7 @@ def _supplier(description: Description) -> dict[str, Any]:
 
 
 def _manufacturer(creators: tuple[Agent, ...]) -> dict[str, Any]:
-    """The organisation that all creators are or belong to; several would be a choice."""
+    """The organisation of all creators; empty if there are several, since one is allowed."""
     organizations = {
         Organization(name=one.name, ror=one.ror, url=one.url)
         for one in creators
@@ -143,8 +142,7 @@ def _manufacturer(creators: tuple[Agent, ...]) -> dict[str, Any]:
 
 
 def _licenses(description: Description) -> list[dict[str, Any]]:
-    # Always an expression: an id would have to stand in the list that the format was published
-    # with, and SPDX's list grows.
+    # Always an expression: ids are limited to the list that the schema was published with.
     license = description.license
     if license is None:
         return []
@@ -196,8 +194,8 @@ def _external(description: Description) -> list[dict[str, str]]:
     papers = [("documentation", paper.url, paper.title) for paper in description.papers]
     cards = [("model-card", one.url, None) for one in description.files if one.role == "card"]
     texts = [("license", address, None) for address in (license.uris if license else ())]
-    listed = (*single, *papers, *cards, *texts)
-    return [one for given in listed for one in reference(*given)]
+    links = (*single, *papers, *cards, *texts)
+    return [one for link in links for one in reference(*link)]
 
 
 def _properties(description: Description) -> list[dict[str, str]]:

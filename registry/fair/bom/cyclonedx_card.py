@@ -13,7 +13,7 @@ from registry.fair.iris import iri
 from registry.fair.parts import DatasetRole, DatasetUse, Emissions, Evaluation, TensorDescription
 from registry.fair.serialise import drop_empty
 
-_SERVED_FOR: dict[DatasetRole, str] = {
+_ROLE_TEXTS: dict[DatasetRole, str] = {
     "trained": "Used for training.",
     "validated": "Used for validation.",
     "tested": "Used for testing.",
@@ -22,7 +22,7 @@ _SERVED_FOR: dict[DatasetRole, str] = {
 
 
 def model_card(description: Description) -> dict[str, Any]:
-    """``modelCard`` of the version; empty if there is nothing to say."""
+    """The ``modelCard`` of the version; empty if it would have no content."""
     metrics = [_metric(one) for one in description.evaluations]
     for one in description.repetitions:
         metrics += metrics_of(one, f"{one.target}, {one.backend}, measured by others")
@@ -35,25 +35,25 @@ def model_card(description: Description) -> dict[str, Any]:
             usage=description.usage,
             snippet=description.snippet,
         )
-        + _circumstances(description),
+        + _hub_properties(description),
     )
 
 
-def _circumstances(description: Description) -> list[dict[str, str]]:
-    """Who measured, where it was tuned, and whether it is safe: CycloneDX has no word for these."""
+def _hub_properties(description: Description) -> list[dict[str, str]]:
+    """Assessors, targets and the safety scan, for which CycloneDX has no fields."""
     scan = description.scan
-    found = entries_of(
+    properties = entries_of(
         "assessor",
         {f"{one.metric}, {slice_of(one)}": one.by for one in description.evaluations},
     )
     for hardware in description.tuned_on:
-        found += properties_of(tunedOn=hardware.slug)
-        found += entries_of(f"tunedOn:{hardware.slug}", hardware.facts)
+        properties += properties_of(tunedOn=hardware.slug)
+        properties += entries_of(f"tunedOn:{hardware.slug}", hardware.facts)
     if scan:
-        found += properties_of(scanAccepted=text_of(scan.is_accepted), scannedAt=utc(scan.at))
-        found += [one for text in scan.findings for one in properties_of(scanFinding=text)]
+        properties += properties_of(scanAccepted=text_of(scan.is_accepted), scannedAt=utc(scan.at))
+        properties += [one for text in scan.findings for one in properties_of(scanFinding=text)]
     omitted = description.activities_omitted
-    return found + properties_of(activitiesOmitted=str(omitted) if omitted else None)
+    return properties + properties_of(activitiesOmitted=str(omitted) if omitted else None)
 
 
 def _parameters(description: Description) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def _parameters(description: Description) -> dict[str, Any]:
 
 
 def _format(tensor: TensorDescription) -> str:
-    """``image: float32[N, 3, 64, 64]``: the schema has one text for all of it."""
+    """One text for name, type and shape: ``image: float32[N, 3, 64, 64]``."""
     return f"{tensor.name}: {tensor.dtype}[{', '.join(map(str, tensor.shape))}]"
 
 
@@ -77,7 +77,7 @@ def _dataset(use: DatasetUse) -> dict[str, Any]:
     return drop_empty(
         type="dataset",
         name=use.name,
-        description=_SERVED_FOR[use.role],
+        description=_ROLE_TEXTS[use.role],
         contents=drop_empty(
             url=iri(use.pid) or iri(use.url),
             properties=properties_of(datasetRole=use.role, datasetSplit=use.split),
@@ -108,12 +108,12 @@ def _considerations(description: Description) -> dict[str, Any]:
 
 
 def _texts(*texts: str | None) -> list[str]:
-    """Those of ``texts`` that say something."""
+    """Those of ``texts`` that are not empty."""
     return [text for text in texts if text]
 
 
 def _environment(emissions: Emissions | None) -> dict[str, Any]:
-    # The schema's own terms need the energy and who provided it, which cards do not tell.
+    # The schema's own fields require the energy and its provider, which cards do not have.
     if emissions is None:
         return {}
     return drop_empty(

@@ -14,7 +14,7 @@ from registry.fair.iris import iri
 from registry.fair.parts import FileDescription, Software
 from registry.fair.serialise import drop_empty
 
-#: Before the names of what CycloneDX has no word for; the taxonomy of properties asks for one.
+#: Prefix of own properties, as CycloneDX's property taxonomy requires.
 _NAMESPACE = "hpcfair"
 _TASKS: dict[ActivityKind, list[str]] = {
     "publish": ["release"],
@@ -32,7 +32,7 @@ _TASKS: dict[ActivityKind, list[str]] = {
 
 
 def properties_of(**values: str | None) -> list[dict[str, str]]:
-    """``properties`` of our namespace, absent ones left out."""
+    """``properties`` in our namespace; empty ones are left out."""
     return [
         {"name": f"{_NAMESPACE}:{name}", "value": value} for name, value in values.items() if value
     ]
@@ -53,7 +53,7 @@ def reference(kind: str, address: str | None, comment: str | None = None) -> lis
 
 
 def file_component(file: FileDescription) -> dict[str, Any]:
-    """A file with its hash and where to fetch it."""
+    """A file with its hash and address."""
     return drop_empty(
         **{"mime-type": media_type(file)},
         type="file",
@@ -65,10 +65,10 @@ def file_component(file: FileDescription) -> dict[str, Any]:
 
 
 class BomReferences:
-    """Where things of one description stand in its bill: address or value to ``bom-ref``.
+    """``bom-ref`` of each part of a description, by its address or value.
 
-    A ``bom-ref`` must be unique in the document, which addresses are not: a build and the
-    activity that made it may have one page.
+    A ``bom-ref`` must be unique in the document; addresses are not, since a build and the activity
+    that made it may share one.
     """
 
     def __init__(self, description: Description) -> None:
@@ -88,17 +88,17 @@ class BomReferences:
                 self._by_address.setdefault(address, f"{pid}#source-{number}")
 
     def of(self, address: str) -> str:
-        """The ``bom-ref`` of what has this address.
+        """The ``bom-ref`` of the part with this address.
 
         Raises:
-            KeyError: it is no part of this bill.
+            KeyError: There is none.
         """
         return self._by_address[address]
 
     def resources(self, addresses: Iterable[str]) -> list[dict[str, Any]]:
-        """A ``resourceReferenceChoice`` for each: to a part of this bill, else to elsewhere.
+        """A ``resourceReferenceChoice`` for each part, or for each address outside this bill.
 
-        Several addresses of one part count once: the schema wants unique items.
+        They are unique, as the schema requires, even if a part has several addresses.
         """
         refs = {one: self._by_address.get(one) for one in addresses}
         inside = dict.fromkeys(ref for ref in refs.values() if ref)
@@ -110,7 +110,7 @@ class BomReferences:
 
 
 def software_component(software: Software, ref: str) -> dict[str, Any]:
-    """A library, known by its package URL."""
+    """A library with its package URL."""
     return drop_empty(
         **{"bom-ref": ref},
         type="library",
@@ -136,7 +136,7 @@ def metrics_of(one: Benchmark, where: str) -> list[dict[str, Any]]:
 
 
 def build_component(description: Description, build: BuildDescription, ref: str) -> dict[str, Any]:
-    """A build: the same network as other files, made for one target."""
+    """A build of the network for one target."""
     benchmark = build.benchmark
     return drop_empty(
         **{"bom-ref": ref},
@@ -179,12 +179,12 @@ def _build_properties(build: BuildDescription) -> list[dict[str, str]]:
 
 
 def _software_of(activity: Activity) -> tuple[Software, ...]:
-    """What did it, and what was installed beside that."""
+    """Tools of an activity, and packages of its environment."""
     return activity.tools + (activity.environment.packages if activity.environment else ())
 
 
 def workflow(activity: Activity, number: int, references: BomReferences) -> dict[str, Any]:
-    """Something that was done, as a workflow of the formulation."""
+    """An activity as a workflow of the formulation."""
     inputs: list[dict[str, Any]] = [
         {"resource": one} for one in references.resources(activity.used)
     ]

@@ -31,7 +31,7 @@ _PURPOSES: dict[FileRole, str] = {
     "environment": "manifest",
     "other": "file",
 }
-#: Relationship and what it says beside its name: SPDX has no word for validation.
+#: Relationship of each role and its comment, where SPDX has no precise relationship.
 _USES: dict[DatasetRole, tuple[str, str | None]] = {
     "trained": ("trainedOn", None),
     "validated": ("other", "validated on"),
@@ -55,11 +55,11 @@ def document(description: Description) -> dict[str, Any]:
     package = add_package(graph, description)
     _add_license(graph, description, package)
     _add_files(graph, description, package)
-    _add_remarks(graph, description, package)
-    places = _add_data(graph, description, package) | _add_sources(graph, description, package)
-    places |= add_builds(graph, description, package=package, maker=maker)
-    places |= {description.pid: package, description.landing: package}
-    add_activities(graph, description.activities, places)
+    _add_annotations(graph, description, package)
+    elements = _add_data(graph, description, package) | _add_sources(graph, description, package)
+    elements |= add_builds(graph, description, package=package, maker=maker)
+    elements |= {description.pid: package, description.landing: package}
+    add_activities(graph, description.activities, elements)
     _add_envelope(graph, description, package)
     return graph.document(description.modified, maker)
 
@@ -70,8 +70,8 @@ def _add_license(graph: SpdxGraph, description: Description, package: str) -> No
         return
     own = {
         name: address
-        for name, given in license_addresses(description).items()
-        if "LicenseRef-" in name and (address := iri(given))
+        for name, url in license_addresses(description).items()
+        if "LicenseRef-" in name and (address := iri(url))
     }
     expression = graph.add(
         "simplelicensing_LicenseExpression",
@@ -90,7 +90,7 @@ def _add_files(graph: SpdxGraph, description: Description, package: str) -> None
 
 
 def _add_file(graph: SpdxGraph, file: FileDescription) -> str:
-    # The address is fixed to the version, so it names these bytes for good.
+    # The address is fixed to the version and so identifies these bytes permanently.
     return graph.add_as(
         file.url,
         "software_File",
@@ -102,27 +102,27 @@ def _add_file(graph: SpdxGraph, file: FileDescription) -> str:
     )
 
 
-def _add_remarks(graph: SpdxGraph, description: Description, package: str) -> None:
-    remarks = {
+def _add_annotations(graph: SpdxGraph, description: Description, package: str) -> None:
+    annotations = {
         "Ethical considerations": description.ethics,
         "Use restrictions": description.use_restrictions,
-        "Safety scan": _scanned(description.scan) if description.scan else None,
+        "Safety scan": _scan_text(description.scan) if description.scan else None,
         "Tuned on": ", ".join(one.slug for one in description.tuned_on),
     }
-    for title, text in remarks.items():
+    for title, text in annotations.items():
         graph.annotate(package, f"{title}: {text}" if text else None)
 
 
-def _scanned(scan: Scan) -> str:
+def _scan_text(scan: Scan) -> str:
     verdict = "accepted" if scan.is_accepted else "refused"
     return " ".join((f"{verdict} on {utc(scan.at)}.", *scan.findings))
 
 
 def _add_data(graph: SpdxGraph, description: Description, package: str) -> dict[str, str]:
-    """Data sets that the card names; returns where each address stands."""
-    places: dict[str, str] = {}
+    """Add the data sets that the card names; returns address to element."""
+    elements: dict[str, str] = {}
     for use in description.datasets:
-        # Not a DatasetPackage: that one demands who made it and when, which no card tells.
+        # Not a DatasetPackage, which requires an originator and times that cards do not have.
         data = graph.add(
             "software_Package",
             "data",
@@ -134,13 +134,13 @@ def _add_data(graph: SpdxGraph, description: Description, package: str) -> dict[
         )
         kind, comment = _USES[use.role]
         graph.relate(package, kind, [data], comment)
-        places |= {one: data for one in (use.url, use.pid) if one}
-    return places
+        elements |= {one: data for one in (use.url, use.pid) if one}
+    return elements
 
 
 def _add_sources(graph: SpdxGraph, description: Description, package: str) -> dict[str, str]:
-    """What the version came from and what it needs; returns where each address stands."""
-    places: dict[str, str] = {}
+    """Add the sources and requirements of the version; returns address to element."""
+    elements: dict[str, str] = {}
     for one in description.derived_from:
         source = graph.add(
             "software_Package",
@@ -152,10 +152,10 @@ def _add_sources(graph: SpdxGraph, description: Description, package: str) -> di
             software_primaryPurpose="model",
         )
         graph.relate(package, "descendantOf", [source], one.relation)
-        places |= {address: source for address in (one.url, one.pid) if address}
-    needed = [software_package(graph, one) for one in dict.fromkeys(description.software)]
-    graph.relate(package, "dependsOn", needed)
-    return places
+        elements |= {address: source for address in (one.url, one.pid) if address}
+    packages = [software_package(graph, one) for one in dict.fromkeys(description.software)]
+    graph.relate(package, "dependsOn", packages)
+    return elements
 
 
 def _add_envelope(graph: SpdxGraph, description: Description, package: str) -> None:

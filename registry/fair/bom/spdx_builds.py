@@ -19,7 +19,7 @@ _JOULES = 1_000_000
 
 
 def software_package(graph: SpdxGraph, software: Software) -> str:
-    """A library that the version needs."""
+    """A library that the version requires."""
     return graph.add(
         "software_Package",
         "software",
@@ -36,14 +36,14 @@ def add_builds(
     """The builds of the version ``package``, supplied by the agent ``maker``.
 
     Returns:
-        Where each build's address stands.
+        Address of each build to its element.
     """
-    places: dict[str, str] = {}
+    elements: dict[str, str] = {}
     for build in description.builds:
         result = _add_result(graph, description, build, maker)
         graph.relate(result, "descendantOf", [package], "compiled")
-        places[build.url] = result
-    return places
+        elements[build.url] = result
+    return elements
 
 
 def _add_result(
@@ -79,7 +79,7 @@ def _add_result(
 
 
 def _type_of(kind: ActivityKind) -> str:
-    """The address of the hub's term for what was done."""
+    """Address of the hub's term for a kind of activity."""
     return HUB_TERMS + ACTIVITIES[kind].removeprefix("hub:")
 
 
@@ -96,12 +96,12 @@ def _metrics(build: BuildDescription) -> list[dict[str, str]]:
 
 
 def _energy(energy: Energy | None) -> dict[str, object] | None:
-    """What a run takes; SPDX counts in megajoules."""
+    """Energy of a run in megajoules, the unit of SPDX."""
     if energy is None:
         return None
     described = {
         "type": "ai_EnergyConsumptionDescription",
-        # A text: numbers of JSON would be read as doubles, and written with an exponent.
+        # A text, because JSON numbers would be read as doubles and written with an exponent.
         "ai_energyQuantity": f"{Decimal(str(energy.joules)) / _JOULES:f}",
         "ai_energyUnit": "megajoule",
     }
@@ -113,59 +113,56 @@ def _entries(values: Mapping[str, Value]) -> list[dict[str, str]]:
 
 
 def add_activities(
-    graph: SpdxGraph, activities: Iterable[Activity], places: Mapping[str, str]
+    graph: SpdxGraph, activities: Iterable[Activity], elements: Mapping[str, str]
 ) -> None:
-    """What was done, each as a build.
+    """Add each activity as a ``build_Build``.
 
     Args:
-        places: Address to the element that stands for it. What stands nowhere in the document is
-            told by its address.
+        elements: Address to its element in the document; inputs and outputs without one become
+            external references.
     """
     for activity in activities:
-        made = graph.add(
+        element = graph.add(
             "build_Build",
             "activity",
             name=activity.title,
-            externalRef=_elsewhere(activity, places),
+            externalRef=_external(activity, elements),
             build_buildType=_type_of(activity.kind),
             build_buildId=activity.url,
             build_buildStartTime=utc(activity.started) if activity.started else None,
             build_buildEndTime=utc(activity.ended) if activity.ended else None,
-            build_parameter=_entries(_settings(activity)),
-            build_environment=_entries(_surroundings(activity)),
+            build_parameter=_entries(_parameters(activity)),
+            build_environment=_entries(_environment(activity)),
         )
-        graph.relate(made, "hasInput", _found(activity.used, places))
-        graph.relate(made, "hasOutput", _found(activity.generated, places))
+        graph.relate(element, "hasInput", _internal(activity.used, elements))
+        graph.relate(element, "hasOutput", _internal(activity.generated, elements))
         if activity.agent:
-            graph.relate(made, "invokedBy", [graph.agent(activity.agent)])
-        around = activity.environment
-        _add_tools(graph, made, (*activity.tools, *(around.packages if around else ())))
+            graph.relate(element, "invokedBy", [graph.agent(activity.agent)])
+        packages = activity.environment.packages if activity.environment else ()
+        tools = dict.fromkeys((*activity.tools, *packages))
+        graph.relate(element, "usesTool", [graph.tool(one) for one in tools])
 
 
-def _settings(activity: Activity) -> dict[str, Value]:
+def _parameters(activity: Activity) -> dict[str, Value]:
     seed: dict[str, Value] = {} if activity.seed is None else {"seed": activity.seed}
     return seed | activity.parameters
 
 
-def _surroundings(activity: Activity) -> dict[str, Value]:
+def _environment(activity: Activity) -> dict[str, Value]:
     target: dict[str, Value] = {"target": activity.hardware} if activity.hardware else {}
     return target | (activity.environment.facts if activity.environment else {})
 
 
-def _found(addresses: Iterable[str], places: Mapping[str, str]) -> list[str]:
-    return list(dict.fromkeys(places[one] for one in addresses if one in places))
+def _internal(addresses: Iterable[str], elements: Mapping[str, str]) -> list[str]:
+    return list(dict.fromkeys(elements[one] for one in addresses if one in elements))
 
 
-def _elsewhere(activity: Activity, places: Mapping[str, str]) -> list[dict[str, object]]:
+def _external(activity: Activity, elements: Mapping[str, str]) -> list[dict[str, object]]:
     sides = {"used": activity.used, "generated": activity.generated}
     return [
         reference
         for side, addresses in sides.items()
         for one in dict.fromkeys(addresses)
-        if one not in places
+        if one not in elements
         for reference in external_refs("other", one, side)
     ]
-
-
-def _add_tools(graph: SpdxGraph, made: str, tools: Iterable[Software]) -> None:
-    graph.relate(made, "usesTool", [graph.tool(one) for one in dict.fromkeys(tools)])

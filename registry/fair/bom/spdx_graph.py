@@ -1,4 +1,4 @@
-"""The elements of an SPDX 3 document while it is written.
+"""Builder of the elements of an SPDX 3 document.
 
 Source: SPDX 3.0.1, model, Core profile; serialisation as JSON-LD, section 6.
 """
@@ -16,10 +16,10 @@ _CREATION = "_:creation"
 
 
 class SpdxGraph:
-    """Elements below one address, in the order they were added.
+    """Elements with identifiers below one address, in the order of addition.
 
-    Elements of SPDX never change, and an identifier means the same everywhere. So people and
-    data sets get identifiers below the document's own address, with their ORCID or PID beside.
+    SPDX elements are immutable and their identifiers global. People and data sets therefore get
+    identifiers below the document's address, with their ORCID or PID as external identifiers.
     """
 
     def __init__(self, base: str) -> None:
@@ -40,7 +40,7 @@ class SpdxGraph:
         return self.add_as(f"{self.base}#{slug}-{self._counts[slug]}", kind, **properties)
 
     def add_as(self, spdx_id: str, kind: str, **properties: Any) -> str:
-        """Add an element whose identifier is given."""
+        """Add an element with the identifier ``spdx_id``."""
         self._elements.append(
             drop_empty(type=kind, spdxId=spdx_id, creationInfo=_CREATION, **properties)
         )
@@ -49,7 +49,7 @@ class SpdxGraph:
     def relate(
         self, source: str, kind: str, targets: list[str], comment: str | None = None
     ) -> None:
-        """Relate ``source`` to ``targets``; nothing where there are none."""
+        """Relate ``source`` to ``targets``, if there are any."""
         if targets:
             self.add(
                 "Relationship",
@@ -61,7 +61,7 @@ class SpdxGraph:
             )
 
     def annotate(self, subject: str, statement: str | None) -> None:
-        """Add a remark about an element; nothing where it says nothing."""
+        """Annotate an element, if ``statement`` is not empty."""
         if statement:
             self.add(
                 "Annotation",
@@ -73,7 +73,7 @@ class SpdxGraph:
             )
 
     def agent(self, agent: Agent) -> str:
-        """The element of a person or an organisation, the same for the same agent."""
+        """The element of an agent; equal agents share one."""
         if agent not in self._agents:
             kind = "Person" if agent.kind == "person" else "Organization"
             identifiers = [external_id("other", one) for one in (agent.orcid, agent.ror) if one]
@@ -89,7 +89,7 @@ class SpdxGraph:
         return self._agents[agent]
 
     def tool(self, tool: Software) -> str:
-        """The element of a program, the same for the same version of it."""
+        """The element of a program; equal programs share one."""
         if tool not in self._tools:
             self._tools[tool] = self.add(
                 "Tool",
@@ -100,7 +100,7 @@ class SpdxGraph:
         return self._tools[tool]
 
     def document(self, created: datetime, by: str) -> dict[str, Any]:
-        """The whole as JSON-LD, made by the agent ``by``."""
+        """The document as JSON-LD, created by the agent ``by``."""
         creation = {
             "type": "CreationInfo",
             "@id": _CREATION,
@@ -124,7 +124,7 @@ def external_id(kind: str, identifier: str, comment: str | None = None) -> dict[
 def external_refs(
     kind: str, locator: str | None, comment: str | None = None
 ) -> list[dict[str, Any]]:
-    """An ``ExternalRef``, or none if there is no address."""
+    """An ``ExternalRef`` as a list, which is empty without an address."""
     address = iri(locator)
     if address is None:
         return []

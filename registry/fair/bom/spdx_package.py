@@ -1,7 +1,7 @@
-"""The version itself as a package of SPDX's AI or Dataset profile.
+"""The version as a package of SPDX's AI or Dataset profile.
 
-Source: SPDX 3.0.1, model, classes ``AIPackage`` and ``DatasetPackage`` with their restrictions of
-properties from other profiles: those demand a supplier, a place, a purpose and times.
+Source: SPDX 3.0.1, model, classes ``AIPackage`` and ``DatasetPackage``, which require a supplier, a
+download location, a purpose and times.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from registry.fair.parts import Emissions, Evaluation, Network
 
 
 def add_package(graph: SpdxGraph, description: Description) -> str:
-    """The version itself, with all that SPDX demands of its class."""
+    """Add the element of the version."""
     withdrawal = description.withdrawal
     creators = [graph.agent(one) for one in description.creators]
     shared: dict[str, Any] = {
@@ -34,8 +34,8 @@ def add_package(graph: SpdxGraph, description: Description) -> str:
         "software_contentIdentifier": [_content_id(description.swhid)],
     }
     if description.kind == "dataset":
-        # SPDX knows one originator of a data set. Where there are several the namespace stands
-        # for them, and a relationship names them.
+        # SPDX allows one originator of a data set. Several creators are represented by the owner
+        # of the namespace, and named in a relationship.
         single = creators if len(creators) == 1 else [shared["suppliedBy"]]
         shared |= {"originatedBy": single} | _dataset_properties(description)
         package = graph.add_as(graph.base, "dataset_DatasetPackage", **shared)
@@ -60,7 +60,7 @@ def _ai_properties(description: Description) -> dict[str, Any]:
         "ai_informationAboutApplication": _application(description),
         "ai_informationAboutTraining": _training(description.emissions),
         "ai_hyperparameter": _hyperparameters(network) if network else (),
-        "ai_metric": [*map(_metric, description.evaluations), *_repeated(description)],
+        "ai_metric": [*map(_metric, description.evaluations), *_repetitions(description)],
     }
 
 
@@ -69,8 +69,8 @@ def _metric(one: Evaluation) -> dict[str, str]:
     return entry(f"{one.metric} ({slice_of(one)}{who})", text_of(one.value))
 
 
-def _repeated(description: Description) -> list[dict[str, str]]:
-    """Figures of those who measured again what the hub had measured."""
+def _repetitions(description: Description) -> list[dict[str, str]]:
+    """Figures of measurements by third parties."""
     return [
         entry(
             f"{figure.label} ({one.target}, {one.backend}, by a third party, {one.id[:12]})",
@@ -103,7 +103,7 @@ def _application(description: Description) -> str:
 
 
 def _training(emissions: Emissions | None) -> str:
-    # SPDX takes energy in kilowatt hours only; cards tell carbon dioxide.
+    # SPDX has fields for energy in kilowatt hours only; cards have carbon dioxide.
     if emissions is None:
         return ""
     parts = {
@@ -147,10 +147,10 @@ def _identifiers(description: Description) -> list[dict[str, Any]]:
 
 
 def _references(description: Description) -> list[dict[str, Any]]:
-    given = [
+    links = [
         ("vcs", description.code.url if description.code else None, None),
         ("qualityAssessmentReport", description.fair.url if description.fair else None, "FAIR"),
         *(("documentation", paper.url, paper.title) for paper in description.papers),
         *(("funding", funding.url, funding.title) for funding in description.funding),
     ]
-    return [one for kind, url, title in given for one in external_refs(kind, url, title)]
+    return [one for kind, url, title in links for one in external_refs(kind, url, title)]

@@ -1,7 +1,7 @@
-"""The few things people are asked about what they publish: as a card answers, and put into it.
+"""The form that describes a model or data set: answers read from a card, and written into it.
 
-What is not asked stays as its author wrote it, see :mod:`registry.validation.card_edit`; so does
-what is asked and answered as before.
+Unchanged answers and all other parts of the card stay as written; see
+:mod:`registry.validation.card_edit`.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from registry.validation.card_edit import edit
 
 __all__ = ["QUESTIONS", "Answers", "Creator", "answers_of", "applied", "is_bare"]
 
-#: What is asked of models and of data sets, in order: names of :class:`Answers`.
+#: Fields of :class:`Answers` that are asked, in order.
 QUESTIONS: dict[ResourceKind, tuple[str, ...]] = {
     "model": ("title", "license", "creators", "task", "datasets", "intended_use"),
     "dataset": ("title", "license", "creators", "intended_use"),
@@ -28,11 +28,11 @@ _NEW_TITLE_KEYS: dict[ResourceKind, str] = {"model": "model_name", "dataset": "p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """Texts as they are typed; "" and empty where there is no answer.
+    """Answers as typed; "" and empty tuples are unanswered.
 
     Attributes:
-        license: As cards spell it: ``apache-2.0``, ``MIT OR Apache-2.0``, ``other``.
-        datasets: What it was trained on: names of data sets or addresses.
+        license: In the spelling of cards: ``apache-2.0``, ``MIT OR Apache-2.0``, ``other``.
+        datasets: Training data: names of data sets or addresses.
         intended_use: One or more paragraphs of Markdown.
     """
 
@@ -45,29 +45,29 @@ class Answers:
 
 
 def answers_of(card: Card) -> Answers:
-    """The answers that a card gives already."""
-    notes = CardReader(card)
+    """The answers in a card."""
+    reader = CardReader(card)
     return Answers(
         title=" ".join(texts_of(card.values.get(_title_key(card, "model")))),
         license=", ".join(texts_of(card.values.get("license"))),
-        creators=creators_of(notes),
+        creators=creators_of(reader),
         task=card.task,
         datasets=tuple(texts_of(card.values.get("datasets"))),
-        intended_use=texts.texts_of(notes)["intended_use"] or "",
+        intended_use=texts.texts_of(reader)["intended_use"] or "",
     )
 
 
 def applied(readme: str, answers: Answers, kind: ResourceKind, *, name: str) -> str:
-    """README.md with these answers in it.
+    """README.md with these answers.
 
-    Where it has no text, the purpose becomes its text: that is its description, then.
+    If it has no text, the intended use becomes its text, and so its description.
 
     Args:
-        readme: The whole file, "" where there is none.
-        name: Heads a text that has no other heading.
+        readme: The whole file, "" if there is none.
+        name: Heading of a new text without a title.
 
     Raises:
-        Invalid: ``invalid_card``, of ``readme`` or of what it would become.
+        Invalid: ``invalid_card``, if ``readme`` or the result is not a valid card.
     """
     card = parse(readme.encode("utf-8", "surrogatepass"))
     edited = edit(readme, _changes(card, answers, kind))
@@ -81,14 +81,14 @@ def applied(readme: str, answers: Answers, kind: ResourceKind, *, name: str) -> 
 
 
 def is_bare(card: Card) -> bool:
-    """Whether below the card's values there is nothing, or nothing but a heading."""
+    """Whether the card has no text below its values, or only a heading."""
     lines = [line for line in card.body.splitlines() if line.strip()]
     return not lines or (len(lines) == 1 and lines[0].startswith("#"))
 
 
 def _changes(card: Card, answers: Answers, kind: ResourceKind) -> Mapping[str, Any]:
-    """Key of the card to its new value, ``None`` to remove it; none for what stays."""
-    said = answers_of(card)
+    """Changed keys of the card with their new values, ``None`` to remove one."""
+    before = answers_of(card)
     written: dict[str, tuple[str, Any]] = {
         "title": (_title_key(card, kind), answers.title),
         "license": ("license", answers.license),
@@ -100,15 +100,15 @@ def _changes(card: Card, answers: Answers, kind: ResourceKind) -> Mapping[str, A
     changes: dict[str, Any] = {}
     for question in QUESTIONS[kind]:
         key, value = written[question]
-        if getattr(answers, question) != getattr(said, question):
+        if getattr(answers, question) != getattr(before, question):
             changes[key] = value or None
-    if "license" in changes and said.license.lower() == "other":
-        # They name the license that it was.
+    if "license" in changes and before.license.lower() == "other":
+        # These keys describe the former licence.
         changes |= {"license_name": None, "license_link": None}
     return changes
 
 
 def _title_key(card: Card, kind: ResourceKind) -> str:
-    """The key that gives the title, else the one to give it."""
-    given = (key for key in _TITLE_KEYS if texts_of(card.values.get(key)))
-    return next(given, _NEW_TITLE_KEYS[kind])
+    """The key of the card's title, or the key for a new one."""
+    keys = (key for key in _TITLE_KEYS if texts_of(card.values.get(key)))
+    return next(keys, _NEW_TITLE_KEYS[kind])

@@ -1,7 +1,7 @@
-"""What a card says, field by field of a :class:`~registry.fair.description.Description`.
+"""Reads a card into the fields of a :class:`~registry.fair.description.Description`.
 
-What is faulty is told as a finding and left out, the rest is taken: a card that cannot be read in
-one place is still read in all others, and no finding keeps a model from being published or loaded.
+A faulty value becomes a finding and is left out; all other values are read. No finding prevents
+publication or loading of a model.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -37,7 +37,7 @@ from registry.validation.language import language_code
 from registry.validation.license import license_missing, license_of, simple_ids
 from registry.validation.references import web_address
 
-#: All keys that are read here; what else a card holds is handed on as ``unknown``.
+#: Supported keys; all others are passed on as ``unknown``.
 KEYS = frozenset(
     {
         *TEXT_KEYS,
@@ -48,18 +48,18 @@ KEYS = frozenset(
         *("model-index", "co2_eq_emissions"),
     }
 )
-#: Where the text of a license stands; the first that is there is it.
+#: Names of licence files, by precedence.
 LICENSE_FILES = ("LICENSE", "LICENSE.md", "LICENSE.txt", "LICENCE", "COPYING")
 _MAX_VERSION = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardFacts:
-    """The card's part of a description; ``None`` and empty where it says nothing.
+    """The card's part of a description; absent values are ``None`` or empty.
 
     Attributes:
-        unknown: Keys that are not read here, as given.
-        findings: By line.
+        unknown: Unsupported keys with their values.
+        findings: Sorted by line.
     """
 
     title: str | None
@@ -105,86 +105,86 @@ def read(
     """Read a card.
 
     Args:
-        repository: ``namespace/name`` of what the card is of.
-        parents: The base models of a network by its name; see :func:`.card_links.bases_of`.
-        files: Path to address of the version's files, if they are known: a license's text may be
-            one of them.
+        repository: ``namespace/name`` of the card's repository.
+        parents: The base models of a network by its name; see
+            :func:`registry.fair.card.links.bases_of`.
+        files: Path to address of the version's files, if known; the licence may be one of them.
     """
-    notes = CardReader(card)
-    creators = agents_of(notes.top("authors"))
-    contributors = agents_of(notes.top("contributors"))
-    texts = texts_of(notes)
+    reader = CardReader(card)
+    creators = agents_of(reader.top("authors"))
+    contributors = agents_of(reader.top("contributors"))
+    texts = texts_of(reader)
     return CardFacts(
-        title=clean(card.title) or notes.top("pretty_name").text() or None,
-        description=description_of(notes),
+        title=clean(card.title) or reader.top("pretty_name").text() or None,
+        description=description_of(reader),
         body=card.body,
-        version=_version(notes),
+        version=_version(reader),
         creators=creators,
         contributors=contributors,
-        contact=contact_of(notes.top("contact"), (*creators, *contributors)),
-        funding=fundings_of(notes.top("funding")),
-        license=_license(notes, files),
-        use_restrictions=texts["use_restrictions"] or notes.top("extra_gated_prompt").text(),
-        keywords=_keywords(notes),
-        languages=_languages(notes),
+        contact=contact_of(reader.top("contact"), (*creators, *contributors)),
+        funding=fundings_of(reader.top("funding")),
+        license=_license(reader, files),
+        use_restrictions=texts["use_restrictions"] or reader.top("extra_gated_prompt").text(),
+        keywords=_keywords(reader),
+        languages=_languages(reader),
         task=clean(card.task) or None,
         library=clean(card.library) or None,
-        datasets=datasets_of(notes),
-        evaluations=evaluations_of(notes.top("model-index")),
+        datasets=datasets_of(reader),
+        evaluations=evaluations_of(reader.top("model-index")),
         intended_use=texts["intended_use"],
         out_of_scope=texts["out_of_scope"],
         limitations=texts["limitations"],
         ethics=texts["ethics"],
         usage=texts["usage"],
-        code=code_of(notes.top("code")),
-        papers=papers_of(notes),
-        bases=bases_of(notes, repository, parents),
-        emissions=emissions_of(notes.top("co2_eq_emissions")),
+        code=code_of(reader.top("code")),
+        papers=papers_of(reader),
+        bases=bases_of(reader, repository, parents),
+        emissions=emissions_of(reader.top("co2_eq_emissions")),
         unknown={key: value for key, value in card.values.items() if key not in KEYS},
-        # An entry that two readers pass is told once.
-        findings=tuple(sorted(dict.fromkeys(notes.findings), key=lambda found: found.line)),
+        # Two functions may read the same entry.
+        findings=tuple(sorted(dict.fromkeys(reader.findings), key=lambda one: one.line)),
     )
 
 
-def _version(notes: CardReader) -> str | None:
-    place = notes.top("version")
-    if isinstance(place.value, float):
-        place.note(
+def _version(reader: CardReader) -> str | None:
+    value = reader.top("version")
+    if isinstance(value.value, float):
+        value.note(
             "version_number",
-            "The version is a number in YAML, to which 1.10 and 1.1 are the same.",
-            f"Put it in quotes, such as '{place.value}'.",
+            "The version is a number in YAML, where 1.10 equals 1.1.",
+            f"Put it in quotes, such as '{value.value}'.",
             "warning",
         )
-    return place.text(_MAX_VERSION)
+    return value.text(_MAX_VERSION)
 
 
-def _keywords(notes: CardReader) -> tuple[str, ...]:
-    tags = dict.fromkeys(notes.texts("tags"))
+def _keywords(reader: CardReader) -> tuple[str, ...]:
+    tags = dict.fromkeys(reader.texts("tags"))
     return tuple(tag for tag in tags if not any(is_lead(tag, lead) for lead in PAPER_TAGS))
 
 
-def _languages(notes: CardReader) -> tuple[str, ...]:
-    codes = [item.checked(language_code) for item in notes.top("language").items()]
+def _languages(reader: CardReader) -> tuple[str, ...]:
+    codes = [item.checked(language_code) for item in reader.top("language").items()]
     return tuple(dict.fromkeys(code for code in codes if code))
 
 
-def _license(notes: CardReader, files: Mapping[str, str] | None) -> License | None:
-    place = notes.top("license")
+def _license(reader: CardReader, files: Mapping[str, str] | None) -> License | None:
+    value = reader.top("license")
     try:
-        expression = license_of(notes.card.values)
+        expression = license_of(reader.card.values)
     except Invalid as error:
-        place.note(error.code, error.detail, error.hint)
+        value.note(error.code, error.detail, error.hint)
         return None
     if not expression:
-        if str(place.value).lower() == "other":
-            missing = license_missing(notes.card.values)
-            place.note(missing.code, missing.detail, missing.hint)
+        if str(value.value).lower() == "other":
+            missing = license_missing(reader.card.values)
+            value.note(missing.code, missing.detail, missing.hint)
         return None
     ids = simple_ids(expression)
     own = [one for one in ids if "LicenseRef-" in one]
-    link = _license_link(notes, files)
+    link = _license_link(reader, files)
     uris = [f"https://spdx.org/licenses/{one}" if one not in own else link for one in ids]
-    name = notes.top("license_name").text() or ", ".join(notes.texts("license"))
+    name = reader.top("license_name").text() or ", ".join(reader.texts("license"))
     return License(
         expression=expression,
         uris=tuple(dict.fromkeys(uri for uri in uris if uri)),
@@ -192,22 +192,22 @@ def _license(notes: CardReader, files: Mapping[str, str] | None) -> License | No
     )
 
 
-def _license_link(notes: CardReader, files: Mapping[str, str] | None) -> str | None:
-    """The address of the text of a license that SPDX does not list."""
-    place = notes.top("license_link")
-    text = place.text()
-    known = files or {}
+def _license_link(reader: CardReader, files: Mapping[str, str] | None) -> str | None:
+    """Address of the text of a licence that SPDX does not list."""
+    value = reader.top("license_link")
+    text = value.text()
+    urls = files or {}
     if text is None:
-        return next((known[path] for path in LICENSE_FILES if path in known), None)
+        return next((urls[path] for path in LICENSE_FILES if path in urls), None)
     path = text.removeprefix("./")
-    if path in known:
-        return known[path]
+    if path in urls:
+        return urls[path]
     if "://" in text:
-        return place.checked(web_address)
+        return value.checked(web_address)
     if files is not None:
-        place.note(
+        value.note(
             "license_link_missing",
-            f"There is no file {text[:100]!r} to read the license in.",
+            f"The license file {text[:100]!r} does not exist.",
             "Add the file, or write the address of the license's text.",
         )
     return None

@@ -1,7 +1,7 @@
-"""Creators as a form asks for them, a line each, and the card's ``authors`` with other ones.
+"""Creators as a form edits them, and the card's ``authors`` with changed creators.
 
-A card may say more of a person than a form asks: roles, electronic mail, a second institution.
-That stays with the person.
+Facts of a person that the form does not ask for, such as roles, e-mail address and further
+affiliations, are kept.
 """
 
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ _KEY = "authors"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Creator:
-    """One creator, in texts as they are typed.
+    """One creator, with texts as typed.
 
     Attributes:
         affiliation: Name of the institution.
-        ror: Of the institution; without one, the creator is an organisation and this is its own.
-        place: Where the card has it among its ``authors``, from 0; ``None`` if it is new.
+        ror: ROR id of the institution; without an institution, of the creator itself.
+        place: Index in the card's ``authors``, from 0; ``None`` for a new creator.
     """
 
     name: str = ""
@@ -32,39 +32,39 @@ class Creator:
     place: int | None = None
 
 
-def creators_of(notes: CardReader) -> tuple[Creator, ...]:
-    """The creators that a card names, with what is wrong in them as it stands there."""
-    items = _items(notes.card.values.get(_KEY))
-    found = (_creator(notes, item, place) for place, item in enumerate(items))
-    return tuple(one for one in found if one)
+def creators_of(reader: CardReader) -> tuple[Creator, ...]:
+    """The creators in a card, including faulty values."""
+    items = _items(reader.card.values.get(_KEY))
+    creators = (_creator(reader, item, index) for index, item in enumerate(items))
+    return tuple(one for one in creators if one)
 
 
 def authors_of(card: Card, creators: Sequence[Creator]) -> list[Any]:
-    """The value of ``authors`` for these creators; those who stay as they are, stay as written."""
-    notes = CardReader(card)
+    """The value of ``authors`` for these creators; unchanged ones stay as written."""
+    reader = CardReader(card)
     items = _items(card.values.get(_KEY))
-    said = {one.place: one for one in creators_of(notes)}
-    return [_author(notes, items, said, creator) for creator in creators]
+    before = {one.place: one for one in creators_of(reader)}
+    return [_author(reader, items, before, creator) for creator in creators]
 
 
 def _author(
-    notes: CardReader, items: list[Any], said: dict[int | None, Creator], creator: Creator
+    reader: CardReader, items: list[Any], before: dict[int | None, Creator], creator: Creator
 ) -> Any:
-    by_name = (place for place, one in said.items() if one.name == creator.name)
-    place = creator.place if creator.place in said else next(by_name, None)
-    if place is None:
-        return _written({}, creator)
-    old = items[place]
-    if replace(creator, place=place) == said[place]:
+    by_name = (index for index, one in before.items() if one.name == creator.name)
+    index = creator.place if creator.place in before else next(by_name, None)
+    if index is None:
+        return _entry({}, creator)
+    old = items[index]
+    if replace(creator, place=index) == before[index]:
         return old
     if isinstance(old, dict):
-        return _written(old, creator)
-    agent = agent_of(CardValue(notes, (_KEY, place), old))
-    return _written({"email": agent.email} if agent and agent.email else {}, creator)
+        return _entry(old, creator)
+    agent = agent_of(CardValue(reader, (_KEY, index), old))
+    return _entry({"email": agent.email} if agent and agent.email else {}, creator)
 
 
-def _written(old: dict[str, Any], creator: Creator) -> dict[str, Any]:
-    """The mapping of an author who was ``old``."""
+def _entry(old: dict[str, Any], creator: Creator) -> dict[str, Any]:
+    """The entry of ``creator`` in ``authors``, replacing ``old``."""
     entry = {"name": creator.name} | old | {"name": creator.name}
     _put(entry, "orcid", creator.orcid)
     key = _affiliation_key(entry)
@@ -78,7 +78,7 @@ def _written(old: dict[str, Any], creator: Creator) -> dict[str, Any]:
 
 
 def _institution(old: list[Any], creator: Creator) -> Any:
-    """The institution of ``creator``, where ``old`` holds the one before, if there was one."""
+    """The institution of ``creator``, replacing the one in ``old``, if any."""
     before = old[0] if old and isinstance(old[0], dict) else {}
     entry = {"name": creator.affiliation} | before | {"name": creator.affiliation}
     _put(entry, "ror", creator.ror)
@@ -86,40 +86,40 @@ def _institution(old: list[Any], creator: Creator) -> Any:
 
 
 def _put(entry: dict[str, Any], key: str, value: Any) -> None:
-    """Write a value, a list of one as that one; take the key away where there is nothing."""
+    """Set a value, a list of one as its item; remove the key for an empty value."""
     if value:
         entry[key] = value[0] if isinstance(value, list) and len(value) == 1 else value
     else:
         entry.pop(key, None)
 
 
-def _creator(notes: CardReader, item: Any, place: int) -> Creator | None:
+def _creator(reader: CardReader, item: Any, index: int) -> Creator | None:
     if item in (None, ""):
         return None
     if not isinstance(item, dict):
-        agent = agent_of(CardValue(notes, (_KEY, place), item))
+        agent = agent_of(CardValue(reader, (_KEY, index), item))
         if agent is None:
             return None
-        return Creator(name=agent.name, orcid=agent.orcid or "", ror=agent.ror or "", place=place)
+        return Creator(name=agent.name, orcid=agent.orcid or "", ror=agent.ror or "", place=index)
     institutions = _items(item.get(_affiliation_key(item)))
     affiliation, ror = "", _text(item.get("ror"))
     if institutions:
-        affiliation, ror = _told(notes, institutions[0])
+        affiliation, ror = _name_and_ror(reader, institutions[0])
     return Creator(
         name=_text(item.get("name")),
         orcid=_text(item.get("orcid")),
         affiliation=affiliation,
         ror=ror,
-        place=place,
+        place=index,
     )
 
 
-def _told(notes: CardReader, institution: Any) -> tuple[str, str]:
-    """Name and ROR id of an institution, of a mapping as written there."""
+def _name_and_ror(reader: CardReader, institution: Any) -> tuple[str, str]:
+    """Name and ROR id of an institution; those of a mapping are not normalised."""
     if isinstance(institution, dict):
         return _text(institution.get("name")), _text(institution.get("ror"))
-    found = organization_of(CardValue(notes, (_KEY,), institution))
-    return (found.name, found.ror or "") if found else ("", "")
+    organization = organization_of(CardValue(reader, (_KEY,), institution))
+    return (organization.name, organization.ror or "") if organization else ("", "")
 
 
 def _affiliation_key(entry: dict[str, Any]) -> str:

@@ -1,6 +1,6 @@
-"""A version as its record would describe it if its card gave other answers.
+"""The description of a version as it would be with other answers in its card.
 
-Only what is asked can differ (:mod:`registry.fair.card.answers`); all else stays as it was found.
+Only the fields that :mod:`registry.fair.card.answers` asks for can differ.
 """
 
 from dataclasses import replace
@@ -9,8 +9,8 @@ from typing import Any
 from registry.fair.card.card import CardFacts
 from registry.fair.description import Description
 
-#: What answers change, called alike in :class:`CardFacts` and :class:`Description`.
-_ASKED = (
+#: Fields that answers change, with the same names in :class:`CardFacts` and :class:`Description`.
+_FIELDS = (
     "title",
     "description",
     "body",
@@ -23,10 +23,10 @@ _ASKED = (
 
 
 def redescribed(description: Description, before: CardFacts, after: CardFacts) -> Description:
-    """``description``, whose card says ``before``, with a card that says ``after``."""
+    """``description`` with the card ``after`` in place of the card ``before``."""
     changes: dict[str, Any] = {
         name: getattr(after, name)
-        for name in _ASKED
+        for name in _FIELDS
         if getattr(after, name) != getattr(before, name)
     }
     if "title" in changes and after.title is None:

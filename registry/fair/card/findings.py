@@ -1,4 +1,4 @@
-"""Everything that is to be told about a README.md, by line: the one list for all who show it."""
+"""All findings about a README.md, for pages, API and commits."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -10,7 +10,7 @@ from registry.fair.card.markup import markup
 from registry.validation.card import parse
 from registry.validation.findings import CardFinding
 
-#: Where what stands in no value of the card is found.
+#: Fields of findings outside the card's values.
 TEXT_FIELDS = frozenset({"README.md", "description"})
 _LINE = re.compile(r"(?:README\.md, )?line (\d+): (.*)", re.DOTALL)
 
@@ -26,31 +26,31 @@ def findings_in(
     parents: Callable[[str], Iterable[str]] = _without_parents,
     computed: Computed | None = None,
 ) -> tuple[CardFinding, ...]:
-    """What is wrong in a README.md.
+    """Findings about a README.md, sorted by line.
 
     Args:
-        data: The file, of any length and kind; one that cannot be read is a finding, too.
-        repository: ``namespace/name`` of what it is of.
+        data: The file; if it is not a valid card, that is the only finding.
+        repository: ``namespace/name`` of its repository.
         parents: The base models of a network by its name.
-        computed: What the other files say, where they are known.
+        computed: Facts about the other files, if known.
     """
     try:
         card = parse(data)
     except Invalid as error:
         return (unreadable(error),)
-    # Whether a file is there is all that is asked; its address is not.
+    # Only the existence of files matters here, not their addresses.
     files = dict.fromkeys(computed.paths, "") if computed else None
     facts = read(card, repository=repository, parents=parents, files=files)
-    found = [*facts.findings, *markup(card)]
+    findings = [*facts.findings, *markup(card)]
     if computed:
-        found += contradictions(card, computed)
-    return tuple(sorted(dict.fromkeys(found), key=lambda one: one.line))
+        findings += contradictions(card, computed)
+    return tuple(sorted(dict.fromkeys(findings), key=lambda one: one.line))
 
 
 def unreadable(error: Invalid) -> CardFinding:
-    """A refusal of a whole README.md as a finding at its line."""
-    place = _LINE.fullmatch(error.detail)
-    line, why = (int(place[1]), place[2]) if place else (1, error.detail)
+    """The rejection of a whole README.md as a finding at its line."""
+    match = _LINE.fullmatch(error.detail)
+    line, why = (int(match[1]), match[2]) if match else (1, error.detail)
     return CardFinding(line, "README.md", error.code, f"{why[:1].upper()}{why[1:]}", error.hint)
 
 

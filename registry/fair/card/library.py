@@ -1,6 +1,6 @@
-"""Libraries told by the names of files: what proves them, and what contradicts a card's word.
+"""Libraries that file names prove or disprove.
 
-A library that the hub does not know by its files is its author's word: nothing speaks against it.
+Libraries without characteristic files can be neither: the card decides.
 """
 
 from collections.abc import Collection
@@ -14,7 +14,7 @@ _MARKS = {library: name for name, library in LIBRARY_FILES.items()}
 
 
 def proven_library(paths: Collection[str]) -> str | None:
-    """The library of the only kind of network that is there; ``None`` if there are several."""
+    """The library of the files; ``None`` if there are networks of several or unknown formats."""
     formats = [
         each
         for each in FORMATS
@@ -24,8 +24,7 @@ def proven_library(paths: Collection[str]) -> str | None:
 
 
 def disproof(library: str, paths: Collection[str]) -> str | None:
-    """What in the files contradicts that library, as the end of a sentence; ``None`` if nothing
-    does."""
+    """Why the files contradict ``library``, as a clause; ``None`` if they do not."""
     name = library.casefold()
     file_format = _FORMATS.get(name)
     if file_format and not any(map(file_format.matches, paths)):

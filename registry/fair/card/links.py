@@ -1,4 +1,4 @@
-"""What the card leads to: papers, code, data sets, and what the network was made from."""
+"""Links of a card: papers, code, data sets and base models."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -33,12 +33,12 @@ _MAX_ANCESTORS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """A network that this one was made from.
+    """A base model.
 
     Attributes:
-        source: ``namespace/name`` as the card writes it, or an address.
-        relation: ``None`` where the card does not tell.
-        revision: What stands behind ``@``: a branch, a tag or a commit.
+        source: ``namespace/name`` as in the card, or an address.
+        relation: ``None`` if unspecified.
+        revision: Branch, tag or commit after ``@``.
     """
 
     source: str
@@ -47,124 +47,123 @@ class Base:
     url: str | None = None
 
 
-def papers_of(notes: CardReader) -> tuple[Reference, ...]:
-    """The publications of ``papers``, of ``arxiv:`` and ``doi:`` tags and of ``doi``, each once.
+def papers_of(reader: CardReader) -> tuple[Reference, ...]:
+    """Publications in ``papers``, ``arxiv:`` and ``doi:`` tags and ``doi``, without repetitions.
 
-    A ``doi`` is one of them because it is no identifier of the version: the next one says it, too.
+    ``doi`` counts as a publication because later versions repeat it: it identifies no version.
     """
-    found = [paper for item in notes.top("papers").items() if (paper := _paper_of(item))]
-    for item in notes.top("tags").items():
+    papers = [paper for item in reader.top("papers").items() if (paper := _paper_of(item))]
+    for item in reader.top("tags").items():
         tag = str(item.value).strip()
         check = next((check for lead, check in PAPER_TAGS.items() if is_lead(tag, lead)), None)
         url = item.checked(check) if check else None
-        found += [Reference(url=url)] if url else []
-    url = notes.top("doi").checked(doi_url)
-    found += [Reference(url=url)] if url else []
-    once: dict[str, Reference] = {}
-    for paper in found:
-        once.setdefault(paper.url.casefold(), paper)
-    return tuple(once.values())
+        papers += [Reference(url=url)] if url else []
+    url = reader.top("doi").checked(doi_url)
+    papers += [Reference(url=url)] if url else []
+    unique: dict[str, Reference] = {}
+    for paper in papers:
+        unique.setdefault(paper.url.casefold(), paper)
+    return tuple(unique.values())
 
 
-def code_of(place: CardValue) -> Reference | None:
-    """The repository of the code that made it."""
-    url = (place.entry("url") if isinstance(place.value, dict) else place).checked(web_address)
-    return Reference(url=url, title=place.entry("title").text()) if url else None
+def code_of(value: CardValue) -> Reference | None:
+    """The code repository."""
+    url = (value.entry("url") if isinstance(value.value, dict) else value).checked(web_address)
+    return Reference(url=url, title=value.entry("title").text()) if url else None
 
 
-def datasets_of(notes: CardReader) -> tuple[DatasetUse, ...]:
-    """The data sets it was trained on, validated with and tested on."""
-    found = [
+def datasets_of(reader: CardReader) -> tuple[DatasetUse, ...]:
+    """Data sets for training, validation and tests."""
+    uses = [
         use
         for key, role in _DATASETS.items()
-        for item in notes.top(key).items()
+        for item in reader.top(key).items()
         if (use := _dataset_of(item, role))
     ]
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(uses))
 
 
 def bases_of(
-    notes: CardReader, repository: str, parents: Callable[[str], Iterable[str]]
+    reader: CardReader, repository: str, parents: Callable[[str], Iterable[str]]
 ) -> tuple[Base, ...]:
-    """The networks of ``base_model``, but those that were made from ``repository`` itself.
+    """The networks of ``base_model``; those derived from ``repository`` itself become findings.
 
     Args:
-        parents: The base models of a network by its name; none for one that is not known.
+        parents: The base models of a network by its name; empty for unknown networks.
     """
-    items = notes.top("base_model").items()
-    relation = _relation_of(notes, len(items))
-    # Who answers may have to ask a database, and bases share ancestors.
-    ask_once = cache(lambda name: tuple(parents(name)))
-    found = []
+    items = reader.top("base_model").items()
+    relation = _relation_of(reader, len(items))
+    # ``parents`` may query a database, and bases share ancestors.
+    cached_parents = cache(lambda name: tuple(parents(name)))
+    bases = []
     for item in items:
         base = _base_of(item, relation)
         if base is None:
             continue
-        circle = circular(repository, base.source, ask_once)
+        circle = circular(repository, base.source, cached_parents)
         if circle:
             item.note(
                 "base_model_circular",
-                f"The base model leads back to itself: {' from '.join(circle)}.",
-                "Name the network that this one was truly made from.",
+                f"The base models form a circle: {' from '.join(circle)}.",
+                "Name the network that this one was derived from.",
             )
             continue
-        found.append(base)
-    return tuple(dict.fromkeys(found))
+        bases.append(base)
+    return tuple(dict.fromkeys(bases))
 
 
 def circular(name: str, base: str, parents: Callable[[str], Iterable[str]]) -> list[str]:
-    """The way from ``name`` over ``base`` and what that was made from back to ``name``.
+    """The path from ``name`` over ``base`` and its ancestors back to ``name``, ignoring case.
 
-    Empty where there is none, or none among the nearest :data:`_MAX_ANCESTORS`. Names are the same
-    in whatever letters.
+    Empty if there is none among the nearest :data:`_MAX_ANCESTORS` ancestors.
     """
     goal = name.casefold()
-    ways = deque([[name, base]] if name else [])
-    seen: set[str] = set()
-    while ways and len(seen) < _MAX_ANCESTORS:
-        way = ways.popleft()
-        last = way[-1].casefold()
+    paths = deque([[name, base]] if name else [])
+    visited: set[str] = set()
+    while paths and len(visited) < _MAX_ANCESTORS:
+        path = paths.popleft()
+        last = path[-1].casefold()
         if last == goal:
-            return way
-        if last not in seen:
-            seen.add(last)
-            ways.extend([*way, parent] for parent in parents(way[-1]))
+            return path
+        if last not in visited:
+            visited.add(last)
+            paths.extend([*path, parent] for parent in parents(path[-1]))
     return []
 
 
 def is_lead(tag: str, lead: str) -> bool:
-    """Whether a tag begins with ``arxiv:`` and the like, in whatever letters."""
+    """Whether a tag has the prefix ``lead``, such as ``arxiv:``, ignoring case."""
     return tag.casefold().startswith(lead)
 
 
-def _paper_of(place: CardValue) -> Reference | None:
-    if not isinstance(place.value, dict):
-        return _reference_of(place)
-    place.only(_PAPER)
-    keys = [key for key in ("doi", "arxiv", "url") if place.entry(key).value not in (None, "")]
+def _paper_of(value: CardValue) -> Reference | None:
+    if not isinstance(value.value, dict):
+        return _reference_of(value)
+    value.only(_PAPER)
+    keys = [key for key in ("doi", "arxiv", "url") if value.entry(key).value not in (None, "")]
     if not keys:
-        place.note("url_missing", f"{place.field} has no address.", "Add 'url: ...' or 'doi: ...'.")
+        value.note("url_missing", f"{value.field} has no address.", "Add 'url: ...' or 'doi: ...'.")
         return None
-    found = _reference_of(place.entry(keys[0]))
-    return Reference(url=found.url, title=place.entry("title").text()) if found else None
+    paper = _reference_of(value.entry(keys[0]))
+    return Reference(url=paper.url, title=value.entry("title").text()) if paper else None
 
 
-def _reference_of(place: CardValue) -> Reference | None:
-    if isinstance(place.value, float):
-        # 2001.10 and 2001.1 are two papers and one number.
-        message = f"{place.field} is a number in YAML, which loses zeros at its end."
-        place.note("value_form", message, "Put the identifier in quotes.")
+def _reference_of(value: CardValue) -> Reference | None:
+    if isinstance(value.value, float):
+        # 2001.10 and 2001.1 are different papers, but equal numbers.
+        message = f"{value.field} is a number in YAML, where final zeros are lost."
+        value.note("value_form", message, "Put the identifier in quotes.")
         return None
-    url = place.checked(reference_url)
+    url = value.checked(reference_url)
     return Reference(url=url) if url else None
 
 
-def _dataset_of(place: CardValue, role: DatasetRole) -> DatasetUse | None:
-    name = place.text(_MAX_NAME)
+def _dataset_of(value: CardValue, role: DatasetRole) -> DatasetUse | None:
+    name = value.text(_MAX_NAME)
     if name is None:
         return None
     if name.startswith(("http://", "https://")):
-        url = place.checked(reference_url)
+        url = value.checked(reference_url)
         if url is None:
             return None
         is_pid = url.startswith("https://doi.org/") or "/ark:" in url
@@ -176,30 +175,30 @@ def _dataset_of(place: CardValue, role: DatasetRole) -> DatasetUse | None:
     return DatasetUse(name=name, role=role, url=doi, pid=doi)
 
 
-def _base_of(place: CardValue, relation: RelationName | None) -> Base | None:
-    text = place.text(_MAX_NAME)
+def _base_of(value: CardValue, relation: RelationName | None) -> Base | None:
+    text = value.text(_MAX_NAME)
     if text is None:
         return None
     if text.startswith(("http://", "https://")):
-        url = place.checked(reference_url)
+        url = value.checked(reference_url)
         return Base(source=text, relation=relation, url=url) if url else None
     name, _, revision = text.partition("@")
     if not name.strip():
-        place.note("name_missing", f"{text!r} names no model.", "Write namespace/name@revision.")
+        value.note("name_missing", f"{text!r} names no model.", "Write namespace/name@revision.")
         return None
     return Base(source=name.strip(), relation=relation, revision=revision.strip() or None)
 
 
-def _relation_of(notes: CardReader, bases: int) -> RelationName | None:
-    """``base_model_relation``, else what the card's tags and library tell for certain."""
-    place = notes.top("base_model_relation")
-    given = place.checked(_relation)
-    if place.value is not None:
-        return next((relation for relation in _RELATIONS if relation == given), None)
-    tags = {tag.casefold() for tag in notes.card.tags}
+def _relation_of(reader: CardReader, bases: int) -> RelationName | None:
+    """``base_model_relation``, else the relation that tags and library imply."""
+    value = reader.top("base_model_relation")
+    stated = value.checked(_relation)
+    if value.value is not None:
+        return next((relation for relation in _RELATIONS if relation == stated), None)
+    tags = {tag.casefold() for tag in reader.card.tags}
     if bases > 1 or tags & {"merge", "mergekit"}:
         return "merge"
-    return "adapter" if notes.card.library.casefold() == "peft" else None
+    return "adapter" if reader.card.library.casefold() == "peft" else None
 
 
 def _relation(text: str) -> str:
@@ -208,7 +207,7 @@ def _relation(text: str) -> str:
     if relation not in _RELATIONS:
         raise InvalidValue(
             "relation_unknown",
-            f"{text[:100]!r} is no way in which one network comes from another.",
-            f"{nearest(word, _RELATIONS)}Known are: {', '.join(_RELATIONS)}.",
+            f"{text[:100]!r} is not a relation between networks.",
+            f"{nearest(word, _RELATIONS)}Supported relations: {', '.join(_RELATIONS)}.",
         )
     return relation

@@ -1,4 +1,4 @@
-"""HTML in a card: the hub shows it as it is written, so whoever wrote it should know."""
+"""Warnings about HTML in a card, which the hub shows as text."""
 
 import re
 from collections.abc import Iterator
@@ -8,31 +8,29 @@ from markdown_it import MarkdownIt
 from registry.validation.card import Card
 from registry.validation.findings import CardFinding
 
-# Markdown takes time and a card may be a megabyte; nobody reads a hundred of the same.
-_WITHIN = 100_000
-_MOST = 20
+# Bounds on the parsed characters, since a card may have a megabyte, and on the warnings.
+_MAX_CHARACTERS = 100_000
+_MAX_WARNINGS = 20
 _PARSER = MarkdownIt("commonmark")
 _TAG = re.compile(r"</?\s*([A-Za-z][A-Za-z0-9-]{0,50})")
-_FIX = "Write it in Markdown; scripts, frames and styles never run here."
+_FIX = "Write it in Markdown; the hub does not render HTML."
 
 
 def markup(card: Card) -> tuple[CardFinding, ...]:
-    """A warning for each line with HTML; comments, which templates are full of, are none."""
-    found: dict[int, str] = {}
-    for line, html in _html_in(card.body[:_WITHIN]):
+    """A warning for each line with HTML; comments, which are common in templates, are ignored."""
+    tags: dict[int, str] = {}
+    for line, html in _html_in(card.body[:_MAX_CHARACTERS]):
         tag = _TAG.match(html.lstrip())
-        if tag and len(found) < _MOST:
-            found.setdefault(card.body_line + line, tag[1].lower())
+        if tag and len(tags) < _MAX_WARNINGS:
+            tags.setdefault(card.body_line + line, tag[1].lower())
     return tuple(
-        CardFinding(
-            line, "README.md", "html_shown", f"<{tag}> is shown as it is written.", _FIX, "warning"
-        )
-        for line, tag in found.items()
+        CardFinding(line, "README.md", "html_shown", f"<{tag}> is shown as text.", _FIX, "warning")
+        for line, tag in tags.items()
     )
 
 
 def _html_in(body: str) -> Iterator[tuple[int, str]]:
-    """Each piece of HTML with its line in the body, from 0."""
+    """HTML fragments with their lines in the body, from 0."""
     for token in _PARSER.parse(body):
         line = token.map[0] if token.map else 0
         if token.type == "html_block":

@@ -1,4 +1,4 @@
-"""Who made it, who answers for it and who paid, as a card names them.
+"""Creators, contributors, contact and funders in a card.
 
 ::
 
@@ -34,85 +34,85 @@ _EMAIL = re.compile(r"[^@\s<>()]+@[^@\s<>()]+\.[^@\s<>()]+")
 _WITH_MORE = re.compile(r"([^<>()]+)[<(]([^<>()\s]+)[>)]")
 
 
-def agents_of(place: CardValue) -> tuple[Agent, ...]:
-    """The people and organisations of a list, each once."""
-    found = [agent for item in place.items() if (agent := agent_of(item))]
-    return tuple(dict.fromkeys(found))
+def agents_of(value: CardValue) -> tuple[Agent, ...]:
+    """People and organisations of a list, without repetitions."""
+    agents = [agent for item in value.items() if (agent := agent_of(item))]
+    return tuple(dict.fromkeys(agents))
 
 
-def agent_of(place: CardValue) -> Agent | None:
-    """A person or organisation, of a text or a mapping."""
-    if not isinstance(place.value, dict):
-        return _agent_of_text(place)
-    place.only(_AGENT)
-    name = place.entry("name").text(_MAX_NAME)
+def agent_of(value: CardValue) -> Agent | None:
+    """A person or organisation, from a text or a mapping."""
+    if not isinstance(value.value, dict):
+        return _agent_of_text(value)
+    value.only(_AGENT)
+    name = value.entry("name").text(_MAX_NAME)
     if name is None:
-        _note_nameless(place, "name")
+        _note_nameless(value, "name")
         return None
-    ror = place.entry("ror").checked(ror_url)
-    is_organization = place.entry("organization").value is True or ror is not None
-    roles = [role.checked(credit_term) for role in place.entry("roles").items()]
+    ror = value.entry("ror").checked(ror_url)
+    is_organization = value.entry("organization").value is True or ror is not None
+    roles = [role.checked(credit_term) for role in value.entry("roles").items()]
     organizations = [
         organization_of(item)
         for key in ("affiliation", "affiliations")
-        for item in place.entry(key).items()
+        for item in value.entry(key).items()
     ]
     return Agent(
         name=name,
         kind="organization" if is_organization else "person",
-        orcid=None if is_organization else place.entry("orcid").checked(orcid_url),
+        orcid=None if is_organization else value.entry("orcid").checked(orcid_url),
         ror=ror,
-        url=place.entry("url").checked(web_address),
-        email=place.entry("email").checked(_email),
+        url=value.entry("url").checked(web_address),
+        email=value.entry("email").checked(_email),
         affiliations=tuple(one for one in organizations if one),
         roles=tuple(dict.fromkeys(role for role in roles if role)),
     )
 
 
-def contact_of(place: CardValue, known: tuple[Agent, ...]) -> Agent | None:
-    """Whom to ask: one of ``known`` where the name or the address is theirs."""
-    contact = next(iter(agents_of(place)), None)
+def contact_of(value: CardValue, agents: tuple[Agent, ...]) -> Agent | None:
+    """The contact person: the one of ``agents`` with the same name or address, if there is one."""
+    contact = next(iter(agents_of(value)), None)
     if contact is None:
         return None
     same = (
         agent
-        for agent in known
+        for agent in agents
         if agent.name == contact.name or (agent.email and agent.email == contact.email)
     )
-    found = next(same, None)
-    # What only the contact says, such as an address, would be lost in the other.
-    return found if found and contact.email in {None, found.email} else contact
+    agent = next(same, None)
+    # An address that only the contact has must not be lost.
+    return agent if agent and contact.email in {None, agent.email} else contact
 
 
-def fundings_of(place: CardValue) -> tuple[Funding, ...]:
-    """The grants of a list."""
-    found = [funding for item in place.items() if (funding := _funding_of(item))]
-    return tuple(dict.fromkeys(found))
+def fundings_of(value: CardValue) -> tuple[Funding, ...]:
+    """Grants of a list."""
+    grants = [funding for item in value.items() if (funding := _funding_of(item))]
+    return tuple(dict.fromkeys(grants))
 
 
-def organization_of(place: CardValue) -> Organization | None:
-    """An organisation, of a text or a mapping."""
-    if isinstance(place.value, dict):
-        place.only(_ORGANIZATION)
-        name = place.entry("name").text(_MAX_NAME)
+def organization_of(value: CardValue) -> Organization | None:
+    """An organisation, from a text or a mapping."""
+    if isinstance(value.value, dict):
+        value.only(_ORGANIZATION)
+        name = value.entry("name").text(_MAX_NAME)
         if name is None:
-            _note_nameless(place, "name")
+            _note_nameless(value, "name")
             return None
         return Organization(
             name=name,
-            ror=place.entry("ror").checked(ror_url),
-            url=place.entry("url").checked(web_address),
+            ror=value.entry("ror").checked(ror_url),
+            url=value.entry("url").checked(web_address),
         )
-    name, more = _taken_apart(place)
+    name, more = _name_and_suffix(value)
     if name is None:
         return None
     if more is not None and "ror.org/" in more.value:
         return Organization(name=name, ror=more.checked(ror_url))
-    return Organization(name=name if more is None else str(place.value).strip())
+    return Organization(name=name if more is None else str(value.value).strip())
 
 
-def _agent_of_text(place: CardValue) -> Agent | None:
-    name, more = _taken_apart(place)
+def _agent_of_text(value: CardValue) -> Agent | None:
+    name, more = _name_and_suffix(value)
     if name is None:
         return None
     if more is None:
@@ -123,48 +123,48 @@ def _agent_of_text(place: CardValue) -> Agent | None:
         return Agent(name=name, kind="organization", ror=more.checked(ror_url))
     if "@" in more.value:
         return Agent(name=name, email=more.checked(_email))
-    return Agent(name=str(place.value).strip())
+    return Agent(name=str(value.value).strip())
 
 
-def _taken_apart(place: CardValue) -> tuple[str | None, CardValue | None]:
-    """A name, and what is written behind it in brackets."""
-    text = place.text(_MAX_NAME)
+def _name_and_suffix(value: CardValue) -> tuple[str | None, CardValue | None]:
+    """A name, and the text in brackets after it."""
+    text = value.text(_MAX_NAME)
     match = _WITH_MORE.fullmatch(text or "")
     if match is None or not match[1].strip():
         return text, None
-    return match[1].strip(), CardValue(place.notes, place.path, match[2])
+    return match[1].strip(), CardValue(value.reader, value.path, match[2])
 
 
-def _funding_of(place: CardValue) -> Funding | None:
-    if not isinstance(place.value, dict):
-        funder = organization_of(place)
+def _funding_of(value: CardValue) -> Funding | None:
+    if not isinstance(value.value, dict):
+        funder = organization_of(value)
         return Funding(funder=funder) if funder else None
-    place.only(_FUNDING)
-    funder = organization_of(place.entry("funder"))
+    value.only(_FUNDING)
+    funder = organization_of(value.entry("funder"))
     if funder is None:
-        _note_nameless(place, "funder")
+        _note_nameless(value, "funder")
         return None
     return Funding(
         funder=Organization(
             name=funder.name,
-            ror=funder.ror or place.entry("ror").checked(ror_url),
+            ror=funder.ror or value.entry("ror").checked(ror_url),
             url=funder.url,
         ),
-        award=place.entry("award").text(_MAX_NAME),
-        title=place.entry("title").text(),
-        url=place.entry("url").checked(web_address),
+        award=value.entry("award").text(_MAX_NAME),
+        title=value.entry("title").text(),
+        url=value.entry("url").checked(web_address),
     )
 
 
-def _note_nameless(place: CardValue, key: str) -> None:
-    place.note("name_missing", f"{place.field} has no {key}.", f"Add '{key}: ...'.")
+def _note_nameless(value: CardValue, key: str) -> None:
+    value.note("name_missing", f"{value.field} has no {key}.", f"Add '{key}: ...'.")
 
 
 def _email(text: str) -> str:
     if not _EMAIL.fullmatch(text):
         raise InvalidValue(
             "email_invalid",
-            f"{text[:100]!r} is no address of electronic mail.",
-            "Write it such as ada@example.org.",
+            f"{text[:100]!r} is not an e-mail address.",
+            "Write it like ada@example.org.",
         )
     return text

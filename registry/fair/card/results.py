@@ -1,4 +1,4 @@
-"""Figures in a card: the Hugging Face Hub's ``model-index`` and ``co2_eq_emissions``.
+"""Results in a card: Hugging Face's ``model-index`` and ``co2_eq_emissions``.
 
 Source: "Model Cards" in the Hugging Face Hub's documentation; a result names a task, a data set
 and metrics, and emissions are grams.
@@ -17,29 +17,29 @@ _MAX_VALUE = 200
 _GRAMS = 1000
 
 
-def evaluations_of(place: CardValue) -> tuple[Evaluation, ...]:
-    """The figures of a ``model-index``; what is not of its form is noted and left out."""
-    if place.value is None:
+def evaluations_of(value: CardValue) -> tuple[Evaluation, ...]:
+    """Evaluations of a ``model-index``; malformed results become findings."""
+    if value.value is None:
         return ()
-    if not isinstance(place.value, list):
-        _bad(place, "must be a list")
+    if not isinstance(value.value, list):
+        _bad(value, "must be a list")
         return ()
-    found: list[Evaluation] = []
-    for model in place.items():
+    evaluations: list[Evaluation] = []
+    for model in value.items():
         results = model.entry("results")
         if not isinstance(results.value, list):
             _bad(model, "has no list of results")
             continue
         for result in results.items():
-            found += _of_result(result)
-    return tuple(found)
+            evaluations += _of_result(result)
+    return tuple(evaluations)
 
 
-def emissions_of(place: CardValue) -> Emissions | None:
-    """The carbon dioxide of training; the card gives grams."""
-    if place.value is None:
+def emissions_of(value: CardValue) -> Emissions | None:
+    """Carbon dioxide equivalent of training; the card has grams."""
+    if value.value is None:
         return None
-    amount = place.entry("emissions") if isinstance(place.value, dict) else place
+    amount = value.entry("emissions") if isinstance(value.value, dict) else value
     grams = amount.number()
     if grams is None or not 0 <= grams < float("inf"):
         amount.note(
@@ -50,10 +50,10 @@ def emissions_of(place: CardValue) -> Emissions | None:
         return None
     return Emissions(
         co2e_kg=grams / _GRAMS,
-        source=place.entry("source").text(),
-        training_type=place.entry("training_type").text(),
-        location=place.entry("geographical_location").text(),
-        hardware=place.entry("hardware_used").text(),
+        source=value.entry("source").text(),
+        training_type=value.entry("training_type").text(),
+        location=value.entry("geographical_location").text(),
+        hardware=value.entry("hardware_used").text(),
     )
 
 
@@ -71,14 +71,14 @@ def _of_result(result: CardValue) -> list[Evaluation]:
     if task is None or dataset is None or not isinstance(metrics.value, list):
         return []
     source = result.entry("source").entry("url").checked(web_address)
-    found = []
+    evaluations = []
     for metric in metrics.items():
         name = _first(metric, "type", "name")
         value = _value_of(metric.entry("value"))
         if name is None or value is None:
             _bad(metric, "needs a type and a value")
             continue
-        found.append(
+        evaluations.append(
             Evaluation(
                 task=task,
                 dataset=dataset,
@@ -90,24 +90,24 @@ def _of_result(result: CardValue) -> list[Evaluation]:
                 url=source,
             )
         )
-    return found
+    return evaluations
 
 
-def _value_of(place: CardValue) -> float | str | None:
-    if isinstance(place.value, bool | dict | list):
+def _value_of(value: CardValue) -> float | str | None:
+    if isinstance(value.value, bool | dict | list):
         return None
-    if isinstance(place.value, int | float):
-        return place.value
-    return place.text(_MAX_VALUE)
+    if isinstance(value.value, int | float):
+        return value.value
+    return value.text(_MAX_VALUE)
 
 
-def _first(place: CardValue, *keys: str) -> str | None:
-    """The first text there is under ``keys``; a text in place of the mapping is taken, too."""
-    if isinstance(place.value, str):
-        return place.text(_MAX_NAME)
-    texts = (place.entry(key).text(_MAX_NAME) for key in keys if place.entry(key).value)
+def _first(value: CardValue, *keys: str) -> str | None:
+    """The first text under ``keys``; a text in place of the mapping counts as well."""
+    if isinstance(value.value, str):
+        return value.text(_MAX_NAME)
+    texts = (value.entry(key).text(_MAX_NAME) for key in keys if value.entry(key).value)
     return next((text for text in texts if text), None)
 
 
-def _bad(place: CardValue, why: str) -> None:
-    place.note("model_index_form", f"{place.field} {why}.", _FORM)
+def _bad(value: CardValue, why: str) -> None:
+    value.note("model_index_form", f"{value.field} {why}.", _FORM)

@@ -1,16 +1,15 @@
-"""What a card says in sentences: under a key, else under the headings people write.
+"""Texts of a card: of a key, else of a section with a common heading.
 
-Headings are those of the Hugging Face Hub's templates for models and data sets, of their older
-versions, and of Mitchell et al., "Model Cards for Model Reporting" (2019). A heading that is not
-known belongs to the known one it stands below.
+Headings are those of Hugging Face's templates for models and data sets, of their older versions,
+and of Mitchell et al., "Model Cards for Model Reporting" (2019). Sections with other headings
+belong to the section above them.
 """
 
 from collections import defaultdict
 
 from registry.fair.card.values import MAX_TEXT, CardReader, clean
+from registry.fair.description import MIN_DESCRIPTION
 from registry.validation.sections import is_placeholder, sections_of
-
-MIN_DESCRIPTION = 50
 
 _HEADINGS: dict[str, tuple[str, ...]] = {
     "intended_use": (
@@ -38,39 +37,39 @@ _HEADINGS: dict[str, tuple[str, ...]] = {
     "use_restrictions": ("use restrictions", "usage restrictions"),
 }
 _FIELD_OF = {words: field for field, headings in _HEADINGS.items() for words in headings}
-#: The keys that win over headings.
+#: Keys that take precedence over headings.
 TEXT_KEYS = tuple(_HEADINGS)
 
 
-def texts_of(notes: CardReader) -> dict[str, str | None]:
+def texts_of(reader: CardReader) -> dict[str, str | None]:
     """Each of :data:`TEXT_KEYS` with its text."""
-    sections = _sections_by_field(notes.card.body)
+    sections = _sections_by_field(reader.card.body)
     texts: dict[str, str | None] = {}
     for key in TEXT_KEYS:
-        said = notes.top(key).text()
-        texts[key] = said or clean(sections.get(key, ""))[:MAX_TEXT] or None
+        text = reader.top(key).text()
+        texts[key] = text or clean(sections.get(key, ""))[:MAX_TEXT] or None
     return texts
 
 
-def description_of(notes: CardReader) -> str | None:
-    """The first paragraph, with a warning if it says little."""
-    text = clean(notes.card.description)
+def description_of(reader: CardReader) -> str | None:
+    """The first paragraph, with a warning if it is short."""
+    text = clean(reader.card.description)
     if not text or is_placeholder(text):
         return None
     if len(text) < MIN_DESCRIPTION:
-        notes.at(
-            notes.card.description_line,
+        reader.at(
+            reader.card.description_line,
             "description",
             "description_short",
-            f"The description has {len(text)} characters; catalogues want {MIN_DESCRIPTION}.",
-            "Say in the first paragraph of README.md what it is, what it does and for whom.",
+            f"The description has {len(text)} characters; catalogues require {MIN_DESCRIPTION}.",
+            "Describe in the first paragraph of README.md what it is, what it does and for whom.",
         )
     return text
 
 
 def _sections_by_field(body: str) -> dict[str, str]:
     parts: defaultdict[str, list[str]] = defaultdict(list)
-    # The headings that the present one stands below, with the fields they belong to.
+    # Levels of the enclosing headings with their fields.
     above: list[tuple[int, str]] = []
     for section in sections_of(body):
         above = [(level, field) for level, field in above if level < section.level]

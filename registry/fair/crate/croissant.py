@@ -1,7 +1,7 @@
 """Croissant 1.1: a model's measurements and tuning log, or the files of a data set.
 
-A model's log grows as long as the hub tunes it, so it is a live data set: its tables have no
-checksum. Builds with their published figures stand in the document itself.
+The log of a model grows while the hub tunes it, so it is a live data set whose tables have no
+checksum. Published builds are embedded in the document.
 
 Source: Croissant Format Specification 1.1, http://mlcommons.org/croissant/1.1.
 """
@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from registry.fair.activities import BuildDescription
 from registry.fair.citation import render_bibtex
 from registry.fair.crate.graph import NO_LICENSE, compact, local
-from registry.fair.crate.measurements import TABLES, Column, MeasurementTable
+from registry.fair.crate.measurements import BUILD_COLUMNS, TABLES, Column, MeasurementTable
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.parts import Agent, FileDescription
@@ -29,7 +29,7 @@ _TERMS = """
     parentField path readLines recordSet references regex repeated replace samplingRate
     sdVersion separator source subField transform unArchive
 """
-# The specification writes schema.org with http, its official library knows it with https only.
+# The specification uses schema.org with http, but its official library accepts only https.
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -46,29 +46,9 @@ _CONTEXT: dict[str, Any] = {
     "name": {"@container": "@language"},
 } | {term: f"cr:{term}" for term in _TERMS.split()}
 
-_BUILD_COLUMNS = (
-    Column("build", "sc:URL", "Page of the build."),
-    Column("target", "sc:Text", "Machine that it is for."),
-    Column("backend", "sc:Text", "Compiler or runtime."),
-    Column("tolerance", "sc:Text", "Precision class: exact, fp16, bf16, int8."),
-    Column("p50_ns", "sc:Integer", "Median latency in nanoseconds."),
-    Column("p90_ns", "sc:Float", "90th percentile of the latency in nanoseconds."),
-    Column("p95_ns", "sc:Float", "95th percentile, from 100 runs on."),
-    Column("p99_ns", "sc:Float", "99th percentile, from 1000 runs on."),
-    Column("mean_ns", "sc:Float", "Mean latency in nanoseconds."),
-    Column("throughput_per_s", "sc:Float", "Runs per second, one after the other."),
-    Column("peak_memory_bytes", "sc:Integer", "Most memory that the process held."),
-    Column("energy_j", "sc:Float", "Energy of a run in joules, where a counter told."),
-    Column("processor", "sc:Text", "Processor that it was measured on."),
-    Column("ratio", "sc:Float", "Latency over that of the baseline: below 1 is faster."),
-    Column("ratio_low", "sc:Float", "Lower end of the confidence interval of the ratio."),
-    Column("ratio_high", "sc:Float", "Upper end of the confidence interval of the ratio."),
-    Column("record", "sc:URL", "The benchmark record (hpcfair.bench/1) that proves it."),
-)
-
 
 def render(description: Description) -> bytes:
-    """The document."""
+    """The document as JSON-LD."""
     text = json.dumps(document(description), indent=2, ensure_ascii=False)
     return text.encode() + b"\n"
 
@@ -89,7 +69,7 @@ def document(description: Description) -> dict[str, Any]:
 
 
 def _data(description: Description) -> dict[str, Any]:
-    """What is said of a data set itself, and not of a model's log."""
+    """Properties of data sets only."""
     sources = (iri(one.pid) or iri(one.url) for one in description.derived_from)
     return {
         "sameAs": iri(description.doi),
@@ -100,7 +80,7 @@ def _data(description: Description) -> dict[str, Any]:
 
 
 def table_url(description: Description, table: MeasurementTable) -> str:
-    """Where the hub serves a table of the model's tuning log."""
+    """Address of a table of the model's tuning log."""
     query = urlencode({"revision": description.oid})
     return f"{description.concept_landing}/measurements/{table.file_name}?{query}"
 
@@ -137,8 +117,8 @@ def _agent(one: Agent) -> dict[str, Any]:
         url=iri(one.url),
         email=one.email,
         affiliation=compact(
-            drop_empty(**{"@type": "sc:Organization", "@id": home.ror}, name=home.name)
-            for home in one.affiliations
+            drop_empty(**{"@type": "sc:Organization", "@id": group.ror}, name=group.name)
+            for group in one.affiliations
         ),
     )
 
@@ -146,7 +126,7 @@ def _agent(one: Agent) -> dict[str, Any]:
 def _file(file: FileDescription) -> dict[str, Any]:
     return {
         "@type": "cr:FileObject",
-        # The official library refuses white space in an identity, even encoded.
+        # The official library rejects white space in identifiers, even encoded.
         "@id": file.path if _PLAIN.fullmatch(file.path) else local("file", file.path),
         "name": file.path,
         "contentUrl": file.url,
@@ -162,9 +142,9 @@ def _log_name(description: Description) -> str:
 
 def _log_text(description: Description) -> str:
     return (
-        f"Every candidate that {description.hub.name} built, checked and measured for version "
-        f"{description.version} of {description.repository}, with the raw times, and the builds "
-        "that it published."
+        f"All candidates that {description.hub.name} built, checked and measured for version "
+        f"{description.version} of {description.repository}, with raw latencies, and the "
+        "published builds."
     )
 
 
@@ -189,11 +169,11 @@ def _table_file(description: Description, table: MeasurementTable) -> dict[str, 
 
 
 def _table_records(table: MeasurementTable) -> dict[str, Any]:
-    described = []
+    fields = []
     for column in table.columns:
         source = {"fileObject": {"@id": table.file_name}, "extract": {"column": column.name}}
         target = table.references.get(column.name)
-        described.append(
+        fields.append(
             _field(table.name, column)
             | drop_empty(
                 source=source,
@@ -206,7 +186,7 @@ def _table_records(table: MeasurementTable) -> dict[str, Any]:
         "name": table.name,
         "description": table.description,
         "key": compact({"@id": f"{table.name}/{name}"} for name in table.key),
-        "field": described,
+        "field": fields,
     }
 
 
@@ -218,9 +198,9 @@ def _builds(builds: tuple[BuildDescription, ...]) -> list[dict[str, Any]]:
             "@type": "cr:RecordSet",
             "@id": "builds",
             "name": "builds",
-            "description": "The builds that were published, with the figures that prove them.",
+            "description": "Published builds with their measurements.",
             "key": {"@id": "builds/build"},
-            "field": [_field("builds", column) for column in _BUILD_COLUMNS],
+            "field": [_field("builds", column) for column in BUILD_COLUMNS],
             "data": [_build(one) for one in builds],
         }
     ]

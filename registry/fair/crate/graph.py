@@ -1,8 +1,8 @@
-"""A graph of flat entities, and the entities that stand for agents, licences and software.
+"""A graph of flat entities, and the entities of agents, licences and software.
 
-Types follow what RO-Crate recommends of them: a ``Person`` can be looked up at ORCID, an
-``Organization`` at ROR, a ``SoftwareApplication`` has version and address. Who or what cannot be
-looked up keeps its kind in PROV's words, beside schema.org's ``Thing``.
+As RO-Crate recommends, a ``Person`` has an ORCID iD, an ``Organization`` a ROR id, and a
+``SoftwareApplication`` a version and an address. Agents without these are a schema.org ``Thing``
+with a class of PROV.
 
 Sources: RO-Crate 1.3, sections "Contextual Entities" and "Provenance"; PROV-O, "Agent".
 """
@@ -18,9 +18,9 @@ from registry.fair.iris import iri
 from registry.fair.parts import Agent, Funding, Organization, Software
 from registry.fair.serialise import drop_empty
 
-#: SPDX's term for "nothing is said", which needs to be said where a licence is obligatory.
+#: SPDX's term for an unknown licence, since RO-Crate requires a licence.
 NO_LICENSE = "http://spdx.org/rdf/terms#noassertion"
-_NO_LICENSE_TEXT = "The record names no licence. Ask its authors before you use it."
+_NO_LICENSE_TEXT = "The record has no licence. Ask its authors for permission."
 
 _ENCODED = re.compile(r"(?:%[89A-Fa-f][0-9A-Fa-f])+")
 
@@ -28,16 +28,16 @@ Entity = dict[str, Any]
 
 
 class CrateGraph:
-    """Entities by ``@id``, in the order of their first mention.
+    """Entities by ``@id``, in the order of their first addition.
 
-    What is added again is described once: values it lacked and references are joined.
+    Adding an entity again merges it: new values are added, and references are joined.
     """
 
     def __init__(self) -> None:
         self._entities: dict[str, Entity] = {}
 
     def add(self, identity: str, kind: str | list[str], **values: Any) -> Entity:
-        """Add an entity and return the reference to it; absent ``values`` are left out."""
+        """Add an entity and return a reference to it; empty ``values`` are left out."""
         identity = _ENCODED.sub(_letters, identity)
         entity = self._entities.setdefault(identity, {"@id": identity, "@type": kind})
         for key, value in drop_empty(**values).items():
@@ -45,7 +45,7 @@ class CrateGraph:
         return {"@id": identity}
 
     def entities(self) -> list[Entity]:
-        """All of them."""
+        """All entities."""
         return list(self._entities.values())
 
 
@@ -59,7 +59,7 @@ def compact(values: Iterable[Any]) -> Any:
 
 
 def _letters(encoded: re.Match[str]) -> str:
-    """Letters beyond ASCII, which RO-Crate wants to see; what cannot be seen stays encoded."""
+    """Decode printable non-ASCII characters, as RO-Crate requires of identifiers."""
     try:
         text = unquote(encoded[0], errors="strict")
     except UnicodeDecodeError:
@@ -68,7 +68,7 @@ def _letters(encoded: re.Match[str]) -> str:
 
 
 def _joined(first: Any, second: Any) -> Any:
-    """Both, where they are references; of two texts or numbers the first."""
+    """Both values if they are references, else the first."""
     both = [*_listed(first), *_listed(second)]
     return compact(both) if all(isinstance(one, dict) for one in both) else first
 
@@ -78,7 +78,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def local(prefix: str, *parts: object) -> str:
-    """An identity inside this document, the same for the same ``parts``."""
+    """An identifier within this document; equal ``parts`` have the same."""
     digest = hashlib.sha256("\0".join(map(str, parts)).encode(errors="surrogatepass"))
     return f"#{prefix}-{digest.hexdigest()[:12]}"
 
@@ -100,18 +100,18 @@ def agent(graph: CrateGraph, one: Agent) -> Entity:
     )
 
 
-def organization(graph: CrateGraph, one: Organization, *, known_as: str | None = None) -> Entity:
+def organization(graph: CrateGraph, one: Organization, *, contact_url: str | None = None) -> Entity:
     """An organisation.
 
     Args:
-        known_as: Address where it can be reached. With it, it is an ``Organization`` even if it
-            is not registered: that of a publisher is obligatory.
+        contact_url: Contact address, which makes it an ``Organization`` even without a ROR id, as
+            RO-Crate requires of a publisher.
     """
     page = iri(one.url)
     identity = one.ror or page or local("organisation", one.name)
-    if not one.ror and not known_as:
+    if not one.ror and not contact_url:
         return graph.add(identity, ["Thing", "prov:Organization"], name=one.name, url=page)
-    address = known_as or page or identity
+    address = contact_url or page or identity
     return graph.add(
         identity,
         "Organization",
@@ -122,12 +122,12 @@ def organization(graph: CrateGraph, one: Organization, *, known_as: str | None =
 
 
 def people(graph: CrateGraph, description: Description) -> dict[str, Any]:
-    """Who made, keeps and paid for it, as properties of the root."""
+    """Publisher, creators, contributors and funders as properties of the root."""
     hub = description.hub
     creators = description.creators or (description.owner,)
     contact = description.contact
     return {
-        "publisher": organization(graph, hub.publisher, known_as=hub.url),
+        "publisher": organization(graph, hub.publisher, contact_url=hub.url),
         "creator": compact(agent(graph, one) for one in creators),
         "contributor": compact(agent(graph, one) for one in description.contributors),
         "maintainer": agent(graph, contact) if contact else None,
@@ -141,20 +141,20 @@ def people(graph: CrateGraph, description: Description) -> dict[str, Any]:
 
 
 def license_entities(graph: CrateGraph, description: Description) -> Any:
-    """References to the licences, or to the entity that says that none is named."""
+    """References to the licences, or to :data:`NO_LICENSE`."""
     license = description.license
     if license is None:
         return graph.add(
-            NO_LICENSE, "CreativeWork", name="No licence named", description=_NO_LICENSE_TEXT
+            NO_LICENSE, "CreativeWork", name="No licence", description=_NO_LICENSE_TEXT
         )
     text = f"The files are under {license.expression} (an SPDX licence expression)."
-    known_texts = tuple(filter(None, map(iri, license.uris)))
-    addresses = known_texts or (f"{description.landing}#licence",)
+    license_urls = tuple(filter(None, map(iri, license.uris)))
+    addresses = license_urls or (f"{description.landing}#licence",)
     return compact(
         graph.add(
             address,
             "CreativeWork",
-            name=license.name or (_last_part(address) if known_texts else license.expression),
+            name=license.name or (_last_part(address) if license_urls else license.expression),
             description=text,
             url=address,
         )
@@ -163,7 +163,7 @@ def license_entities(graph: CrateGraph, description: Description) -> Any:
 
 
 def software(graph: CrateGraph, one: Software) -> Entity:
-    """A program. Without version and address it is not one that can be found again."""
+    """A program; a ``SoftwareApplication`` only with version and address."""
     address = _address(one)
     identity = iri(one.purl) or local("software", one.name, one.version)
     complete = bool(one.version and address)
@@ -180,7 +180,7 @@ def software(graph: CrateGraph, one: Software) -> Entity:
 def quantity(
     graph: CrateGraph, scope: str, name: str, value: Any, unit: str | None = None
 ) -> Entity:
-    """A named value. ``scope`` tells it from others of the same name."""
+    """A named value; ``scope`` separates values of the same name."""
     return graph.add(
         local("value", scope, name), "PropertyValue", name=name, value=value, unitText=unit
     )
@@ -195,7 +195,7 @@ def _funders(graph: CrateGraph, description: Description, *, registered: bool) -
 
 
 def _grant(graph: CrateGraph, one: Funding) -> Entity:
-    # RO-Crate lets a Grant name its funder only as a registered Organization.
+    # In RO-Crate, the funder of a Grant must be an Organization with a ROR id.
     registered = bool(one.funder.ror)
     funder = organization(graph, one.funder)
     return graph.add(
@@ -220,7 +220,7 @@ def _last_part(address: str) -> str:
 
 
 def _address(one: Software) -> str | None:
-    # The package URL specification names this index as the one that "pypi" stands for.
+    # The package URL type "pypi" refers to this index.
     if one.purl and one.purl.startswith("pkg:pypi/"):
         name, _, version = one.purl.removeprefix("pkg:pypi/").partition("@")
         return iri(f"https://pypi.org/project/{name}/{version}".rstrip("/") + "/")

@@ -1,17 +1,17 @@
-"""What a version is known by: its own identifiers, and that of all versions together."""
+"""Identifiers of a version, and of all its versions together, in a crate."""
 
 from typing import Any
 
 from registry.fair.crate.graph import CrateGraph, compact
 from registry.fair.description import Description
 
-#: RO-Crate's context has no word for the whole that a version is one of.
+#: Terms that RO-Crate's context lacks.
 TERMS = {"isVersionOf": "http://purl.org/dc/terms/isVersionOf"}
 _REGISTRY = "https://registry.identifiers.org/registry"
 
 
 def identification(graph: CrateGraph, description: Description, root: str) -> dict[str, Any]:
-    """As properties of the entity ``root``."""
+    """Identifiers as properties of the entity ``root``."""
     cite_as = description.pid
     identifiers = [
         ("#ark", "ARK", description.pid, description.pid),
@@ -32,7 +32,7 @@ def identification(graph: CrateGraph, description: Description, root: str) -> di
             for key, name, value, url in identifiers
             if value
         ),
-        # A reference to the root itself; a reference to anything else would have to describe it.
+        # A text unless it is the root: every referenced entity would have to be described.
         "cite-as": {"@id": cite_as} if cite_as == root else cite_as,
         "isVersionOf": graph.add(
             description.concept_pid,

@@ -1,7 +1,7 @@
-"""The tables of a model's tuning log: every trial of its searches, every timed run.
+"""Tables of a model's tuning log: all trials of its searches, and all timed runs.
 
-A :class:`TrialRow` or :class:`SampleRow` is a row of the CSV file that the hub serves (RFC 4180,
-UTF-8, first line names the columns); an empty cell is a value that is not known.
+A :class:`TrialRow` or :class:`SampleRow` is a row of a CSV file that the hub serves (RFC 4180,
+UTF-8, with a header line); empty cells are unknown values.
 """
 
 import csv
@@ -23,7 +23,7 @@ _TYPES: dict[object, str] = {
 }
 
 
-def _is(description: str) -> dict[str, str]:
+def _doc(description: str) -> dict[str, str]:
     return {"description": description}
 
 
@@ -31,58 +31,82 @@ def _is(description: str) -> dict[str, str]:
 class TrialRow:
     """A candidate that was built, checked and run once in a search."""
 
-    trial: str = field(metadata=_is("Identifier of the trial."))
-    job: str = field(metadata=_is("Identifier of the search."))
-    number: int = field(metadata=_is("Position in its search, from 0."))
-    target: str = field(metadata=_is("Machine that it was measured on, such as x86-64-avx512vnni."))
-    backend: str = field(metadata=_is("Compiler or runtime."))
-    options: str = field(metadata=_is("Options of the backend, as JSON."))
-    proposed_by: str = field(metadata=_is("Part of the strategy that proposed it."))
-    outcome: str = field(
-        metadata=_is("measured, pruned after few runs, or the class of its failure.")
-    )
+    trial: str = field(metadata=_doc("Identifier of the trial."))
+    job: str = field(metadata=_doc("Identifier of the search."))
+    number: int = field(metadata=_doc("Position in its search, from 0."))
+    target: str = field(metadata=_doc("Target that it was measured on, such as x86-64-avx512vnni."))
+    backend: str = field(metadata=_doc("Compiler or runtime."))
+    options: str = field(metadata=_doc("Options of the backend, as JSON."))
+    proposed_by: str = field(metadata=_doc("Part of the strategy that proposed it."))
+    outcome: str = field(metadata=_doc("measured, pruned, or the class of its failure."))
     tolerance: str = field(
-        metadata=_is("Precision class that its outputs kept: exact, fp16, bf16, int8.")
+        metadata=_doc("Tolerance class of its outputs: exact, fp16, bf16, int8.")
     )
     predicted_ratio: float | None = field(
-        default=None, metadata=_is("Ratio that the strategy expected.")
+        default=None, metadata=_doc("Ratio that the strategy predicted.")
     )
     ratio: float | None = field(
-        default=None, metadata=_is("Latency over that of the baseline: below 1 is faster.")
+        default=None, metadata=_doc("Latency divided by the baseline's: below 1 is faster.")
     )
     ratio_low: float | None = field(
-        default=None, metadata=_is("Lower end of the confidence interval of the ratio.")
+        default=None, metadata=_doc("Lower end of the confidence interval of the ratio.")
     )
     ratio_high: float | None = field(
-        default=None, metadata=_is("Upper end of the confidence interval of the ratio.")
+        default=None, metadata=_doc("Upper end of the confidence interval of the ratio.")
     )
-    p50_ns: int | None = field(default=None, metadata=_is("Median latency in nanoseconds."))
+    p50_ns: int | None = field(default=None, metadata=_doc("Median latency in nanoseconds."))
     accuracy: float | None = field(
-        default=None, metadata=_is("Accuracy on the model's own samples, from 0 to 1.")
+        default=None, metadata=_doc("Accuracy on the model's own samples, from 0 to 1.")
     )
-    compile_s: float | None = field(default=None, metadata=_is("Time to build it, in seconds."))
-    duration_s: float = field(metadata=_is("Time of the whole trial, in seconds."))
-    created: datetime = field(metadata=_is("When the trial ended."))
+    compile_s: float | None = field(default=None, metadata=_doc("Time to build it, in seconds."))
+    duration_s: float = field(metadata=_doc("Time of the whole trial, in seconds."))
+    created: datetime = field(metadata=_doc("When the trial ended."))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleRow:
     """One timed run of a trial."""
 
-    trial: str = field(metadata=_is("Identifier of the trial."))
-    block: int = field(metadata=_is("Block of the ABBA protocol, from 0."))
-    side: Literal["candidate", "baseline"] = field(metadata=_is("What ran: candidate or baseline."))
-    run: int = field(metadata=_is("Position of the run among those of its block and side, from 0."))
-    latency_ns: int = field(metadata=_is("Latency in nanoseconds."))
+    trial: str = field(metadata=_doc("Identifier of the trial."))
+    block: int = field(metadata=_doc("Block of the ABBA protocol, from 0."))
+    side: Literal["candidate", "baseline"] = field(
+        metadata=_doc("Measured side: candidate or baseline.")
+    )
+    run: int = field(
+        metadata=_doc("Position of the run among those of its block and side, from 0.")
+    )
+    latency_ns: int = field(metadata=_doc("Latency in nanoseconds."))
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Attributes: ``data_type`` is a schema.org type, ``sc:Integer``."""
+    """A column of a table; ``data_type`` is a schema.org type, such as ``sc:Integer``."""
 
     name: str
     data_type: str
     description: str
+
+
+#: Columns of the published builds, whose values are in the Croissant document itself.
+BUILD_COLUMNS = (
+    Column("build", "sc:URL", "Page of the build."),
+    Column("target", "sc:Text", "Target that it is made for."),
+    Column("backend", "sc:Text", "Compiler or runtime."),
+    Column("tolerance", "sc:Text", "Tolerance class: exact, fp16, bf16, int8."),
+    Column("p50_ns", "sc:Integer", "Median latency in nanoseconds."),
+    Column("p90_ns", "sc:Float", "90th percentile of the latency in nanoseconds."),
+    Column("p95_ns", "sc:Float", "95th percentile in nanoseconds, if 100 runs or more."),
+    Column("p99_ns", "sc:Float", "99th percentile in nanoseconds, if 1000 runs or more."),
+    Column("mean_ns", "sc:Float", "Mean latency in nanoseconds."),
+    Column("throughput_per_s", "sc:Float", "Sequential runs per second."),
+    Column("peak_memory_bytes", "sc:Integer", "Peak memory of the process."),
+    Column("energy_j", "sc:Float", "Energy of a run in joules, if a counter exists."),
+    Column("processor", "sc:Text", "Processor that it was measured on."),
+    Column("ratio", "sc:Float", "Latency divided by the baseline's: below 1 is faster."),
+    Column("ratio_low", "sc:Float", "Lower end of the confidence interval of the ratio."),
+    Column("ratio_high", "sc:Float", "Upper end of the confidence interval of the ratio."),
+    Column("record", "sc:URL", "The benchmark record (hpcfair.bench/1)."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +114,8 @@ class MeasurementTable:
     """One CSV file.
 
     Attributes:
-        key: Columns that tell rows apart.
-        references: Column to the table whose column of the same name it refers to.
+        key: Columns of the primary key.
+        references: Column to the table whose column of the same name it references.
     """
 
     name: str
@@ -115,11 +139,11 @@ class MeasurementTable:
 
 
 TRIALS = MeasurementTable(
-    "trials", "Every candidate of every search for this version.", TrialRow, ("trial",), {}
+    "trials", "All candidates of all searches for this version.", TrialRow, ("trial",), {}
 )
 SAMPLES = MeasurementTable(
     "samples",
-    "Every timed run behind the trials, in the order they were taken.",
+    "All timed runs of the trials, in the order of measurement.",
     SampleRow,
     ("trial", "block", "side", "run"),
     {"trial": "trials"},
@@ -128,7 +152,7 @@ TABLES = (TRIALS, SAMPLES)
 
 
 def table_csv(table: MeasurementTable, rows: Iterable[TrialRow | SampleRow]) -> Iterator[bytes]:
-    """The file, line by line; ``rows`` are read as they are needed."""
+    """The CSV file line by line; ``rows`` are consumed lazily."""
     names = [column.name for column in table.columns]
     yield _line(names)
     for row in rows:
@@ -139,8 +163,8 @@ def samples_of(trial: str, measurement: Mapping[str, Any]) -> Iterator[SampleRow
     """The runs of a trial.
 
     Args:
-        measurement: ``{"blocks": [{"candidate_ns": [...], "baseline_ns": [...]}, ...]}``, as a
-            trial stores it; a side that a block lacks was not run.
+        measurement: ``{"blocks": [{"candidate_ns": [...], "baseline_ns": [...]}, ...]}``, as
+            stored with a trial; a side may be absent from a block.
     """
     sides: tuple[Literal["candidate", "baseline"], ...] = ("candidate", "baseline")
     for number, block in enumerate(measurement.get("blocks", ())):
@@ -150,7 +174,7 @@ def samples_of(trial: str, measurement: Mapping[str, Any]) -> Iterator[SampleRow
 
 
 def options_cell(options: Mapping[str, Any]) -> str:
-    """Options as a cell: equal options give equal texts."""
+    """Options as canonical JSON."""
     return json.dumps(options, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""What a version is and was made from, what was done and what came of it: entities of a crate."""
+"""Sources, facts, activities and builds of a version as entities of a crate."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,23 +18,23 @@ from registry.fair.iris import iri
 from registry.fair.parts import Network
 
 
-def actions(graph: CrateGraph, description: Description, places: Mapping[str, str]) -> list[Entity]:
+def actions(graph: CrateGraph, description: Description, ids: Mapping[str, str]) -> list[Entity]:
     """Each activity as a ``CreateAction``.
 
     Args:
-        places: Address to the identity that it has in this crate.
+        ids: Address to its identifier in this crate.
     """
-    return [_action(graph, one, places) for one in description.activities]
+    return [_action(graph, one, ids) for one in description.activities]
 
 
-def builds(graph: CrateGraph, description: Description, places: Mapping[str, str]) -> list[Entity]:
-    """Each build with its files, its figures and the record that proves them."""
-    root = places[description.pid]
-    return [_build(graph, one, root, places) for one in description.builds]
+def builds(graph: CrateGraph, description: Description, ids: Mapping[str, str]) -> list[Entity]:
+    """Each build with its files and its benchmark record."""
+    root = ids[description.pid]
+    return [_build(graph, one, root, ids) for one in description.builds]
 
 
 def derivations(graph: CrateGraph, description: Description) -> list[Entity]:
-    """What the version was made from."""
+    """The sources of the version."""
     return [
         graph.add(
             one.pid or iri(one.url) or local("source", one.source, one.oid),
@@ -48,7 +48,7 @@ def derivations(graph: CrateGraph, description: Description) -> list[Entity]:
 
 
 def facts(graph: CrateGraph, network: Network | None) -> list[Entity]:
-    """What inspection found out about the model file, as named values."""
+    """Facts about the network as named values."""
     if network is None:
         return []
     tensors = (
@@ -56,7 +56,7 @@ def facts(graph: CrateGraph, network: Network | None) -> list[Entity]:
         for side, group in (("input", network.inputs), ("output", network.outputs))
         for one in group
     )
-    found = [
+    values = [
         ("architecture class", network.architecture_class),
         ("parameters", network.parameters),
         ("weight bytes", network.weight_bytes),
@@ -65,25 +65,25 @@ def facts(graph: CrateGraph, network: Network | None) -> list[Entity]:
         *((f"operator set {domain}", version) for domain, version in network.opsets.items()),
         *tensors,
     ]
-    return [quantity(graph, network.path, name, value) for name, value in found if value]
+    return [quantity(graph, network.path, name, value) for name, value in values if value]
 
 
-def surroundings(graph: CrateGraph, description: Description) -> list[Entity]:
-    """The hardware there are builds for, what was found to be safe, and what others measured."""
-    found = [_hardware(graph, one) for one in description.tuned_on]
+def circumstances(graph: CrateGraph, description: Description) -> list[Entity]:
+    """Targets, the safety scan, and measurements by third parties."""
+    entities = [_hardware(graph, one) for one in description.tuned_on]
     if description.scan:
-        found.append(_scan(graph, description.scan))
-    return found + [_benchmark(graph, one) for one in description.repetitions]
+        entities.append(_scan(graph, description.scan))
+    return entities + [_benchmark(graph, one) for one in description.repetitions]
 
 
-def _action(graph: CrateGraph, one: Activity, places: Mapping[str, str]) -> Entity:
+def _action(graph: CrateGraph, one: Activity, ids: Mapping[str, str]) -> Entity:
     settings = {"seed": one.seed, "target": one.hardware} | one.parameters
     values = [
         quantity(graph, one.url, name, value)
         for name, value in settings.items()
         if value is not None
     ]
-    around = [_environment(graph, one.environment)] if one.environment else []
+    environment = [_environment(graph, one.environment)] if one.environment else []
     return graph.add(
         one.url,
         "CreateAction",
@@ -93,8 +93,8 @@ def _action(graph: CrateGraph, one: Activity, places: Mapping[str, str]) -> Enti
         endTime=one.ended.isoformat() if one.ended else None,
         agent=agent(graph, one.agent) if one.agent else None,
         instrument=compact(software(graph, tool) for tool in one.tools),
-        object=compact([*_things(graph, one.used, places), *values, *around]),
-        result=compact(_things(graph, one.generated, places)),
+        object=compact([*_things(graph, one.used, ids), *values, *environment]),
+        result=compact(_things(graph, one.generated, ids)),
     )
 
 
@@ -104,7 +104,7 @@ def _environment(graph: CrateGraph, one: Environment) -> Entity:
         identity,
         "CreativeWork",
         name="Environment",
-        description="The machine and the software around something that ran.",
+        description="The machine and software of an activity or measurement.",
         additionalProperty=compact(
             quantity(graph, identity, name, value) for name, value in one.facts.items()
         ),
@@ -117,7 +117,7 @@ def _hardware(graph: CrateGraph, one: Hardware) -> Entity:
         one.url,
         "CreativeWork",
         name=f"Tuned on {one.slug}",
-        description="A kind of hardware that there are builds for.",
+        description="A target that builds exist for.",
         url=one.url,
         additionalProperty=compact(
             quantity(graph, one.url, name, value) for name, value in one.facts.items()
@@ -139,16 +139,14 @@ def _scan(graph: CrateGraph, one: Scan) -> Entity:
     )
 
 
-def _things(
-    graph: CrateGraph, addresses: tuple[str, ...], places: Mapping[str, str]
-) -> list[Entity]:
-    """References to things by their address; what is not described yet is at least named."""
-    found = []
+def _things(graph: CrateGraph, addresses: tuple[str, ...], ids: Mapping[str, str]) -> list[Entity]:
+    """References to entities by address; those outside this crate are added with their address."""
+    references = []
     for address in addresses:
-        place = places.get(address)
-        found.append(
-            {"@id": place}
-            if place is not None
+        identity = ids.get(address)
+        references.append(
+            {"@id": identity}
+            if identity is not None
             else graph.add(
                 iri(address) or local("thing", address),
                 "CreativeWork",
@@ -156,12 +154,10 @@ def _things(
                 url=iri(address),
             )
         )
-    return found
+    return references
 
 
-def _build(
-    graph: CrateGraph, one: BuildDescription, root: str, places: Mapping[str, str]
-) -> Entity:
+def _build(graph: CrateGraph, one: BuildDescription, root: str, ids: Mapping[str, str]) -> Entity:
     checks = [
         quantity(graph, one.url, f"deviation {name}", value)
         for name, value in one.deviation.items()
@@ -176,7 +172,7 @@ def _build(
         ("reproduced", one.reproduced),
         *one.options.items(),
     ]
-    stated = [quantity(graph, one.url, name, value) for name, value in facts if value is not None]
+    values = [quantity(graph, one.url, name, value) for name, value in facts if value is not None]
     return graph.add(
         one.url,
         "CreativeWork",
@@ -184,9 +180,9 @@ def _build(
         url=one.url,
         dateCreated=one.created.isoformat(),
         isBasedOn={"@id": root},
-        associatedMedia=compact({"@id": places[file.url]} for file in one.files),
+        associatedMedia=compact({"@id": ids[file.url]} for file in one.files),
         softwareRequirements=compact(software(graph, tool) for tool in one.tools),
-        additionalProperty=compact([*stated, *checks]),
+        additionalProperty=compact([*values, *checks]),
         subjectOf=_benchmark(graph, one.benchmark),
     )
 

@@ -1,8 +1,8 @@
-"""A version as a research object: RO-Crate 1.3, detached or with its files.
+"""A version as an RO-Crate 1.3, detached or with its files.
 
-The root is the version. *Detached*, as the hub serves it, everything has its web address; *with
-files*, as in the ZIP, the version's files are named by their paths in the folder. What is not in
-the folder (builds, test tensors the hub made) keeps its web address in both.
+The root is the version. In the *detached* crate every entity has its web address; in the crate
+*with files* (the ZIP), the version's files have their paths in the folder. Builds and the hub's
+test tensors are not in the folder and have web addresses in both.
 
 Sources: RO-Crate Metadata Specification 1.3, https://w3id.org/ro/crate/1.3, sections "Root Data
 Entity", "Data Entities", "Provenance of entities"; Process Run Crate 0.5 for ``CreateAction``.
@@ -22,13 +22,13 @@ from registry.fair.crate.graph import (
     software,
 )
 from registry.fair.crate.identity import TERMS, identification
-from registry.fair.crate.provenance import actions, builds, derivations, facts, surroundings
+from registry.fair.crate.provenance import actions, builds, circumstances, derivations, facts
 from registry.fair.description import Description
 from registry.fair.iris import iri
 from registry.fair.parts import DatasetUse, FileDescription
 from registry.fair.serialise import drop_empty
 
-#: Of any version, as RO-Crate wants it in links and in negotiation.
+#: Profile for links and content negotiation, without a version as RO-Crate specifies.
 PROFILE = "https://w3id.org/ro/crate"
 VERSION = f"{PROFILE}/1.3"
 #: Name of the metadata document in a folder.
@@ -57,15 +57,15 @@ _DATASET_TERMS = {
 _ROLES = {
     "model": "The model.",
     "weights": "Weights of the model.",
-    "card": "The card: what its authors say of it.",
-    "config": "Settings of the model.",
-    "samples": "Samples that the model is checked with.",
-    "tests": "Test tensors: inputs with the outputs that belong to them.",
+    "card": "The model card by its authors.",
+    "config": "Configuration of the model.",
+    "samples": "Samples for checks of the model.",
+    "tests": "Test tensors: inputs with their expected outputs.",
     "licence": "Text of the licence.",
-    "environment": "What has to be installed beside it.",
+    "environment": "Software environment.",
     "other": "A file of this version.",
 }
-# A website of the crate, which RO-Crate keeps out of the list of its data.
+# Preview pages, which RO-Crate excludes from its data entities.
 _PREVIEW = ("ro-crate-preview.html", "ro-crate-preview_files/")
 
 
@@ -75,12 +75,12 @@ def render(description: Description) -> bytes:
 
 
 def render_with_files(description: Description) -> bytes:
-    """``ro-crate-metadata.json`` of a folder that holds the version's files."""
+    """``ro-crate-metadata.json`` of a folder with the version's files."""
     return _bytes(document(description, with_files=True))
 
 
 def document(description: Description, *, with_files: bool = False) -> dict[str, Any]:
-    """The crate. A file of the version that has the descriptor's own name keeps its address."""
+    """The crate. A file of the version with the descriptor's name has its web address."""
     graph = CrateGraph()
     root = "./" if with_files else description.pid
     values = _values(graph, description, root, with_files=with_files)
@@ -106,11 +106,11 @@ def _values(
         for file in description.files
         if not file.path.startswith(_PREVIEW)
     }
-    # Tests that the hub made are not among the version's files.
+    # The hub's own tests are not files of the version.
     for file in (*description.tests, *(f for build in description.builds for f in build.files)):
         if file.url not in parts:
             parts[file.url] = _file(graph, description, file, file.url)
-    places = {url: part["@id"] for url, part in parts.items()} | {description.pid: root}
+    ids = {url: part["@id"] for url, part in parts.items()} | {description.pid: root}
     return (
         _citation(graph, description)
         | identification(graph, description, root)
@@ -121,9 +121,9 @@ def _values(
             "hasPart": compact(parts.values()),
             "mentions": compact(
                 [
-                    *builds(graph, description, places),
-                    *actions(graph, description, places),
-                    *surroundings(graph, description),
+                    *builds(graph, description, ids),
+                    *actions(graph, description, ids),
+                    *circumstances(graph, description),
                     *_mentioned(graph, description),
                 ]
             ),
@@ -138,7 +138,7 @@ def _values(
 def _identity(file: FileDescription, *, inside: bool) -> str:
     if not inside or file.path == DESCRIPTOR:
         return file.url
-    # Letters beyond ASCII stay as they are; a colon would begin a scheme.
+    # Non-ASCII letters stay; other characters are encoded, as a colon would start a scheme.
     return "".join(quote(one, safe="/") if one.isascii() else one for one in file.path)
 
 
@@ -182,7 +182,7 @@ def _citation(graph: CrateGraph, description: Description) -> dict[str, Any]:
 def _default_description(description: Description) -> str:
     return (
         f"Version {description.version} of the {description.kind} {description.repository}, "
-        f"kept by {description.hub.name}."
+        f"hosted by {description.hub.name}."
     )
 
 
@@ -219,7 +219,7 @@ def _mentioned(graph: CrateGraph, description: Description) -> list[Entity]:
 
 
 def _dataset(graph: CrateGraph, one: DatasetUse) -> Entity:
-    # A schema.org Dataset would be part of this crate.
+    # Not a schema.org Dataset, which would be a part of this crate.
     return graph.add(
         one.pid or iri(one.url) or local("dataset", one.name),
         ["CreativeWork", "http://www.w3.org/ns/dcat#Dataset"],

@@ -1,7 +1,6 @@
 """DataCite Metadata Schema 4.7 (2026-03-31), as JSON and as XML.
 
-JSON is that of DataCite's REST API, which calls things as the XML does but for lists; XML is the
-kernel 4 namespace with 4.7's schema.
+The JSON is that of DataCite's REST API; the XML has the kernel 4 namespace and the schema of 4.7.
 """
 
 import json
@@ -12,22 +11,16 @@ from typing import Any
 from registry.fair.datacite.people import agent_of, contributors_of, ror_of
 from registry.fair.datacite.relations import related
 from registry.fair.datacite.xml import tree
-from registry.fair.description import Access, Description
+from registry.fair.description import Description
 from registry.fair.iris import identifier_of, iri
+from registry.fair.linked.context import ACCESS_RIGHTS, COAR
 from registry.fair.parts import License
 from registry.fair.serialise import drop_empty
 from registry.fair.xmltree import render
 
-#: COAR's vocabulary of access rights 1.0.
-ACCESS_URIS: dict[Access, str] = {
-    "open access": "http://purl.org/coar/access_right/c_abf2",
-    "restricted access": "http://purl.org/coar/access_right/c_16ec",
-    "metadata only access": "http://purl.org/coar/access_right/c_14cb",
-}
 SPDX_LICENSES = "https://spdx.org/licenses/"
-_COAR = "http://purl.org/coar/access_right/"
 _TYPES = {"model": "Model", "dataset": "Dataset"}
-#: RFC 5646 as XML Schema's xs:language knows it.
+#: Language tags (RFC 5646) that XML Schema's xs:language accepts.
 _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*")
 
 
@@ -42,10 +35,10 @@ def render_xml(description: Description) -> bytes:
 
 
 def document(description: Description) -> dict[str, Any]:
-    """The record as DataCite's REST API takes it as ``attributes``.
+    """The ``attributes`` of DataCite's REST API.
 
-    ``doi`` is only there where one was registered; the ARK is an alternate identifier. Creators
-    are required: where the card names none, the namespace that published it is the creator.
+    ``doi`` is absent unless one is registered; the ARK is an alternate identifier. A creator is
+    required: if the card names none, it is the owner of the namespace.
     """
     creators = description.creators or (description.owner,)
     return drop_empty(
@@ -142,10 +135,10 @@ def _rights(description: Description) -> list[dict[str, str]]:
     rights.append(
         {
             "rights": description.access,
-            "rightsUri": ACCESS_URIS[description.access],
-            "rightsIdentifier": ACCESS_URIS[description.access].removeprefix(_COAR),
+            "rightsUri": ACCESS_RIGHTS[description.access],
+            "rightsIdentifier": ACCESS_RIGHTS[description.access].removeprefix(COAR),
             "rightsIdentifierScheme": "COAR access rights",
-            "schemeUri": _COAR,
+            "schemeUri": COAR,
         }
     )
     if description.use_restrictions:
@@ -154,7 +147,7 @@ def _rights(description: Description) -> list[dict[str, str]]:
 
 
 def _licenses(licence: License) -> list[dict[str, str]]:
-    """The simple licences, and before them the expression that joins them, if it does."""
+    """The simple licences, after the expression if that has several."""
     rights = [_license(uri, licence) for uri in dict.fromkeys(licence.uris)]
     if len(rights) == 1:
         return rights
@@ -175,7 +168,7 @@ def _license(uri: str, licence: License) -> dict[str, str]:
 
 
 def _descriptions(description: Description) -> list[dict[str, str]]:
-    """The abstract, then texts that DataCite has no word for, each under the name it has here."""
+    """The abstract, then texts without a DataCite type, each with its name."""
     others = drop_empty(
         **{
             "Intended use": description.intended_use,
@@ -184,9 +177,9 @@ def _descriptions(description: Description) -> list[dict[str, str]]:
             "Ethics": description.ethics,
         }
     )
-    found = drop_empty(Abstract=description.description, TechnicalInfo=description.usage)
+    typed = drop_empty(Abstract=description.description, TechnicalInfo=description.usage)
     return [
-        *({"description": text, "descriptionType": kind} for kind, text in found.items()),
+        *({"description": text, "descriptionType": kind} for kind, text in typed.items()),
         *(
             {"description": f"{label}: {text}", "descriptionType": "Other"}
             for label, text in others.items()

@@ -6,7 +6,7 @@ from registry.fair.description import Description
 from registry.fair.parts import Agent
 from registry.fair.serialise import drop_empty
 
-#: DataCite's contributor types for terms of CRediT; the others have none and are ``Other``.
+#: Contributor types for CRediT roles; all other roles are ``Other``.
 _CONTRIBUTORS = {
     "Conceptualization": "Researcher",
     "Data curation": "DataCurator",
@@ -22,8 +22,7 @@ _CONTRIBUTORS = {
 def agent_of(agent: Agent, **more: str) -> dict[str, Any]:
     """A creator or contributor.
 
-    Names are given as people gave them: DataCite prefers ``Family, Given``, and a name without a
-    comma is not split by guess.
+    Only names written ``Family, Given``, as DataCite prefers, are split.
     """
     family, comma, given = agent.name.partition(",")
     is_split = agent.kind == "person" and bool(comma and given.strip() and family.strip())
@@ -43,7 +42,7 @@ def agent_of(agent: Agent, **more: str) -> dict[str, Any]:
 
 
 def ror_of(ror: str | None, key: str) -> dict[str, str]:
-    """The keys that say which organisation it is, where that is known; ``key`` is the first."""
+    """Keys of an organisation's ROR, of which ``key`` is the first; empty without one."""
     if not ror:
         return {}
     return {key: ror, f"{key}Scheme": "ROR", "schemeUri": "https://ror.org"}
@@ -60,7 +59,7 @@ def _orcid(orcid: str | None) -> dict[str, str]:
 
 
 def contributors_of(description: Description) -> list[dict[str, Any]]:
-    """Who keeps the version here, who contributed, and whom to ask."""
+    """Owner, host, contributors and contact person."""
     owner = description.owner
     kind = "DataManager" if owner.kind == "person" else "HostingInstitution"
     publisher = description.hub.publisher
@@ -69,7 +68,7 @@ def contributors_of(description: Description) -> list[dict[str, Any]]:
     if (owner.name, owner.ror) != (host.name, host.ror):
         contributors.append(agent_of(host, contributorType="HostingInstitution"))
     for agent in description.contributors:
-        # A person of several roles stands there once for each of DataCite's types.
+        # A person with several roles is listed once for each DataCite type.
         kinds = dict.fromkeys(_CONTRIBUTORS.get(role, "Other") for role in agent.roles or ("",))
         contributors += [agent_of(agent, contributorType=one) for one in kinds]
     if description.contact:

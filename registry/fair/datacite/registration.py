@@ -1,8 +1,7 @@
-"""What DataCite's REST API is sent to register a DOI and to keep it true.
+"""Requests to DataCite's REST API that register DOIs and update their metadata.
 
-JSON:API documents (https://support.datacite.org/docs/api-create-dois): their attributes are the
-metadata, the address that the DOI leads to, and an event, which moves a DOI between its states:
-draft, registered, findable.
+JSON:API documents (https://support.datacite.org/docs/api-create-dois) with the metadata, the
+address that the DOI resolves to, and an event that changes its state: draft, registered, findable.
 """
 
 from dataclasses import replace
@@ -13,10 +12,10 @@ from registry.fair.description import Description
 
 
 def registration(description: Description, doi: str) -> dict[str, Any]:
-    """The document that makes a version's DOI findable, or its metadata true again.
+    """The document that makes a version's DOI findable, or updates its metadata.
 
-    The DOI leads to the persistent identifier here, not to the page: the page's address changes
-    with the name of what it shows, and the identifier leads to what is left of it as well.
+    The DOI resolves to the persistent identifier of this hub, which survives renaming and
+    withdrawal, unlike the address of the page.
 
     Args:
         doi: ``10.5072/...``, in lower case.
@@ -26,12 +25,12 @@ def registration(description: Description, doi: str) -> dict[str, Any]:
 
 
 def hiding(doi: str) -> dict[str, Any]:
-    """The document that takes a DOI out of DataCite's search; it leads on where it led."""
+    """The document that removes a DOI from DataCite's search; it still resolves."""
     return _data(doi, {"event": "hide"})
 
 
 def drafted(body: dict[str, Any]) -> dict[str, Any]:
-    """The same document without an event: a DOI made by it begins as a draft."""
+    """The same document without an event: it creates a draft DOI."""
     data = body["data"]
     attributes = {key: value for key, value in data["attributes"].items() if key != "event"}
     return {"data": data | {"attributes": attributes}}

@@ -1,6 +1,6 @@
-"""How a version stands to other things, in DataCite 4.7's relation types (its appendix A, table 9).
+"""Related identifiers of a version with DataCite 4.7's relation types (appendix A, table 9).
 
-What has no address is left out: a related identifier without one says nothing.
+Related resources without an address are left out.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from registry.fair.description import Description
 from registry.fair.iris import identifier_of
 from registry.fair.parts import RelationName
 
-#: The same network in another form; everything else is a new work made of an old one.
+#: Relations to the same network in another form; all others make a new work.
 _VARIANTS: frozenset[RelationName] = frozenset({"quantized", "exported", "compiled"})
 
 
@@ -21,7 +21,7 @@ class _Link(NamedTuple):
 
 
 def related(description: Description) -> list[dict[str, str]]:
-    """``relatedIdentifiers``, each pair of relation and identifier once."""
+    """``relatedIdentifiers`` without repetitions."""
     links = dict.fromkeys(
         (
             *_versions(description),
@@ -30,23 +30,23 @@ def related(description: Description) -> list[dict[str, str]]:
             *_results(description),
         )
     )
-    return [_written(link) for link in links]
+    return [_identifier(link) for link in links]
 
 
-def _written(link: _Link) -> dict[str, str]:
+def _identifier(link: _Link) -> dict[str, str]:
     scheme, value = identifier_of(link.address)
-    written = {
+    identifier = {
         "relatedIdentifier": value,
         "relatedIdentifierType": scheme,
         "relationType": link.relation,
     }
     if link.resource_type:
-        written["resourceTypeGeneral"] = link.resource_type
-    return written
+        identifier["resourceTypeGeneral"] = link.resource_type
+    return identifier
 
 
 def _versions(description: Description) -> Iterator[_Link]:
-    """The concept, the files' own identifier, and the neighbours among the versions."""
+    """All versions together, the identifier of the files, and the adjacent versions."""
     yield _Link("IsVersionOf", description.concept_pid)
     yield _Link("IsIdenticalTo", description.swhid)
     versions = description.versions
@@ -74,7 +74,7 @@ def _literature(description: Description) -> Iterator[_Link]:
 
 
 def _results(description: Description) -> Iterator[_Link]:
-    """What it needs to run, what was built of it, and how that was measured."""
+    """Requirements, builds and their measurements."""
     for file in description.files:
         if file.role == "environment":
             yield _Link("Requires", file.url)

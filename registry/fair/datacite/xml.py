@@ -1,4 +1,4 @@
-"""DataCite's JSON as its XML: kernel 4, the schema of 4.7."""
+"""DataCite JSON as XML: kernel 4 with the schema of 4.7."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,8 +10,8 @@ NAMESPACE = "http://datacite.org/schema/kernel-4"
 SCHEMA = "https://schema.datacite.org/meta/kernel-4.7/metadata.xsd"
 VERSION = "4.7"
 
-#: List in JSON: element of an item, key of its text (all of the item if empty), and the keys that
-#: become attributes, under the XML's names for them.
+#: JSON list to the element of an item, the key of its text ("" if the item is the text), and the
+#: keys that become attributes, with their names in XML.
 _LISTS: dict[str, tuple[str, str, dict[str, str]]] = {
     "titles": ("title", "title", {"titleType": "titleType"}),
     "subjects": ("subject", "subject", {"subjectScheme": "subjectScheme"}),
@@ -42,10 +42,10 @@ _LISTS: dict[str, tuple[str, str, dict[str, str]]] = {
 
 
 def tree(document: Mapping[str, Any]) -> Element:
-    """The ``resource`` element of what :func:`registry.fair.datacite.document` says.
+    """The ``resource`` element of :func:`registry.fair.datacite.document.document`.
 
-    The XML requires an identifier: the DOI, else the first alternate identifier, which is the
-    persistent identifier of this hub, under its own type as 4.7 allows.
+    The required identifier is the DOI, else the first alternate identifier, the ARK, whose type 4.7
+    allows.
     """
     return element("resource", _parts(document), located(NAMESPACE, SCHEMA))
 
@@ -117,8 +117,8 @@ def _publisher(publisher: Mapping[str, str]) -> Element:
     return element("publisher", publisher["name"], attributes)
 
 
-def _scheme(given: Mapping[str, str], *keys: str) -> dict[str, str | None]:
-    return {key: given.get(key) for key in keys} | {"schemeURI": given.get("schemeUri")}
+def _scheme(values: Mapping[str, str], *keys: str) -> dict[str, str | None]:
+    return {key: values.get(key) for key in keys} | {"schemeURI": values.get("schemeUri")}
 
 
 def _alternate(one: Mapping[str, str]) -> Element:
@@ -131,7 +131,7 @@ def _grant(grant: Mapping[str, str]) -> Element:
     if "funderIdentifier" in grant:
         kind = {"funderIdentifierType": grant["funderIdentifierType"]}
         children.append(element("funderIdentifier", grant["funderIdentifier"], kind))
-    # The address of a grant is an attribute of its number, which may be empty.
+    # The address is an attribute of the number, which may be empty.
     if grant.keys() & {"awardNumber", "awardUri"}:
         uri = {"awardURI": grant.get("awardUri")}
         children.append(element("awardNumber", grant.get("awardNumber", ""), uri))

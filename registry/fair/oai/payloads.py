@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
 from registry.fair.datacite import xml as datacite_xml
-from registry.fair.datacite.document import ACCESS_URIS, document
+from registry.fair.datacite.document import document
 from registry.fair.description import Access, Description
+from registry.fair.linked.context import ACCESS_RIGHTS
 from registry.fair.xmltree import XSI, element, located
 
 _OAI_DC = "http://www.openarchives.org/OAI/2.0/oai_dc/"
@@ -90,7 +91,7 @@ def _dublin_core(description: Description) -> list[tuple[str, Iterable[str | Non
         (
             "rights",
             (
-                ACCESS_URIS[description.access],
+                ACCESS_RIGHTS[description.access],
                 _EU_ACCESS[description.access],
                 *((licence.expression, *licence.uris) if licence else ()),
                 description.use_restrictions,

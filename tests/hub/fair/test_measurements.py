@@ -26,7 +26,7 @@ BLOCKS = [
 @pytest.fixture
 def floor(monkeypatch: pytest.MonkeyPatch) -> shopfloor.Floor:
     """``alice/squeezenet`` with one search of five trials, the first with samples."""
-    monkeypatch.setattr(measurement, "_AT_ONCE", 2)
+    monkeypatch.setattr(measurement, "_BATCH", 2)
     floor = shopfloor.floor()
     floor.tune()
     ticket = floor.claim()

@@ -140,7 +140,7 @@ def test_a_network_made_from_itself_is_a_circle() -> None:
     ("matter", "words"),
     [
         ("library_name: openvino", "no file ends in .xml"),
-        ("license: mit", "LICENSE holds Apache-2.0"),
+        ("license: mit", "LICENSE contains Apache-2.0"),
         ("parameters: 1228075", "1228074"),
         ("model_size: 7B", "1228074"),
         ("opset: 13", "17"),
