@@ -1,1 +1,1 @@
-"""REST API: HTTP in, one service or selector, HTTP out."""
+"""REST API: each view validates, calls one service or selector, and serialises its result."""

@@ -1,4 +1,4 @@
-"""Who is asking: a bearer token, or the browser's session."""
+"""Authentication by bearer token or browser session."""
 
 from django.contrib.auth.models import AnonymousUser
 from rest_framework import authentication
@@ -12,10 +12,9 @@ from registry.tables import Token, User
 class BearerAuthentication(authentication.BaseAuthentication):
     """``Authorization: Bearer hpf_...``.
 
-    The user that comes back carries the token as ``user.token``, which limits what they may do.
-    A token that is unknown, expired or revoked is refused even where none is needed: answering as
-    if nobody asked would hide the mistake. Other schemes are left to whoever put them there (a
-    proxy's own password).
+    The returned user has the token as ``user.token``, which limits their permissions. An unknown,
+    expired or revoked token is refused even where none is required: an anonymous answer would hide
+    the mistake. Other schemes are ignored; they may belong to a proxy.
     """
 
     def authenticate(self, request: Request) -> tuple[User, Token | None] | None:
@@ -30,23 +29,23 @@ class BearerAuthentication(authentication.BaseAuthentication):
 
 
 class SessionAuthentication(authentication.SessionAuthentication):
-    """The cookie of someone signed in on the pages; writes need the CSRF token too."""
+    """The session cookie of the pages; writes also need the CSRF token."""
 
 
 def signed_in(request: Request) -> User:
-    """The person asking.
+    """The authenticated person.
 
-    Services read ``actor=None`` as the hub itself, so an anonymous request must end here rather
-    than reach one.
+    DANGER: services take ``actor=None`` for the hub itself, so that an anonymous request must not
+    reach them.
 
     Raises:
-        Unauthenticated: ``not_authenticated`` if nobody is signed in.
+        Unauthenticated: ``not_authenticated`` for an anonymous request.
     """
     user: User | AnonymousUser = request.user
     if isinstance(user, AnonymousUser):
         raise Unauthenticated(
             "not_authenticated",
-            "This needs a signed-in person.",
-            "Send `Authorization: Bearer hpf_...`; tokens are made in your settings.",
+            "Authentication is required.",
+            "Send `Authorization: Bearer hpf_...`; create tokens in your settings.",
         )
     return user

@@ -1,12 +1,12 @@
-"""Refusals as ``application/problem+json`` (RFC 9457).
+"""Errors as ``application/problem+json`` (RFC 9457).
 
 ::
 
     {"type": ".../docs/errors#stale_parent", "title": "Branch moved on", "status": 409,
      "code": "stale_parent", "detail": "...", "hint": "...", "fields": {"parent": "..."}}
 
-A program reads ``code``; ``title`` names the code, ``detail`` says what is wrong with this request
-and ``hint`` what to do about it.
+Programs read ``code``; ``title`` explains the code, ``detail`` the error of this request, and
+``hint`` what to do about it.
 """
 
 import logging
@@ -31,14 +31,14 @@ CONTENT_TYPE = "application/problem+json"
 _REQUEST_ID = re.compile(r"[0-9A-Za-z-]{8,64}")
 REALM = 'Bearer realm="HPCFair"'
 
-#: What the framework can refuse: code and hint.
+#: Exceptions of the framework to code and hint.
 FRAMEWORK: dict[type[exceptions.APIException], tuple[str, str]] = {
     exceptions.ParseError: ("invalid_request", "Send a JSON document."),
     exceptions.NotAuthenticated: ("not_authenticated", "Send a token, or sign in."),
     exceptions.AuthenticationFailed: ("token_invalid", "Send a valid token."),
     exceptions.PermissionDenied: ("permission_denied", ""),
     exceptions.NotFound: ("page_not_found", "/api/docs lists the addresses."),
-    exceptions.MethodNotAllowed: ("method_not_allowed", "The Allow header lists what is."),
+    exceptions.MethodNotAllowed: ("method_not_allowed", "The Allow header lists the methods."),
     exceptions.NotAcceptable: ("not_acceptable", "The API answers in JSON."),
     exceptions.UnsupportedMediaType: (
         "unsupported_media_type",
@@ -50,21 +50,21 @@ FRAMEWORK: dict[type[exceptions.APIException], tuple[str, str]] = {
 
 def handle(error: Exception, context: dict[str, Any]) -> Response:
     """Django REST framework's exception handler: every error becomes a problem document."""
-    match known := _translated(error):
+    match translated := _translated(error):
         case RegistryError():
-            return _refusal(known)
+            return _refusal(translated)
         case exceptions.ValidationError():
-            return _invalid(known)
+            return _invalid(translated)
         case exceptions.APIException():
-            return _framework(known)
+            return _framework(translated)
     return _unexpected(error, context)
 
 
 def _translated(error: Exception) -> Exception:
-    """Django's own refusals as those of the REST framework or of the domain."""
+    """Django's exceptions as those of the REST framework or of the domain."""
     match error:
         case Http404():
-            return exceptions.NotFound("There is nothing at this address.")
+            return exceptions.NotFound("There is no such address.")
         case PermissionDenied():
             return exceptions.PermissionDenied()
         case RequestDataTooBig():
@@ -85,7 +85,7 @@ def problem(
     fields: dict[str, str] | None = None,
     headers: dict[str, str] | None = None,
 ) -> Response:
-    """One problem document."""
+    """A problem document."""
     document = {
         "type": f"{settings.HUB_URL}/docs/errors#{code}",
         "title": CODES[code],
@@ -102,8 +102,8 @@ def body_too_large(limit: int) -> TooLarge:
     """The refusal of a body over ``limit`` bytes."""
     return TooLarge(
         "body_too_large",
-        f"The body is larger than the {limit} bytes this address takes.",
-        "Files go to PUT /api/v1/blobs/{sha256}, each on its own; JSON bodies stay small.",
+        f"The body is larger than the {limit} bytes this address accepts.",
+        "Send files by PUT /api/v1/blobs/{sha256}, one each; JSON bodies must be small.",
     )
 
 
@@ -125,13 +125,13 @@ def _refusal(error: RegistryError) -> Response:
 
 def _invalid(error: exceptions.ValidationError) -> Response:
     fields = dict(_flatten(error.detail))
-    detail = "; ".join(f"{name}: {what}" if name else what for name, what in fields.items())
+    detail = "; ".join(f"{name}: {error}" if name else error for name, error in fields.items())
     return problem("invalid_request", 400, detail, "Correct the fields named.", fields=fields)
 
 
 def _framework(error: exceptions.APIException) -> Response:
-    known = next((kind for kind in type(error).__mro__ if kind in FRAMEWORK), None)
-    code, hint = FRAMEWORK[known] if known else ("invalid_request", "")
+    base = next((kind for kind in type(error).__mro__ if kind in FRAMEWORK), None)
+    code, hint = FRAMEWORK[base] if base else ("invalid_request", "")
     headers = {}
     if error.status_code == 401:
         headers["WWW-Authenticate"] = REALM
@@ -142,11 +142,11 @@ def _framework(error: exceptions.APIException) -> Response:
 
 
 def _unexpected(error: Exception, context: dict[str, Any]) -> Response:
-    """A defect of ours: the log gets everything under an id, the asker gets the id."""
+    """An internal error: the log has the traceback under an id, the response has the id."""
     request, view = context["request"], context["view"]
-    # The id a client gives its request, where it is one, so that both sides' logs meet.
-    asked = request.headers.get("X-Request-Id", "")
-    error_id = asked if _REQUEST_ID.fullmatch(asked) else secrets.token_hex(16)
+    # A valid id of the client is used, so that the logs of both sides match.
+    request_id = request.headers.get("X-Request-Id", "")
+    error_id = request_id if _REQUEST_ID.fullmatch(request_id) else secrets.token_hex(16)
     logger.error(
         "internal error %s at %s %s", error_id, request.method, request.path, exc_info=error
     )
@@ -155,13 +155,13 @@ def _unexpected(error: Exception, context: dict[str, Any]) -> Response:
     return problem(
         "internal_error",
         500,
-        "The hub failed at this request.",
-        f"Tell the operator the error id {error_id}; asking again may help.",
+        "The hub failed to answer this request.",
+        f"Retry, or report the error id {error_id} to the operator.",
     )
 
 
 def _flatten(detail: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Nested validation errors as (dotted path, what is wrong): ``operations.0.path``."""
+    """Nested validation errors as pairs of dotted path and message: ``operations.0.path``."""
     if isinstance(detail, dict):
         for name, inner in detail.items():
             own = "" if name == "non_field_errors" else str(name)

@@ -1,4 +1,4 @@
-"""Bodies: JSON that every database can hold."""
+"""Parses JSON bodies, and refuses values that a database cannot store."""
 
 import math
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ from rest_framework.exceptions import ParseError
 
 
 class JSONParser(parsers.JSONParser):
-    """JSON, without what JSON allows but PostgreSQL or a later reader cannot take.
+    """JSON, without values that PostgreSQL or later readers cannot represent.
 
-    Refused: nesting beyond Python's stack, U+0000, lone surrogates, and numbers such as ``1e999``
-    that only a float infinity could hold.
+    It refuses nesting beyond Python's stack, U+0000, lone surrogates, and numbers such as ``1e999``
+    that overflow a float.
     """
 
     def parse(
@@ -32,7 +32,7 @@ class JSONParser(parsers.JSONParser):
 
 
 def unstorable(value: Any) -> str:
-    """What in a parsed document cannot be stored, as a sentence; empty if nothing."""
+    """The reason why a parsed document cannot be stored; "" if it can."""
     waiting = [value]
     while waiting:
         item = waiting.pop()
@@ -42,12 +42,12 @@ def unstorable(value: Any) -> str:
         elif isinstance(item, list):
             waiting.extend(item)
         elif isinstance(item, float) and not math.isfinite(item):
-            return "The document holds a number too large for a float."
+            return "The document has a number that is too large for a float."
         elif isinstance(item, str) and not is_storable(item):
-            return "The document holds the character U+0000 or half a surrogate pair."
+            return "The document has the character U+0000 or half a surrogate pair."
     return ""
 
 
 def is_storable(text: str) -> bool:
-    """Whether a database can hold the text."""
+    """Whether a database can store the text."""
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)

@@ -1,4 +1,4 @@
-"""Where the API begins."""
+"""The root of the API."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -12,7 +12,7 @@ from registry.selectors.fair.hub import this_hub
 class RootView(ApiView):
     @extend_schema(exclude=True)
     def get(self, request: Request) -> Response:  # noqa: ARG002
-        """Say where the API is described, in the body and as typed links (RFC 8631)."""
+        """Fetch the addresses of the API's descriptions, also as typed links (RFC 8631)."""
         hub = this_hub()
         links = [
             typed("", "service-desc", f"{hub.url}/api/v1/openapi.json", "application/json"),

@@ -1,8 +1,7 @@
-"""How the OpenAPI document is drawn from the views.
+"""Generates the OpenAPI document from the views.
 
-A view's method docstring is the documentation of its operation: first line the summary, the rest
-the description. The noun's file is its tag. Every operation also answers with problem documents,
-which lists of responses would only repeat.
+The docstring of a view's method documents its operation: summary in the first line, description in
+the rest. The tag is the name of the module. Errors of all operations are one shared response.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,46 +22,46 @@ from registry.states import RefKind
 Shape = TypeVar("Shape", bound=type[serializers.Serializer[Any]])
 
 PROBLEM_CODES = list(CODES.items())
-#: A pull request's line is named by its number, and by the Hugging Face protocol alone.
+#: References of pull requests are in the Hugging Face protocol only.
 REF_KINDS = [(kind.value, kind.label) for kind in (RefKind.BRANCH, RefKind.TAG)]
 
 PATH_PARAMETERS = {
-    "namespace": "A person's or an organisation's name; upper and lower case are the same.",
-    "name": "The second part of the model's name; upper and lower case are the same.",
-    "path": "Path of the file; may hold slashes.",
-    "identifier": "`ark:/NAAN/name`, `ark:NAAN/name` or the name alone; hyphens do not count.",
-    "revision": "A branch, a tag, a commit id or the first 7 or more digits of one.",
-    "ref": "Name of the branch or tag; may hold slashes.",
+    "namespace": "Name of a person or organisation; case-insensitive.",
+    "name": "Second part of the model's name; case-insensitive.",
+    "path": "Path of the file; may contain slashes.",
+    "identifier": "`ark:/NAAN/name`, `ark:NAAN/name` or the name alone; hyphens are ignored.",
+    "revision": "Branch, tag, commit id, or at least the first 7 digits of a commit id.",
+    "ref": "Name of the branch or tag; may contain slashes.",
     "kind": "`branch` or `tag`.",
     "sha256": "SHA-256 of the bytes, 64 lowercase hex digits.",
-    "slug": "The target's name, such as `x86-64-avx512`.",
-    "device": "The device's name.",
-    "organisation": "The organisation's name.",
-    "username": "A person's name.",
-    "record": "The record's id, the SHA-256 of its canonical JSON.",
-    "uuid": "The UUID it was given.",
+    "slug": "Name of the target, such as `x86-64-avx512`.",
+    "device": "Name of the device.",
+    "organisation": "Name of the organisation.",
+    "username": "Name of a person.",
+    "record": "Id of the record: SHA-256 of its canonical JSON.",
+    "uuid": "Its UUID.",
 }
 
 
 def example(value: Mapping[str, Any]) -> Callable[[Shape], Shape]:
-    """Show ``value`` wherever the decorated serializer is sent or received."""
+    """Decorator that documents ``value`` as the example of a serializer."""
 
     def decorate(shape: Shape) -> Shape:
         name = shape.__name__.removesuffix("Serializer")
-        shown = OpenApiExample(name, value=value, status_codes=["200", "201", "202"])
-        return extend_schema_serializer(examples=[shown])(shape)
+        documented = OpenApiExample(name, value=value, status_codes=["200", "201", "202"])
+        return extend_schema_serializer(examples=[documented])(shape)
 
     return decorate
 
 
 def example_of(shape: type[serializers.Serializer[Any]]) -> Any:
-    """What :func:`example` was given for a serializer."""
+    """The example of a serializer, as passed to :func:`example`."""
     return shape._spectacular_annotation["examples"][0].value  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 @cache
 def page_of(item: type[serializers.Serializer[Any]]) -> type[serializers.Serializer[Any]]:
-    """The serializer of one page of a list of ``item``: a ``pagination.Page``."""
+    """Serializer of a page of ``item``, that is of :class:`registry.pagination.Page`."""
     name = f"{item.__name__.removesuffix('Serializer')}Page"
     fields = {
         "items": item(many=True),
@@ -86,22 +85,22 @@ def page_of(item: type[serializers.Serializer[Any]]) -> type[serializers.Seriali
     }
 )
 class ProblemSerializer(serializers.Serializer[Any]):
-    """Every error, as RFC 9457 has it. Programs read `code`, people the rest."""
+    """Every error, in the format of RFC 9457. Programs read `code`, people the rest."""
 
-    type = serializers.URLField(help_text="Where the code is explained.")
-    title = serializers.CharField(help_text="What the code means.")
-    status = serializers.IntegerField(help_text="The HTTP status.")
-    code = serializers.ChoiceField(PROBLEM_CODES, help_text="Stable.")
-    detail = serializers.CharField(help_text="What is wrong with this request.")
+    type = serializers.URLField(help_text="Address of the explanation of `code`.")
+    title = serializers.CharField(help_text="Meaning of `code`.")
+    status = serializers.IntegerField(help_text="HTTP status.")
+    code = serializers.ChoiceField(PROBLEM_CODES, help_text="Stable identifier.")
+    detail = serializers.CharField(help_text="The error of this request.")
     hint = serializers.CharField(allow_blank=True, help_text="What to do about it.")
     fields = serializers.DictField(  # type: ignore[assignment]
         child=serializers.CharField(),
-        help_text="What is wrong with which field; the path of a nested one has dots.",
+        help_text="Invalid fields with their errors; paths of nested fields have dots.",
     )
 
 
 class Schema(AutoSchema):
-    """One operation."""
+    """Describes one operation."""
 
     def get_summary(self) -> str:
         return self._docstring()[0].rstrip(".")
@@ -114,8 +113,8 @@ class Schema(AutoSchema):
 
     def get_auth(self) -> list[dict[str, Any]]:
         schemes: list[dict[str, Any]] = super().get_auth()
-        needed = self.view.sign_in_for  # type: ignore[attr-defined]
-        return schemes if self.method in needed else [*schemes, {}]
+        methods = self.view.sign_in_for  # type: ignore[attr-defined]
+        return schemes if self.method in methods else [*schemes, {}]
 
     def _docstring(self) -> tuple[str, str]:
         method = getattr(self.view, self.method.lower())
@@ -137,7 +136,7 @@ class Schema(AutoSchema):
 
 
 class Endpoints(EndpointEnumerator):
-    """Keeps HEAD where a view has it without GET."""
+    """Lists HEAD for views that have it without GET."""
 
     def get_allowed_methods(self, callback: Any) -> list[str]:
         head = ["HEAD"] if "head" in vars(callback.cls) else []
@@ -146,27 +145,27 @@ class Endpoints(EndpointEnumerator):
 
 
 class Generator(SchemaGenerator):
-    """The document."""
+    """Generates the document, with the shared error response."""
 
     endpoint_inspector_cls = Endpoints
 
     def get_schema(self, request: Any = None, public: bool = False) -> Any:  # noqa: FBT001, FBT002
-        drawn = super().get_schema(request, public)  # type: ignore[no-untyped-call]
+        schema = super().get_schema(request, public)  # type: ignore[no-untyped-call]
         problem = {
             "schema": {"$ref": "#/components/schemas/Problem"},
             "examples": {"Problem": {"value": example_of(ProblemSerializer)}},
         }
-        drawn["components"]["responses"] = {
+        schema["components"]["responses"] = {
             "Problem": {"description": "Any error.", "content": {errors.CONTENT_TYPE: problem}}
         }
-        return drawn
+        return schema
 
 
 @cache
 def document() -> dict[str, Any]:
-    """The OpenAPI document. Drawing it takes a second, and it is the same until a restart."""
-    drawn: dict[str, Any] = Generator().get_schema(public=True)  # type: ignore[no-untyped-call]
-    return drawn
+    """The OpenAPI document; cached, because its generation takes a second."""
+    schema: dict[str, Any] = Generator().get_schema(public=True)  # type: ignore[no-untyped-call]
+    return schema
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -186,5 +185,5 @@ class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
             "type": "apiKey",
             "in": "cookie",
             "name": "sessionid",
-            "description": "Someone signed in on the pages; writes need X-CSRFToken too.",
+            "description": "A session of the pages; writes also need X-CSRFToken.",
         }

@@ -1,4 +1,4 @@
-"""Addresses of the API."""
+"""URL configuration of the API."""
 
 from django.urls import include, path, re_path
 from drf_spectacular.views import SpectacularSwaggerSplitView
@@ -15,6 +15,6 @@ urlpatterns = [
         SpectacularSwaggerSplitView.as_view(url_name="openapi", template_name="docs/api.html"),
         name="api-docs",
     ),
-    # Last, also of what other protocols serve below /api/.
+    # Last: other protocols have addresses below /api/, too.
     re_path(r"^", UnknownAddress.as_view()),
 ]

@@ -1,4 +1,4 @@
-"""What every address of the API shares: who may call, how much may be sent, what is read."""
+"""Shared by all views of the API: authentication, limits of bodies, input, pages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
@@ -26,7 +26,7 @@ WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 
 class AlwaysJson(BaseContentNegotiation):
-    """The API has one representation, so no Accept header is a reason to refuse."""
+    """Negotiates JSON whatever the Accept header is: there is no other representation."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
         content_type = request.content_type.partition(";")[0].strip().lower()
@@ -43,14 +43,14 @@ class AlwaysJson(BaseContentNegotiation):
 
 
 class ApiView(APIView):
-    """Base of all addresses.
+    """Base of all views.
 
     Attributes:
-        sign_in_for: Methods only a signed-in person may use.
+        sign_in_for: Methods that require authentication.
     """
 
     content_negotiation_class = AlwaysJson
-    # No OPTIONS: it would describe views by their Python; the schema describes them better.
+    # No OPTIONS, which describes views by their Python names: the schema documents them.
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
     sign_in_for: ClassVar[frozenset[str]] = WRITES
 
@@ -65,20 +65,20 @@ class ApiView(APIView):
         self, request: Request, response: Response, *args: Any, **kwargs: Any
     ) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)
-        # What says nothing else is this moment's answer to this person.
+        # By default a response is for this user, and must be revalidated.
         response.headers.setdefault("Cache-Control", "private, no-cache")
-        # Answers that are files see to HEAD themselves, and are no Response despite the type.
+        # Responses with files handle HEAD themselves, and are no Response despite the annotation.
         if request.method == "HEAD" and isinstance(response, Response):
             response.add_post_render_callback(_without_body)
         return response
 
     def body_limit(self) -> int:
-        """Bytes a body may have; a larger one is refused before any of it is read."""
+        """Upper bound of a body's bytes; larger ones are refused before they are read."""
         return settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
 
 
 def _without_body(response: HttpResponse) -> None:
-    """Of an answer to HEAD, keep the length: servers complain about the rest."""
+    """Remove the body of a response to HEAD and keep its length."""
     response.headers["Content-Length"] = str(len(response.content))
     response.content = b""
 
@@ -86,12 +86,12 @@ def _without_body(response: HttpResponse) -> None:
 class OpenApiView(ApiView):
     @extend_schema(exclude=True)
     def get(self, request: Request) -> Response:  # noqa: ARG002
-        """Describe this API, as OpenAPI 3.1."""
+        """Fetch the OpenAPI 3.1 document of this API."""
         return Response(document())
 
 
 class UnknownAddress(ApiView):
-    """Every address below the API that is none."""
+    """Answers addresses below ``/api/`` that do not exist."""
 
     sign_in_for = frozenset()
 
@@ -99,13 +99,13 @@ class UnknownAddress(ApiView):
         super().initial(request, *args, **kwargs)
         raise NotFound(
             "page_not_found",
-            "There is nothing at this address.",
+            "There is no such address.",
             "/api/docs lists the addresses.",
         )
 
 
 class Strict(serializers.Serializer[Any]):
-    """Input that refuses names it does not know: a misspelt one must not be ignored silently."""
+    """Input that refuses unknown fields, so that misspelt ones are not silently ignored."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
@@ -116,7 +116,7 @@ class Strict(serializers.Serializer[Any]):
 
 
 class PageQuery(Strict):
-    """``?cursor=&limit=`` of every list."""
+    """Parameters ``cursor`` and ``limit`` of every list."""
 
     cursor = serializers.CharField(
         required=False, default=None, max_length=1000, help_text="`next` of the page before."
@@ -134,15 +134,15 @@ def body_of(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[
 
 
 def query_of(request: Request, shape: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    """The validated query parameters; of one given twice, the last counts, and an empty one not."""
-    given = {name: value for name, value in request.query_params.dict().items() if value}
-    reader = shape(data=given)
+    """The validated query parameters, without empty ones; the last of repeated ones is used."""
+    values = {name: value for name, value in request.query_params.dict().items() if value}
+    reader = shape(data=values)
     reader.is_valid(raise_exception=True)
     return dict(reader.validated_data)
 
 
 def plain_request(request: Request) -> HttpRequest:
-    """Django's own request, for what the pages use too."""
+    """The Django request behind ``request``."""
     return request._request  # noqa: SLF001
 
 
@@ -154,35 +154,35 @@ def paged(
     name: str,
     order: Sequence[str] = ("-id",),
 ) -> Response:
-    """One keyset page of ``rows``; ``query`` is a validated :class:`PageQuery`."""
+    """A page of ``rows``; ``query`` is a validated :class:`PageQuery`."""
     page = keyset_page(rows, name=name, cursor=query["cursor"], limit=query["limit"], order=order)
     return Response(page_of(shape)(page).data)
 
 
 def refuse_unstorable_address(request: Request) -> None:
-    """No database takes U+0000, so no address that holds one names anything."""
-    given = [request.path, *request.query_params.keys(), *request.query_params.dict().values()]
-    if not all(is_storable(str(text)) for text in given):
-        raise Invalid("invalid_request", "The address holds the character U+0000.", "Leave it out.")
+    """Refuse addresses with U+0000, which no database can store."""
+    texts = [request.path, *request.query_params.keys(), *request.query_params.dict().values()]
+    if not all(is_storable(str(text)) for text in texts):
+        raise Invalid("invalid_request", "The address contains the character U+0000.", "Remove it.")
 
 
 def announced_length(request: Request) -> int:
     """Content-Length.
 
     Raises:
-        Invalid: ``invalid_request`` if there is none, or it is no whole number.
+        Invalid: ``invalid_request`` if it is missing or not a whole number.
     """
     announced = request.META.get("CONTENT_LENGTH") or ""
     if not announced.isascii() or not announced.isdigit():
         raise Invalid(
             "invalid_request",
             "Content-Length is missing or not a whole number.",
-            "Send the body's length in bytes; bodies in chunks are not taken.",
+            "Send the length of the body in bytes; chunked bodies are not accepted.",
         )
     return int(announced)
 
 
 def refuse_large_body(request: Request, limit: int) -> None:
-    """Judge a body by the length it announces, before any of it is read."""
+    """Refuse a body whose Content-Length exceeds ``limit``, before it is read."""
     if request.META.get("CONTENT_LENGTH") and announced_length(request) > limit:
         raise body_too_large(limit)

@@ -1,1 +1,1 @@
-"""The Hugging Face Hub's wire protocol, for its own unmodified clients."""
+"""The Hugging Face Hub's wire protocol, for unmodified clients."""

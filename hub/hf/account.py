@@ -1,4 +1,4 @@
-"""``whoami`` and what clients ask about people and organisations."""
+"""``whoami``, and the overviews and lists of people and organisations."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ _TOKEN_ROLES = {Scope.READ: "read", Scope.WRITE: "write", Scope.ADMIN: "write"}
 def whoami(request: HttpRequest) -> HttpResponse:
     """``GET /api/whoami-v2``."""
     user = signed_in(request)
-    described: dict[str, Any] = {
+    shape: dict[str, Any] = {
         **person_brief(user),
         "id": str(user.uuid),
         "name": user.username,
@@ -42,7 +42,7 @@ def whoami(request: HttpRequest) -> HttpResponse:
         ],
     }
     if user.token is not None:
-        described["auth"] = {
+        shape["auth"] = {
             "type": "access_token",
             "accessToken": {
                 "displayName": user.token.name,
@@ -50,11 +50,11 @@ def whoami(request: HttpRequest) -> HttpResponse:
                 "createdAt": moment(user.token.created_at),
             },
         }
-    return json_answer(described)
+    return json_answer(shape)
 
 
 def overview(request: HttpRequest, name: str) -> HttpResponse:
-    """``GET /api/users/{name}/overview``: what the asker may know of a person."""
+    """``GET /api/users/{name}/overview``: the public profile of a person."""
     actor, user = actor_of(request), user_get(name)
     return json_answer(
         {
@@ -71,11 +71,11 @@ def overview(request: HttpRequest, name: str) -> HttpResponse:
 def organisation_overview(request: HttpRequest, name: str) -> HttpResponse:
     """``GET /api/organizations/{name}/overview``."""
     organisation = _organisation(request, name)
-    described = _organisation_brief(organisation) | _counts(request, organisation)
+    shape = _organisation_brief(organisation) | _counts(request, organisation)
     actor = actor_of(request)
     if may(actor, role=Role.READ, namespace=organisation):
-        described["numUsers"] = members_of(actor, organisation).count()
-    return json_answer(described | {"numFollowers": 0})
+        shape["numUsers"] = members_of(actor, organisation).count()
+    return json_answer(shape | {"numFollowers": 0})
 
 
 def organisation_members(request: HttpRequest, name: str) -> HttpResponse:
@@ -85,25 +85,25 @@ def organisation_members(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def organisation_followers(request: HttpRequest, name: str) -> HttpResponse:
-    """``GET /api/organizations/{name}/followers``: this hub knows no following."""
+    """``GET /api/organizations/{name}/followers``: always empty."""
     _organisation(request, name)
     return json_answer([])
 
 
 def follows(request: HttpRequest, name: str) -> HttpResponse:  # noqa: ARG001
-    """``GET /api/users/{name}/followers`` and ``following``: this hub knows no following."""
+    """``GET /api/users/{name}/followers`` and ``following``: always empty."""
     user_get(name)
     return json_answer([])
 
 
 def repositories(request: HttpRequest, name: str = "") -> HttpResponse:
     """``GET /api/settings/repositories`` and ``/api/organizations/{name}/settings/repositories``:
-    what takes how much of a namespace's storage, for its members."""
+    storage used by each repository of a namespace, for its members."""
     actor = signed_in(request)
     namespace = namespace_get(actor, name or actor.username)
     rows, used_bytes = repositories_of(actor, namespace)
 
-    def described(row: MLModel) -> dict[str, Any]:
+    def describe(row: MLModel) -> dict[str, Any]:
         return {
             "id": row.full_name,
             "type": row.kind,
@@ -113,11 +113,11 @@ def repositories(request: HttpRequest, name: str = "") -> HttpResponse:
             "storagePercent": 100 * row.used_bytes / used_bytes if used_bytes else 0,
         }
 
-    return page_answer(request, rows, described)
+    return page_answer(request, rows, describe)
 
 
 def person_brief(user: User) -> dict[str, Any]:
-    """A person in a list."""
+    """A person, as lists show one."""
     return {
         "type": "user",
         "user": user.username,
@@ -140,12 +140,12 @@ def _organisation_brief(namespace: Namespace) -> dict[str, Any]:
 def _organisation(request: HttpRequest, name: str) -> Namespace:
     namespace = namespace_get(actor_of(request), name)
     if namespace.kind != NamespaceKind.ORGANISATION:
-        raise NotFound("namespace_not_found", f"{namespace.name} is a person, no organisation.")
+        raise NotFound("namespace_not_found", f"{namespace.name} is a person, not an organisation.")
     return namespace
 
 
 def _counts(request: HttpRequest, namespace: Namespace) -> dict[str, int]:
-    """How many of each kind the asker sees there."""
+    """Numbers of repositories of each kind that the user may read."""
     counts = counts_of(actor_of(request), namespace)
     return {
         "numModels": counts.get(RepositoryKind.MODEL, 0),

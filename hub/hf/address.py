@@ -18,10 +18,10 @@ _ROWS_PER_PAGE = 100
 
 
 def revision_and_path(mlmodel: MLModel, rest: str) -> tuple[Revision, str]:
-    """What ``<revision>/<path>`` means; the path is "" where there is none.
+    """Revision and path of ``<revision>/<path>``; the path may be "".
 
-    Clients escape the slashes of a revision and WSGI hands them on unescaped, so that the longest
-    beginning that names something has to be looked for: see :func:`revision_along`.
+    Clients escape the slashes of a revision, but WSGI passes them unescaped, so that the longest
+    prefix that names a revision has to be found: see :func:`revision_along`.
 
     Raises:
         NotFound: ``revision_not_found``.
@@ -43,7 +43,7 @@ def page_answer(
 
 
 def cursor_of(request: HttpRequest) -> str | None:
-    """The parameter ``cursor``; an empty one is none."""
+    """The parameter ``cursor``; ``None`` if it is missing or empty."""
     return request.GET.get("cursor") or None
 
 
@@ -53,25 +53,25 @@ def with_next(request: HttpRequest, response: HttpResponse, cursor: str | None) 
 
 
 def next_page(request: HttpRequest, response: HttpResponse, **changed: str) -> HttpResponse:
-    """``response``, saying that it goes on where the parameters are ``changed``."""
+    """``response`` with a link to the next page, whose address has the parameters ``changed``."""
     query: QueryDict = request.GET.copy()
     for name, value in changed.items():
         query[name] = value
-    # Clients fetch the link as it stands, so it names the hub and keeps what was escaped.
+    # Clients fetch the link verbatim: it is absolute, and its path keeps its escapes.
     address = absolute(f"{request.get_full_path().partition('?')[0]}?{query.urlencode()}")
     response.headers["Link"] = f'<{address}>; rel="next"'
     return response
 
 
 def whole_number(request: HttpRequest, name: str, default: int, *, most: int) -> int:
-    """The parameter ``name``, at least 0, cut down to ``most``.
+    """The parameter ``name``, from 0; values above ``most`` become ``most``.
 
     Raises:
-        BadRequest: it is no whole number.
+        BadRequest: it is not a whole number.
     """
-    given = request.GET.get(name, "")
-    if not given:
+    text = request.GET.get(name, "")
+    if not text:
         return default
-    if not (given.isascii() and given.isdigit() and len(given) <= 18):
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
         raise BadRequest(f"{name!r} must be a whole number.")
-    return min(int(given), most)
+    return min(int(text), most)

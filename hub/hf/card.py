@@ -1,7 +1,7 @@
-"""Cards before they are committed: ``POST /api/validate-yaml``.
+"""Validation of cards before a commit: ``POST /api/validate-yaml``.
 
-Clients ask with every commit that touches README.md, signed in or not, and show what they are
-told: as JSON, or, where they ask for ``text/plain``, as lines.
+Clients send README.md before each commit that changes it, with or without a token, and show the
+result: JSON or, if they accept ``text/plain``, lines of text.
 """
 
 from django.http import HttpRequest, HttpResponse
@@ -12,7 +12,7 @@ from registry.validation.advice import card_faults
 
 
 def validate(request: HttpRequest) -> HttpResponse:
-    """400 with all that keeps the card from being committed, 200 with what it lacks."""
+    """400 with the errors that prevent a commit, or 200 with warnings."""
     content = text_in(json_body(request), "content")
     errors, warnings = card_faults(content)
     status = 400 if errors else 200
@@ -23,16 +23,16 @@ def validate(request: HttpRequest) -> HttpResponse:
             f"- Warning: {text}" for text in warnings
         ]
         return HttpResponse("\n".join(lines), status=status, content_type="text/plain")
-    found = {"errors": errors, "warnings": warnings}
+    results = {"errors": errors, "warnings": warnings}
     return json_answer(
-        {kind: [{"message": text} for text in texts] for kind, texts in found.items()}, status
+        {kind: [{"message": text} for text in texts] for kind, texts in results.items()}, status
     )
 
 
 def _warnings(content: str) -> list[str]:
-    """What is wrong in the card's values but keeps nothing from being committed.
+    """Warnings about the card's values.
 
-    The text below them is not asked about here, and that a license is missing is told already.
+    Findings about its text are omitted, and so is a missing license, which is reported already.
     """
     return [
         spelled(one)

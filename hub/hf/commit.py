@@ -1,7 +1,7 @@
 """Commits: ``POST /api/{kind}/{ns}/{name}/commit/{revision}``, see :mod:`hub.hf.ndjson`.
 
-A commit that would change nothing is answered with the branch's head and makes none: clients send
-a commit again when they did not get its answer.
+A commit that changes nothing creates no revision and is answered with the head of the branch:
+clients repeat a commit whose answer they did not receive.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,14 +23,14 @@ from registry.storage import Readable
 from registry.tables import Discussion, MLModel, Revision
 from registry.validation.texts import message_of
 
-_Take: TypeAlias = Callable[[Readable, int], str]
+_Store: TypeAlias = Callable[[Readable, int], str]
 
 
 def create(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
-    """Make a revision of a branch or, with ``create_pr``, of a new pull request's line."""
-    actor, proposed = signed_in(request), flag_in(request.GET, "create_pr")
-    # Before any byte is kept; the services ask again.
-    if proposed:
+    """Create a revision of a branch or, with ``create_pr``, of a new pull request."""
+    actor, is_proposal = signed_in(request), flag_in(request.GET, "create_pr")
+    # Checked before any byte is stored; the services check again.
+    if is_proposal:
         require_voice(actor, mlmodel)
     else:
         require_commit(actor, mlmodel, rev)
@@ -38,9 +38,9 @@ def create(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
     header = _header(next(lines, None))
     summary, description = text_in(header, "summary"), text_in(header, "description", "")
     parent = text_in(header, "parentCommit", "") or None
-    with blobs_store(actor=actor) as take:
-        operations = _operations(take, rev, lines)
-    if not proposed:
+    with blobs_store(actor=actor) as store:
+        operations = _operations(store, rev, lines)
+    if not is_proposal:
         revision = commit(
             actor=actor,
             mlmodel=mlmodel,
@@ -51,7 +51,7 @@ def create(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
             require_license=False,
             again_ok=True,
         )
-        return json_answer(_made(mlmodel, revision))
+        return json_answer(_shape(mlmodel, revision))
     pull, revision = propose(
         actor=actor,
         mlmodel=mlmodel,
@@ -61,20 +61,20 @@ def create(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
         operations=operations,
         parent_oid=parent,
     )
-    return json_answer(_made(mlmodel, revision, pull))
+    return json_answer(_shape(mlmodel, revision, pull))
 
 
-def _made(mlmodel: MLModel, revision: Revision, pull: Discussion | None = None) -> dict[str, Any]:
+def _shape(mlmodel: MLModel, revision: Revision, pull: Discussion | None = None) -> dict[str, Any]:
     address = absolute(web_path(mlmodel))
-    made = {
+    shape = {
         "success": True,
         "commitOid": revision.oid,
         "commitUrl": f"{address}/commit/{revision.oid}",
         "hookOutput": "",
     }
     if pull is not None:
-        made["pullRequestUrl"] = f"{address}/discussions/{pull.num}"
-    return made
+        shape["pullRequestUrl"] = f"{address}/discussions/{pull.num}"
+    return shape
 
 
 def _header(line: Line | None) -> dict[str, Any]:
@@ -83,11 +83,10 @@ def _header(line: Line | None) -> dict[str, Any]:
     return line.value
 
 
-def _operations(take: _Take, rev: str, lines: Iterator[Line]) -> list[Operation]:
-    """What the lines after the header ask for; the content of files is kept as it comes.
+def _operations(store: _Store, rev: str, lines: Iterator[Line]) -> list[Operation]:
+    """The operations of the lines after the header; contents of files are stored as they arrive.
 
-    Of two lines that put something at the same path the later counts: clients warn of it and
-    send both.
+    The later of two lines with the same path counts: clients warn of them and send both.
     """
     put: dict[str, Operation] = {}
     deleted: dict[str, Operation] = {}
@@ -95,7 +94,7 @@ def _operations(take: _Take, rev: str, lines: Iterator[Line]) -> list[Operation]
         path = text_in(line.value, "path")
         match line.key:
             case "file":
-                put[path] = _file(take, path, line)
+                put[path] = _file(store, path, line)
             case "lfsFile":
                 put[path] = _large_file(path, line.value)
             case "copyFile":
@@ -104,14 +103,14 @@ def _operations(take: _Take, rev: str, lines: Iterator[Line]) -> list[Operation]
             case "deletedFile" | "deletedFolder" | "deletedEntry":
                 deleted[path] = Delete(path)
             case _:
-                raise BadRequest(f"{line.key[:50]!r} is no operation of a commit.")
+                raise BadRequest(f"{line.key[:50]!r} is not an operation of a commit.")
     return [*deleted.values(), *put.values()]
 
 
-def _file(take: _Take, path: str, line: Line) -> Add:
+def _file(store: _Store, path: str, line: Line) -> Add:
     if line.content is None or line.value.get("encoding", "base64") != "base64":
         raise BadRequest("A file needs its content, in base64.")
-    return Add(path, take(line.content, line.content.size_bytes))
+    return Add(path, store(line.content, line.content.size_bytes))
 
 
 def _large_file(path: str, value: dict[str, Any]) -> Add:

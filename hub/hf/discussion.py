@@ -58,13 +58,19 @@ def create(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
     actor, data = signed_in(request), json_body(request)
     title, description = text_in(data, "title"), text_in(data, "description", "")
     if flag_in(data, "pullRequest"):
-        made = pull_request_open(
+        discussion = pull_request_open(
             actor=actor, mlmodel=mlmodel, title=title, description=description, draft=True
         )
     else:
-        made = discussion_open(actor=actor, mlmodel=mlmodel, title=title, description=description)
+        discussion = discussion_open(
+            actor=actor, mlmodel=mlmodel, title=title, description=description
+        )
     return json_answer(
-        {"num": made.num, "url": _address(mlmodel, made), "pullRequest": made.is_pull_request}
+        {
+            "num": discussion.num,
+            "url": _address(mlmodel, discussion),
+            "pullRequest": discussion.is_pull_request,
+        }
     )
 
 
@@ -78,7 +84,7 @@ def details(request: HttpRequest, mlmodel: MLModel, num: str) -> HttpResponse:
         if discussion.merged_as is not None:
             shape["changes"]["mergeCommitId"] = discussion.merged_as.oid
         shape["filesWithConflicts"] = conflicts_of(discussion)
-        # Lines of files are behind the gate, too; that they are talked about is not.
+        # A gate protects the lines of files, but not the discussion.
         if flag_in(request.GET, "diff") and may_fetch(actor_of(request), mlmodel):
             shape["diff"] = diff_of(discussion)
     return json_answer(shape)
@@ -86,21 +92,21 @@ def details(request: HttpRequest, mlmodel: MLModel, num: str) -> HttpResponse:
 
 def comment(request: HttpRequest, mlmodel: MLModel, num: str) -> HttpResponse:
     """``POST {comment}``."""
-    actor, discussion, data = _asked(request, mlmodel, num)
+    actor, discussion, data = _inputs(request, mlmodel, num)
     event = comment_add(actor=actor, discussion=discussion, text=text_in(data, "comment"))
     return json_answer({"newMessage": _event(event)})
 
 
 def title(request: HttpRequest, mlmodel: MLModel, num: str) -> HttpResponse:
     """``POST {title}``."""
-    actor, discussion, data = _asked(request, mlmodel, num)
+    actor, discussion, data = _inputs(request, mlmodel, num)
     event = discussion_rename(actor=actor, discussion=discussion, title=text_in(data, "title"))
     return json_answer({"newTitle": _event(event)})
 
 
 def status(request: HttpRequest, mlmodel: MLModel, num: str) -> HttpResponse:
     """``POST {status, comment?}``."""
-    actor, discussion, data = _asked(request, mlmodel, num)
+    actor, discussion, data = _inputs(request, mlmodel, num)
     event = discussion_change(
         actor=actor,
         discussion=discussion,
@@ -112,7 +118,7 @@ def status(request: HttpRequest, mlmodel: MLModel, num: str) -> HttpResponse:
 
 def merge(request: HttpRequest, mlmodel: MLModel, num: str) -> HttpResponse:
     """``POST {comment?}``."""
-    actor, discussion, data = _asked(request, mlmodel, num)
+    actor, discussion, data = _inputs(request, mlmodel, num)
     revision = pull_request_merge(
         actor=actor, pull=discussion, comment=text_in(data, "comment", "")
     )
@@ -121,7 +127,7 @@ def merge(request: HttpRequest, mlmodel: MLModel, num: str) -> HttpResponse:
 
 def edit(request: HttpRequest, mlmodel: MLModel, num: str, comment_id: str) -> HttpResponse:
     """``POST {content}``."""
-    actor, discussion, data = _asked(request, mlmodel, num)
+    actor, discussion, data = _inputs(request, mlmodel, num)
     event = comment_edit(
         actor=actor, discussion=discussion, comment_uuid=comment_id, text=text_in(data, "content")
     )
@@ -130,21 +136,21 @@ def edit(request: HttpRequest, mlmodel: MLModel, num: str, comment_id: str) -> H
 
 def hide(request: HttpRequest, mlmodel: MLModel, num: str, comment_id: str) -> HttpResponse:
     """``POST``."""
-    actor, discussion, _ = _asked(request, mlmodel, num)
+    actor, discussion, _ = _inputs(request, mlmodel, num)
     event = comment_hide(actor=actor, discussion=discussion, comment_uuid=comment_id)
     return json_answer({"updatedComment": _event(event)})
 
 
-def _asked(
+def _inputs(
     request: HttpRequest, mlmodel: MLModel, num: str
 ) -> tuple[User, Discussion, dict[str, Any]]:
     return signed_in(request), discussion_get(mlmodel, int(num)), json_body(request)
 
 
-def _one_of(request: HttpRequest, name: str, known: tuple[str, ...]) -> str:
+def _one_of(request: HttpRequest, name: str, choices: tuple[str, ...]) -> str:
     value = request.GET.get(name) or "all"
-    if value not in known:
-        raise BadRequest(f"{name!r} must be one of {', '.join(known)}.")
+    if value not in choices:
+        raise BadRequest(f"{name!r} must be one of {', '.join(choices)}.")
     return value
 
 
@@ -165,7 +171,7 @@ def _shape(mlmodel: MLModel, discussion: Discussion) -> dict[str, Any]:
 
 
 def _by(author: User | None) -> Mapping[str, Any]:
-    """``author``; absent, which clients show as "deleted", if there is none any more."""
+    """Member ``author``; none, which clients show as "deleted", if the account is gone."""
     if author is None:
         return {}
     return {
@@ -197,7 +203,7 @@ def _event_data(event: DiscussionEvent) -> dict[str, Any]:
             return {"subject": event.text, "oid": event.before}
     latest = {
         "raw": event.text,
-        # Safe to show, but plain: pages render the Markdown.
+        # Escaped text; only the pages render Markdown.
         "html": linebreaks(event.text, autoescape=True),
         "updatedAt": moment(event.edited_at or event.created_at),
         **_by(event.author),
@@ -206,7 +212,7 @@ def _event_data(event: DiscussionEvent) -> dict[str, Any]:
         "edited": event.edited_at is not None,
         "hidden": event.hidden_at is not None,
         "latest": latest,
-        # What a comment said before is not kept.
+        # Earlier texts of a comment are not stored.
         "history": [latest] if event.edited_at is not None else [],
         "numEdits": 1 if event.edited_at is not None else 0,
     }

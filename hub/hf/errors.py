@@ -1,8 +1,8 @@
-"""Refusals as the Hugging Face clients read them.
+"""Errors as Hugging Face clients read them.
 
-They look at the status, at ``X-Error-Code`` for a few conditions they have exceptions for, and
-show ``X-Error-Message`` or ``{"error": ...}`` to the person (``hf_raise_for_status``). A bare 401
-or 404 is not understood on plain ``http://`` addresses, so the code is always sent.
+They read the status and, for a few exceptions, ``X-Error-Code``, and show ``X-Error-Message`` or
+``{"error": ...}`` (``hf_raise_for_status``). A 401 or 404 without a code is misread for plain
+``http://`` addresses, so that a code is always sent.
 """
 
 import json
@@ -26,9 +26,9 @@ _HF_CODES = {
     "file_not_found": "EntryNotFound",
     "access_gated": "GatedRepo",
 }
-#: Where the protocol's status is not the one of the refusal's class.
+#: Codes whose status in this protocol differs from that of their class.
 _HF_STATUSES = {"stale_parent": 412, "invalid_path": 422}
-#: Where clients, or the people who use them, know the Hub's own words.
+#: Codes for which clients or their users rely on the Hugging Face Hub's own text.
 _HF_MESSAGES = {
     "stale_parent": "The branch was updated since you opened this page. Please refresh and try "
     "again.",
@@ -40,42 +40,42 @@ _HF_MESSAGES = {
 
 
 class BadRequest(Exception):
-    """The request cannot be understood; the text says why."""
+    """The request is malformed; the text is the reason."""
 
 
 def answer(request: HttpRequest, error: Exception) -> HttpResponse:
-    """The response for whatever a view raised; an unexpected error is logged and named."""
+    """The response for an exception of a view; an unexpected one is logged, and answered by 500."""
     match error:
         case RegistryError():
             return _refusal(error)
         case Http404():
-            return refuse(404, "There is nothing at this address.")
+            return refuse(404, "There is no such address.")
         case BadRequest():
             return refuse(400, str(error))
         case exceptions.RequestDataTooBig():
-            return refuse(413, "The body is larger than this address takes.")
+            return refuse(413, "The body is larger than this address accepts.")
         case (
             UnreadablePostError()
             | exceptions.SuspiciousOperation()
-            # What Django makes of forms that are none.
+            # Django's exceptions for malformed forms.
             | exceptions.BadRequest()
             | MultiPartParserError()
         ):
-            return refuse(400, "The request is malformed, or its body was cut off.")
+            return refuse(400, "The request is malformed, or its body is incomplete.")
     logger.error("%s %s failed", request.method, request.path, exc_info=error)
-    return refuse(500, "The hub failed; its log knows the request id.")
+    return refuse(500, "Internal error; the hub's log has the request id.")
 
 
 def refuse(status: int, message: str, *, code: str = "", **more: str) -> HttpResponse:
     """An error answer.
 
     Args:
-        code: ``X-Error-Code``, one of the protocol's.
+        code: ``X-Error-Code`` of the protocol.
         more: Further members of the JSON body.
     """
     body = json.dumps({"error": message, **more}).encode()
     response = HttpResponse(body, status=status, content_type="application/json")
-    # A header holds one line of Latin-1; the body holds the message as it is.
+    # A header holds one line of ASCII; the body has the full message.
     response.headers["X-Error-Message"] = (
         " ".join(message.split()).encode("ascii", "replace").decode()[:1000]
     )
@@ -85,10 +85,10 @@ def refuse(status: int, message: str, *, code: str = "", **more: str) -> HttpRes
 
 
 def name_request(request: HttpRequest, response: HttpResponseBase) -> None:
-    """Let ``response`` carry the id the client gave the request, or a new one."""
-    given = request.headers.get("X-Request-Id") or request.headers.get("X-Amzn-Trace-Id") or ""
-    given = given if given.isascii() and given.isprintable() else ""
-    response.headers["X-Request-Id"] = given[:128] or str(uuid.uuid4())
+    """Set the request id of ``response``: the client's, or a new one."""
+    request_id = request.headers.get("X-Request-Id") or request.headers.get("X-Amzn-Trace-Id") or ""
+    is_valid = request_id.isascii() and request_id.isprintable()
+    response.headers["X-Request-Id"] = (request_id[:128] if is_valid else "") or str(uuid.uuid4())
 
 
 def _refusal(error: RegistryError) -> HttpResponse:

@@ -1,6 +1,6 @@
-"""Requests for the files behind a gate.
+"""Requests for access to gated files.
 
-Who asked is named by username only: owners need no mail addresses to decide.
+Owners see the usernames of those who asked, and no e-mail addresses.
 """
 
 from collections.abc import Mapping
@@ -25,56 +25,56 @@ def ask(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
     """``POST /{id}/ask-access``: a form or JSON whose ``message`` goes to the owners."""
     is_json = (request.content_type or "") == "application/json"
     fields: Mapping[str, Any] = json_body(request) if is_json else request.POST.dict()
-    asked = access_request(
+    row = access_request(
         actor=signed_in(request), mlmodel=mlmodel, message=text_in(fields, "message", "")
     )
-    return json_answer({"requestId": str(asked.uuid), "status": asked.state})
+    return json_answer({"requestId": str(row.uuid), "status": row.state})
 
 
 def requests(request: HttpRequest, mlmodel: MLModel, state: str) -> HttpResponse:
     """``GET /api/models/{id}/user-access-request/{pending,accepted,rejected}``."""
     rows = requests_of(actor_of(request), mlmodel, RequestState(state))
-    return page_answer(request, rows, _described)
+    return page_answer(request, rows, _shape)
 
 
 def handle(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
-    """``POST .../user-access-request/handle``; cancelling is going back to ``pending``."""
+    """``POST .../user-access-request/handle``; ``pending`` cancels a decision."""
     actor, body = signed_in(request), json_body(request)
     try:
         state = RequestState(text_in(body, "status"))
     except ValueError:
         raise BadRequest(f"'status' must be one of {', '.join(RequestState.values)}.") from None
-    asked = (
+    row = (
         request_get(actor, mlmodel, uuid=text_in(body, "requestId"))
         if body.get("user") is None
         else request_get(actor, mlmodel, user=user_get(text_in(body, "user")))
     )
     reason = text_in(body, "rejectionReason", "")
     try:
-        handled = access_handle(actor=actor, request=asked, state=state, reason=reason)
+        handled = access_handle(actor=actor, request=row, state=state, reason=reason)
     except Conflict as conflict:
-        # To clients, what is in that list already is not to be found where it could leave.
+        # Clients expect 404 for a request that already has this state.
         return refuse(404, str(conflict))
-    return json_answer(_described(handled))
+    return json_answer(_shape(handled))
 
 
 def grant(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
     """``POST .../user-access-request/grant``."""
     actor, body = signed_in(request), json_body(request)
     user = user_get(text_in(body, "user"))
-    return json_answer(_described(access_grant(actor=actor, mlmodel=mlmodel, user=user)))
+    return json_answer(_shape(access_grant(actor=actor, mlmodel=mlmodel, user=user)))
 
 
-def _described(asked: AccessRequest) -> dict[str, Any]:
-    described: dict[str, Any] = {
-        "requestId": str(asked.uuid),
+def _shape(row: AccessRequest) -> dict[str, Any]:
+    shape: dict[str, Any] = {
+        "requestId": str(row.uuid),
         "user": {
-            "user": asked.user.username,
-            "fullname": asked.user.full_name or asked.user.username,
+            "user": row.user.username,
+            "fullname": row.user.full_name or row.user.username,
         },
-        "status": asked.state,
-        "timestamp": moment(asked.created_at),
+        "status": row.state,
+        "timestamp": moment(row.created_at),
     }
-    if asked.message:
-        described["fields"] = {"message": asked.message}
-    return described
+    if row.message:
+        shape["fields"] = {"message": row.message}
+    return shape

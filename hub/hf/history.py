@@ -21,10 +21,10 @@ def commits(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse:
     page = whole_number(request, "p", 0, most=10**9)
     formatted = "formatted" in {*request.GET.getlist("expand[]"), *request.GET.getlist("expand")}
     first = page * per_page
-    found = list(history(mlmodel, revision_get(mlmodel, rest))[first : first + per_page + 1])
-    shapes = [_shape(revision, formatted=formatted) for revision in found[:per_page]]
+    revisions = list(history(mlmodel, revision_get(mlmodel, rest))[first : first + per_page + 1])
+    shapes = [_shape(revision, formatted=formatted) for revision in revisions[:per_page]]
     response = json_answer(shapes)
-    if len(found) > per_page:
+    if len(revisions) > per_page:
         next_page(request, response, p=str(page + 1))
     return response
 
@@ -32,6 +32,6 @@ def commits(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse:
 def _shape(revision: Revision, *, formatted: bool) -> dict[str, Any]:
     shape = commit(revision)
     if formatted:
-        # As HTML.
+        # Clients show it as HTML.
         shape["formatted"] = {key: escape(shape[key]) for key in ("title", "message")}
     return shape

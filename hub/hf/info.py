@@ -1,4 +1,4 @@
-"""What is told about a model or a data set: all of it, or the properties that are asked for."""
+"""Information about a model or a data set: the default properties, or the requested ones."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +14,7 @@ from registry.selectors.repository.revision import revision_get
 from registry.states import RepositoryKind
 from registry.tables import MLModel
 
-_TOLD: dict[str, tuple[str, ...]] = {
+_DEFAULT: dict[str, tuple[str, ...]] = {
     RepositoryKind.MODEL: (
         *("author", "sha", "lastModified", "createdAt", "private", "gated", "disabled"),
         *("downloads", "likes", "tags", "pipeline_tag", "library_name", "model-index", "cardData"),
@@ -31,10 +31,10 @@ _TOLD: dict[str, tuple[str, ...]] = {
 def info(request: HttpRequest, mlmodel: MLModel, rest: str | None = None) -> HttpResponse:
     """``GET /api/{kind}/{id}[/revision/{revision}]``."""
     details = Details(mlmodel, revision_get(mlmodel, rest))
-    wanted = expand_of(request, mlmodel.kind)
-    if wanted:
-        return json_answer(told(details, wanted))
-    shape = told(details, _TOLD[mlmodel.kind])
+    names = expand_of(request, mlmodel.kind)
+    if names:
+        return json_answer(shape_of(details, names))
+    shape = shape_of(details, _DEFAULT[mlmodel.kind])
     if flag_in(request.GET, "blobs"):
         shape["siblings"] = [sibling(file) for file in details.files]
     if flag_in(request.GET, "securityStatus"):
@@ -42,8 +42,8 @@ def info(request: HttpRequest, mlmodel: MLModel, rest: str | None = None) -> Htt
     return json_answer(shape)
 
 
-def told(details: Details, names: Iterable[str]) -> dict[str, Any]:
-    """The id, and of the properties ``names`` those that are known."""
+def shape_of(details: Details, names: Iterable[str]) -> dict[str, Any]:
+    """The id and the properties ``names``, without those that have no value."""
     mlmodel = details.mlmodel
     shape: dict[str, Any] = {"_id": mlmodel.uuid.hex[:24], "id": mlmodel.full_name}
     if mlmodel.kind == RepositoryKind.MODEL:
@@ -56,14 +56,14 @@ def told(details: Details, names: Iterable[str]) -> dict[str, Any]:
 
 
 def expand_of(request: HttpRequest, kind: str) -> list[str]:
-    """The properties that are asked for by name; none: the usual ones.
+    """The properties requested by name; empty for the default ones.
 
     Raises:
-        BadRequest: one of them is none of this kind's.
+        BadRequest: this kind of repository has no such property.
     """
-    wanted = [*request.GET.getlist("expand"), *request.GET.getlist("expand[]")]
-    for name in wanted:
+    names = [*request.GET.getlist("expand"), *request.GET.getlist("expand[]")]
+    for name in names:
         if name not in EXPANDABLE[kind]:
-            known = ", ".join(sorted(EXPANDABLE[kind]))
-            raise BadRequest(f"{name[:100]!r} cannot be expanded; choose among {known}.")
-    return list(dict.fromkeys(wanted))
+            choices = ", ".join(sorted(EXPANDABLE[kind]))
+            raise BadRequest(f"{name[:100]!r} cannot be expanded; choose among {choices}.")
+    return list(dict.fromkeys(names))

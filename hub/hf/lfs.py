@@ -1,9 +1,9 @@
-"""Git LFS: large files of clients without Xet, and of ``git clone``.
+"""Git LFS: large files for clients without Xet, and for ``git clone``.
 
 A client posts the digests of many objects to ``{repository}.git/info/lfs/objects/batch`` and gets
-addresses in return. It sends no credentials there, so each is signed: see :mod:`hub.hf.lfslink`.
-``multipart`` is the Hugging Face Hub's own transfer: addresses ``"1"`` to ``"N"`` take the parts,
-then a POST says what each was answered with.
+an address for each. Clients send no credentials to these addresses, so each is signed: see
+:mod:`hub.hf.lfslink`. ``multipart`` is the Hugging Face Hub's own transfer: the addresses ``"1"``
+to ``"N"`` take the parts, and a final POST names the ETag of each.
 
 Sources: git-lfs ``docs/api/batch.md`` and ``docs/api/basic-transfers.md``; huggingface_hub
 ``lfs.py``.
@@ -38,47 +38,47 @@ MAX_OBJECTS = 1000
 
 
 def lfs_wire(**views: View) -> View:
-    """:func:`hub.hf.views.wire` in the words of Git LFS."""
+    """:func:`hub.hf.views.wire` with errors in the format of Git LFS."""
     plain = wire(**views)
 
     @wraps(plain)
     def view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response = plain(request, *args, **kwargs)
-        said_json = response.headers["Content-Type"] == "application/json"
-        if said_json and isinstance(response, HttpResponse):
-            # A refusal: what succeeds says MEDIA_TYPE, or is a file.
-            said = json.loads(response.content)
-            response.content = json.dumps({**said, "message": said["error"]}).encode()
+        is_json = response.headers["Content-Type"] == "application/json"
+        if is_json and isinstance(response, HttpResponse):
+            # An error: successful answers have MEDIA_TYPE, or are files.
+            body = json.loads(response.content)
+            response.content = json.dumps({**body, "message": body["error"]}).encode()
             response.headers["Content-Type"] = MEDIA_TYPE
             if response.status_code == 401:
-                # git-lfs asks its user for a name and password only if told so.
+                # git-lfs prompts for a name and password only with this header.
                 response.headers["LFS-Authenticate"] = 'Basic realm="HPCFair"'
         return response
 
     return view
 
 
-def asking_who(view: View) -> View:
-    """:func:`repository_view`, but nobody is asked who they are where others may find something.
+def authenticating(view: View) -> View:
+    """:func:`repository_view` that answers anonymous requests for missing repositories by 401.
 
-    git-lfs asks without credentials first, and takes "not found" for the last word.
+    git-lfs sends no credentials at first, and takes "not found" as final.
     """
-    found = repository_view(view)
+    inner = repository_view(view)
 
-    @wraps(found)
-    def asked(request: HttpRequest, **names: Any) -> HttpResponseBase:
+    @wraps(inner)
+    def wrapper(request: HttpRequest, **names: Any) -> HttpResponseBase:
         try:
-            return found(request, **names)
+            return inner(request, **names)
         except NotFound:
             if isinstance(actor_of(request), AnonymousUser):
                 raise Unauthenticated(
                     "not_authenticated",
-                    "There is no such repository for everybody.",
+                    "There is no such public repository.",
                     "Send a token as the password.",
                 ) from None
             raise
 
-    return asked
+    return wrapper
 
 
 def batch(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
@@ -88,20 +88,20 @@ def batch(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
         raise BadRequest("Objects are named by their SHA-256.")
     objects = _objects(data.get("objects"))
     token = actor.token if isinstance(actor, User) else None
-    maker = str(token.uuid) if token else "", str(mlmodel.uuid)
+    link_owner = str(token.uuid) if token else "", str(mlmodel.uuid)
     match text_in(data, "operation"):
         case "upload":
             transfers = data.get("transfers")
             in_parts = isinstance(transfers, list) and "multipart" in transfers
-            ways = lfs_upload(actor=actor, mlmodel=mlmodel, objects=objects, in_parts=in_parts)
-            answers = [_told(way, _upload_actions(way, *maker)) for way in ways]
-            transfer = "multipart" if any(way.parts for way in ways) else "basic"
+            plans = lfs_upload(actor=actor, mlmodel=mlmodel, objects=objects, in_parts=in_parts)
+            answers = [_object(plan, _upload_actions(plan, *link_owner)) for plan in plans]
+            transfer = "multipart" if any(plan.parts for plan in plans) else "basic"
         case "download":
-            ways = lfs_download(actor=actor, mlmodel=mlmodel, objects=objects)
-            answers = [_told(way, _download_actions(way, *maker)) for way in ways]
+            plans = lfs_download(actor=actor, mlmodel=mlmodel, objects=objects)
+            answers = [_object(plan, _download_actions(plan, *link_owner)) for plan in plans]
             transfer = "basic"
         case other:
-            raise BadRequest(f"{other[:50]!r} is no operation of Git LFS.")
+            raise BadRequest(f"{other[:50]!r} is not an operation of Git LFS.")
     return _answer({"transfer": transfer, "objects": answers, "hash_algo": "sha256"})
 
 
@@ -119,7 +119,7 @@ def put(request: HttpRequest, signed: str) -> HttpResponse:
 
 
 def put_part(request: HttpRequest, signed: str, number: str) -> HttpResponse:
-    """``PUT`` of one part; sent again, it replaces what came before."""
+    """``PUT`` of one part; a repeated part replaces the earlier one."""
     link = link_of(signed, "upload", expires_s=UPLOAD_S)
     link.repository()
     upload, position = link.upload, int(number)
@@ -132,7 +132,7 @@ def put_part(request: HttpRequest, signed: str, number: str) -> HttpResponse:
 
 
 def complete(request: HttpRequest, signed: str) -> HttpResponse:
-    """``POST`` after the last part: put them together."""
+    """``POST`` after the last part: join them."""
     link = link_of(signed, "upload", expires_s=UPLOAD_S)
     link.repository()
     etags = _etags(json_body(request).get("parts"))
@@ -141,7 +141,7 @@ def complete(request: HttpRequest, signed: str) -> HttpResponse:
 
 
 def verify(request: HttpRequest, signed: str) -> HttpResponse:
-    """``POST`` after an upload: is it here?"""
+    """``POST`` after an upload: whether the object is stored."""
     link, data = link_of(signed, "upload", expires_s=UPLOAD_S), json_body(request)
     blob = blob_used(actor=link.actor(), sha256s=[link.sha256]).get(link.sha256)
     if blob is None or (text_in(data, "oid"), size_in(data)) != (blob.sha256, blob.size_bytes):
@@ -161,26 +161,26 @@ def fetch(request: HttpRequest, signed: str) -> HttpResponseBase:
 
 
 def no_locks(request: HttpRequest, **names: str) -> HttpResponse:  # noqa: ARG001
-    """``.../locks...``: git-lfs takes 404 for "nobody locks files here"."""
-    return refuse(404, "Files are not locked here.")
+    """``.../locks...``: 404 tells git-lfs that locking is not supported."""
+    return refuse(404, "This hub has no file locks.")
 
 
-def _told(way: LfsTransfer, actions: dict[str, Any]) -> dict[str, Any]:
-    told = {"oid": way.requested.sha256, "size": way.requested.size_bytes}
-    if way.refusal is not None:
-        # 422 is what git-lfs calls an object that is wrong in itself.
-        code = {400: 422}.get(status_of(way.refusal), status_of(way.refusal))
-        return {**told, "error": {"code": code, "message": str(way.refusal)}}
-    # No "actions" at all says that there is nothing to send; clients do not take an empty one.
-    return {**told, "authenticated": True, **({"actions": actions} if actions else {})}
+def _object(plan: LfsTransfer, actions: dict[str, Any]) -> dict[str, Any]:
+    shape = {"oid": plan.requested.sha256, "size": plan.requested.size_bytes}
+    if plan.refusal is not None:
+        # git-lfs expects 422 for an invalid object.
+        code = {400: 422}.get(status_of(plan.refusal), status_of(plan.refusal))
+        return {**shape, "error": {"code": code, "message": str(plan.refusal)}}
+    # Without "actions" there is nothing to send; clients reject empty ones.
+    return {**shape, "authenticated": True, **({"actions": actions} if actions else {})}
 
 
-def _upload_actions(way: LfsTransfer, token: str, mlmodel: str) -> dict[str, Any]:
-    if way.blob is not None or way.refusal is not None:
+def _upload_actions(plan: LfsTransfer, token: str, mlmodel: str) -> dict[str, Any]:
+    if plan.blob is not None or plan.refusal is not None:
         return {}
-    asked, parts = way.requested, way.parts
-    named = (token, mlmodel, asked.sha256, asked.size_bytes)
-    link = Link(*named, parts.key, parts.part_bytes) if parts else Link(*named)
+    requested, parts = plan.requested, plan.parts
+    claims = (token, mlmodel, requested.sha256, requested.size_bytes)
+    link = Link(*claims, parts.key, parts.part_bytes) if parts else Link(*claims)
     address = link.address("upload")
     upload: dict[str, Any] = {"href": address, "expires_in": UPLOAD_S}
     if parts is not None:
@@ -192,24 +192,24 @@ def _upload_actions(way: LfsTransfer, token: str, mlmodel: str) -> dict[str, Any
 def _part_addresses(parts: PartUpload, address: str) -> dict[str, str]:
     header = {"chunk_size": str(parts.part_bytes)}
     for number in range(1, parts.count + 1):
-        elsewhere = part_url(upload=parts, number=number, expires_s=UPLOAD_S)
-        header[str(number)] = elsewhere or f"{address}/{number}"
+        store_url = part_url(upload=parts, number=number, expires_s=UPLOAD_S)
+        header[str(number)] = store_url or f"{address}/{number}"
     return header
 
 
-def _download_actions(way: LfsTransfer, token: str, mlmodel: str) -> dict[str, Any]:
-    if way.blob is None:
+def _download_actions(plan: LfsTransfer, token: str, mlmodel: str) -> dict[str, Any]:
+    if plan.blob is None:
         return {}
-    link = Link(token, mlmodel, way.blob.sha256, way.blob.size_bytes)
+    link = Link(token, mlmodel, plan.blob.sha256, plan.blob.size_bytes)
     return {"download": {"href": link.address("download"), "expires_in": DOWNLOAD_S}}
 
 
-def _objects(given: Any) -> list[LfsObject]:
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+def _objects(items: Any) -> list[LfsObject]:
+    if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
         raise BadRequest("'objects' must be a list of objects.")
-    if len(given) > MAX_OBJECTS:
+    if len(items) > MAX_OBJECTS:
         raise BadRequest(f"Ask for at most {MAX_OBJECTS} objects at once.")
-    return [LfsObject(text_in(one, "oid"), size_in(one)) for one in given]
+    return [LfsObject(text_in(one, "oid"), size_in(one)) for one in items]
 
 
 def _etags(parts: Any) -> dict[int, str]:
@@ -221,10 +221,12 @@ def _etags(parts: Any) -> dict[int, str]:
 
 
 def _check_length(request: HttpRequest, size_bytes: int) -> None:
-    """Refuse a body of another length before it is read, not after all of it."""
+    """Refuse a body of another length before reading it."""
     announced = request.headers.get("Content-Length", "")
     if announced != str(size_bytes):
-        raise BadRequest(f"This address takes {size_bytes} bytes, not {announced or 'any number'}.")
+        raise BadRequest(
+            f"This address takes {size_bytes} bytes, not {announced or 'an unknown number'}."
+        )
 
 
 def _answer(data: dict[str, Any]) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""The large files of a repository: which there are, and getting rid of them."""
+"""Large files of a repository: their list, and their removal."""
 
 from typing import Any
 
@@ -13,20 +13,20 @@ from registry.selectors.storage.lfsfile import lfsfiles_of
 from registry.services.storage.lfsfile import lfsfiles_erase, lfsfiles_remove
 from registry.tables import File, MLModel
 
-#: Clients send as many at once.
+#: Batch size of the clients.
 _AT_ONCE = 1000
 
 
 def listing(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
-    """``GET /api/models/{id}/lfs-files``, for those who may delete them."""
-    return page_answer(request, lfsfiles_of(signed_in(request), mlmodel), _described)
+    """``GET /api/models/{id}/lfs-files``, for users who may delete them."""
+    return page_answer(request, lfsfiles_of(signed_in(request), mlmodel), _shape)
 
 
 def batch(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
     """``POST .../lfs-files/batch``: erase files from all revisions, or only from the newest.
 
-    ``rewriteHistory: false`` means on the Hugging Face Hub that the bytes go and the revisions
-    keep pointers to nothing. Here no revision ever lacks its files, so the past keeps both.
+    On the Hugging Face Hub ``rewriteHistory: false`` deletes the bytes, and revisions keep dangling
+    pointers. Here revisions are always complete, so that old revisions keep both.
     """
     actor, deletions = signed_in(request), json_body(request).get("deletions")
     if not isinstance(deletions, dict):
@@ -36,12 +36,12 @@ def batch(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
         raise BadRequest("'sha' must be a list of SHA-256s.")
     if len(digests) > _AT_ONCE:
         raise BadRequest(f"Name at most {_AT_ONCE} files at once.")
-    act = lfsfiles_erase if flag_in(deletions, "rewriteHistory") else lfsfiles_remove
-    act(actor=actor, mlmodel=mlmodel, sha256s=set(digests))
+    remove = lfsfiles_erase if flag_in(deletions, "rewriteHistory") else lfsfiles_remove
+    remove(actor=actor, mlmodel=mlmodel, sha256s=set(digests))
     return json_answer({})
 
 
-def _described(file: File) -> dict[str, Any]:
+def _shape(file: File) -> dict[str, Any]:
     branch: str | None = getattr(file, "branch", None)
     return {
         "fileOid": file.blob_id,

@@ -1,7 +1,7 @@
-"""Signed addresses: what whoever has one may do, without saying who they are.
+"""Signed addresses that authorise one transfer of Git LFS without further credentials.
 
-An address stands for the token it was made for and ends with it, and for one object of one
-repository, of one length. It is signed, not secret: what it says can be read.
+An address acts for the token it was issued to, and is revoked with it. It is valid for one object
+of one repository and one length. It is signed, not encrypted: its claims can be read.
 """
 
 from dataclasses import astuple, dataclass
@@ -17,20 +17,20 @@ from registry.selectors.people.account import user_of_token_uuid
 from registry.storage import PartUpload
 from registry.tables import MLModel, User
 
-#: Long enough for the largest file over a slow line, as all addresses are made at the beginning.
+#: All addresses are issued at the start, so this covers the largest file on a slow connection.
 UPLOAD_S = 24 * 3600
 DOWNLOAD_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What an address says.
+    """The claims of an address.
 
     Attributes:
-        token: Uuid of the token it was made for; "" for one of nobody, who may fetch what is
-            public.
+        token: Uuid of the token it was issued to; "" for anonymous downloads of public files.
         mlmodel: Uuid of the repository.
-        part_key: With ``part_bytes`` the rest of a :class:`PartUpload`; "" for one piece.
+        part_key: With ``part_bytes`` the other fields of a :class:`PartUpload`; "" for a transfer
+            in one piece.
     """
 
     token: str
@@ -42,25 +42,25 @@ class Link:
 
     @property
     def upload(self) -> PartUpload:
-        """The parts it is for.
+        """The multipart upload it is valid for.
 
         Raises:
-            NotFound: ``upload_not_found``: it is for one piece.
+            NotFound: ``upload_not_found``: it is valid for one piece.
         """
         if not self.part_key:
             raise NotFound("upload_not_found", "This address takes no parts.")
         return PartUpload(self.part_key, self.size_bytes, self.part_bytes)
 
     def actor(self) -> User | AnonymousUser:
-        """Whom it stands for.
+        """The owner of its token, or an anonymous user.
 
         Raises:
-            Unauthenticated: their token expired or was revoked.
+            Unauthenticated: the token is expired or revoked.
         """
         return user_of_token_uuid(self.token) if self.token else AnonymousUser()
 
     def repository(self) -> MLModel:
-        """What it is for, if the actor may still read it.
+        """Its repository, if the actor may still read it.
 
         Raises:
             Unauthenticated: see :meth:`actor`.
@@ -69,16 +69,18 @@ class Link:
         rows = readable_repositories(self.actor()).filter(uuid=parse_uuid(self.mlmodel))
         mlmodel = rows.select_related("namespace").first()
         if mlmodel is None:
-            raise NotFound("model_not_found", "The repository is gone, or you may not read it.")
+            raise NotFound(
+                "model_not_found", "The repository does not exist, or you may not read it."
+            )
         return mlmodel
 
     def address(self, purpose: str) -> str:
-        """``purpose`` is ``upload`` or ``download``, an address of one being none of the other."""
+        """The address for ``purpose``, ``upload`` or ``download``; not valid for the other."""
         return absolute(f"/api/lfs/{purpose}/{signing.dumps(astuple(self), salt=_salt(purpose))}")
 
 
 def link_of(signed: str, purpose: str, *, expires_s: int) -> Link:
-    """What the last part of an address says.
+    """The claims in the last part of an address.
 
     Raises:
         Unauthenticated: ``token_invalid`` or ``token_expired``.
@@ -86,9 +88,9 @@ def link_of(signed: str, purpose: str, *, expires_s: int) -> Link:
     try:
         return Link(*signing.loads(signed, salt=_salt(purpose), max_age=expires_s))
     except signing.SignatureExpired:
-        raise Unauthenticated("token_expired", "The address expired; begin again.") from None
+        raise Unauthenticated("token_expired", "The address is expired; start again.") from None
     except signing.BadSignature:
-        raise Unauthenticated("token_invalid", "The address is not one of this hub's.") from None
+        raise Unauthenticated("token_invalid", "The address was not issued by this hub.") from None
 
 
 def _salt(purpose: str) -> str:

@@ -22,7 +22,7 @@ def like(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
 
 
 def unlike(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
-    """``DELETE /api/models/{id}/like``; what was not liked stays so."""
+    """``DELETE /api/models/{id}/like``; without a like it has no effect."""
     like_remove(actor=signed_in(request), mlmodel=mlmodel)
     return json_answer({})
 
@@ -34,10 +34,10 @@ def likers(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
 
 def likes(request: HttpRequest, name: str) -> HttpResponse:
     """``GET /api/users/{name}/likes``."""
-    return page_answer(request, likes_of(actor_of(request), user_get(name)), _described)
+    return page_answer(request, likes_of(actor_of(request), user_get(name)), _shape)
 
 
-def _described(row: Like) -> dict[str, Any]:
+def _shape(row: Like) -> dict[str, Any]:
     return {
         "createdAt": moment(row.created_at),
         "repo": {"name": row.mlmodel.full_name, "type": row.mlmodel.kind},

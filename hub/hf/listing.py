@@ -7,18 +7,18 @@ from django.http import HttpRequest, HttpResponse
 from hub.credentials import actor_of
 from hub.hf.address import cursor_of, whole_number, with_next
 from hub.hf.errors import BadRequest
-from hub.hf.info import expand_of, told
+from hub.hf.info import expand_of, shape_of
 from hub.hf.views import KINDS, flag_in, json_answer
 from registry.selectors.search.listing import Listing, details_of, labels_in_use, listing_page
 from registry.states import RepositoryKind
 
 _PAGE = 1000
-#: Where files have to be opened for each.
+#: Page size where files of each repository have to be read.
 _COSTLY_PAGE = 100
 _COSTLY = {"config", "safetensors", "transformersInfo", "siblings", "mainSize"}
-#: Each is a subquery of its own.
+#: Each filter is a subquery.
 _MOST_FILTERS = 20
-#: No trend is counted here: likes stand for it.
+#: There is no trending score: likes are used instead.
 _ORDERS = {
     "createdAt": "created_at",
     "lastModified": "updated_at",
@@ -26,8 +26,8 @@ _ORDERS = {
     "downloads": "downloads",
     "trendingScore": "likes",
 }
-#: What is told of each without being asked for, and what ``full`` adds.
-_TOLD: dict[str, tuple[str, ...]] = {
+#: Default properties of each repository, and those that ``full`` adds.
+_DEFAULT: dict[str, tuple[str, ...]] = {
     RepositoryKind.MODEL: (
         *("likes", "trendingScore", "private", "downloads", "tags", "pipeline_tag"),
         *("library_name", "createdAt"),
@@ -41,23 +41,23 @@ _FULL: dict[str, tuple[str, ...]] = {
     RepositoryKind.MODEL: ("author", "sha", "lastModified", "gated", "disabled", "siblings"),
     RepositoryKind.DATASET: ("siblings", "cardData"),
 }
-#: What clients call the formats of files.
+#: Names of label kinds in this protocol, where they differ.
 _TAG_TYPES = {"format": "library"}
 
 
 def listing(request: HttpRequest, kind: str) -> HttpResponse:
     """``GET /api/{kind}``."""
-    wanted = _wanted(request, KINDS[kind])
+    query = _query(request, KINDS[kind])
     names = _names(request, KINDS[kind])
     most = _COSTLY_PAGE if _COSTLY & set(names) else _PAGE
     page = listing_page(
         actor_of(request),
-        wanted,
+        query,
         cursor=cursor_of(request),
         limit=whole_number(request, "limit", most, most=most) or most,
     )
     rows = details_of(page.items, with_paths="siblings" in names)
-    response = json_answer([told(details, names) for details in rows])
+    response = json_answer([shape_of(details, names) for details in rows])
     return with_next(request, response, page.next)
 
 
@@ -70,29 +70,29 @@ def tags_by_type(_request: HttpRequest, kind: str) -> HttpResponse:
     return json_answer(shape)
 
 
-def _wanted(request: HttpRequest, kind: RepositoryKind) -> Listing:
-    given = request.GET
-    order = given.get("sort", "lastModified")
+def _query(request: HttpRequest, kind: RepositoryKind) -> Listing:
+    parameters = request.GET
+    order = parameters.get("sort", "lastModified")
     if order not in _ORDERS:
         raise BadRequest(f"Lists are sorted by one of {', '.join(_ORDERS)}.")
-    words, labels = given.getlist("search"), given.getlist("filter")
+    words, labels = parameters.getlist("search"), parameters.getlist("filter")
     if max(len(words), len(labels)) > _MOST_FILTERS:
-        raise BadRequest(f"Give at most {_MOST_FILTERS} of 'search' and of 'filter'.")
+        raise BadRequest(f"Use at most {_MOST_FILTERS} of 'search' and of 'filter'.")
     return Listing(
         kind=kind,
         words=words,
-        author=given.get("author", ""),
+        author=parameters.get("author", ""),
         labels=labels,
-        task=given.get("pipeline_tag", ""),
-        gated=flag_in(given, "gated") if "gated" in given else None,
+        task=parameters.get("pipeline_tag", ""),
+        gated=flag_in(parameters, "gated") if "gated" in parameters else None,
         order=_ORDERS[order],
     )
 
 
 def _names(request: HttpRequest, kind: RepositoryKind) -> list[str]:
-    wanted = expand_of(request, kind)
-    if wanted:
-        return wanted
-    names = [*_TOLD[kind], *(_FULL[kind] if flag_in(request.GET, "full") else ())]
+    expanded = expand_of(request, kind)
+    if expanded:
+        return expanded
+    names = [*_DEFAULT[kind], *(_FULL[kind] if flag_in(request.GET, "full") else ())]
     names += [name for name in ("cardData", "config") if flag_in(request.GET, name)]
     return list(dict.fromkeys(names))

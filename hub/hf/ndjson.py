@@ -1,4 +1,4 @@
-"""The body of a commit: a JSON object a line, read as it arrives.
+"""The body of a commit: one JSON object per line, parsed as it arrives.
 
 ::
 
@@ -7,9 +7,9 @@
     {"key": "lfsFile", "value": {"path": "...", "algo": "sha256", "oid": "...", "size": 1}}
     ...
 
-Only ``content`` may be long, and it never becomes a Python string: it is cut out of its line
-before the rest is parsed, and decoded piece by piece. A request holds one line in memory, as long
-as the longest file that is not large may make it.
+Only ``content`` may be long. It is cut out of its line before the rest is parsed, and decoded piece
+by piece, so that it never becomes a Python string. A request holds one line in memory, whose length
+is bounded by the largest file that is not sent by LFS or Xet.
 """
 
 import binascii
@@ -26,40 +26,40 @@ from hub.hf.errors import BadRequest
 from registry.errors import TooLarge
 from registry.validation.attributes import LARGE_BYTES
 
-#: Of a line without its content; JSON takes many times its length in memory.
+#: Length of a line without its content; parsed JSON takes many times its length in memory.
 MAX_REST_BYTES = 1 << 16
 MAX_LINE_BYTES = 4 * math.ceil(LARGE_BYTES / 3) + MAX_REST_BYTES
 MAX_LINES = 50_000
 
-# An unescaped quotation mark stands before and after the key, so this is never part of a text.
+# The key is between unescaped quotation marks, so this never matches inside a string.
 # "*+" does not backtrack.
 _CONTENT = re.compile(rb'"content"\s*+:\s*+"([A-Za-z0-9+/]*+={0,2})"')
 
 
 class Base64:
-    """Bytes given in base64, as a stream that decodes what is read."""
+    """A stream that decodes base64 as it is read."""
 
     def __init__(self, text: memoryview) -> None:
-        """``text`` is of base64's letters and padding alone.
+        """``text`` consists of the base64 alphabet and padding.
 
         Raises:
-            BadRequest: that is not the base64 of anything.
+            BadRequest: its length is not a multiple of 4.
         """
         if len(text) % 4:
-            raise BadRequest("A file's content is cut off: its base64 has no whole length.")
+            raise BadRequest("The content of a file is incomplete: its base64 has no whole length.")
         self._text = text
         padding = bytes(text[-2:]).count(b"=")
         self.size_bytes = len(text) // 4 * 3 - padding
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes, at least 3 of them unless the end is reached."""
-        taken, self._text = self._text[: max(4, size // 3 * 4)], self._text[max(4, size // 3 * 4) :]
-        return binascii.a2b_base64(taken)
+        """At most ``size`` bytes, and at least 3 before the end."""
+        part, self._text = self._text[: max(4, size // 3 * 4)], self._text[max(4, size // 3 * 4) :]
+        return binascii.a2b_base64(part)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: its key and value, ``content`` apart."""
+    """A line: key, value without ``content``, and content."""
 
     key: str
     value: dict[str, Any]
@@ -67,10 +67,10 @@ class Line:
 
 
 def lines_of(request: HttpRequest) -> Iterator[Line]:
-    """The lines of the body, empty ones left out.
+    """The lines of the body, without empty ones.
 
     Raises:
-        BadRequest: a line is no such object.
+        BadRequest: a line is malformed.
         TooLarge: ``body_too_large``: a line is too long, or there are too many.
         UnreadablePostError: the body ended before its announced length.
     """
@@ -93,9 +93,9 @@ def lines_of(request: HttpRequest) -> Iterator[Line]:
             )
         if not line.isspace():
             yield _parse(line)
-    # Else a commit whose sender died half-way would take effect by half.
+    # A truncated body must not become a partial commit.
     if announced > 0:
-        raise UnreadablePostError("the body was cut off")
+        raise UnreadablePostError("the body is incomplete")
 
 
 def _parse(line: bytes) -> Line:
@@ -108,11 +108,11 @@ def _parse(line: bytes) -> Line:
     try:
         data = json.loads(rest.decode())
     except (ValueError, RecursionError) as error:
-        raise BadRequest(f"A line is no JSON: {error}.") from None
+        raise BadRequest(f"A line is not JSON: {error}.") from None
     value = data.get("value") if isinstance(data, dict) else None
     if not isinstance(value, dict) or not isinstance(data.get("key"), str):
         raise BadRequest("A line must be an object of 'key' and 'value'.")
-    # What was cut out leaves an empty text; anything else is not what was cut out.
+    # The cut leaves an empty string; any other value is a second content.
     if value.pop("content", None) != ("" if content else None):
         raise BadRequest("The content of a file must be given once, in base64.")
     return Line(data["key"], value, content)

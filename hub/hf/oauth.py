@@ -1,6 +1,6 @@
-"""Signing ``hf auth login`` in from a browser: OAuth's device flow (RFC 8628).
+"""OAuth's device flow (RFC 8628), by which a browser signs ``hf auth login`` in.
 
-Refusals are OAuth's JSON, not the Hub's: clients look at ``error`` and nothing else.
+Errors are OAuth's JSON; clients read ``error`` only.
 """
 
 from django.http import HttpRequest, HttpResponse
@@ -15,19 +15,19 @@ from registry.services.people.devicegrant import (
 from registry.states import GrantState
 
 _DEVICE_CODE = "urn:ietf:params:oauth:grant-type:device_code"
-_WORDS = {
-    GrantState.PENDING: "Nobody has typed the code yet.",
-    GrantState.HURRIED: "Ask less often.",
-    GrantState.REFUSED: "The person said no.",
-    GrantState.EXPIRED: "The code is unknown, was used, or ran out.",
+_TEXTS = {
+    GrantState.PENDING: "The code has not been entered yet.",
+    GrantState.HURRIED: "Poll less often.",
+    GrantState.REFUSED: "The person refused.",
+    GrantState.EXPIRED: "The code is unknown, used or expired.",
 }
 
 
 def device(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """``POST /oauth/device``. Any client may ask: it is the person who decides."""
+    """``POST /oauth/device``, for any client: the person decides."""
     grant, secret = device_grant_begin()
     page = absolute("/device")
-    return _fresh(
+    return _uncached(
         json_answer(
             {
                 "device_code": secret,
@@ -42,19 +42,21 @@ def device(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 
 
 def token(request: HttpRequest) -> HttpResponse:
-    """``POST /oauth/token``. The tokens do not run out, so there is nothing to refresh."""
+    """``POST /oauth/token``. Tokens do not expire, so that there is no refresh."""
     if request.POST.get("grant_type") != _DEVICE_CODE:
-        return _refused("unsupported_grant_type", "Only the device flow is spoken here.")
-    found = device_grant_fetch(request.POST.get("device_code", ""))
-    if isinstance(found, GrantState):
-        return _refused(found.value, _WORDS[found])
-    return _fresh(json_answer({"access_token": found, "token_type": "bearer", "scope": "write"}))
+        return _refused("unsupported_grant_type", "Only the device flow is supported.")
+    result = device_grant_fetch(request.POST.get("device_code", ""))
+    if isinstance(result, GrantState):
+        return _refused(result.value, _TEXTS[result])
+    return _uncached(
+        json_answer({"access_token": result, "token_type": "bearer", "scope": "write"})
+    )
 
 
-def _refused(error: str, words: str) -> HttpResponse:
-    return _fresh(json_answer({"error": error, "error_description": words}, 400))
+def _refused(error: str, text: str) -> HttpResponse:
+    return _uncached(json_answer({"error": error, "error_description": text}, 400))
 
 
-def _fresh(answer: HttpResponse) -> HttpResponse:
+def _uncached(answer: HttpResponse) -> HttpResponse:
     answer["Cache-Control"] = "no-store"
     return answer

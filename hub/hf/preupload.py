@@ -1,4 +1,4 @@
-"""What a client asks before it commits: ``POST /api/{kind}/{ns}/{name}/preupload/{revision}``."""
+"""Upload plan before a commit: ``POST /api/{kind}/{ns}/{name}/preupload/{revision}``."""
 
 from typing import Any
 
@@ -13,15 +13,15 @@ from registry.services.discussion.talk import require_voice
 from registry.services.repository.branch import require_commit
 from registry.tables import MLModel
 
-#: What clients ask about at once.
+#: Batch size of the clients.
 MAX_FILES = 256
 
 
 def preupload(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
-    """How to send each file, and which need not be sent."""
+    """How to send each file, and whether it need not be sent."""
     actor = signed_in(request)
     if flag_in(request.GET, "create_pr"):
-        # Anybody may propose changes, on top of any revision.
+        # Everybody may propose changes to any revision.
         require_voice(actor, mlmodel)
         revision = revision_get(mlmodel, rev)
     else:
@@ -30,7 +30,7 @@ def preupload(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
     data = json_body(request)
     ignore = None if data.get("gitIgnore") is None else text_in(data, "gitIgnore")
     plans = upload_plans(revision, _offers(data.get("files")), ignore=ignore)
-    return json_answer({"files": [_planned(plan) for plan in plans]})
+    return json_answer({"files": [_shape(plan) for plan in plans]})
 
 
 def _offers(files: Any) -> list[Offer]:
@@ -45,7 +45,7 @@ def size_in(data: dict[str, Any]) -> int:
     """The number of bytes ``data["size"]``.
 
     Raises:
-        BadRequest: it is no whole number that a file could have.
+        BadRequest: it is not a whole number from 0 to 2^63 - 1.
     """
     size = data.get("size")
     if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**63:
@@ -53,7 +53,7 @@ def size_in(data: dict[str, Any]) -> int:
     return size
 
 
-def _planned(plan: Plan) -> dict[str, Any]:
+def _shape(plan: Plan) -> dict[str, Any]:
     return {
         "path": plan.path,
         "uploadMode": "lfs" if plan.is_large else "regular",

@@ -1,4 +1,4 @@
-"""Properties of a model or a data set, by the names that clients know them by."""
+"""Properties of a model or a data set, by their names in the protocol."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -18,12 +18,12 @@ def _after(prefix: str, of: Details) -> list[str]:
 
 
 def _safetensors(of: Details) -> dict[str, Any] | None:
-    counted = of.parameters
-    return {"parameters": counted, "total": sum(counted.values())} if counted else None
+    parameters = of.parameters
+    return {"parameters": parameters, "total": sum(parameters.values())} if parameters else None
 
 
 def _transformers_info(of: Details) -> dict[str, str] | None:
-    """Clients take these four keys and no others."""
+    """Clients accept these four keys only."""
     loader, task = loader_of(of.config)
     if not loader or of.library != "transformers":
         return None
@@ -31,15 +31,15 @@ def _transformers_info(of: Details) -> dict[str, str] | None:
     custom: Mapping[str, Any] = of.config.get("auto_map", {})
     if isinstance(custom.get(loader), str):
         shape["custom_class"] = custom[loader]
-    there = set(of.paths)
-    if there & _TOKENIZER_FILES:
+    paths = set(of.paths)
+    if paths & _TOKENIZER_FILES:
         shape["processor"] = "AutoTokenizer"
-    elif "preprocessor_config.json" in there:
+    elif "preprocessor_config.json" in paths:
         shape["processor"] = "AutoProcessor"
     return shape
 
 
-#: Everything that can be told; what is ``None`` is left out.
+#: All supported properties; ``None`` is omitted.
 PROPERTIES: dict[str, Callable[[Details], Any]] = {
     "author": lambda of: of.mlmodel.namespace.name,
     "sha": lambda of: of.revision.oid,
@@ -51,7 +51,7 @@ PROPERTIES: dict[str, Callable[[Details], Any]] = {
     "downloads": lambda of: of.mlmodel.downloads,
     "downloadsAllTime": lambda of: of.mlmodel.downloads,
     "likes": lambda of: of.mlmodel.likes,
-    # No trend is counted here.
+    # There is no trending score.
     "trendingScore": lambda of: of.mlmodel.likes,
     "tags": lambda of: [label.value for label in of.labels],
     "pipeline_tag": lambda of: of.task or None,
@@ -74,7 +74,7 @@ _OF_BOTH = (
     *("lastModified", "likes", "private", "resourceGroup", "sha", "siblings", "tags"),
     *("trendingScore", "usedStorage"),
 )
-#: What may be asked for. Some of it nothing here can tell; it is then left out.
+#: Properties that may be requested. Those without an entry in PROPERTIES are omitted.
 EXPANDABLE: dict[str, tuple[str, ...]] = {
     RepositoryKind.MODEL: (
         *_OF_BOTH,

@@ -1,6 +1,6 @@
-"""Branches, tags and the lines of pull requests.
+"""Branches, tags and references of pull requests.
 
-Clients read statuses and, in places, texts; both are the Hugging Face Hub's.
+Statuses and some texts are the Hugging Face Hub's, because clients depend on them.
 """
 
 from typing import Any
@@ -25,7 +25,7 @@ _PREFIX = {
 
 
 def refs(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
-    """``GET .../refs``, with ``include_prs`` those of pull requests, too."""
+    """``GET .../refs``; ``include_prs`` adds those of pull requests."""
     rows = list(refs_of(mlmodel))
     shape: dict[str, Any] = {
         "branches": [_shape(ref) for ref in rows if ref.kind == RefKind.BRANCH],
@@ -56,7 +56,7 @@ def branch_delete(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResp
 
 
 def tag_create(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse:
-    """``POST .../tag/{revision}`` with ``tag``; a ``message`` is not kept."""
+    """``POST .../tag/{revision}`` with ``tag``; a ``message`` is ignored."""
     name = text_in(json_body(request), "tag")
     _create(request, mlmodel, RefKind.TAG, name, _revision(mlmodel, rest))
     return json_answer({"success": True})
@@ -72,12 +72,14 @@ def squash(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse:
     """``POST .../super-squash/{branch}`` with ``message``."""
     message = text_in(json_body(request), "message", "") or f"Super-squash branch '{rest}'"
     try:
-        made = squash_branch(actor=actor_of(request), mlmodel=mlmodel, branch=rest, message=message)
+        revision = squash_branch(
+            actor=actor_of(request), mlmodel=mlmodel, branch=rest, message=message
+        )
     except NotFound:
-        # Raises if nothing at all is called so.
+        # Raises if no revision has this name.
         _revision(mlmodel, rest)
         raise BadRequest(f"Only a branch can be squashed, not {rest[:100]!r}.") from None
-    return json_answer({"success": True, "commitOid": made.oid})
+    return json_answer({"success": True, "commitOid": revision.oid})
 
 
 def _create(
@@ -109,5 +111,5 @@ def _unknown(rev: str) -> NotFound:
 
 
 def _shape(ref: Ref) -> dict[str, str]:
-    spelled = f"{_PREFIX[RefKind(ref.kind)]}{ref.name}"
-    return {"name": ref.name, "ref": spelled, "targetCommit": ref.revision.oid}
+    full_name = f"{_PREFIX[RefKind(ref.kind)]}{ref.name}"
+    return {"name": ref.name, "ref": full_name, "targetCommit": ref.revision.oid}

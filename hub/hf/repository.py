@@ -1,4 +1,4 @@
-"""Repositories as a whole: made, deleted, moved, set; who may read and write them."""
+"""Repositories: create, duplicate, delete, move, change settings, check permissions."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -25,7 +25,7 @@ _GATES: dict[Any, Gate] = {"auto": Gate.AUTO, "manual": Gate.MANUAL, False: Gate
 
 
 def create(request: HttpRequest) -> HttpResponse:
-    """``POST /api/repos/create``; a name in use answers 409 with the address of what uses it."""
+    """``POST /api/repos/create``; a name in use is answered by 409 with its address."""
     actor, body = signed_in(request), json_body(request)
     kind, full_name = _kind_in(body), _name_in(body, actor)
     visibility = _visibility_in(body) or Visibility.PUBLIC
@@ -35,11 +35,11 @@ def create(request: HttpRequest) -> HttpResponse:
             actor=actor, namespace=namespace, name=name, visibility=visibility, kind=kind
         )
 
-    return _made(actor, kind, full_name, make)
+    return _created(actor, kind, full_name, make)
 
 
 def duplicate(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
-    """``POST /api/models/{id}/duplicate``: all of it, by the same ids, under another name."""
+    """``POST /api/models/{id}/duplicate``: a copy under another name, with the same commit ids."""
     actor, body = signed_in(request), json_body(request)
     full_name, visibility = text_in(body, "repository"), _visibility_in(body)
 
@@ -48,14 +48,14 @@ def duplicate(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
             actor=actor, source=mlmodel, namespace=namespace, name=name, visibility=visibility
         )
 
-    return _made(actor, RepositoryKind(mlmodel.kind), full_name, make)
+    return _created(actor, RepositoryKind(mlmodel.kind), full_name, make)
 
 
 def remove(request: HttpRequest) -> HttpResponse:
     """``DELETE /api/repos/delete``."""
     actor, body = signed_in(request), json_body(request)
     mlmodel = repository_get(actor, _kind_in(body), _name_in(body, actor))
-    # No client sends a reason; who calls this by hand may.
+    # Clients send no reason, but the address accepts one.
     mlmodel_delete(actor=actor, mlmodel=mlmodel, reason=text_in(body, "reason", ""))
     return json_answer({})
 
@@ -77,20 +77,20 @@ def change(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
     visibility, gate = _visibility_in(body), _gate_in(body)
     if visibility is None and gate is None:
         raise BadRequest("Name 'visibility', 'private' or 'gated'.")
-    changed = mlmodel_update(
+    mlmodel = mlmodel_update(
         actor=signed_in(request), mlmodel=mlmodel, visibility=visibility, gate=gate
     )
     return json_answer(
         {
-            "private": changed.visibility == Visibility.PRIVATE,
-            "visibility": changed.visibility,
-            "gated": False if changed.gate == Gate.OPEN else changed.gate,
+            "private": mlmodel.visibility == Visibility.PRIVATE,
+            "visibility": mlmodel.visibility,
+            "gated": False if mlmodel.gate == Gate.OPEN else mlmodel.gate,
         }
     )
 
 
 def check_read(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
-    """``GET /api/models/{id}/auth-check``: whether the asker may fetch its files."""
+    """``GET /api/models/{id}/auth-check``: whether the user may fetch its files."""
     require_fetch(actor_of(request), mlmodel)
     return json_answer({})
 
@@ -101,42 +101,42 @@ def check_write(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
     return json_answer({})
 
 
-def _made(
+def _created(
     actor: User, kind: RepositoryKind, full_name: str, make: Callable[[str, str], MLModel]
 ) -> HttpResponse:
-    """What ``make(namespace, name)`` made; where the name is in use, 409 and what uses it."""
+    """The answer for ``make(namespace, name)``: the repository, or 409 if the name is in use."""
     namespace, slash, name = full_name.partition("/")
     if not slash:
         raise BadRequest("The name must be namespace/name.")
     try:
-        made = make(namespace, name)
+        mlmodel = make(namespace, name)
     except Conflict as conflict:
-        known = repository_get(actor, kind, full_name)
-        return refuse(409, conflict.detail, url=absolute(web_path(known)))
+        other = repository_get(actor, kind, full_name)
+        return refuse(409, conflict.detail, url=absolute(web_path(other)))
     except NotFound as error:
-        # Clients take a 404 for a repository's or a file's; that no such namespace exists means
-        # as much as that one has no right there.
+        # Clients take 404 for a missing repository or file; a missing namespace is refused like
+        # one without write permission.
         raise Forbidden("permission_denied", error.detail) from None
     return json_answer(
         {
-            "url": absolute(web_path(made)),
-            "name": made.full_name,
-            "id": str(made.uuid),
-            "private": made.visibility == Visibility.PRIVATE,
+            "url": absolute(web_path(mlmodel)),
+            "name": mlmodel.full_name,
+            "id": str(mlmodel.uuid),
+            "private": mlmodel.visibility == Visibility.PRIVATE,
         }
     )
 
 
 def _kind_in(body: Mapping[str, Any]) -> RepositoryKind:
-    given = text_in(body, "type", RepositoryKind.MODEL)
+    text = text_in(body, "type", RepositoryKind.MODEL)
     try:
-        return RepositoryKind(given)
+        return RepositoryKind(text)
     except ValueError:
-        raise BadRequest(f"This hub keeps models and datasets, no {given[:50]!r}.") from None
+        raise BadRequest(f"This hub has models and datasets, not {text[:50]!r}.") from None
 
 
 def _name_in(body: Mapping[str, Any], actor: User) -> str:
-    """``namespace/name``; a name alone is one in the asker's own namespace."""
+    """``namespace/name``; a name without namespace is in the user's own."""
     name = text_in(body, "name")
     if "/" in name:
         return name
@@ -144,7 +144,7 @@ def _name_in(body: Mapping[str, Any], actor: User) -> str:
 
 
 def _visibility_in(body: Mapping[str, Any]) -> Visibility | None:
-    """``visibility``, or ``private`` as older clients say it; ``None`` where neither is said."""
+    """``visibility``, or ``private`` of older clients; ``None`` if neither is set."""
     if body.get("visibility") is not None:
         try:
             return Visibility(text_in(body, "visibility"))
@@ -156,9 +156,9 @@ def _visibility_in(body: Mapping[str, Any]) -> Visibility | None:
 
 
 def _gate_in(body: Mapping[str, Any]) -> Gate | None:
-    given = body.get("gated")
-    if given is None:
+    value = body.get("gated")
+    if value is None:
         return None
-    if given not in ("auto", "manual", False):
+    if value not in ("auto", "manual", False):
         raise BadRequest("'gated' must be 'auto', 'manual' or false.")
-    return _GATES[given]
+    return _GATES[value]

@@ -1,10 +1,10 @@
 """The bytes of a file: ``/{ns}/{name}/resolve/{revision}/{path}``.
 
-Clients name what they keep by its ETag: git's id of the bytes, or the SHA-256 of a file in large
-file storage, by whose shape they know that they can verify it. They take size and ETag from the
-first answer that is no redirect within the hub, which for a store elsewhere is the redirect there;
-hence ``X-Linked-ETag`` and ``X-Linked-Size``. ``X-Repo-Commit`` also comes with "no such file":
-the client remembers for that revision that there is none.
+Clients cache files by their ETag: git's id of the bytes, or the SHA-256 of a file in large file
+storage, which they recognise by its length and verify. They take size and ETag from the first
+answer that is not a redirection within the hub, but maybe one to a bucket; hence ``X-Linked-ETag``
+and ``X-Linked-Size``. ``X-Repo-Commit`` is also sent with "no such file": clients cache that a
+revision lacks a file.
 """
 
 from contextlib import suppress
@@ -25,7 +25,7 @@ from registry.states import RepositoryKind
 from registry.tables import File, MLModel
 
 _GONE = 410
-# By the protocol's word its clients know what is missing, whatever the status.
+# Clients read the protocol's code, whatever the status is.
 _CAUSES = {
     "model_not_found": "RepoNotFound",
     "dataset_not_found": "RepoNotFound",
@@ -36,20 +36,20 @@ _CAUSES = {
 def resolve(
     request: HttpRequest, kind: str, namespace: str, name: str, rest: str
 ) -> HttpResponseBase:
-    """``GET`` and ``HEAD``; 410 for files of what was withdrawn, which its record names."""
+    """``GET`` and ``HEAD``; 410 for withdrawn repositories, with the address of the record."""
     try:
-        return _living(request, kind=kind, namespace=namespace, name=name, rest=rest)
+        return _existing(request, kind=kind, namespace=namespace, name=name, rest=rest)
     except NotFound as missing:
         if missing.code not in _CAUSES:
             raise
-        left = _left(request, KINDS[kind], f"{namespace}/{name}", rest.partition("/")[0])
-        if left is None:
+        withdrawn = _withdrawn(request, KINDS[kind], f"{namespace}/{name}", rest.partition("/")[0])
+        if withdrawn is None:
             raise
-        message = f"This was withdrawn; its record stays at {pid_url(left.identifier.name)}"
+        message = f"Withdrawn; its record is at {pid_url(withdrawn.identifier.name)}"
         return refuse(_GONE, message, code=_CAUSES[missing.code])
 
 
-def _left(
+def _withdrawn(
     request: HttpRequest, kind: RepositoryKind, full_name: str, rev: str
 ) -> ResolvedIdentifier | None:
     with suppress(NotFound):
@@ -59,9 +59,9 @@ def _left(
 
 
 @repository_view
-def _living(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponseBase:
+def _existing(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponseBase:
     name, revision, path = revision_along(mlmodel, rest)
-    # The row in hand, which has its namespace.
+    # Avoids a query: this row has its namespace.
     revision.mlmodel = mlmodel
     require_fetch_file(actor_of(request), mlmodel, path)
     try:

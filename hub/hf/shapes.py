@@ -1,4 +1,4 @@
-"""Things as the Hugging Face clients read them in JSON."""
+"""JSON shapes of the protocol."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -9,12 +9,12 @@ from registry.states import Gate
 from registry.storage.git import lfs_pointer
 from registry.tables import File, MLModel, Revision
 
-#: Clients hand a card's values on as keyword arguments, beside these of their own.
+#: Clients pass a card's values as keyword arguments, besides these of their own.
 _NOT_FOR_CARDS = {"self", "ignore_metadata_errors"}
 
 
 def moment(at: datetime) -> str:
-    """Clients read times in UTC that end in "Z", and no others."""
+    """A time in UTC that ends in "Z": clients parse no other format."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03}Z"
 
 
@@ -24,7 +24,7 @@ def gated_of(mlmodel: MLModel) -> str | bool:
 
 
 def card_data(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A card's values, less what clients would fail on."""
+    """A card's values, without those that clients fail on."""
     card = {key: value for key, value in values.items() if key not in _NOT_FOR_CARDS}
     if isinstance(card.get("tags"), str):
         card["tags"] = [card["tags"]]
@@ -34,7 +34,7 @@ def card_data(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sibling(file: File) -> dict[str, Any]:
-    """A file in the information about a whole repository, with its size and ids."""
+    """A file with size and ids, in the information about a repository."""
     shape: dict[str, Any] = {
         "rfilename": file.path,
         "blobId": file.oid,
@@ -46,7 +46,7 @@ def sibling(file: File) -> dict[str, Any]:
 
 
 def tree_entry(entry: TreeEntry) -> dict[str, Any]:
-    """A file or folder in a list of them."""
+    """A file or folder, in a listing."""
     file = entry.file
     if file is None:
         return {"type": "directory", "oid": entry.oid, "size": 0, "path": entry.path}
@@ -62,7 +62,7 @@ def tree_entry(entry: TreeEntry) -> dict[str, Any]:
 
 
 def last_commit(revision: Revision) -> dict[str, Any]:
-    """What changed a file or folder last."""
+    """The last change of a file or folder."""
     return {
         "id": revision.oid,
         "title": revision.message.partition("\n")[0],
@@ -73,7 +73,7 @@ def last_commit(revision: Revision) -> dict[str, Any]:
 def commit(revision: Revision) -> dict[str, Any]:
     """A commit in a history."""
     title, _, message = revision.message.partition("\n")
-    # Of one that was deleted, or of the hub itself, the commit object knows the name.
+    # The hub itself and deleted accounts have no row.
     author = revision.author.username if revision.author else "system"
     return {
         "id": revision.oid,
@@ -90,9 +90,9 @@ def _lfs_sizes(file: File) -> dict[str, int]:
 
 
 def _is_readable_index(index: Any) -> bool:
-    """Whether no ``source`` in a card's results is of a kind that clients fail on.
+    """Whether clients can read all ``source`` members of a card's results.
 
-    They overlook every other fault of a ``model-index``.
+    They tolerate all other faults of a ``model-index``.
     """
     models = index if isinstance(index, list) else []
     listed = [model.get("results") for model in models if isinstance(model, dict)]

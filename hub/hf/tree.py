@@ -1,4 +1,4 @@
-"""Files and folders of a revision, in pages or by their paths."""
+"""Files and folders of a revision: listings, and single paths."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,11 +20,11 @@ from registry.selectors.repository.tree import (
 )
 from registry.tables import MLModel, Revision
 
-#: Entries in one answer, as the Hugging Face Hub has them; fewer where each costs more.
+#: Entries of one answer, as on the Hugging Face Hub; fewer with their last commits.
 _PAGE = 1000
 _EXPANDED_PAGE = 50
 _MOST_PATHS = 1000
-#: Nothing scans files here, and clients want all three.
+#: There is no scanner, but clients require all three members.
 _UNSCANNED = {"status": "unscanned", "avScan": None, "pickleImportScan": None}
 
 
@@ -45,9 +45,9 @@ def tree(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse:
 
 
 def paths_info(request: HttpRequest, mlmodel: MLModel, rest: str) -> HttpResponse:
-    """``POST .../paths-info/{revision}``: what of ``paths`` there is."""
+    """``POST .../paths-info/{revision}``: the entries at ``paths``, without missing ones."""
     revision = revision_get(mlmodel, rest)
-    paths, expanded = _asked(request)
+    paths, expanded = _inputs(request)
     if len(paths) > _MOST_PATHS:
         raise BadRequest(f"Ask for at most {_MOST_PATHS} paths at once.")
     return json_answer(_shapes(revision, entries_at(revision, paths), expanded=expanded))
@@ -74,17 +74,17 @@ def _shapes(
     return shapes
 
 
-def _asked(request: HttpRequest) -> tuple[list[str], bool]:
-    """The paths, and whether they are to be told with their last commits."""
+def _inputs(request: HttpRequest) -> tuple[list[str], bool]:
+    """The requested paths, and whether with their last commits."""
     if request.content_type == "application/json":
-        given = json_body(request)
-        paths = given.get("paths", [])
+        body = json_body(request)
+        paths = body.get("paths", [])
         paths = [paths] if isinstance(paths, str) else paths
         if not (isinstance(paths, list) and all(isinstance(path, str) for path in paths)):
             raise BadRequest("'paths' must be a list of strings.")
-        return paths, flag_in(given, "expand")
+        return paths, flag_in(body, "expand")
     try:
-        # Not request.POST, which takes fewer fields than there may be paths.
+        # request.POST is limited to fewer fields than there may be paths.
         form = parse_qs(request.body.decode("ascii"), max_num_fields=2 * _MOST_PATHS)
     except ValueError:
         raise BadRequest("The body must be a form with 'paths'.") from None

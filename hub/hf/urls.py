@@ -1,7 +1,7 @@
-"""Addresses of the protocol. No trailing slashes; ``kind`` is ``models`` or ``datasets``.
+"""URL configuration of the protocol. No trailing slashes; ``kind`` is ``models`` or ``datasets``.
 
-A revision may hold slashes (``refs/pr/1``, a branch ``team/idea``), which arrive escaped and are
-handed on unescaped by WSGI: where a path follows it, :mod:`hub.hf.address` parts the two.
+A revision may contain slashes (``refs/pr/1``, a branch ``team/idea``), which clients escape and
+WSGI passes unescaped: :mod:`hub.hf.address` separates it from a path that follows.
 """
 
 from django.urls import URLPattern, re_path
@@ -34,7 +34,7 @@ _HASH = r"(?P<digest>[0-9a-fA-F]{64})"
 _NAME = r"(?P<name>[^/]+)"
 _ID = r"(?P<namespace>[^/]+)/(?P<name>[^/]+)"
 _REPO = rf"(?P<kind>models|datasets)/{_ID}"
-# What addresses at the top say by ``/datasets`` or by nothing.
+# The kind, which addresses at the top give by the prefix ``/datasets``.
 _MODEL = {"kind": "models"}
 _DATASET = {"kind": "datasets"}
 _LFS = rf"{_ID}\.git/info/lfs"
@@ -45,7 +45,7 @@ _COMMENT = rf"{_TALK}/comment/(?P<comment_id>[0-9a-f-]{{1,40}})"
 
 _REV = r"(?P<rest>[^/].*)"
 _RESOLVE = wire(get=resolve.resolve)
-_LFS_BATCH = lfs.lfs_wire(post=lfs.asking_who(lfs.batch))
+_LFS_BATCH = lfs.lfs_wire(post=lfs.authenticating(lfs.batch))
 
 #: Below ``/api/``.
 api = [
@@ -127,7 +127,7 @@ api = [
     re_path(rf"^lfs/download/{_LINK}$", lfs.lfs_wire(get=lfs.fetch)),
 ]
 
-#: At the top: where files, git and large file storage have their addresses.
+#: At the top: files, Git LFS, Xet and OAuth.
 top: list[URLPattern] = [
     re_path(r"^oauth/device$", wire(post=oauth.device)),
     re_path(r"^oauth/token$", wire(post=oauth.token)),

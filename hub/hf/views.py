@@ -1,7 +1,7 @@
-"""What every address of the protocol shares.
+"""Shared by all views of the protocol: dispatch, lookup of repositories, JSON input and output.
 
-Plain Django views, not the REST framework's: clients send ``Accept`` and ``Content-Type`` values
-it would refuse, and bodies that must be streamed.
+These are plain Django views: clients send ``Accept`` and ``Content-Type`` values that Django REST
+framework refuses, and bodies that must be streamed.
 """
 
 import json
@@ -36,10 +36,10 @@ KINDS = {"models": RepositoryKind.MODEL, "datasets": RepositoryKind.DATASET}
 
 
 def wire(**views: View) -> View:
-    """One view out of one per method: ``wire(get=info, delete=remove)``; GET also answers HEAD.
+    """A view that dispatches by method: ``wire(get=info, delete=remove)``; GET also answers HEAD.
 
-    Whatever a view raises becomes an answer the clients understand, every answer carries the
-    request's id, and no answer depends on a cookie's CSRF token: see :mod:`hub.credentials`.
+    Exceptions become errors of the protocol, each answer has the request's id, and views are
+    exempt from CSRF checks: see :mod:`hub.credentials`.
     """
     by_method = {method.upper(): view for method, view in views.items()}
     if "GET" in by_method:
@@ -68,7 +68,7 @@ def wire(**views: View) -> View:
 
 
 def _drain(request: HttpRequest) -> None:
-    """Read on for a while: a server that closes on a client in mid-sentence cuts its answer off."""
+    """Read the rest of the body, up to a limit: a server that closes earlier cuts its answer."""
     left = _DRAIN_BYTES
     with suppress(UnreadablePostError):
         while left > 0 and (piece := request.read(_PIECE_BYTES)):
@@ -76,27 +76,27 @@ def _drain(request: HttpRequest) -> None:
 
 
 def repository_view(view: View) -> View:
-    """Give ``view`` the MLModel or data set that its address names, in place of the names.
+    """Decorator that passes the MLModel or data set of the address: ``view(request, mlmodel)``.
 
-    ``view(request, mlmodel, **rest)``. One that was moved answers 307 with its new address, which
-    clients follow with the same method and body.
+    A moved one is answered by 307 with its new address, which clients follow with the same method
+    and body.
     """
 
     @wraps(view)
-    def found(
+    def wrapper(
         request: HttpRequest, kind: str, namespace: str, name: str, **rest: Any
     ) -> HttpResponseBase:
-        actor, wanted = actor_of(request), f"{namespace}/{name}"
+        actor, full_name = actor_of(request), f"{namespace}/{name}"
         try:
-            mlmodel = repository_get(actor, KINDS[kind], wanted)
+            mlmodel = repository_get(actor, KINDS[kind], full_name)
         except NotFound:
-            moved = repository_moved(actor, KINDS[kind], wanted)
+            moved = repository_moved(actor, KINDS[kind], full_name)
             if moved is None:
                 raise
-            return _moved(request, wanted, moved.full_name)
+            return _moved(request, full_name, moved.full_name)
         return view(request, mlmodel, **rest)
 
-    return found
+    return wrapper
 
 
 def json_answer(data: Any, status: int = 200) -> HttpResponse:
@@ -108,12 +108,12 @@ def json_body(request: HttpRequest) -> dict[str, Any]:
     """The members of the JSON object in the body; an empty body is an empty object.
 
     Raises:
-        BadRequest: the body is something else.
+        BadRequest: the body is not a JSON object.
     """
     try:
         data = json.loads(request.body or b"{}")
     except (ValueError, RecursionError) as error:
-        raise BadRequest(f"The body is no JSON: {error}.") from None
+        raise BadRequest(f"The body is not JSON: {error}.") from None
     if not isinstance(data, dict):
         raise BadRequest("The body must be a JSON object.")
     return data
@@ -123,7 +123,7 @@ def text_in(data: Mapping[str, Any], key: str, default: str | None = None) -> st
     """The string ``data[key]``.
 
     Raises:
-        BadRequest: it is missing, and there is no default, or no string.
+        BadRequest: it is missing without a default, or not a string.
     """
     value = data.get(key)
     if value is None and default is not None:
@@ -139,7 +139,7 @@ def flag_in(data: Mapping[str, Any], key: str) -> bool:
 
 
 def absolute(path: str) -> str:
-    """The address of ``path`` as clients reach it; they fetch such links verbatim."""
+    """The absolute address of ``path``; clients fetch such links verbatim."""
     return f"{settings.HUB_URL}{path}"
 
 
@@ -150,7 +150,7 @@ def web_path(mlmodel: MLModel) -> str:
 
 
 def _moved(request: HttpRequest, old: str, new: str) -> HttpResponse:
-    # Of the address as it was sent: what is escaped in it (a branch's slash) must stay so.
+    # Built from the address as sent, so that escapes, such as of a branch's slash, are preserved.
     address = request.get_full_path()
     start = address.lower().find(f"/{old}".lower())
     response = HttpResponseRedirect(f"{address[:start]}/{new}{address[start + len(old) + 1 :]}")

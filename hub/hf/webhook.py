@@ -1,6 +1,6 @@
-"""Webhooks, below ``/api/settings/webhooks``, as ``HfApi`` (2.4.0) asks for them.
+"""Webhooks, below ``/api/settings/webhooks``, as requested by ``HfApi`` (2.4.0).
 
-What was sent, and sending it anew, is ours: the client has no word for it.
+The deliveries and their replay are an extension of this hub.
 """
 
 from collections.abc import Callable, Mapping
@@ -54,14 +54,14 @@ def details(request: HttpRequest, webhook_id: str) -> HttpResponse:
 
 
 def update(request: HttpRequest, webhook_id: str) -> HttpResponse:
-    """``POST``, of :func:`create`'s members those that are to change."""
+    """``POST`` with the members of :func:`create` that are to change."""
     actor, data = signed_in(request), json_body(request)
     _refuse_jobs(data)
     webhook = webhook_update(
         actor=actor,
         webhook=webhook_get(actor, webhook_id),
         url=text_in(data, "url") if "url" in data else None,
-        # Clients send an empty list where nobody named any.
+        # Clients send an empty list by default.
         watched=_watched(data) or None,
         domains=_domains(data),
         secret=text_in(data, "secret") if "secret" in data else None,
@@ -104,7 +104,7 @@ def replay(request: HttpRequest, webhook_id: str, delivery_id: str) -> HttpRespo
 
 def _refuse_jobs(data: Mapping[str, Any]) -> None:
     if "jobSourceId" in data:
-        raise BadRequest("This hub runs no jobs of webhooks; give a url.")
+        raise BadRequest("This hub runs no jobs for webhooks; set a url.")
 
 
 def _watched(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -131,14 +131,14 @@ def _shape(webhook: Webhook) -> dict[str, Any]:
     return {
         "id": webhook.uuid.hex,
         "url": webhook.url,
-        "watched": _watched_by(webhook),
+        "watched": _watched_items(webhook),
         "domains": webhook.domains,
         "secret": webhook.secret or None,
         "disabled": not webhook.is_enabled,
     }
 
 
-def _watched_by(webhook: Webhook) -> list[dict[str, str]]:
+def _watched_items(webhook: Webhook) -> list[dict[str, str]]:
     rows = sorted(webhook.watches.all(), key=lambda row: row.pk)
     types = {NamespaceKind.USER: "user", NamespaceKind.ORGANISATION: "org"}
     return [

@@ -1,14 +1,14 @@
-"""Xet: how clients upload large files since huggingface_hub 1.20, whatever the server prefers.
+"""Xet uploads: the way huggingface_hub uploads large files since 1.20.
 
-A client asks for a *ticket* at the repository's API address and is told where its Xet address is:
-``/xet/{uuid}/{epoch}``. There it asks which chunks are known, sends the others packed in xorbs, and
-at last a shard that says how the files are made of them; a commit then names the files by SHA-256.
+A client requests a *ticket* at the repository's API address and gets the repository's Xet address:
+``/xet/{uuid}/{epoch}``. There it asks which chunks are stored, sends the others packed in xorbs,
+and finally a shard that composes files of chunks; a commit then names the files by SHA-256.
 
-Clients remember for three weeks what they sent to an address and do not send it again. So the
-address has an epoch that counts up whenever that may no longer be true. Whoever began at an
-earlier address may finish there.
+Clients cache for three weeks what they sent to an address, and do not send it again. The address
+therefore has an epoch, which is incremented whenever stored chunks may have been deleted. Uploads
+in progress may finish at an earlier address.
 
-Only uploads are offered: a file is downloaded whole, like any other (ADR 0011). Sources:
+Only uploads are supported: downloads are whole files (ADR 0011). Sources:
 huggingface/xet-core ``openapi/cas.openapi.yaml``, ``xet_client/src/cas_client/remote_client.rs``;
 huggingface_hub ``utils/_xet.py``.
 """
@@ -37,7 +37,7 @@ from registry.tables import MLModel, User
 from registry.xet import shard as shards
 from registry.xet.hashes import parsed
 
-# Clients ask for another ticket a minute before; a transfer in flight is judged at its start.
+# Clients renew tickets a minute before they expire; a transfer is checked at its start.
 _TICKET_S = 2 * 3600
 _SALT = "hub.hf.xet"
 _PIECE_BYTES = 1 << 20
@@ -48,17 +48,17 @@ _CasView = Callable[..., HttpResponseBase]
 def write_token(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
     """``GET .../xet-write-token/{rev}[?create_pr=1]``: a ticket, in headers and as JSON.
 
-    Whoever may read may propose a change, so they get one where the upload is for a pull request.
-    Where no room at all is left, that is said before anything is sent.
+    Users who may read may propose changes, so that they get tickets for pull requests. An exhausted
+    quota is reported here, before anything is sent.
     """
     user = signed_in(request)
     require_contributor(user, mlmodel)
     if not (flag_in(request.GET, "create_pr") or rev.startswith("refs/pr/")):
         require(user, role=Role.WRITE, namespace=mlmodel.namespace)
     if user.token is None:
-        # A ticket stands for a token, and ends with it.
+        # A ticket acts for a token, and is revoked with it.
         raise Unauthenticated(
-            "not_authenticated", "A browser's session cannot upload.", "Send a token."
+            "not_authenticated", "A browser session cannot upload.", "Send a token."
         )
     quota_check(mlmodel.namespace, 1)
     end = int(time.time()) + _TICKET_S
@@ -74,62 +74,62 @@ def write_token(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpRespons
 
 
 def read_token(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:  # noqa: ARG001
-    """``GET .../xet-read-token/{rev}``: there is none, and no file says that there is."""
-    return refuse(404, "Files are not offered by Xet here; fetch them whole.")
+    """``GET .../xet-read-token/{rev}``: not supported, and no file refers to it."""
+    return refuse(404, "Downloads by Xet are not supported; fetch whole files.")
 
 
 def with_ticket(view: _CasView) -> _CasView:
-    """Give ``view`` the person and the repository of the address, if the ticket is for them."""
+    """Decorator that passes user and repository of the ticket: ``view(request, user, mlmodel)``."""
 
     @wraps(view)
-    def admitted(request: HttpRequest, uuid: str, epoch: str, **rest: Any) -> HttpResponseBase:
+    def wrapper(request: HttpRequest, uuid: str, epoch: str, **rest: Any) -> HttpResponseBase:
         try:
             user, mlmodel = _admit(request, uuid, int(epoch))
             return view(request, user, mlmodel, **rest)
         except RegistryError:
-            # A server that closes on a client in mid-sentence cuts its own answer off: the client
-            # would not learn that it need not try again.
+            # A server that closes before the body ends truncates its answer, and the client would
+            # retry.
             _drain(request)
             raise
 
-    return admitted
+    return wrapper
 
 
 def xorb(request: HttpRequest, user: User, mlmodel: MLModel, digest: str) -> HttpResponse:
     """``POST v1/xorbs/default/{hash}``."""
     length = request.headers.get("Content-Length", "")
-    new = xorb_store(
+    is_new = xorb_store(
         actor=user,
         mlmodel=mlmodel,
         xorb_hash=digest,
         stream=request,
         size_bytes=int(length) if length.isdecimal() and len(length) <= 18 else 0,
     )
-    return json_answer({"was_inserted": new})
+    return json_answer({"was_inserted": is_new})
 
 
 def shard(request: HttpRequest, user: User, mlmodel: MLModel) -> HttpResponse:
-    """``POST v1/shards``. Never the 0 for "known": it would tell of other people's files."""
+    """``POST v1/shards``. Never answers 0, "already stored", which would disclose others' files."""
     shard_register(actor=user, mlmodel=mlmodel, stream=request)
     return json_answer({"result": 1})
 
 
 def chunk(request: HttpRequest, user: User, mlmodel: MLModel, digest: str) -> HttpResponse:  # noqa: ARG001
-    """``GET v1/chunks/default/{hash}``: a shard to dedup against; 404 if there is none."""
-    found = shard_recall(actor=user, mlmodel=mlmodel, chunk=parsed(digest) or b"")
-    if found is None:
-        return _unlogged(refuse(404, "No such chunk is known."))
-    return HttpResponse(found, content_type="application/octet-stream")
+    """``GET v1/chunks/default/{hash}``: a shard for deduplication; 404 if there is none."""
+    data = shard_recall(actor=user, mlmodel=mlmodel, chunk=parsed(digest) or b"")
+    if data is None:
+        return _unlogged(refuse(404, "No such chunk is stored."))
+    return HttpResponse(data, content_type="application/octet-stream")
 
 
 def absent(request: HttpRequest) -> HttpResponse:
-    """What the protocol has and this hub has not: clients take 404 for an older server."""
+    """Unsupported parts of the protocol: 404 tells clients that the server is older."""
     _drain(request)
-    return _unlogged(refuse(404, "This hub does not offer that part of Xet."))
+    return _unlogged(refuse(404, "This hub does not support this part of Xet."))
 
 
 def telemetry(request: HttpRequest) -> HttpResponse:
-    """``POST /v1/telemetry``: measurements that clients send unasked. Nobody keeps them."""
+    """``POST /v1/telemetry``: measurements of clients, which are discarded."""
     _drain(request)
     return HttpResponse(status=204)
 
@@ -139,21 +139,21 @@ def _admit(request: HttpRequest, uuid: str, epoch: int) -> tuple[User, MLModel]:
     try:
         token_uuid, mlmodel_uuid, newest, end = signing.loads(ticket, salt=_SALT)
     except signing.BadSignature:
-        raise Unauthenticated("token_invalid", "The ticket is not one of this hub's.") from None
+        raise Unauthenticated("token_invalid", "The ticket was not issued by this hub.") from None
     if end <= time.time():
-        raise Unauthenticated("token_expired", "The ticket expired.")
+        raise Unauthenticated("token_expired", "The ticket is expired.")
     user = user_of_token_uuid(token_uuid)
     if parse_uuid(mlmodel_uuid) != parse_uuid(uuid) or epoch > newest:
         raise Forbidden("permission_denied", "The ticket is for another address.")
     rows = readable_repositories(user).filter(uuid=parse_uuid(uuid))
     mlmodel = rows.select_related("namespace").first()
     if mlmodel is None:
-        raise NotFound("model_not_found", "The repository is gone, or you may not read it.")
+        raise NotFound("model_not_found", "The repository does not exist, or you may not read it.")
     return user, mlmodel
 
 
 def _unlogged(response: HttpResponse) -> HttpResponse:
-    # Every upload meets several of these; Django would warn the operator of each.
+    # Each upload has several of these, and Django would log a warning for each.
     response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response
 

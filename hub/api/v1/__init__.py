@@ -1,1 +1,1 @@
-"""Version 1: one file per noun, its serializers beside its views."""
+"""Version 1 of the API: one module per noun, with its views and serializers."""

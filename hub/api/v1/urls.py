@@ -1,9 +1,9 @@
-"""Addresses of version 1."""
+"""URL configuration of version 1."""
 
 from django.urls import path, re_path
 
-from hub.api.v1.fair import assessment, doi, identifier
-from hub.api.v1.people import account
+from hub.api.v1.fair import assessment, doi, identifier, report
+from hub.api.v1.people import account, token
 from hub.api.v1.repository import file, findings, mlmodel, revision
 from hub.api.v1.results import (
     build,
@@ -23,8 +23,8 @@ MODEL = "models/<str:namespace>/<str:name>"
 
 urlpatterns = [
     path("whoami", account.WhoamiView.as_view()),
-    path("tokens", account.TokensView.as_view()),
-    path("tokens/<uuid:uuid>", account.TokenView.as_view()),
+    path("tokens", token.TokensView.as_view()),
+    path("tokens/<uuid:uuid>", token.TokenView.as_view()),
     path("organisations", account.OrganisationsView.as_view()),
     path("organisations/<str:organisation>", account.OrganisationView.as_view()),
     path("organisations/<str:organisation>/members", account.MembersView.as_view()),
@@ -73,5 +73,5 @@ urlpatterns = [
     path("records/<str:record>", record.RecordView.as_view()),
     path("schemas/hpcfair.bench-1.json", record.BenchSchemaView.as_view()),
     path("schemas/hpcfair.fair-1.json", assessment.FairSchemaView.as_view()),
-    path("fair", assessment.ReportView.as_view()),
+    path("fair", report.ReportView.as_view()),
 ]

@@ -10,8 +10,8 @@ from rest_framework import exceptions
 from rest_framework.test import APIRequestFactory
 from rest_framework.views import APIView
 
-from hub import statuses
 from hub.api import errors
+from hub.refusals import STATUSES
 from registry.errors import CODES, Invalid, RegistryError, Unavailable
 from tests.hub.api.client import Api
 
@@ -25,7 +25,7 @@ def handled(error: Exception, **headers: str) -> tuple[int, dict[str, object], d
 
 @pytest.mark.parametrize(
     ("kind", "status"),
-    statuses.STATUSES.items(),
+    STATUSES.items(),
     ids=lambda value: getattr(value, "__name__", value),
 )
 def test_every_class_has_its_status(kind: type[RegistryError], status: int) -> None:
@@ -37,7 +37,7 @@ def test_every_class_has_its_status(kind: type[RegistryError], status: int) -> N
 
 
 def test_no_class_of_refusals_lacks_a_status() -> None:
-    assert set(RegistryError.__subclasses__()) == set(statuses.STATUSES)
+    assert set(RegistryError.__subclasses__()) == set(STATUSES)
 
 
 @pytest.mark.parametrize("code", CODES)

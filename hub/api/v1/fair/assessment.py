@@ -1,4 +1,4 @@
-"""FAIR assessments: reads, the report over the hub, and requests for assessment runs."""
+"""FAIR assessments of a model, and requests for assessment runs."""
 
 from typing import Any
 
@@ -19,10 +19,8 @@ from hub.api.v1.work.job import JobSerializer, jobs_data
 from hub.api.views import ApiView, PageQuery, Strict, body_of, paged, query_of
 from registry import schemas
 from registry.selectors.fair.assessment import (
-    Report,
     assessment_get,
     history_of,
-    hub_report,
     points_of,
 )
 from registry.selectors.repository.mlmodel import mlmodel_get
@@ -30,7 +28,7 @@ from registry.selectors.repository.revision import revision_get
 from registry.services.fair.assessment import assess_request
 from registry.tables import Assessment
 
-_PART = {"points": 2, "of": 2, "percent": 100}
+PART = {"points": 2, "of": 2, "percent": 100}
 DOCUMENT_EXAMPLE = {
     "schema": "hpcfair.fair/1",
     "tool": "hpcfair 1 (FAIRsFAIR 0.8)",
@@ -40,12 +38,12 @@ DOCUMENT_EXAMPLE = {
     "of": 8,
     "percent": 87,
     "principles": {
-        "F": {"title": "Findable", **_PART},
-        "A": {"title": "Accessible", **_PART},
-        "I": {"title": "Interoperable", **_PART},
+        "F": {"title": "Findable", **PART},
+        "A": {"title": "Accessible", **PART},
+        "I": {"title": "Interoperable", **PART},
         "R": {"title": "Reusable", "points": 1, "of": 2, "percent": 50},
     },
-    "sources": {"fairsfair": {"points": 6, "of": 7, "percent": 85}, "hub": _PART},
+    "sources": {"fairsfair": {"points": 6, "of": 7, "percent": 85}, "hub": PART},
     "metrics": [
         {
             "id": "FsF-R1.1-01M",
@@ -109,7 +107,7 @@ class AssessmentSerializer(AssessmentSummarySerializer):
 
 class AssessmentQuery(PageQuery):
     revision = serializers.CharField(
-        default=None, required=False, help_text="Branch, tag or commit id; all without one."
+        default=None, required=False, help_text="Branch, tag or commit id; default: all."
     )
 
 
@@ -118,58 +116,6 @@ class AssessSerializer(Strict):
     revision = serializers.CharField(
         default=None, allow_null=True, help_text="Null for the newest; otherwise a tagged one."
     )
-
-
-@example({"title": "Findable", **_PART})
-class PrincipleSerializer(serializers.Serializer[Any]):
-    title = serializers.CharField()
-    points = serializers.FloatField()
-    of = serializers.FloatField()
-    percent = serializers.IntegerField()
-
-
-_GAP = {
-    "id": "HUB-R-05",
-    "title": "Purpose and limitations",
-    "principle": "R",
-    "records": 3,
-    "points": 2.5,
-}
-
-
-@example(_GAP)
-class GapSerializer(serializers.Serializer[Any]):
-    id = serializers.CharField()
-    title = serializers.CharField()
-    principle = serializers.CharField()
-    records = serializers.IntegerField(help_text="Number of records read that lose points for it.")
-    points = serializers.FloatField(help_text="Sum of the points lost.")
-
-
-@example(
-    {
-        "records": 1,
-        "mean": 87.0,
-        "percents": {"87": 1},
-        "read": 1,
-        "principles": {"F": {"title": "Findable", **_PART}},
-        "gaps": [_GAP],
-        "best": [SUMMARY_EXAMPLE],
-        "least": [SUMMARY_EXAMPLE],
-    }
-)
-class ReportSerializer(serializers.Serializer[Any]):
-    records = serializers.IntegerField(help_text="Number of assessed models and data sets.")
-    mean = serializers.FloatField(allow_null=True, help_text="Mean percentage.")
-    percents = serializers.DictField(
-        child=serializers.IntegerField(),
-        help_text="Percentage to number of records.",
-    )
-    read = serializers.IntegerField(help_text="Number of records behind `principles` and `gaps`.")
-    principles = serializers.DictField(child=PrincipleSerializer())
-    gaps = GapSerializer(many=True, help_text="Metrics with most points lost, worst first.")
-    best = AssessmentSummarySerializer(many=True)
-    least = AssessmentSummarySerializer(many=True)
 
 
 class AssessmentView(ApiView):
@@ -220,13 +166,6 @@ class AssessmentsView(ApiView):
         )
 
 
-class ReportView(ApiView):
-    @extend_schema(operation_id="fair_report", responses=ReportSerializer)
-    def get(self, request: Request) -> Response:
-        """Fetch the FAIR report over everything you may read: the newest version of each."""
-        return Response(ReportSerializer(_report(hub_report(request.user))).data)
-
-
 class FairSchemaView(ApiView):
     @extend_schema(
         operation_id="assessment_schema",
@@ -240,24 +179,3 @@ class FairSchemaView(ApiView):
     def get(self, request: Request) -> Response:  # noqa: ARG002
         """Fetch the JSON Schema of assessments."""
         return Response(schemas.fair_schema())
-
-
-def _report(report: Report) -> dict[str, Any]:
-    return {
-        "records": report.records,
-        "mean": report.mean,
-        "percents": {str(at): count for at, count in enumerate(report.percents) if count},
-        "read": report.read,
-        "principles": {
-            letter: {
-                "title": title,
-                "points": part.points,
-                "of": part.of,
-                "percent": part.percent,
-            }
-            for letter, (title, part) in report.principles.items()
-        },
-        "gaps": report.gaps,
-        "best": report.best,
-        "least": report.least,
-    }

@@ -1,4 +1,4 @@
-"""DOIs, for versions that somebody wants to cite by one."""
+"""Requests for DOIs of versions."""
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -19,7 +19,7 @@ class DoiRequestSerializer(Strict):
     revision = serializers.CharField(
         default=None,
         allow_null=True,
-        help_text="A branch, a tag or a commit id; null for the default branch.",
+        help_text="Branch, tag or commit id; null for the default branch.",
     )
 
 
@@ -28,12 +28,12 @@ class DoiView(ApiView):
         operation_id="model_doi", request=DoiRequestSerializer, responses={202: JobSerializer}
     )
     def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Register a DOI for a version, if the hub has an account with DataCite.
+        """Register a DOI for a version, if the hub has a DataCite account.
 
-        A DOI can never be taken back. The card must say what DataCite's records need; `fields`
-        tells what is missing. The DOI stands in the job's result, and in the version's record.
+        A DOI is permanent. The card must have the metadata that DataCite requires; `fields` lists
+        what is missing. The DOI is in the job's result and in the version's record.
         """
-        actor, asked = signed_in(request), body_of(request, DoiRequestSerializer)
+        actor, body = signed_in(request), body_of(request, DoiRequestSerializer)
         mlmodel = mlmodel_get(actor, f"{namespace}/{name}")
-        job = doi_request(actor=actor, revision=revision_get(mlmodel, asked["revision"]))
+        job = doi_request(actor=actor, revision=revision_get(mlmodel, body["revision"]))
         return Response(jobs_data([job])[0], status=202)

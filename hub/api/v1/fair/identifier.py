@@ -1,4 +1,4 @@
-"""Persistent identifiers: what they name, and what names a model and its versions."""
+"""Persistent identifiers of models and versions."""
 
 from typing import Any
 
@@ -41,29 +41,31 @@ IDENTIFIER_EXAMPLE = {
 
 @example(NAMES_EXAMPLE)
 class NamesSerializer(serializers.Serializer[Any]):
-    """Addresses by which a model is cited; they never lead to anything else."""
+    """Persistent addresses for citing a model and its version."""
 
-    model = serializers.CharField(allow_null=True, help_text="Of all versions together.")
-    version = serializers.CharField(allow_null=True, help_text="Of this version, for ever.")
-    doi = serializers.CharField(allow_null=True, help_text="Of this version, if it has one.")
+    model = serializers.CharField(allow_null=True, help_text="Address of all versions together.")
+    version = serializers.CharField(allow_null=True, help_text="Address of this version.")
+    doi = serializers.CharField(allow_null=True, help_text="DOI of this version, if it has one.")
 
 
 @example(IDENTIFIER_EXAMPLE)
 class IdentifierSerializer(serializers.Serializer[Any]):
     ark = serializers.SerializerMethodField()
-    url = serializers.SerializerMethodField(help_text="To cite it by.")
+    url = serializers.SerializerMethodField(help_text="Address for citations.")
     kind = serializers.ChoiceField(
-        IdentifierKind.choices, help_text="`concept`: all versions together."
+        IdentifierKind.choices, help_text="`concept` identifies all versions together."
     )
     repository_kind = serializers.ChoiceField(RepositoryKind.choices)
-    name = serializers.SerializerMethodField(help_text="What it is, or was last, called.")
-    revision = serializers.SerializerMethodField(help_text="The commit id of a version.")
+    name = serializers.SerializerMethodField(help_text="Its current or last full name.")
+    revision = serializers.SerializerMethodField(
+        help_text="Commit id of the version; null for a concept."
+    )
     doi = serializers.SerializerMethodField()
     minted_at = serializers.DateTimeField()
     withdrawn_at = serializers.DateTimeField(
-        allow_null=True, help_text="Since when there is only a record left."
+        allow_null=True, help_text="Time of the withdrawal, after which only the record remains."
     )
-    reason = serializers.CharField(allow_blank=True, help_text="Why it was withdrawn.")
+    reason = serializers.CharField(allow_blank=True, help_text="Reason for the withdrawal.")
 
     def get_ark(self, row: Identifier) -> str:
         return ark_of(row.name)
@@ -82,7 +84,7 @@ class IdentifierSerializer(serializers.Serializer[Any]):
 
 
 def names_data(revision: Revision) -> dict[str, str | None]:
-    """What a :class:`NamesSerializer` shows of a version."""
+    """Input of :class:`NamesSerializer` for a version."""
     concept, version = identifiers_at(revision)
     return {
         "model": pid_url(concept.name) if concept else None,
@@ -94,12 +96,12 @@ def names_data(revision: Revision) -> dict[str, str | None]:
 class IdentifierView(ApiView):
     @extend_schema(operation_id="identifier_get", responses=IdentifierSerializer)
     def get(self, request: Request, identifier: str) -> Response:
-        """Tell what a persistent identifier names.
+        """Fetch what a persistent identifier identifies.
 
-        Of what was withdrawn, the record that is left is served at `url`.
+        The record of a withdrawn model or version is served at `url`.
         """
-        found = identifier_get(request.user, identifier)
-        return Response(IdentifierSerializer(found.identifier).data)
+        resolved = identifier_get(request.user, identifier)
+        return Response(IdentifierSerializer(resolved.identifier).data)
 
 
 class ModelIdentifiersView(ApiView):
@@ -109,7 +111,7 @@ class ModelIdentifiersView(ApiView):
         responses=page_of(IdentifierSerializer),
     )
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """List what names a model: all versions together, then each, the newest first."""
+        """List the identifiers of a model: of all versions together, then of each, newest first."""
         query = query_of(request, PageQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
         rows = identifiers_of(mlmodel).select_related("mlmodel__namespace")

@@ -1,7 +1,6 @@
-"""People, their tokens, organisations."""
+"""The authenticated account, organisations and their members."""
 
 from typing import Any
-from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -15,12 +14,10 @@ from registry.selectors.people.account import (
     members_of,
     namespace_get,
     namespaces_of,
-    tokens_of,
     user_get,
 )
 from registry.services.people.account import member_remove, member_set, organisation_create
 from registry.services.people.person import organisation_update, person_update
-from registry.services.people.token import token_issue, token_revoke
 from registry.states import NamespaceKind, Role, Scope
 from registry.tables import User
 
@@ -57,63 +54,21 @@ class WhoamiSerializer(serializers.Serializer[Any]):
     email = serializers.CharField(allow_blank=True)
     orcid = serializers.CharField(allow_blank=True, help_text="The full address of an ORCID iD.")
     affiliation = serializers.CharField(allow_blank=True)
-    affiliation_ror = serializers.CharField(allow_blank=True, help_text="Of a ROR id.")
+    affiliation_ror = serializers.CharField(
+        allow_blank=True, help_text="The full address of a ROR id."
+    )
     namespaces = NamespaceRoleSerializer(many=True)
     token = TokenInUseSerializer(allow_null=True)
 
 
 @example({"orcid": "0000-0002-1825-0097"})
 class AccountChangeSerializer(Strict):
-    """What records say of you; an empty text takes a value away."""
+    """Your metadata in records; an empty text removes a value."""
 
     full_name = serializers.CharField(max_length=200, allow_blank=True, required=False)
     orcid = serializers.CharField(max_length=100, allow_blank=True, required=False)
     affiliation = serializers.CharField(max_length=200, allow_blank=True, required=False)
     affiliation_ror = serializers.CharField(max_length=100, allow_blank=True, required=False)
-
-
-TOKEN_EXAMPLE = {
-    "uuid": "5f0c2a3e-6f1b-4f0e-9d3a-0a6b2f0f7f11",
-    "name": "notebook",
-    "prefix": "hpf_9TzX",
-    "scope": "write",
-    "namespace": None,
-    "created_at": "2026-01-02T03:04:05Z",
-    "expires_at": None,
-    "last_used_at": None,
-}
-
-
-@example(TOKEN_EXAMPLE)
-class TokenSerializer(serializers.Serializer[Any]):
-    uuid = serializers.UUIDField()
-    name = serializers.CharField()
-    prefix = serializers.CharField(help_text="How the secret begins.")
-    scope = serializers.ChoiceField(Scope.choices)
-    namespace = serializers.CharField(
-        source="namespace.name",
-        default=None,
-        allow_null=True,
-        help_text="The one namespace it is limited to; null for all of its owner's.",
-    )
-    created_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField(allow_null=True)
-    last_used_at = serializers.DateTimeField(allow_null=True)
-
-
-@example({**TOKEN_EXAMPLE, "secret": "hpf_9TzXpJ4sQm2wLr8vBn6cHd1kFg3tYy5uxWqA01"})
-class TokenSecretSerializer(TokenSerializer):
-    secret = serializers.CharField(help_text="Shown once; the hub keeps only its hash.")
-
-
-@example({"name": "notebook", "scope": "write"})
-class TokenIssueSerializer(Strict):
-    name = serializers.CharField(max_length=100, help_text="What it is for.")
-    scope = serializers.ChoiceField(Scope.choices, default=Scope.READ)
-    namespace = serializers.CharField(
-        max_length=96, default=None, allow_null=True, help_text="Limit it to this namespace."
-    )
-    expires_at = serializers.DateTimeField(default=None, allow_null=True)
 
 
 @example({"name": "lab", "title": "Galaxy Lab"})
@@ -141,7 +96,7 @@ class NamespaceSerializer(serializers.Serializer[Any]):
 
 @example({"ror": "https://ror.org/05gq02987"})
 class OrganisationChangeSerializer(Strict):
-    """What records say of it; an empty text takes a value away."""
+    """Its metadata in records; an empty text removes a value."""
 
     title = serializers.CharField(max_length=200, allow_blank=True, required=False)
     ror = serializers.CharField(max_length=100, allow_blank=True, required=False)
@@ -163,57 +118,20 @@ class WhoamiView(ApiView):
 
     @extend_schema(operation_id="whoami", responses=WhoamiSerializer)
     def get(self, request: Request) -> Response:
-        """Tell who the token or the session belongs to."""
+        """Fetch the account that the token or session belongs to."""
         return Response(_whoami(signed_in(request)))
 
     @extend_schema(
         operation_id="account_change", request=AccountChangeSerializer, responses=WhoamiSerializer
     )
     def patch(self, request: Request) -> Response:
-        """Change what records say of you.
+        """Change your metadata in records.
 
-        Records name you by your ORCID iD and say where you work.
+        Records have your name, your ORCID iD and your affiliation.
         """
         user = signed_in(request)
         person_update(actor=user, **body_of(request, AccountChangeSerializer))
         return Response(_whoami(user))
-
-
-class TokensView(ApiView):
-    sign_in_for = WRITES | {"GET"}
-
-    @extend_schema(
-        operation_id="token_list", parameters=[PageQuery], responses=page_of(TokenSerializer)
-    )
-    def get(self, request: Request) -> Response:
-        """List your tokens, newest first, without their secrets."""
-        query = query_of(request, PageQuery)
-        return paged(tokens_of(signed_in(request)), TokenSerializer, query, name="token")
-
-    @extend_schema(
-        operation_id="token_issue",
-        request=TokenIssueSerializer,
-        responses={201: TokenSecretSerializer},
-    )
-    def post(self, request: Request) -> Response:
-        """Make a token.
-
-        A token can do what you can, cut down to its scope and, if it names one, its namespace.
-        """
-        user, asked = signed_in(request), body_of(request, TokenIssueSerializer)
-        if asked["namespace"] is not None:
-            asked["namespace"] = namespace_get(user, asked["namespace"])
-        token, secret = token_issue(actor=user, **{**asked, "scope": Scope(asked["scope"])})
-        answer = {**TokenSerializer(token).data, "secret": secret}
-        return Response(answer, status=201, headers={"Cache-Control": "no-store"})
-
-
-class TokenView(ApiView):
-    @extend_schema(operation_id="token_revoke", responses={204: None})
-    def delete(self, request: Request, uuid: UUID) -> Response:
-        """Revoke one of your tokens; it stops working at once."""
-        token_revoke(actor=signed_in(request), token_uuid=uuid)
-        return Response(status=204)
 
 
 class OrganisationsView(ApiView):
@@ -223,16 +141,16 @@ class OrganisationsView(ApiView):
         responses={201: NamespaceSerializer},
     )
     def post(self, request: Request) -> Response:
-        """Make an organisation, with you as its admin."""
-        asked = body_of(request, OrganisationCreateSerializer)
-        made = organisation_create(actor=signed_in(request), **asked)
-        return Response(NamespaceSerializer(made).data, status=201)
+        """Create an organisation, with you as its admin."""
+        body = body_of(request, OrganisationCreateSerializer)
+        organisation = organisation_create(actor=signed_in(request), **body)
+        return Response(NamespaceSerializer(organisation).data, status=201)
 
 
 class OrganisationView(ApiView):
     @extend_schema(operation_id="organisation_get", responses=NamespaceSerializer)
     def get(self, request: Request, organisation: str) -> Response:
-        """Tell about an organisation, or a person's namespace."""
+        """Fetch an organisation, or a person's namespace."""
         return Response(NamespaceSerializer(namespace_get(request.user, organisation)).data)
 
     @extend_schema(
@@ -241,10 +159,10 @@ class OrganisationView(ApiView):
         responses=NamespaceSerializer,
     )
     def patch(self, request: Request, organisation: str) -> Response:
-        """Change what records say of an organisation; its admins may."""
-        actor, asked = signed_in(request), body_of(request, OrganisationChangeSerializer)
+        """Change an organisation's metadata in records; for its admins."""
+        actor, body = signed_in(request), body_of(request, OrganisationChangeSerializer)
         namespace = namespace_get(actor, organisation)
-        organisation_update(actor=actor, namespace=namespace, **asked)
+        organisation_update(actor=actor, namespace=namespace, **body)
         return Response(NamespaceSerializer(namespace).data)
 
 
@@ -255,7 +173,7 @@ class MembersView(ApiView):
         operation_id="member_list", parameters=[PageQuery], responses=page_of(MemberSerializer)
     )
     def get(self, request: Request, organisation: str) -> Response:
-        """List who belongs to an organisation; its members may."""
+        """List the members of an organisation; for its members."""
         query = query_of(request, PageQuery)
         members = members_of(request.user, namespace_get(request.user, organisation))
         return paged(members, MemberSerializer, query, name="member", order=("id",))
@@ -266,20 +184,20 @@ class MemberView(ApiView):
         operation_id="member_set", request=MemberSetSerializer, responses=MemberSerializer
     )
     def put(self, request: Request, organisation: str, username: str) -> Response:
-        """Give a person a role in an organisation; its admins may."""
-        actor, asked = signed_in(request), body_of(request, MemberSetSerializer)
+        """Set a person's role in an organisation; for its admins."""
+        actor, body = signed_in(request), body_of(request, MemberSetSerializer)
         namespace = namespace_get(actor, organisation)
         membership = member_set(
             actor=actor,
             namespace=namespace,
             user=user_get(username),
-            role=Role(asked["role"]),
+            role=Role(body["role"]),
         )
         return Response(MemberSerializer(membership).data)
 
     @extend_schema(operation_id="member_remove", responses={204: None})
     def delete(self, request: Request, organisation: str, username: str) -> Response:
-        """End a person's membership; its admins may, and everybody their own."""
+        """End a membership; for admins of the organisation, and the person themselves."""
         actor = signed_in(request)
         namespace = namespace_get(actor, organisation)
         member_remove(actor=actor, namespace=namespace, user=user_get(username))
@@ -287,8 +205,8 @@ class MemberView(ApiView):
 
 
 def _whoami(user: User) -> dict[str, Any]:
-    """Who somebody is, as JSON."""
-    told = ("full_name", "email", "orcid", "affiliation", "affiliation_ror", "token")
-    answer = {name: getattr(user, name) for name in told}
+    """An account as JSON."""
+    names = ("full_name", "email", "orcid", "affiliation", "affiliation_ror", "token")
+    answer = {name: getattr(user, name) for name in names}
     answer |= {"name": user.username, "namespaces": namespaces_of(user)}
     return dict(WhoamiSerializer(answer).data)

@@ -1,4 +1,4 @@
-"""Files of revisions and builds: what they are called, and their bytes."""
+"""Files of revisions and builds."""
 
 from typing import Any
 from urllib.parse import quote
@@ -29,7 +29,7 @@ FILE_EXAMPLE = {
     "?revision=3f786850e387550fdab836ed7e6dc881de23001b",
 }
 
-BYTES = OpenApiResponse(OpenApiTypes.BINARY, description="The bytes; their SHA-256 is the ETag.")
+BYTES = OpenApiResponse(OpenApiTypes.BINARY, description="The bytes. The ETag is their SHA-256.")
 CONDITIONS = [
     OpenApiParameter("Range", str, OpenApiParameter.HEADER, description="One range of bytes."),
     OpenApiParameter("If-Range", str, OpenApiParameter.HEADER, description="An ETag."),
@@ -40,20 +40,20 @@ ANSWERS = {
     (206, "application/octet-stream"): OpenApiResponse(
         OpenApiTypes.BINARY, description="The bytes of the range."
     ),
-    304: OpenApiResponse(description="You have these bytes."),
-    416: OpenApiResponse(description="No byte of the range exists."),
+    304: OpenApiResponse(description="The ETag matches."),
+    416: OpenApiResponse(description="The range is outside the file."),
 }
 
 
 @example(FILE_EXAMPLE)
 class FileSerializer(serializers.Serializer[Any]):
-    """Of a revision (context ``revision_of``: its model's name and its id) or a build."""
+    """A file of a revision (context ``revision_of``: name of its model, commit id) or a build."""
 
     path = serializers.CharField()
     size_bytes = serializers.IntegerField(source="blob.size_bytes")
     sha256 = serializers.CharField(source="blob_id")
     oid = serializers.SerializerMethodField(
-        help_text="What git calls it: the bytes, or the pointer of a large file."
+        help_text="Git object id: of the bytes, or of the pointer of a large file."
     )
     url = serializers.SerializerMethodField(help_text="Address of the bytes on this hub.")
 
@@ -72,11 +72,11 @@ class FileView(ApiView):
         operation_id="model_file", parameters=[RevisionQuery, *CONDITIONS], responses=ANSWERS
     )
     def get(self, request: Request, namespace: str, name: str, path: str) -> HttpResponseBase:
-        """Fetch a file of a revision; HEAD asks only for its size and digest."""
+        """Fetch a file of a revision; HEAD fetches its size and digest only."""
         query = query_of(request, RevisionQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
         revision = revision_get(mlmodel, query["revision"])
-        # The row already in hand, so that nothing asks for it again.
+        # Avoids a query: the row is already loaded.
         revision.mlmodel = mlmodel
         require_fetch(request.user, mlmodel)
         row = file_get(revision, path)
@@ -90,7 +90,7 @@ class FileView(ApiView):
 class BuildFileView(ApiView):
     @extend_schema(operation_id="build_file", parameters=CONDITIONS, responses=ANSWERS)
     def get(self, request: Request, uuid: UUID, path: str) -> HttpResponseBase:
-        """Fetch a file of a build; HEAD asks only for its size and digest."""
+        """Fetch a file of a build; HEAD fetches its size and digest only."""
         build = build_get(request.user, str(uuid))
         require_fetch(request.user, build.graph.revision.mlmodel)
         row = build_file_get(build, path)

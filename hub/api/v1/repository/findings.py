@@ -1,4 +1,4 @@
-"""What is to be mended in a model's card."""
+"""Findings in a model's card."""
 
 from typing import Any
 
@@ -23,27 +23,27 @@ FINDING_EXAMPLE = {
     "severity": "error",
 }
 SEVERITIES = [
-    ("error", "The value is left out of the record."),
-    ("warning", "The value is taken."),
+    ("error", "The value is omitted from the record."),
+    ("warning", "The value is used."),
 ]
 
 
 @example(FINDING_EXAMPLE)
 class FindingSerializer(serializers.Serializer[Any]):
-    line = serializers.IntegerField(help_text="Of README.md, from 1.")
+    line = serializers.IntegerField(help_text="Line of README.md, from 1.")
     field = serializers.CharField(
-        help_text="Where it stands in the card, such as `authors[0].orcid`; `README.md` for what "
-        "stands in no value."
+        help_text="Path of the value in the card, such as `authors[0].orcid`; `README.md` for the "
+        "text."
     )
-    code = serializers.CharField(help_text="A stable word for programs.")
-    message = serializers.CharField(help_text="What is wrong.")
-    fix = serializers.CharField(help_text="What to do about it.")
+    code = serializers.CharField(help_text="Stable identifier.")
+    message = serializers.CharField(help_text="The fault.")
+    fix = serializers.CharField(help_text="The correction.")
     severity = serializers.ChoiceField(SEVERITIES)
 
 
 @example({"revision": "3f786850e387550fdab836ed7e6dc881de23001b", "items": [FINDING_EXAMPLE]})
 class FindingsSerializer(serializers.Serializer[Any]):
-    revision = serializers.CharField(help_text="The commit id that was looked at.")
+    revision = serializers.CharField(help_text="Commit id of the revision.")
     items = FindingSerializer(many=True)
 
 
@@ -52,13 +52,13 @@ class FindingsView(ApiView):
         operation_id="model_findings", parameters=[RevisionQuery], responses=FindingsSerializer
     )
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """List what is to be mended in a revision's README.md, by line.
+        """List the faults in a revision's README.md, by line.
 
-        No finding keeps a model from being loaded: a faulty value is left out of the record, and
-        all else is taken. What a card says is compared with what the files say, too.
+        Findings do not prevent a model from being loaded: a faulty value is omitted from the
+        record. The card is also compared with the files.
         """
         query = query_of(request, RevisionQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
         revision = revision_get(mlmodel, query["revision"])
-        found = {"revision": revision.oid, "items": findings_of(revision)}
-        return Response(FindingsSerializer(found).data)
+        shape = {"revision": revision.oid, "items": findings_of(revision)}
+        return Response(FindingsSerializer(shape).data)

@@ -1,4 +1,4 @@
-"""Snapshots of a model's files, and the names given to them."""
+"""Revisions of a model, commits, branches and tags."""
 
 from dataclasses import MISSING, fields
 from typing import Any
@@ -38,7 +38,7 @@ OPERATIONS: dict[str, type[Operation]] = {"add": Add, "copy": Copy, "delete": De
 
 @example(REVISION_EXAMPLE)
 class RevisionLineSerializer(serializers.Serializer[Any]):
-    oid = serializers.CharField(help_text="The id git gives the same commit.")
+    oid = serializers.CharField(help_text="Git's id of the same commit.")
     parent = serializers.CharField(  # type: ignore[assignment]
         source="parent.oid", default=None, allow_null=True
     )
@@ -47,7 +47,7 @@ class RevisionLineSerializer(serializers.Serializer[Any]):
         source="author.username",
         default=None,
         allow_null=True,
-        help_text="Null for the hub itself, and for people who left.",
+        help_text="Null for the hub itself and for deleted accounts.",
     )
     created_at = serializers.DateTimeField()
 
@@ -62,7 +62,7 @@ class RevisionLineSerializer(serializers.Serializer[Any]):
 )
 class RevisionSerializer(RevisionLineSerializer):
     files = FileSerializer(many=True)
-    jobs = JobSerializer(many=True, help_text="Work on this revision, newest first.")
+    jobs = JobSerializer(many=True, help_text="Jobs of this revision, newest first.")
     identifiers = NamesSerializer()
 
 
@@ -75,11 +75,11 @@ class RefSerializer(serializers.Serializer[Any]):
 
 @example({"revision": "v1.0"})
 class RefPutSerializer(Strict):
-    revision = serializers.CharField(help_text="A branch, a tag or a commit id.")
+    revision = serializers.CharField(help_text="Branch, tag or commit id.")
 
 
 class OperationSerializer(Strict):
-    """`add` puts uploaded bytes at a path, `copy` a file of a revision, `delete` removes."""
+    """`add` puts uploaded bytes at a path, `copy` a file of a revision, `delete` removes a path."""
 
     op = serializers.ChoiceField([(name, name) for name in OPERATIONS])
     path = serializers.CharField(trim_whitespace=False)
@@ -88,17 +88,17 @@ class OperationSerializer(Strict):
     source_revision = serializers.CharField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> Operation:
-        """The operation; every field it has is needed, and no other is taken."""
-        given = {name: value for name, value in attrs.items() if name != "op"}
+        """The operation; it requires each of its fields, and accepts no other."""
+        values = {name: value for name, value in attrs.items() if name != "op"}
         kind = OPERATIONS[attrs["op"]]
-        needed = {field.name for field in fields(kind) if field.default is MISSING}
-        wrong = {
-            **{name: ["This field is required."] for name in needed - given.keys()},
-            **{name: ["No such field here."] for name in given.keys() - needed},
+        required = {field.name for field in fields(kind) if field.default is MISSING}
+        errors = {
+            **{name: ["This field is required."] for name in required - values.keys()},
+            **{name: ["This operation has no such field."] for name in values.keys() - required},
         }
-        if wrong:
-            raise serializers.ValidationError(wrong)
-        return kind(**given)
+        if errors:
+            raise serializers.ValidationError(errors)
+        return kind(**values)
 
 
 @example(
@@ -119,7 +119,7 @@ class CommitSerializer(Strict):
         f"^(?:{OID_PATTERN}|[0-9a-f]{{7,39}})$",
         default=None,
         allow_null=True,
-        help_text="Refuse unless the branch still stands here.",
+        help_text="Expected head of the branch; the commit is refused if it differs.",
     )
     operations = OperationSerializer(many=True, allow_empty=False)
 
@@ -139,27 +139,27 @@ class CommitsView(ApiView):
         operation_id="commit", request=CommitSerializer, responses={201: RevisionSerializer}
     )
     def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Make the next revision of a branch.
+        """Create the next revision of a branch.
 
-        All operations take effect, or none. Send the bytes first: `PUT /api/v1/blobs/{sha256}`.
-        The resulting README.md must name a license. An ONNX file is inspected at once; then the
-        model is tuned for every target that has a device online.
+        The operations are atomic. Send the bytes first: `PUT /api/v1/blobs/{sha256}`. The resulting
+        README.md must name a license. An ONNX file is inspected at once; then the model is tuned
+        for every target that has a device online.
         """
-        actor, asked = signed_in(request), body_of(request, CommitSerializer)
+        actor, body = signed_in(request), body_of(request, CommitSerializer)
         mlmodel = mlmodel_get(actor, f"{namespace}/{name}")
         revision = commit(
             actor=actor,
             mlmodel=mlmodel,
-            branch=asked["branch"],
-            message=asked["message"],
-            operations=asked["operations"],
-            parent_oid=asked["parent"],
+            branch=body["branch"],
+            message=body["message"],
+            operations=body["operations"],
+            parent_oid=body["parent"],
         )
         return Response(revision_data(actor, mlmodel, revision), status=201)
 
 
 class RevisionsQuery(PageQuery, RevisionQuery):
-    """History, from a revision backwards."""
+    """Parameters of a history."""
 
 
 class RevisionsView(ApiView):
@@ -169,7 +169,7 @@ class RevisionsView(ApiView):
         responses=page_of(RevisionLineSerializer),
     )
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """List a revision and all it grew from, newest first."""
+        """List a revision and its ancestors, newest first."""
         query = query_of(request, RevisionsQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
         start = revision_get(mlmodel, query["revision"])
@@ -180,10 +180,10 @@ class RevisionsView(ApiView):
 class RevisionView(ApiView):
     @extend_schema(operation_id="revision_get", responses=RevisionSerializer)
     def get(self, request: Request, namespace: str, name: str, revision: str) -> Response:
-        """Tell about a revision: who made it when, its files, the work on it."""
+        """Fetch a revision: author, time, files, jobs, identifiers."""
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
-        found = revision_get(mlmodel, revision)
-        return Response(revision_data(request.user, mlmodel, found))
+        row = revision_get(mlmodel, revision)
+        return Response(revision_data(request.user, mlmodel, row))
 
 
 class RefsView(ApiView):
@@ -191,7 +191,7 @@ class RefsView(ApiView):
         operation_id="ref_list", parameters=[PageQuery], responses=page_of(RefSerializer)
     )
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """List branches, then tags, by name."""
+        """List branches, then tags, sorted by name."""
         query = query_of(request, PageQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
         order = ("kind", "name")
@@ -207,16 +207,16 @@ class RefView(ApiView):
         responses={200: RefSerializer, 201: RefSerializer},
     )
     def put(self, request: Request, namespace: str, name: str, kind: str, ref: str) -> Response:
-        """Give a revision a name.
+        """Create a branch or a tag.
 
-        Naming the same revision so again is not an error (200 instead of 201); a name that
-        stands for another revision is a conflict.
+        Repeating the request has no effect (200 instead of 201); a name in use for another revision
+        is a conflict.
         """
-        actor, asked = signed_in(request), body_of(request, RefPutSerializer)
+        actor, body = signed_in(request), body_of(request, RefPutSerializer)
         mlmodel = mlmodel_get(actor, f"{namespace}/{name}")
-        revision = revision_get(mlmodel, asked["revision"])
+        revision = revision_get(mlmodel, body["revision"])
         try:
-            made = ref_create(
+            row = ref_create(
                 actor=actor, mlmodel=mlmodel, kind=RefKind(kind), name=ref, revision=revision
             )
         except Conflict:
@@ -224,11 +224,11 @@ class RefView(ApiView):
             if same is None:
                 raise
             return Response(RefSerializer(same).data)
-        return Response(RefSerializer(made).data, status=201)
+        return Response(RefSerializer(row).data, status=201)
 
     @extend_schema(operation_id="ref_delete", responses={204: None})
     def delete(self, request: Request, namespace: str, name: str, kind: str, ref: str) -> Response:
-        """Take a name away; its revisions stay."""
+        """Delete a branch or a tag; its revisions stay."""
         actor = signed_in(request)
         mlmodel = mlmodel_get(actor, f"{namespace}/{name}")
         ref_delete(actor=actor, mlmodel=mlmodel, kind=RefKind(kind), name=ref)

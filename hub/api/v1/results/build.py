@@ -1,4 +1,4 @@
-"""Artefacts published for a target."""
+"""Builds: artefacts published for a target."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -57,35 +57,37 @@ class BuildSerializer(serializers.Serializer[Any]):
     target = serializers.CharField(source="target.slug")
     backend = serializers.CharField(source="candidate.backend")
     candidate = serializers.DictField(help_text="Backend and options.")
-    runtime = serializers.CharField(help_text="What loads it: a name in `hpcfair.runtimes`.")
-    runtime_options = serializers.DictField()
-    entry_point = serializers.CharField(help_text="The file the runtime opens.")
-    tolerance = serializers.ChoiceField(
-        ToleranceClass.choices, help_text="How far outputs may stray from float32."
+    runtime = serializers.CharField(
+        help_text="Runtime that opens it: a name in `hpcfair.runtimes`."
     )
-    is_baseline = serializers.BooleanField(help_text="The runtime's defaults, nothing tuned.")
+    runtime_options = serializers.DictField()
+    entry_point = serializers.CharField(help_text="File that the runtime opens.")
+    tolerance = serializers.ChoiceField(
+        ToleranceClass.choices, help_text="Bound of the deviation from float32."
+    )
+    is_baseline = serializers.BooleanField(help_text="Whether it is the runtime with its defaults.")
     is_best = serializers.SerializerMethodField(
-        help_text="What a machine of this target loads that accepts this tolerance."
+        help_text="Whether machines of this target load it at this tolerance."
     )
     ratio = serializers.FloatField(
-        help_text="Latency over the baseline's in the same run; below 1: faster."
+        help_text="Latency over the baseline's latency in the same run; below 1 is faster."
     )
     ratio_low = serializers.FloatField(source="record.ratio_low", allow_null=True)
     ratio_high = serializers.FloatField(source="record.ratio_high", allow_null=True)
     verdict = serializers.ChoiceField(Verdict.choices)
     p50_ns = serializers.IntegerField()
-    deviation = serializers.DictField(help_text="From the unoptimised float32 reference.")
+    deviation = serializers.DictField(help_text="Deviation from the unoptimised float32 reference.")
     accuracy = serializers.FloatField(allow_null=True)
     accuracy_reference = serializers.FloatField(allow_null=True)
     record_id = serializers.CharField()
     provenance = serializers.DictField()
     files = serializers.SerializerMethodField()
     reproduced = serializers.SerializerMethodField(
-        help_text="Whether it gave the outputs of the test tensors when it was last run on them; "
-        "null before the first time."
+        help_text="Whether its last run on the test tensors gave the expected outputs; null before "
+        "the first run."
     )
     withdrawn_at = serializers.DateTimeField(
-        allow_null=True, help_text="When a newer search replaced it."
+        allow_null=True, help_text="Time at which a newer search replaced it."
     )
     created_at = serializers.DateTimeField()
 
@@ -113,7 +115,7 @@ class BuildQuery(RevisionQuery):
 
 
 def builds_data(builds: Iterable[Build]) -> list[dict[str, Any]]:
-    """Builds as JSON; which of them are best, or reproduced, is read in one query each."""
+    """Builds as JSON; one query each finds the best ones and the latest reproductions."""
     builds = list(builds)
     context = {
         "best": best_builds({build.graph_id for build in builds}),
@@ -125,7 +127,7 @@ def builds_data(builds: Iterable[Build]) -> list[dict[str, Any]]:
 class BuildsView(ApiView):
     @extend_schema(operation_id="model_builds", parameters=[BuildQuery], responses=BuildsSerializer)
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """List the builds published for a revision: by target, fastest first."""
+        """List the builds of a revision: by target, fastest first."""
         query = query_of(request, BuildQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
         revision = revision_get(mlmodel, query["revision"])
@@ -136,5 +138,5 @@ class BuildsView(ApiView):
 class BuildView(ApiView):
     @extend_schema(operation_id="build_get", responses=BuildSerializer)
     def get(self, request: Request, uuid: UUID) -> Response:
-        """Tell about a build, also one that newer searches replaced."""
+        """Fetch a build, including one that a newer search replaced."""
         return Response(builds_data([build_get(request.user, str(uuid))])[0])

@@ -1,4 +1,4 @@
-"""What the hub read out of a network."""
+"""Graphs: facts about networks, as inspected by the hub."""
 
 from typing import Any
 
@@ -37,18 +37,19 @@ class TensorSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     dtype = serializers.CharField()
     shape = serializers.ListField(
-        child=serializers.JSONField(), help_text="An integer, or a name where it is dynamic."
+        child=serializers.JSONField(), help_text="Integers, or names of dynamic dimensions."
     )
 
 
 @example(GRAPH_EXAMPLE)
 class GraphSerializer(serializers.Serializer[Any]):
-    path = serializers.CharField(help_text="The file that was read.")
+    path = serializers.CharField(help_text="The inspected file.")
     graph_hash = serializers.CharField(help_text="Equal for equal computations.")
     architecture_class = serializers.ChoiceField(ArchitectureClass.choices)
     parameters = serializers.IntegerField()
     macs = serializers.IntegerField(
-        allow_null=True, help_text="Multiply-accumulates of one run; null where shapes are open."
+        allow_null=True,
+        help_text="Multiply-accumulate operations of one run; null for dynamic shapes.",
     )
     signature = serializers.SerializerMethodField()
     inputs = TensorSerializer(many=True, source="signature.inputs")
@@ -64,7 +65,7 @@ class RevisionQuery(Strict):
     revision = serializers.CharField(
         default=None,
         required=False,
-        help_text="Branch, tag or commit id; the default branch without one.",
+        help_text="Branch, tag or commit id; default: the default branch.",
     )
 
 
@@ -73,14 +74,14 @@ class GraphView(ApiView):
         operation_id="model_graph", parameters=[RevisionQuery], responses=GraphSerializer
     )
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        """Tell what the hub read out of the revision's primary network."""
+        """Fetch the graph of the revision's primary network."""
         query = query_of(request, RevisionQuery)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
         graph = graph_of(revision_get(mlmodel, query["revision"]))
         if graph is None:
             raise NotFound(
                 "graph_not_found",
-                f"No network of {mlmodel.full_name} is known in this revision.",
-                "Look at its inspection: it may still run, or have found no network.",
+                f"This revision of {mlmodel.full_name} has no inspected network.",
+                "See its inspection: it may be running, or have found no network.",
             )
         return Response(GraphSerializer(graph).data)

@@ -1,4 +1,4 @@
-"""Where the time of a build goes."""
+"""Profiles of builds."""
 
 from typing import Any
 from uuid import UUID
@@ -55,7 +55,8 @@ class NodeLinkSerializer(serializers.Serializer[Any]):
     index = serializers.IntegerField(help_text="Position of the node in the published ONNX graph.")
     grade = serializers.ChoiceField(
         ["exact", "inferred", "shared"],
-        help_text="Told by the runtime or proven; by its neighbours; or work for several nodes.",
+        help_text="`exact`: reported by the runtime or proven; `inferred`: from neighbours; "
+        "`shared`: computed for several nodes.",
     )
 
 
@@ -63,9 +64,9 @@ class NodeLinkSerializer(serializers.Serializer[Any]):
 class KernelSerializer(serializers.Serializer[Any]):
     symbol = serializers.CharField()
     workload = serializers.CharField(
-        help_text="Key of the operator workload, equal across models; empty where there is none."
+        help_text="Key of the operator workload, equal across models; empty if there is none."
     )
-    code = serializers.SerializerMethodField(help_text="Kind of code to SHA-256 of its bytes.")
+    code = serializers.SerializerMethodField(help_text="SHA-256 of the code, by kind of code.")
 
     @extend_schema_field(serializers.DictField(child=serializers.CharField()))
     def get_code(self, kernel: Any) -> dict[str, str]:
@@ -74,13 +75,17 @@ class KernelSerializer(serializers.Serializer[Any]):
 
 @example(SITE_EXAMPLE)
 class CallSiteSerializer(serializers.Serializer[Any]):
-    sequence = serializers.IntegerField(help_text="In order of execution, from 0.")
+    sequence = serializers.IntegerField(help_text="Position in the order of execution, from 0.")
     name = serializers.CharField()
-    operator = serializers.CharField(help_text="In the runtime's words.")
-    median_ns = serializers.IntegerField(help_text="Under the profiler, which disturbs.")
+    operator = serializers.CharField(help_text="The runtime's name of the operator.")
+    median_ns = serializers.IntegerField(
+        help_text="Median time under the profiler, which adds overhead."
+    )
     mad_ns = serializers.IntegerField(help_text="Median absolute deviation.")
     runs = serializers.IntegerField()
-    precision = serializers.CharField(help_text="What really ran; empty where nobody tells.")
+    precision = serializers.CharField(
+        help_text="Executed precision; empty if the runtime does not report it."
+    )
     layout = serializers.CharField()
     implementation = serializers.CharField()
     nodes = NodeLinkSerializer(many=True)
@@ -88,11 +93,11 @@ class CallSiteSerializer(serializers.Serializer[Any]):
 
 
 class CoverageSerializer(serializers.Serializer[Any]):
-    nodes = serializers.IntegerField(help_text="Linked or folded.")
+    nodes = serializers.IntegerField(help_text="Number of nodes that are linked or folded.")
     exact = serializers.IntegerField()
     inferred = serializers.IntegerField()
     shared = serializers.IntegerField()
-    folded = serializers.IntegerField(help_text="Computed when the build was made.")
+    folded = serializers.IntegerField(help_text="Nodes that were computed at build time.")
 
 
 @example(PROFILE_EXAMPLE)
@@ -100,12 +105,16 @@ class ProfileSerializer(serializers.Serializer[Any]):
     build = serializers.UUIDField()
     method = serializers.CharField()
     total_ns = serializers.IntegerField(help_text="Median of a whole run under the profiler.")
-    sum_ns = serializers.IntegerField(help_text="Of all call sites.")
-    gap_ns = serializers.IntegerField(help_text="The run less the sum: overhead between them.")
-    reconciled = serializers.BooleanField(help_text="Whether the gap is at most a tenth.")
+    sum_ns = serializers.IntegerField(help_text="Sum of the medians of all call sites.")
+    gap_ns = serializers.IntegerField(
+        help_text="`total_ns` - `sum_ns`: overhead between call sites."
+    )
+    reconciled = serializers.BooleanField(
+        help_text="Whether the gap is at most a tenth of `total_ns`."
+    )
     count = serializers.IntegerField(help_text="Number of call sites.")
     precisions = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Precision that ran to nanoseconds in it."
+        child=serializers.IntegerField(), help_text="Nanoseconds by executed precision."
     )
     coverage = CoverageSerializer()
     folded = serializers.ListField(child=serializers.IntegerField())
@@ -116,17 +125,17 @@ class ProfileSerializer(serializers.Serializer[Any]):
 class BuildProfileView(ApiView):
     @extend_schema(operation_id="build_profile", responses=ProfileSerializer)
     def get(self, request: Request, uuid: UUID) -> Response:
-        """Tell where the time of a build goes: in all, and where most of it does."""
+        """Fetch the profile of a build: totals, and the call sites with most time."""
         build = build_get(request.user, str(uuid))
         profile = profile_of(build)
-        told = summary(profile) | {
+        shape = summary(profile) | {
             "build": build.uuid,
             "method": profile.method,
             "folded": profile.folded,
             "hottest": hottest(profile, _HOTTEST),
             "created_at": profile.created_at,
         }
-        return Response(ProfileSerializer(told).data)
+        return Response(ProfileSerializer(shape).data)
 
 
 class CallSitesView(ApiView):
@@ -136,7 +145,7 @@ class CallSitesView(ApiView):
         responses=page_of(CallSiteSerializer),
     )
     def get(self, request: Request, uuid: UUID) -> Response:
-        """List what a build executes, in order, with the nodes each call computes."""
+        """List the call sites of a build in the order of execution, with the nodes they compute."""
         query = query_of(request, PageQuery)
         rows = call_sites(profile_of(build_get(request.user, str(uuid))))
         order = ("sequence",)

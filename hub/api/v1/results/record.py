@@ -36,14 +36,14 @@ DOCUMENT = {
     "type": "object",
     "description": "A record of schema hpcfair.bench/1; see /api/v1/schemas/hpcfair.bench-1.json.",
 }
-SHOWN = OpenApiExample("Record", EXAMPLE, media_type="application/json")
-FOUND = OpenApiResponse(DOCUMENT, examples=[SHOWN])
+EXAMPLE_RESPONSE = OpenApiExample("Record", EXAMPLE, media_type="application/json")
+RECORD_RESPONSE = OpenApiResponse(DOCUMENT, examples=[EXAMPLE_RESPONSE])
 ORDER = ("-created_at", "-id")
 
 
 @extend_schema_field(DOCUMENT)
 class DocumentField(serializers.JSONField):
-    """A whole record."""
+    """A record document."""
 
 
 @example({"items": [EXAMPLE], "next": None})
@@ -56,7 +56,7 @@ class RecordPageSerializer(serializers.Serializer[Any]):
 
 class ModelRecordQuery(PageQuery):
     revision = serializers.CharField(
-        default=None, required=False, help_text="Branch, tag or commit id; all without one."
+        default=None, required=False, help_text="Branch, tag or commit id; default: all."
     )
     target = serializers.CharField(default=None, required=False, help_text="Name of a target.")
 
@@ -67,7 +67,7 @@ class RecordQuery(PageQuery):
 
 
 def records_page(rows: QuerySet[Record], query: dict[str, Any]) -> Response:
-    """One page of whole documents."""
+    """A page of record documents."""
     page = keyset_page(
         rows, name="record", cursor=query["cursor"], limit=query["limit"], order=ORDER
     )
@@ -79,7 +79,7 @@ class RecordsView(ApiView):
         operation_id="record_list", parameters=[RecordQuery], responses=RecordPageSerializer
     )
     def get(self, request: Request) -> Response:
-        """List records of the models you can see, newest first."""
+        """List records of the models you may read, newest first."""
         query = query_of(request, RecordQuery)
         rows = records_of(request.user, mlmodel=query["model"], target=query["target"])
         return records_page(rows, query)
@@ -87,13 +87,13 @@ class RecordsView(ApiView):
     @extend_schema(
         operation_id="record_add",
         request={"application/json": DOCUMENT},
-        responses={201: FOUND},
-        examples=[SHOWN],
+        responses={201: RECORD_RESPONSE},
+        examples=[EXAMPLE_RESPONSE],
     )
     def post(self, request: Request) -> Response:
-        """Add a reproduction: a record of your own run of what a record here describes.
+        """Add a reproduction: a record of your own run of a measurement recorded here.
 
-        The document must agree with the schema and with itself. The same one twice is one.
+        The document must be valid and consistent. Adding the same document again has no effect.
         """
         actor = signed_in(request)
         if not isinstance(request.data, dict):
@@ -107,17 +107,17 @@ class RecordView(ApiView):
         parameters=[
             OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER, description="An ETag.")
         ],
-        responses={200: FOUND, 304: OpenApiResponse(description="You have it.")},
+        responses={200: RECORD_RESPONSE, 304: OpenApiResponse(description="The ETag matches.")},
     )
     def get(self, request: Request, record: str) -> HttpResponseBase:
-        """Fetch a record: its id is the SHA-256 of its canonical form, so it never changes."""
-        found = record_get(request.user, record)
-        etag = f'"{found.pk}"'
+        """Fetch a record. It is immutable: its id is the SHA-256 of its canonical form."""
+        row = record_get(request.user, record)
+        etag = f'"{row.pk}"'
         response = get_conditional_response(plain_request(request), etag=etag)
         if response is None:
-            response = Response(found.document)
+            response = Response(row.document)
         response.headers["ETag"] = etag
-        response.headers["Cache-Control"] = caching(found.revision.mlmodel, fixed=True)
+        response.headers["Cache-Control"] = caching(row.revision.mlmodel, fixed=True)
         return response
 
 

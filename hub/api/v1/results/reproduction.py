@@ -1,4 +1,4 @@
-"""Builds run again on the test tensors."""
+"""Reproductions: runs of a build on the test tensors."""
 
 from typing import Any
 from uuid import UUID
@@ -30,14 +30,15 @@ REPRODUCTION_EXAMPLE = {
 class ReproductionSerializer(serializers.Serializer[Any]):
     uuid = serializers.UUIDField()
     outcome = serializers.ChoiceField(
-        ReproductionOutcome.choices, help_text="`failed` says that it did not run at all."
+        ReproductionOutcome.choices, help_text="`failed`: it did not run."
     )
     deviation = serializers.DictField(
-        child=serializers.FloatField(), help_text="From the tests' outputs; empty if none came."
+        child=serializers.FloatField(),
+        help_text="Deviation from the expected outputs; empty if there were no outputs.",
     )
-    detail = serializers.CharField(help_text="Why it differs or did not run.")
+    detail = serializers.CharField(help_text="Reason why it differs or did not run.")
     tools = serializers.DictField(
-        child=serializers.CharField(), help_text="Names and versions of what ran it."
+        child=serializers.CharField(), help_text="Names and versions of the tools that ran it."
     )
     device = serializers.CharField(source="job.device.name", allow_null=True)
     job = serializers.UUIDField(source="job.uuid", allow_null=True)
@@ -51,9 +52,10 @@ class BuildReproductionsView(ApiView):
         responses=page_of(ReproductionSerializer),
     )
     def get(self, request: Request, uuid: UUID) -> Response:
-        """List when a build was run again on the test tensors and what came of it, newest first.
+        """List the reproductions of a build on the test tensors, newest first.
 
-        It is after each search that publishes it, and after each change of a device's tools.
+        A build is reproduced after each search that publishes it, and after each change of a
+        device's tools.
         """
         query = query_of(request, PageQuery)
         rows = history(build_get(request.user, str(uuid)))

@@ -1,4 +1,4 @@
-"""The heart of ``hpcfair.load``: what should this machine load?"""
+"""Resolution for ``hpcfair.load``: the best build for a machine."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from registry.states import ToleranceClass
 
 
 class MachineSerializer(serializers.Serializer[Any]):
-    """What `hpcfair.machine.describe()` tells; what is not listed here is not looked at."""
+    """The result of `hpcfair.machine.describe()`; other members are ignored."""
 
     architecture = serializers.CharField(max_length=32)
     features = serializers.ListField(child=serializers.CharField(max_length=64), max_length=1000)
@@ -41,7 +41,7 @@ class ResolveSerializer(Strict):
     machine = MachineSerializer()
     runtimes = serializers.DictField(
         child=serializers.CharField(max_length=100),
-        help_text="Runtimes installed there: name to version. Empty asks for the plain model.",
+        help_text="Versions of installed runtimes, by name. Empty: resolve to the plain model.",
     )
 
 
@@ -65,15 +65,15 @@ class SignatureSerializer(serializers.Serializer[Any]):
     }
 )
 class ResolutionSerializer(serializers.Serializer[Any]):
-    revision = serializers.CharField(help_text="The commit id that was meant.")
-    build = BuildSerializer(allow_null=True, help_text="Null: load the plain model.")
-    reason = serializers.CharField(help_text="Why this one, for people.")
-    alternatives = BuildSerializer(many=True, help_text="What else could be loaded, best first.")
-    files = FileSerializer(many=True, help_text="Of the build; without one, the published network.")
-    entry_point = serializers.CharField(help_text="Which of the files to open.")
+    revision = serializers.CharField(help_text="Commit id of the revision.")
+    build = BuildSerializer(allow_null=True, help_text="Null for the plain model.")
+    reason = serializers.CharField(help_text="Reason for the choice.")
+    alternatives = BuildSerializer(many=True, help_text="Other matching builds, best first.")
+    files = FileSerializer(many=True, help_text="Files of the build, or of the published network.")
+    entry_point = serializers.CharField(help_text="File to open.")
     signature = SignatureSerializer()
     record_id = serializers.CharField(allow_null=True)
-    model_file = serializers.CharField(help_text="The published network, inside the revision.")
+    model_file = serializers.CharField(help_text="Path of the published network in the revision.")
 
 
 class ResolveView(ApiView):
@@ -83,24 +83,23 @@ class ResolveView(ApiView):
         operation_id="model_resolve", request=ResolveSerializer, responses=ResolutionSerializer
     )
     def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Ask what a machine should load: the fastest build that fits it and the tolerance.
+        """Find the fastest build that matches a machine and a tolerance.
 
-        Of the targets the machine satisfies, the closest counts; among its builds those for an
-        installed runtime, no laxer than the tolerance. Nothing that is not proven faster than the
-        runtime's defaults is preferred to them. Without any build that fits, the plain model is
-        the answer, and the reason says why.
+        The machine's best matching target is used, and of its builds those for an installed
+        runtime within the tolerance. A build is preferred to the runtime's defaults only if it is
+        measurably faster. If no build matches, the plain model is returned with the reason.
         """
-        asked = body_of(request, ResolveSerializer)
+        body = body_of(request, ResolveSerializer)
         mlmodel = mlmodel_get(request.user, f"{namespace}/{name}")
-        revision = revision_get(mlmodel, asked["revision"])
+        revision = revision_get(mlmodel, body["revision"])
         revision.mlmodel = mlmodel
         answer = resolve(
             revision,
             LoadRequest(
-                architecture=asked["machine"]["architecture"],
-                features=asked["machine"]["features"],
-                runtimes=asked["runtimes"],
-                tolerance=asked["tolerance"],
+                architecture=body["machine"]["architecture"],
+                features=body["machine"]["features"],
+                runtimes=body["runtimes"],
+                tolerance=body["tolerance"],
             ),
         )
         chosen = answer.choice.build

@@ -1,4 +1,4 @@
-"""Candidates that were tried."""
+"""Trials of searches."""
 
 from typing import Any
 from uuid import UUID
@@ -46,12 +46,13 @@ class TrialSerializer(serializers.Serializer[Any]):
     failure_detail = serializers.CharField(allow_blank=True)
     tolerance = serializers.ChoiceField(ToleranceClass.choices, allow_blank=True)
     ratio = serializers.FloatField(
-        allow_null=True, help_text="Latency over the baseline's in the same run; below 1: faster."
+        allow_null=True,
+        help_text="Latency over the baseline's latency in the same run; below 1 is faster.",
     )
     ratio_low = serializers.FloatField(allow_null=True, help_text="95 % interval, lower end.")
     ratio_high = serializers.FloatField(allow_null=True, help_text="95 % interval, upper end.")
     p50_ns = serializers.IntegerField(allow_null=True)
-    deviation = serializers.DictField(help_text="From the unoptimised float32 reference.")
+    deviation = serializers.DictField(help_text="Deviation from the unoptimised float32 reference.")
     accuracy = serializers.FloatField(allow_null=True)
     compile_s = serializers.FloatField(allow_null=True)
     duration_s = serializers.FloatField()
@@ -65,7 +66,7 @@ class TrialSerializer(serializers.Serializer[Any]):
     }
 )
 class TrialDetailSerializer(TrialSerializer):
-    measurement = serializers.DictField(help_text="The raw samples.")
+    measurement = serializers.DictField(help_text="Raw samples.")
 
 
 class JobTrialsView(ApiView):
@@ -73,7 +74,7 @@ class JobTrialsView(ApiView):
         operation_id="job_trials", parameters=[PageQuery], responses=page_of(TrialSerializer)
     )
     def get(self, request: Request, uuid: UUID) -> Response:
-        """List a job's trials in the order they were run."""
+        """List the trials of a job, in the order of execution."""
         query = query_of(request, PageQuery)
         rows = trials_of(job_get(request.user, str(uuid))).defer("measurement")
         return paged(rows, TrialSerializer, query, name=f"trial.{uuid}", order=("number",))
@@ -82,5 +83,5 @@ class JobTrialsView(ApiView):
 class TrialView(ApiView):
     @extend_schema(operation_id="trial_get", responses=TrialDetailSerializer)
     def get(self, request: Request, uuid: UUID) -> Response:
-        """Tell about a trial, raw samples included."""
+        """Fetch a trial, with its raw samples."""
         return Response(TrialDetailSerializer(trial_get(request.user, str(uuid))).data)

@@ -1,4 +1,4 @@
-"""Bytes on their way in, named by their digest."""
+"""Uploads of blobs, addressed by their SHA-256."""
 
 import io
 from typing import Any
@@ -38,7 +38,7 @@ class BlobsMissingSerializer(serializers.Serializer[Any]):
 class BlobSerializer(serializers.Serializer[Any]):
     sha256 = serializers.CharField()
     size_bytes = serializers.IntegerField()
-    oid = serializers.CharField(source="git_oid", help_text="What git calls these bytes.")
+    oid = serializers.CharField(source="git_oid", help_text="Git object id of the bytes.")
 
 
 class BlobsMissingView(ApiView):
@@ -48,13 +48,13 @@ class BlobsMissingView(ApiView):
         responses=BlobsMissingSerializer,
     )
     def post(self, request: Request) -> Response:
-        """Ask which bytes you must still send before a commit may name them.
+        """List which blobs you must upload before a commit may name them.
 
-        Those not in the answer stay for a while, so that there is time to commit.
+        The others are protected from garbage collection for the grace period.
         """
-        asked = body_of(request, BlobsAskedSerializer)
-        here = blob_used(actor=signed_in(request), sha256s=asked["sha256"])
-        missing = [sha256 for sha256 in dict.fromkeys(asked["sha256"]) if sha256 not in here]
+        digests = body_of(request, BlobsAskedSerializer)["sha256"]
+        stored = blob_used(actor=signed_in(request), sha256s=digests)
+        missing = [sha256 for sha256 in dict.fromkeys(digests) if sha256 not in stored]
         return Response({"missing": missing})
 
 
@@ -66,7 +66,7 @@ class BlobView(ApiView):
 
     @extend_schema(operation_id="blob_head", responses={200: None})
     def head(self, request: Request, sha256: str) -> Response:
-        """Ask whether you may name these bytes in a commit: 200, or 404."""
+        """Test whether you may name this blob in a commit: 200, or 404."""
         blob = blob_get(signed_in(request), sha256)
         return Response(headers={"X-Blob-Size": str(blob.size_bytes), "ETag": f'"{blob.sha256}"'})
 
@@ -76,19 +76,19 @@ class BlobView(ApiView):
         responses={200: BlobSerializer, 201: BlobSerializer},
     )
     def put(self, request: Request, sha256: str) -> Response:
-        """Send bytes, as they are, with a Content-Length.
+        """Upload a blob: its bytes, with a Content-Length.
 
-        They are kept if their SHA-256 is the one in the address, and nothing is kept otherwise.
-        Sending the same bytes again is not an error (200 instead of 201).
+        It is stored only if its SHA-256 is the one in the address. Uploading the same bytes again
+        has no effect (200 instead of 201).
         """
         actor = signed_in(request)
         size_bytes = announced_length(request)
-        known = not blob_missing(actor, [sha256])
+        is_stored = not blob_missing(actor, [sha256])
         blob = blob_store(
             actor=actor,
-            # Never `request.data` or `.body`, which would hold the whole file in memory.
+            # DANGER: `request.data` and `.body` would hold the whole file in memory.
             stream=request.stream or io.BytesIO(),
             sha256=sha256,
             size_bytes=size_bytes,
         )
-        return Response(BlobSerializer(blob).data, status=200 if known else 201)
+        return Response(BlobSerializer(blob).data, status=200 if is_stored else 201)

@@ -1,4 +1,4 @@
-"""Machines."""
+"""Devices."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ class DeviceSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     target = serializers.CharField(source="target.slug")
     health = serializers.ChoiceField(DeviceHealth.choices)
-    facts = serializers.DictField(help_text="What the machine says of itself.")
+    facts = serializers.DictField(help_text="Description of the machine by its worker.")
     last_seen_at = serializers.DateTimeField(allow_null=True)
     created_at = serializers.DateTimeField()
 
@@ -37,7 +37,7 @@ class DevicesView(ApiView):
         operation_id="device_list", parameters=[PageQuery], responses=page_of(DeviceSerializer)
     )
     def get(self, request: Request) -> Response:
-        """List the machines that tune and measure for this hub, by name."""
+        """List the machines that work for this hub, sorted by name."""
         query = query_of(request, PageQuery)
         return paged(devices(), DeviceSerializer, query, name="device", order=("name",))
 
@@ -45,5 +45,5 @@ class DevicesView(ApiView):
 class DeviceView(ApiView):
     @extend_schema(operation_id="device_get", responses=DeviceSerializer)
     def get(self, request: Request, device: str) -> Response:  # noqa: ARG002
-        """Tell about a machine."""
+        """Fetch a device."""
         return Response(DeviceSerializer(device_get(device)).data)

@@ -1,4 +1,4 @@
-"""Work: what waits, what runs, what came of it."""
+"""Jobs: queue, progress, results."""
 
 from typing import Any
 from uuid import UUID
@@ -23,13 +23,13 @@ from registry.tables import Job
 
 @example({"class": "invalid", "code": "onnx_truncated", "detail": "The file ends early."})
 class FailureSerializer(serializers.Serializer[Any]):
-    """Why a job failed. `infrastructure` was retried; all other classes are about the work."""
+    """Failure of a job. Jobs of class `infrastructure` were retried, all others were not."""
 
     code = serializers.CharField(source="failure_code")
     detail = serializers.CharField(source="failure_detail", allow_blank=True)
 
     def get_fields(self) -> dict[str, Any]:
-        # "class" is no name Python lets a field be assigned to.
+        # "class" is a keyword of Python and cannot be an attribute.
         kind = serializers.ChoiceField(FailureClass.choices, source="failure_class")
         return {"class": kind, **super().get_fields()}
 
@@ -64,7 +64,7 @@ class JobSerializer(serializers.Serializer[Any]):
     revision = serializers.CharField(source="revision.oid")
     target = serializers.CharField(source="target.slug", default=None, allow_null=True)
     state = serializers.ChoiceField(JobState.choices)
-    priority = serializers.IntegerField(help_text="Lower runs first.")
+    priority = serializers.IntegerField(help_text="Lower values run first.")
     attempt = serializers.IntegerField()
     device = serializers.CharField(source="device.name", default=None, allow_null=True)
     parameters = serializers.DictField()
@@ -76,7 +76,7 @@ class JobSerializer(serializers.Serializer[Any]):
     started_at = serializers.DateTimeField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
     queue_position = serializers.SerializerMethodField(
-        help_text="1 for the job the next free worker takes; null once it is taken."
+        help_text="1 for the next job of a free worker; null once it is claimed."
     )
 
     @extend_schema_field(FailureSerializer(allow_null=True))
@@ -95,7 +95,7 @@ class JobsSerializer(serializers.Serializer[Any]):
 
 @example({"id": 17, "at": "2026-01-02T03:04:07Z", "message": "Attempt 1 begins on bench-1."})
 class JobEventSerializer(serializers.Serializer[Any]):
-    id = serializers.IntegerField(help_text="Grows with time.")
+    id = serializers.IntegerField(help_text="Increases with time.")
     at = serializers.DateTimeField()
     message = serializers.CharField()
 
@@ -114,17 +114,17 @@ class TuneSerializer(Strict):
         max_length=100,
         default=None,
         allow_null=True,
-        help_text="Null for every enabled target that has a device online.",
+        help_text="Null for all enabled targets with a device online.",
     )
     budget_s = serializers.FloatField(
-        default=None, allow_null=True, help_text="Seconds of search; null for the hub's own."
+        default=None, allow_null=True, help_text="Seconds of search; null for the hub's default."
     )
     revision = serializers.CharField(default=None, allow_null=True)
     strategy = serializers.CharField(max_length=32, default=None, allow_null=True)
 
 
 def jobs_data(jobs: list[Job]) -> list[dict[str, Any]]:
-    """Jobs as JSON, their places in the queue found in one query."""
+    """Jobs as JSON; one query finds their positions in the queue."""
     context = {"queue_positions": queue_positions(jobs)}
     return list(JobSerializer(jobs, many=True, context=context).data)
 
@@ -132,7 +132,7 @@ def jobs_data(jobs: list[Job]) -> list[dict[str, Any]]:
 class JobsView(ApiView):
     @extend_schema(operation_id="job_list", parameters=[JobQuery], responses=page_of(JobSerializer))
     def get(self, request: Request) -> Response:
-        """List jobs of the models you can see, newest first."""
+        """List jobs of the models you may read, newest first."""
         query = query_of(request, JobQuery)
         rows = jobs_of(
             request.user,
@@ -148,14 +148,14 @@ class JobsView(ApiView):
 class JobView(ApiView):
     @extend_schema(operation_id="job_get", responses=JobSerializer)
     def get(self, request: Request, uuid: UUID) -> Response:
-        """Tell about a job."""
+        """Fetch a job."""
         return Response(jobs_data([job_get(request.user, str(uuid))])[0])
 
 
 class JobCancelView(ApiView):
     @extend_schema(operation_id="job_cancel", request=None, responses=JobSerializer)
     def post(self, request: Request, uuid: UUID) -> Response:
-        """Call a job off: at once while it waits, else as soon as its worker hears of it."""
+        """Cancel a job: at once while it is queued, otherwise at its worker's next report."""
         actor = signed_in(request)
         job = job_cancel(actor=actor, job=job_get(actor, str(uuid)))
         return Response(jobs_data([job])[0])
@@ -166,7 +166,7 @@ class JobEventsView(ApiView):
         operation_id="job_events", parameters=[PageQuery], responses=page_of(JobEventSerializer)
     )
     def get(self, request: Request, uuid: UUID) -> Response:
-        """Read a job's log, oldest line first."""
+        """List the log of a job, oldest line first."""
         query = query_of(request, PageQuery)
         rows = events_of(job_get(request.user, str(uuid)))
         return paged(rows, JobEventSerializer, query, name=f"event.{uuid}", order=("id",))
@@ -177,17 +177,17 @@ class TuneView(ApiView):
         operation_id="model_tune", request=TuneSerializer, responses={202: JobsSerializer}
     )
     def post(self, request: Request, namespace: str, name: str) -> Response:
-        """Queue a search for the fastest build, for each target.
+        """Queue a tune job for each target.
 
-        Where a search for the same revision and target is already open, that one is the answer.
+        If a tune job of the same revision and target is open, it is returned instead.
         """
-        actor, asked = signed_in(request), body_of(request, TuneSerializer)
+        actor, body = signed_in(request), body_of(request, TuneSerializer)
         mlmodel = mlmodel_get(actor, f"{namespace}/{name}")
-        wishes = {name: asked[name] for name in ("budget_s", "strategy")}
+        parameters = {name: body[name] for name in ("budget_s", "strategy")}
         jobs = plan(
             actor=actor,
-            revision=revision_get(mlmodel, asked["revision"]),
-            targets=asked["targets"],
-            parameters={name: value for name, value in wishes.items() if value is not None},
+            revision=revision_get(mlmodel, body["revision"]),
+            targets=body["targets"],
+            parameters={name: value for name, value in parameters.items() if value is not None},
         )
         return Response({"items": jobs_data(jobs)}, status=202)

@@ -1,4 +1,4 @@
-"""Kinds of hardware."""
+"""Targets."""
 
 from typing import Any
 
@@ -30,9 +30,11 @@ class TargetSerializer(serializers.Serializer[Any]):
     title = serializers.CharField(allow_blank=True)
     architecture = serializers.CharField()
     features = serializers.ListField(
-        child=serializers.CharField(), help_text="What a machine must have to run its builds."
+        child=serializers.CharField(), help_text="Features that a machine needs to run its builds."
     )
-    rank = serializers.IntegerField(help_text="Of several that fit, the highest counts.")
+    rank = serializers.IntegerField(
+        help_text="Of several matching targets, the one with the highest rank is used."
+    )
     enabled = serializers.BooleanField(help_text="Whether new models are tuned for it.")
     created_at = serializers.DateTimeField()
 
@@ -47,7 +49,7 @@ class TargetsView(ApiView):
         operation_id="target_list", parameters=[PageQuery], responses=page_of(TargetSerializer)
     )
     def get(self, request: Request) -> Response:
-        """List the kinds of hardware this hub tunes for, by name."""
+        """List the targets of this hub, sorted by name."""
         query = query_of(request, PageQuery)
         return paged(targets(), TargetSerializer, query, name="target", order=("slug",))
 
@@ -55,7 +57,7 @@ class TargetsView(ApiView):
 class TargetView(ApiView):
     @extend_schema(operation_id="target_get", responses=TargetSerializer)
     def get(self, request: Request, slug: str) -> Response:  # noqa: ARG002
-        """Tell about a kind of hardware."""
+        """Fetch a target."""
         return Response(TargetSerializer(target_get(slug)).data)
 
     @extend_schema(
@@ -64,7 +66,7 @@ class TargetView(ApiView):
         responses=TargetSerializer,
     )
     def patch(self, request: Request, slug: str) -> Response:
-        """Switch tuning for a kind of hardware on or off; the hub's staff may."""
-        actor, asked = signed_in(request), body_of(request, TargetChangeSerializer)
-        target_enable(actor=actor, slug=slug, enabled=asked["enabled"])
+        """Enable or disable tuning for a target; for the hub's staff."""
+        actor, body = signed_in(request), body_of(request, TargetChangeSerializer)
+        target_enable(actor=actor, slug=slug, enabled=body["enabled"])
         return Response(TargetSerializer(target_get(slug)).data)
