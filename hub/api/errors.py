@@ -156,7 +156,7 @@ def _unexpected(error: Exception, context: dict[str, Any]) -> Response:
         "internal_error",
         500,
         "The hub failed to answer this request.",
-        f"Retry, or report the error id {error_id} to the operator.",
+        f"Report the error id {error_id} to the operator; a retry may succeed.",
     )
 
 

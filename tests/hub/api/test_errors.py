@@ -95,7 +95,7 @@ def test_a_defect_tells_an_id_and_nothing_else(caplog: pytest.LogCaptureFixture)
     assert "secret" not in str(document)
     (line,) = caplog.records
     assert line.exc_info
-    assert str(document["hint"]).split("error id ")[1].split(";")[0] in line.getMessage()
+    assert str(document["hint"]).split("error id ")[1].split()[0] in line.getMessage()
 
 
 def test_a_defect_is_told_by_the_id_its_request_came_with() -> None:
