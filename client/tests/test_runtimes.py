@@ -137,8 +137,8 @@ def test_a_file_that_is_no_model_is_refused(tmp_path: Path, content: bytes) -> N
     [
         ({"graph_optimization": "most"}, "one of disable, basic"),
         ({"threads": 3}, "one of all, half, one"),
-        ({"warp": 9}, "does not know the option warp"),
-        ({"default": True, "threads": "one"}, "no other option"),
+        ({"warp": 9}, "has no option 'warp'"),
+        ({"default": True, "threads": "one"}, "excludes all other options"),
     ],
 )
 def test_an_option_it_does_not_know_is_refused(

@@ -1,10 +1,11 @@
-"""Which nodes of the published graph a runtime's operators compute, found by names and neighbours.
+"""Attributes a runtime's operators to nodes of the published graph, by names and neighbours.
 
 For runtimes that keep some names of the graph they optimise. A node is *anchored* to the operators
-that carry its name or give its output. One that fusion swallowed leaves no name; it belongs to the
-operator that owns all its consumers, walking from the outputs up, else to the one that owns all its
-producers, walking down; else several operators share it. Every step is linear in the graph. Nothing
-is searched further than one edge: slices over the fresh names of an optimiser run away.
+that have its name or produce its output. A fused node leaves no name: it is attributed to the
+operator that owns all its consumers, in reverse topological order; else to the one that owns all
+its producers, in topological order; else several operators share it. Each step is linear in the
+graph and looks at direct neighbours only: along the new names of an optimiser, longer searches do
+not terminate in useful time.
 """
 
 import re
@@ -16,7 +17,7 @@ import onnx
 
 from workers.engine.profile import Grade, NodeLink
 
-#: What optimisers and quantisers append to the names of nodes and tensors, once or repeatedly.
+#: Suffixes that optimisers and quantisers append to names of nodes and tensors, also repeatedly.
 _APPENDED = re.compile(
     r"(_nchwc|_token_\d+|/duplicated|_q|_quant|_quantized|_(De)?[Qq]uantizeLinear(_(Out|In)put)?"
     r"|/rewritten_\d+"
@@ -24,13 +25,13 @@ _APPENDED = re.compile(
     r"|_cast_to_\w+|_(in|out)put_cast_?\d*)$"
 )
 _PREPENDED = re.compile(r"^(fused |InsertedPrecisionFreeCast_)")
-#: What a convolution in blocked layout is called that stands for a normalisation or a product.
+#: Suffixes of convolutions in blocked layout that replace a normalisation or a product.
 _BLOCKED, _REPLACED = "_nchwc", re.compile(r"_(bn|mul)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of a graph; ``inputs`` include what its subgraphs take from around it."""
+    """A node of a graph; ``inputs`` include outer tensors that its subgraphs take."""
 
     name: str
     operator: str
@@ -40,7 +41,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Nodes by their position in the file, and the names of constant and of output tensors."""
+    """Nodes by position in the file, and names of constant and of output tensors."""
 
     nodes: tuple[Node, ...]
     constants: frozenset[str]
@@ -49,11 +50,13 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """What a runtime executes: its type, and the names of nodes and tensors it carries.
+    """An operator that a runtime executes.
 
     Attributes:
-        inputs: Tensors it takes; of a conversion only.
-        converts: Whether it only changes layout or precision, for the sake of its neighbours.
+        kind: Its type.
+        names, outputs: Names of nodes and of output tensors that it has from the published graph.
+        inputs: Names of the tensors it takes; for conversions only.
+        converts: Whether it only changes layout or precision for its neighbours.
     """
 
     kind: str
@@ -65,14 +68,15 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """Links of each operator, in the order given, and the nodes that no operator computes."""
+    """Links of each operator, in their order, and indices of the nodes that no operator
+    computes."""
 
     links: tuple[tuple[NodeLink, ...], ...]
     folded: tuple[int, ...]
 
 
 def read_graph(path: Path) -> Graph:
-    """The graph of an ONNX file; its external data are not read."""
+    """The graph of an ONNX file; external data are not read."""
     return graph_of(onnx.load(path, load_external_data=False).graph)
 
 
@@ -81,7 +85,7 @@ def graph_of(graph: onnx.GraphProto) -> Graph:
     constants = {tensor.name for tensor in graph.initializer}
     constants |= {sparse.values.name for sparse in graph.sparse_initializer}
     nodes = tuple(
-        Node(node.name, node.op_type, tuple(_taken(node)), tuple(filter(None, node.output)))
+        Node(node.name, node.op_type, tuple(_inputs(node)), tuple(filter(None, node.output)))
         for node in graph.node
     )
     return Graph(nodes, frozenset(constants), frozenset(value.name for value in graph.output))
@@ -107,17 +111,17 @@ def attribute(graph: Graph, operators: Sequence[Operator]) -> Attribution:
 def _anchor(
     graph: Graph, operators: Sequence[Operator], links: list[dict[int, Grade]]
 ) -> dict[int, set[int]]:
-    """Node to the operators that carry its name or its output, noted in ``links``."""
+    """Operators by the node whose name or output they have; also added to ``links``."""
     by_output = {name: i for i, node in enumerate(graph.nodes) for name in node.outputs}
     by_name: dict[str, int] = {}
     for i, node in enumerate(graph.nodes):
-        # A name that two nodes have tells nothing.
+        # Names of several nodes are ambiguous and not used.
         by_name[node.name] = -1 if node.name in by_name or not node.name else i
     owners: dict[int, set[int]] = {}
     for number, operator in enumerate(operators):
-        found = {_look_up(name, by_output, {}) for name in operator.outputs}
-        found |= {_look_up(name, by_name, by_output) for name in operator.names}
-        for index in found - {None}:
+        nodes = {_look_up(name, by_output, {}) for name in operator.outputs}
+        nodes |= {_look_up(name, by_name, by_output) for name in operator.names}
+        for index in nodes - {None}:
             assert index is not None  # noqa: S101  for mypy
             if operator.converts and operator.kind != graph.nodes[index].operator:
                 links[number][index] = "shared"
@@ -125,7 +129,7 @@ def _anchor(
                 links[number][index] = "exact"
                 owners.setdefault(index, set()).add(number)
     for number, each in enumerate(links):
-        # Where only conversions carry its name, they are all there is of it.
+        # A node that only conversions are named after is computed by them.
         for index in each:
             if each[index] == "shared" and index not in owners:
                 owners[index] = {number}
@@ -135,8 +139,8 @@ def _anchor(
 def _link_conversions(
     graph: Graph, operators: Sequence[Operator], links: list[dict[int, Grade]]
 ) -> None:
-    """A conversion that carries no name serves the node that gives what it takes, or that takes
-    it where the graph itself is given it."""
+    """Link conversions without a name to the producer of their input, or to its consumers if it is
+    an input of the graph."""
     by_output = {name: i for i, node in enumerate(graph.nodes) for name in node.outputs}
     by_input: dict[str, list[int]] = {}
     for index, node in enumerate(graph.nodes):
@@ -146,13 +150,13 @@ def _link_conversions(
         if not operator.converts or each:
             continue
         for name in operator.inputs:
-            giver = _look_up(name, by_output, {})
-            for index in by_input.get(name, []) if giver is None else [giver]:
+            producer = _look_up(name, by_output, {})
+            for index in by_input.get(name, []) if producer is None else [producer]:
                 each[index] = "shared"
 
 
 def _look_up(name: str, first: dict[str, int], second: dict[str, int]) -> int | None:
-    """The node that a name stands for, as it is or without what was added to it."""
+    """The node with a name, as it is or without prefixes and suffixes that were added to it."""
     blocked = name.endswith(_BLOCKED)
     while True:
         for table in (first, second):
@@ -167,12 +171,12 @@ def _look_up(name: str, first: dict[str, int], second: dict[str, int]) -> int | 
 
 
 def _folded(graph: Graph) -> set[int]:
-    """Nodes that take constants alone, or that nobody takes anything from."""
-    known = set(graph.constants)
+    """Nodes that take constants only, or whose outputs are not used."""
+    constants = set(graph.constants)
     folded = set()
     for index, node in enumerate(graph.nodes):
-        if all(name in known for name in node.inputs):
-            known.update(node.outputs)
+        if all(name in constants for name in node.inputs):
+            constants.update(node.outputs)
             folded.add(index)
     needed = set(graph.outputs)
     for index, node in reversed(list(enumerate(graph.nodes))):
@@ -184,7 +188,7 @@ def _folded(graph: Graph) -> set[int]:
 
 
 def _fill(graph: Graph, owners: dict[int, set[int]], folded: set[int]) -> None:
-    """Give every other node that is not folded to its neighbours' operators."""
+    """Attribute all other nodes that are not folded to their neighbours' operators."""
     producer = {name: i for i, node in enumerate(graph.nodes) for name in node.outputs}
     producers = [[producer[n] for n in node.inputs if n in producer] for node in graph.nodes]
     consumers: list[list[int]] = [[] for _ in graph.nodes]
@@ -208,18 +212,18 @@ def _owners_of(indices: Iterable[int], owners: dict[int, set[int]]) -> set[int]:
     return {operator for index in indices for operator in owners.get(index, ())}
 
 
-def _taken(node: onnx.NodeProto) -> list[str]:
-    """Names of the tensors a node takes, those its subgraphs take from around it too."""
-    taken = [name for name in node.input if name]
+def _inputs(node: onnx.NodeProto) -> list[str]:
+    """Names of the tensors a node takes, including outer tensors that its subgraphs take."""
+    names = [name for name in node.input if name]
     waiting = [a.g for a in node.attribute if a.HasField("g")]
     waiting += [graph for a in node.attribute for graph in a.graphs]
     while waiting:
         graph = waiting.pop()
         inside = {value.name for value in (*graph.input, *graph.initializer)}
         for inner in graph.node:
-            taken += [name for name in inner.input if name and name not in inside]
+            names += [name for name in inner.input if name and name not in inside]
             inside.update(inner.output)
             waiting += [a.g for a in inner.attribute if a.HasField("g")]
             waiting += [deeper for a in inner.attribute for deeper in a.graphs]
-        taken += [value.name for value in graph.output if value.name not in inside]
-    return list(dict.fromkeys(taken))
+        names += [value.name for value in graph.output if value.name not in inside]
+    return list(dict.fromkeys(names))

@@ -1,1 +1,1 @@
-"""Runtimes: each opens a build's files and runs them. The hub's workers measure through these."""
+"""Runtimes open the files of a build and run them. The hub's workers measure through them, too."""

@@ -1,7 +1,7 @@
-"""The little of CUDA's driver interface that running an engine takes: memory, copies, a stream.
+"""Part of CUDA's driver interface: GPU memory, copies and a stream.
 
-The driver alone is enough; no CUDA toolkit has to be installed. Source of names and types: NVIDIA's
-CUDA driver API reference.
+Only the driver is needed, no CUDA toolkit. Source of names and types: NVIDIA's CUDA driver API
+reference.
 """
 
 import ctypes
@@ -14,12 +14,12 @@ from hpcfair.runtimes.base import Array
 _LIBRARY = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
 
 
-class Gpu:
-    """The first GPU, in the context that CUDA's libraries share. Used by one thread.
+class CudaContext:
+    """The primary context of the first GPU, which CUDA's libraries share. Used by one thread.
 
     Raises:
-        MissingPackage: there is no driver of NVIDIA's.
-        RuntimeFailed: it has no GPU for us, or refuses.
+        MissingPackage: there is no NVIDIA driver.
+        RuntimeFailed: the driver has no GPU, or refuses.
     """
 
     def __init__(self) -> None:
@@ -38,28 +38,28 @@ class Gpu:
         self._call("cuStreamCreate", ctypes.byref(stream), ctypes.c_uint(0))
         self._device = device
         self._stream = stream
-        self._held: set[int] = set()
+        self._allocations: set[int] = set()
 
     @property
     def stream(self) -> int:
-        """Handle of the stream that copies and kernels are put on."""
+        """Handle of the stream that copies and kernels are queued on."""
         return self._stream.value or 0
 
     def allocate(self, size_bytes: int) -> int:
-        """Address of GPU memory; of no size it is still an address."""
+        """Allocate GPU memory; returns its address, also for a size of 0."""
         address = ctypes.c_uint64()
         size = ctypes.c_size_t(max(1, size_bytes))
         self._call("cuMemAlloc_v2", ctypes.byref(address), size)
-        self._held.add(address.value)
+        self._allocations.add(address.value)
         return address.value
 
     def free(self, address: int) -> None:
-        """Give memory back that nothing on the stream uses any more."""
-        self._held.discard(address)
+        """Free memory that nothing queued on the stream uses."""
+        self._allocations.discard(address)
         self._call("cuMemFree_v2", ctypes.c_uint64(address))
 
     def copy_in(self, address: int, array: Array) -> None:
-        """Begin to copy a contiguous array to the GPU; it must stay until :meth:`wait`."""
+        """Queue a copy of a contiguous array to the GPU; keep the array until :meth:`wait`."""
         self._call(
             "cuMemcpyHtoDAsync_v2",
             ctypes.c_uint64(address),
@@ -69,7 +69,7 @@ class Gpu:
         )
 
     def copy_out(self, array: Array, address: int) -> None:
-        """Begin to fill a contiguous array from the GPU; it is filled after :meth:`wait`."""
+        """Queue a copy from the GPU to a contiguous array, which is filled after :meth:`wait`."""
         self._call(
             "cuMemcpyDtoHAsync_v2",
             ctypes.c_void_p(array.ctypes.data),
@@ -79,12 +79,12 @@ class Gpu:
         )
 
     def wait(self) -> None:
-        """Until all that was put on the stream is done."""
+        """Wait until everything queued on the stream is done."""
         self._call("cuStreamSynchronize", self._stream)
 
     def close(self) -> None:
-        """Give back memory, stream and context."""
-        for address in list(self._held):
+        """Free memory, stream and context."""
+        for address in list(self._allocations):
             self.free(address)
         self._call("cuStreamDestroy_v2", self._stream)
         self._call("cuDevicePrimaryCtxRelease_v2", self._device)
@@ -95,5 +95,5 @@ class Gpu:
             return
         text = ctypes.c_char_p()
         self._driver.cuGetErrorString(code, ctypes.byref(text))
-        what = text.value.decode(errors="replace") if text.value else f"error {code}"
-        raise RuntimeFailed(f"CUDA refused {function}: {what}.")
+        reason = text.value.decode(errors="replace") if text.value else f"error {code}"
+        raise RuntimeFailed(f"CUDA refused {function}: {reason}.")

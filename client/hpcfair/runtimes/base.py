@@ -1,4 +1,4 @@
-"""What every runtime promises, and the checks they share."""
+"""The interface of runtimes, and the check of inputs they share."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +19,10 @@ class Tensor:
     """One input or output of an opened build.
 
     Attributes:
-        dtype: NumPy's name of the element type; ``string`` for text and ``bfloat16``, which NumPy
-            has no type for.
-        shape: An integer, or the name of a dynamic dimension (``?`` if it has none).
+        dtype: NumPy's name of the element type; also ``string`` for text and ``bfloat16``, for
+            which NumPy has no type.
+        shape: Sizes of the dimensions: an integer, or for a dynamic dimension its name (``?`` if it
+            has none).
     """
 
     name: str
@@ -35,10 +36,10 @@ class Tensor:
 class Runtime(Protocol):
     """An opened build. NumPy in, NumPy out.
 
-    Made by :func:`hpcfair.runtimes.registry.open`; use it until :meth:`close`. One thread at a
-    time. Arrays given to :meth:`run` are neither changed nor kept, arrays returned are the
-    caller's. Opening raises :class:`hpcfair.errors.RuntimeFailed` for files that cannot be opened
-    and :class:`hpcfair.errors.BadConfig` for options it does not know.
+    Opened by :func:`hpcfair.runtimes.registry.open` and valid until :meth:`close`. Used by one
+    thread at a time. Arrays passed to :meth:`run` are neither changed nor kept; returned arrays
+    belong to the caller. The constructor raises :class:`hpcfair.errors.RuntimeFailed` for files it
+    cannot open and :class:`hpcfair.errors.BadConfig` for unknown options.
     """
 
     name: str
@@ -48,42 +49,42 @@ class Runtime(Protocol):
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Run once on arrays named as ``inputs``; returns arrays named as ``outputs``.
 
-        Element types are taken as they are and never cast: a silent cast would hide that the
-        caller's data is not what the network was trained on.
+        Element types are never cast: a silent cast would hide that the data differ from what the
+        network was trained on.
 
         Raises:
-            BadInput: a name, type or shape does not fit; says what was expected.
-            RuntimeFailed: the runtime broke on these inputs.
+            BadInput: a name, element type or shape does not fit; gives what was expected.
+            RuntimeFailed: the runtime failed on these inputs.
         """
         ...
 
     def close(self) -> None:
-        """Give back threads and memory. Calling it again does nothing."""
+        """Release threads and memory. Calling it again has no effect."""
         ...
 
     def version(self) -> str:
-        """Version of the package that runs this."""
+        """Version of the runtime's package."""
         ...
 
 
-def check_inputs(given: Mapping[str, Array], expected: Sequence[Tensor]) -> None:
+def check_inputs(arrays: Mapping[str, Array], expected: Sequence[Tensor]) -> None:
     """Refuse arrays that do not fit a signature.
 
     Raises:
-        BadInput: names what is missing, unknown or does not fit, with all that was expected.
+        BadInput: names the inputs that are missing, unknown or do not fit, and what is expected.
     """
-    if len(given) != len(expected) or any(tensor.name not in given for tensor in expected):
-        raise _wrong_names(given, expected)
+    if len(arrays) != len(expected) or any(tensor.name not in arrays for tensor in expected):
+        raise _wrong_names(arrays, expected)
     for tensor in expected:
-        problem = _misfit(given[tensor.name], tensor)
+        problem = _mismatch(arrays[tensor.name], tensor)
         if problem:
             raise BadInput(f"input {tensor.name}: expected {tensor}, got {problem}")
 
 
-def _wrong_names(given: Mapping[str, Array], expected: Sequence[Tensor]) -> BadInput:
+def _wrong_names(arrays: Mapping[str, Array], expected: Sequence[Tensor]) -> BadInput:
     names = [tensor.name for tensor in expected]
-    missing = ", ".join(name for name in names if name not in given)
-    unknown = ", ".join(sorted(set(given).difference(names)))
+    missing = ", ".join(name for name in names if name not in arrays)
+    unknown = ", ".join(sorted(set(arrays).difference(names)))
     problems = (
         f"input missing: {missing}" if missing else "",
         f"no such input: {unknown}" if unknown else "",
@@ -95,10 +96,10 @@ def _signature(tensors: Sequence[Tensor]) -> str:
     return ", ".join(f"{tensor.name}: {tensor}" for tensor in tensors) or "none"
 
 
-def _misfit(array: object, tensor: Tensor) -> str | None:
-    """What the array is, if that is not what the tensor wants.
+def _mismatch(array: object, tensor: Tensor) -> str | None:
+    """A description of an array that does not fit a tensor; ``None`` if it does.
 
-    Runs before every inference, so the usual case comes first and asks little.
+    Runs before every inference, so the usual case comes first and is cheap.
     """
     if not isinstance(array, np.ndarray):
         return f"{type(array).__name__}; make it an array with numpy.asarray(x, {tensor.dtype!r})"
@@ -108,8 +109,8 @@ def _misfit(array: object, tensor: Tensor) -> str | None:
     if fits and len(array.shape) == len(tensor.shape):
         wrong = [
             axis
-            for axis, wanted in enumerate(tensor.shape)
-            if array.shape[axis] != wanted and isinstance(wanted, int)
+            for axis, size in enumerate(tensor.shape)
+            if array.shape[axis] != size and isinstance(size, int)
         ]
         if not wrong:
             return None
@@ -126,7 +127,7 @@ def _misfit(array: object, tensor: Tensor) -> str | None:
 
 @cache
 def _numpy_dtype(name: str) -> np.dtype[Any] | None:
-    """The native type of that name; ``None`` for text, which has many."""
+    """The native type of that name; ``None`` for text, which has several."""
     return None if name == "string" else np.dtype(name)
 
 

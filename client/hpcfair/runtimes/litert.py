@@ -1,4 +1,4 @@
-"""LiteRT, which runs TensorFlow Lite networks, on the CPU."""
+"""LiteRT, the runtime of TensorFlow Lite files, on the CPU."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from hpcfair.errors import BadConfig, RuntimeFailed
-from hpcfair.runtimes import threads
+from hpcfair.errors import RuntimeFailed
 from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
-from hpcfair.runtimes.tensors import Mapped, read_tensors
+from hpcfair.runtimes.options import check_names, choose, thread_count
+from hpcfair.runtimes.tensors import MappedTensor, read_tensors
 
 KERNELS = {
     "xnnpack": OpResolverType.BUILTIN,
@@ -26,14 +26,14 @@ class LiteRt:
     """A TensorFlow Lite interpreter; a :class:`~hpcfair.runtimes.base.Runtime`.
 
     Options, all optional:
-        ``kernels``: ``xnnpack`` (as it comes), ``builtin`` for LiteRT's own optimised kernels,
-        ``reference`` for its plain ones.
+        ``kernels``: ``xnnpack`` (the default), ``builtin`` for LiteRT's own optimised kernels,
+        ``reference`` for its unoptimised ones.
         ``threads``: ``all``, ``half`` or ``one`` of the physical cores.
 
-    Quantised inputs and outputs are converted with the scale the file gives them: float32 in,
-    float32 out. What their type cannot hold becomes its nearest value, NaN its largest. An input
-    of another size than the last makes the interpreter plan anew, which costs time. A file made
-    for one row takes any number where the network does, and runs them one after another.
+    Quantised inputs and outputs are exchanged as float32 and converted with the scale in the file.
+    Values out of range become the nearest value of the type, NaN the largest. An input of another
+    shape than the last makes the interpreter allocate its tensors again, which takes time. A file
+    with batch size 1 takes any number of rows if the network does, and runs them one by one.
     """
 
     name = "litert"
@@ -42,12 +42,12 @@ class LiteRt:
         self._interpreter: Any = open_interpreter(path, options)
         inputs = self._interpreter.get_input_details()
         outputs = self._interpreter.get_output_details()
-        mapped = read_tensors(path.parent) or (_own(inputs), _own(outputs))
+        mapped = read_tensors(path.parent) or (_identity(inputs), _identity(outputs))
         self._inputs = tuple(_port(each, inputs) for each in mapped[0])
         self._outputs = tuple(_port(each, outputs) for each in mapped[1])
         self.inputs = tuple(port.mapped.tensor for port in self._inputs)
         self.outputs = tuple(port.mapped.tensor for port in self._outputs)
-        self._planned: list[tuple[int, ...]] | None = None
+        self._shapes: list[tuple[int, ...]] | None = None
         details = [inputs[each.index] for each in mapped[0]]
         self._by_row = all(
             each.tensor.shape
@@ -65,16 +65,16 @@ class LiteRt:
         rows = len(arrays[0]) if self._by_row and arrays else 1
         try:
             if rows < 2 or any(len(array) != rows for array in arrays):
-                values = self._once(arrays)
+                values = self._invoke(arrays)
             else:
-                each = [self._once([a[n : n + 1] for a in arrays]) for n in range(rows)]
-                values = [np.concatenate(parts) for parts in zip(*each, strict=True)]
+                by_row = [self._invoke([a[n : n + 1] for a in arrays]) for n in range(rows)]
+                values = [np.concatenate(parts) for parts in zip(*by_row, strict=True)]
             return {
                 port.mapped.tensor.name: port.decode(value)
                 for port, value in zip(self._outputs, values, strict=True)
             }
         except (RuntimeError, ValueError) as error:
-            self._planned = None
+            self._shapes = None
             raise RuntimeFailed(f"LiteRT failed: {_reason(error)}") from error
 
     def close(self) -> None:
@@ -85,30 +85,33 @@ class LiteRt:
         """Version of ``ai-edge-litert``."""
         return metadata.version("ai-edge-litert")
 
-    def _once(self, arrays: list[Array]) -> list[Array]:
-        self._plan([array.shape for array in arrays])
+    def _invoke(self, arrays: list[Array]) -> list[Array]:
+        self._allocate([array.shape for array in arrays])
         for port, array in zip(self._inputs, arrays, strict=True):
             self._interpreter.set_tensor(port.tensor, array)
         self._interpreter.invoke()
         return [self._interpreter.get_tensor(port.tensor) for port in self._outputs]
 
-    def _plan(self, shapes: list[tuple[int, ...]]) -> None:
-        if shapes == self._planned:
+    def _allocate(self, shapes: list[tuple[int, ...]]) -> None:
+        if shapes == self._shapes:
             return
         for port, shape in zip(self._inputs, shapes, strict=True):
             self._interpreter.resize_tensor_input(port.tensor, shape)
         self._interpreter.allocate_tensors()
-        self._planned = shapes
+        self._shapes = shapes
 
 
 @dataclass(frozen=True, slots=True)
 class _Port:
-    """An input or output: its tensor in the interpreter, and how its values are written there.
+    """An input or output of the interpreter.
 
-    ``value = (stored - zero) * scale`` where there is a scale.
+    Attributes:
+        tensor: Index of its tensor in the interpreter.
+        scale, zero: Quantisation, ``value = (stored - zero) * scale``; scale 0 if there is none.
+        least, most: Range of stored values.
     """
 
-    mapped: Mapped
+    mapped: MappedTensor
     tensor: int
     dtype: Any
     scale: float
@@ -123,7 +126,7 @@ class _Port:
         stored = array * np.float32(1 / self.scale)
         stored += self.zero
         np.rint(stored, out=stored)
-        # Unlike clip, these let no NaN through, whose integer value is undefined.
+        # Unlike clip, these replace NaN, whose conversion to an integer is undefined.
         np.fmin(stored, self.most, out=stored)
         np.fmax(stored, self.least, out=stored)
         return stored.astype(self.dtype)
@@ -136,7 +139,7 @@ class _Port:
 
 
 def tensors_of(details: list[dict[str, Any]]) -> tuple[Tensor, ...]:
-    """Inputs or outputs of an interpreter, quantised ones as the float32 they stand for.
+    """Inputs or outputs of an interpreter; quantised ones as float32.
 
     Raises:
         RuntimeFailed: one has an element type that NumPy does not have.
@@ -148,7 +151,7 @@ def _tensor(detail: dict[str, Any]) -> Tensor:
     try:
         dtype = np.dtype(detail["dtype"])
     except TypeError as error:
-        raise RuntimeFailed(f"{detail['name']} has no type that NumPy has") from error
+        raise RuntimeFailed(f"{detail['name']} has an element type unknown to NumPy") from error
     if dtype.kind not in "biuf":
         raise RuntimeFailed(f"{detail['name']} is of type {dtype}: only numbers can be loaded")
     name = "float32" if _scale(detail)[0] else dtype.name
@@ -157,39 +160,36 @@ def _tensor(detail: dict[str, Any]) -> Tensor:
 
 
 def open_interpreter(path: Path, options: Options) -> Any:
-    unknown = set(options) - {"kernels", "threads"}
-    if unknown:
-        raise BadConfig(
-            f"runtime litert does not know the option {', '.join(sorted(unknown))}",
-            "It knows kernels, threads. A newer hpcfair may know more.",
-        )
-    kernels = str(options.get("kernels", "xnnpack"))
-    if kernels not in KERNELS:
-        raise BadConfig(
-            f"runtime litert: kernels cannot be {kernels!r}", f"It is one of {', '.join(KERNELS)}."
-        )
-    count = threads.count("litert", options.get("threads", "all"))
+    """An interpreter with allocated tensors.
+
+    Raises:
+        BadConfig: an option or its value is unknown.
+        RuntimeFailed: LiteRT cannot open the file.
+    """
+    check_names("litert", options, {"kernels", "threads"})
+    kernels = choose("litert", "kernels", options.get("kernels", "xnnpack"), KERNELS)
+    threads = thread_count("litert", options)
     try:
         interpreter = Interpreter(
             model_path=str(path),
-            num_threads=count,
-            experimental_op_resolver_type=KERNELS[kernels],
+            num_threads=threads,
+            experimental_op_resolver_type=kernels,
         )
         interpreter.allocate_tensors()
-    # Raised by the library in C++, as whatever fits.
+    # Raised by the C++ library.
     except (RuntimeError, ValueError, TypeError) as error:
         reason = _reason(error).replace(str(path), path.name)
         raise RuntimeFailed(f"LiteRT cannot open {path.name}: {reason}") from error
     return interpreter
 
 
-def _own(details: list[dict[str, Any]]) -> tuple[Mapped, ...]:
-    return tuple(Mapped(tensor, place) for place, tensor in enumerate(tensors_of(details)))
+def _identity(details: list[dict[str, Any]]) -> tuple[MappedTensor, ...]:
+    return tuple(MappedTensor(tensor, n) for n, tensor in enumerate(tensors_of(details)))
 
 
-def _port(mapped: Mapped, details: list[dict[str, Any]]) -> _Port:
+def _port(mapped: MappedTensor, details: list[dict[str, Any]]) -> _Port:
     if mapped.index >= len(details):
-        raise RuntimeFailed("tensors.json of this build is not of its file")
+        raise RuntimeFailed("tensors.json of this build does not belong to its file")
     detail = details[mapped.index]
     scale, zero = _scale(detail)
     limits = np.iinfo(detail["dtype"]) if scale else np.iinfo(np.int8)

@@ -1,18 +1,18 @@
 """ONNX Runtime on the CPU."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime as ort
 
-from hpcfair import machine
 from hpcfair.errors import BadConfig, RuntimeFailed
 from hpcfair.runtimes import optimisers
 from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
+from hpcfair.runtimes.options import check_names, choose, thread_count
 
-# Warnings are for who exports a network, not for who runs one; errors arrive as exceptions.
+# Warnings concern the export of a network, not its users; errors are raised as exceptions.
 ort.set_default_logger_severity(3)
 
 GRAPH_OPTIMIZATION = {
@@ -26,16 +26,14 @@ EXECUTION = {
     "sequential": ort.ExecutionMode.ORT_SEQUENTIAL,
     "parallel": ort.ExecutionMode.ORT_PARALLEL,
 }
-#: Threads relative to the physical cores this process may use, so that a build travels.
-THREADS: dict[str, Callable[[int], int]] = {
-    "all": lambda cores: cores,
-    "half": lambda cores: max(1, cores // 2),
-    "one": lambda _: 1,
-}
-
+_OPTIONS = frozenset(
+    {
+        *("default", "graph_optimization", "threads", "execution", "spinning"),
+        *("bf16_gemm", "passes"),
+    }
+)
 _DTYPES = {"float": "float32", "double": "float64"}
-# A list, because asking NumPy would depend on which package registered bfloat16 with it; ONNX
-# Runtime cannot hand one over either way.
+# An explicit list: some packages register bfloat16 with NumPy, but ONNX Runtime cannot exchange it.
 _EXCHANGED = frozenset(
     (  # noqa: SIM905
         "bool string float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64"
@@ -47,33 +45,33 @@ class OnnxRuntime:
     """A session of ONNX Runtime; a :class:`~hpcfair.runtimes.base.Runtime`.
 
     Options, all optional:
-        ``default`` (true): open with nothing set; no other option may stand beside it.
+        ``default`` (true): open without options; excludes all other options.
         ``graph_optimization``: ``disable``, ``basic``, ``extended``, ``layout`` or ``all``.
         ``threads``: ``all``, ``half`` or ``one`` of the physical cores.
-        ``execution``: ``sequential``, or ``parallel`` for branches of the graph side by side.
-        ``spinning``: Whether idle threads burn their core while they wait for the next operator.
+        ``execution``: ``sequential``, or ``parallel`` for concurrent branches of the graph.
+        ``spinning``: Whether threads spin while they wait for the next operator.
         ``bf16_gemm``: Multiply float32 matrices in bfloat16 (ARM64 only; ignored elsewhere).
         ``passes``: The optimisers of :mod:`hpcfair.runtimes.optimisers` that may run, joined by
-            commas; ``default`` for all that ``graph_optimization`` stands for.
+            commas; ``default`` for all of the level ``graph_optimization``.
 
-    ``bfloat16`` tensors cannot cross into NumPy, which has no such type: a build with one in its
-    signature is refused when it is opened.
+    A build with a ``bfloat16`` tensor in its signature is refused when it is opened: NumPy has no
+    such type.
     """
 
     name = "onnxruntime"
     _call: Any
 
     def __init__(self, path: Path, options: Options) -> None:
-        self._adopt(open_session(path, options))
+        self._use(open_session(path, options))
 
-    def _adopt(self, session: Any) -> None:
+    def _use(self, session: Any) -> None:
         self._session: Any = session
-        # Its wrapper looks at names once more: time that ours takes too, to hand out a dictionary.
+        # The wrapper's run() checks names again.
         self._call = getattr(session, "_sess", session).run
         self.inputs = tuple(map(_tensor, session.get_inputs()))
         self.outputs = tuple(map(_tensor, session.get_outputs()))
         self._names = [tensor.name for tensor in self.outputs]
-        # Text comes in many types, bfloat16 in none.
+        # Text has several NumPy types, bfloat16 none.
         self._types = {
             tensor.name: np.dtype(tensor.dtype)
             for tensor in self.inputs
@@ -84,21 +82,21 @@ class OnnxRuntime:
         """See :meth:`hpcfair.runtimes.base.Runtime.run`."""
         if self._session is None:
             raise RuntimeFailed("this build has been closed")
-        if not self._are_plain(inputs):
+        if not self._have_types(inputs):
             check_inputs(inputs, self.inputs)
         try:
             values = self._call(self._names, dict(inputs), None)
         except Exception as error:
-            # ONNX Runtime refuses other names and shapes itself; ours says it better.
+            # ONNX Runtime checks names and shapes itself; our message is clearer.
             check_inputs(inputs, self.inputs)
             raise RuntimeFailed(f"ONNX Runtime failed: {reason_of(error)}") from error
         return dict(zip(self._names, values, strict=True))
 
-    def _are_plain(self, inputs: Mapping[str, Array]) -> bool:
-        """Whether all are arrays of the very types of the signature, which needs no closer look.
+    def _have_types(self, inputs: Mapping[str, Array]) -> bool:
+        """Whether all inputs are arrays of the signature's types; then no check is needed.
 
-        Looking at everything before each run took a fifth of a small network's time, and of the
-        baseline's, which stands for who calls ONNX Runtime without us.
+        Full checks before each run took a fifth of a small network's time, and of the baseline's,
+        which represents users of ONNX Runtime alone.
         """
         types = self._types
         return all(type(a) is np.ndarray and a.dtype is types.get(n) for n, a in inputs.items())
@@ -116,8 +114,8 @@ def open_session(path: Path, options: Options, prepare: Callable[[Any], None] | 
     """A bare session, opened as :class:`OnnxRuntime` opens it.
 
     Args:
-        prepare: Given the session options before it opens, to set what does not change what runs,
-            such as a profiler.
+        prepare: Called with the session options before the session opens; may set options that
+            do not change what runs, such as a profiler.
 
     Raises:
         BadConfig, RuntimeFailed: as :class:`OnnxRuntime` does.
@@ -132,33 +130,23 @@ def open_session(path: Path, options: Options, prepare: Callable[[Any], None] | 
         return ort.InferenceSession(
             path, settings, providers=["CPUExecutionProvider"], disabled_optimizers=disabled
         )
-    # What it raises shares no base below Exception.
+    # ONNX Runtime's exceptions share no base below Exception.
     except Exception as error:
         reason = reason_of(error).replace(str(path), path.name)
         raise RuntimeFailed(f"ONNX Runtime cannot open {path.name}: {reason}") from error
 
 
 def _session_options(options: Options) -> Any:
-    """Session options for build options; ``None`` stands for "as they come"."""
-    known = {"default", "graph_optimization", "threads", "execution", "spinning"}
-    known |= {"bf16_gemm", "passes"}
-    unknown = set(options) - known
-    if unknown:
-        raise BadConfig(
-            f"runtime onnxruntime does not know the option {', '.join(sorted(unknown))}",
-            f"It knows {', '.join(sorted(known))}. A newer hpcfair may know more.",
-        )
-    if options.get("default"):
-        if len(options) > 1:
-            raise BadConfig("runtime onnxruntime: beside 'default' no other option may stand")
+    """Session options for build options; ``None`` for the defaults."""
+    if opens_with_defaults(OnnxRuntime.name, options, _OPTIONS):
         return None
     settings = ort.SessionOptions()
-    if "graph_optimization" in options:
-        settings.graph_optimization_level = _pick(GRAPH_OPTIMIZATION, "graph_optimization", options)
+    set_graph_optimization(OnnxRuntime.name, settings, options)
     if "execution" in options:
-        settings.execution_mode = _pick(EXECUTION, "execution", options)
+        execution = choose(OnnxRuntime.name, "execution", options["execution"], EXECUTION)
+        settings.execution_mode = execution
     if "threads" in options:
-        count = _pick(THREADS, "threads", options)(machine.describe().cores)
+        count = thread_count(OnnxRuntime.name, options)
         settings.intra_op_num_threads = count
         settings.inter_op_num_threads = count
     if "spinning" in options:
@@ -170,20 +158,35 @@ def _session_options(options: Options) -> Any:
     return settings
 
 
-def _pick(table: Mapping[str, Any], name: str, options: Options) -> Any:
-    value = options[name]
-    if value not in table:
-        raise BadConfig(
-            f"runtime onnxruntime: {name} cannot be {value!r}", f"It is one of {', '.join(table)}."
+def opens_with_defaults(runtime: str, options: Options, names: Collection[str]) -> bool:
+    """Whether to open a session without options.
+
+    Args:
+        names: The options that the runtime has.
+
+    Raises:
+        BadConfig: an option is unknown, or stands beside ``default``.
+    """
+    check_names(runtime, options, names)
+    if options.get("default") and len(options) > 1:
+        raise BadConfig(f"runtime {runtime}: 'default' excludes all other options")
+    return bool(options.get("default"))
+
+
+def set_graph_optimization(runtime: str, settings: Any, options: Options) -> None:
+    """Set the level of ``graph_optimization`` where the option is given."""
+    if "graph_optimization" in options:
+        level = options["graph_optimization"]
+        settings.graph_optimization_level = choose(
+            runtime, "graph_optimization", level, GRAPH_OPTIMIZATION
         )
-    return table[str(value)]
 
 
 def _tensor(node: Any) -> Tensor:
-    """A session's input or output as a tensor.
+    """Describe an input or output of a session.
 
     Raises:
-        RuntimeFailed: it is a sequence, a map or optional, or NumPy has no such element type.
+        RuntimeFailed: it is a sequence, a map or optional, or NumPy lacks its element type.
     """
     kind, _, element = node.type.rstrip(")").partition("(")
     if kind != "tensor":
@@ -201,5 +204,5 @@ def _tensor(node: Any) -> Tensor:
 
 
 def reason_of(error: Exception) -> str:
-    """The message without the bracketed code in front."""
+    """The message without ONNX Runtime's bracketed code."""
     return str(error).rpartition("[ONNXRuntimeError] : ")[2] or type(error).__name__

@@ -7,35 +7,42 @@ from typing import Any
 import numpy as np
 import onnxruntime as ort
 
-from hpcfair.errors import BadConfig, RuntimeFailed
+from hpcfair.errors import RuntimeFailed
 from hpcfair.runtimes.base import Array, Options, check_inputs
-from hpcfair.runtimes.onnxruntime import GRAPH_OPTIMIZATION, OnnxRuntime, reason_of
+from hpcfair.runtimes.onnxruntime import (
+    OnnxRuntime,
+    opens_with_defaults,
+    reason_of,
+    set_graph_optimization,
+)
+from hpcfair.runtimes.options import choose
 
 PROVIDER = "CUDAExecutionProvider"
 CONVOLUTIONS = {"exhaustive": "EXHAUSTIVE", "heuristic": "HEURISTIC", "default": "DEFAULT"}
-LAYOUTS = ("nchw", "nhwc")
+#: Whether convolutions prefer channels last.
+LAYOUTS = {"nchw": "0", "nhwc": "1"}
+_OPTIONS = frozenset({"default", "graph_optimization", "tf32", "convolutions", "layout"})
 
 
 class OnnxRuntimeCuda(OnnxRuntime):
     """A session of ONNX Runtime's CUDA provider; a :class:`~hpcfair.runtimes.base.Runtime`.
 
-    Operators that the provider lacks run on the processor, as ONNX Runtime arranges it.
+    ONNX Runtime runs operators that the provider does not have on the processor.
 
     Options, all optional:
-        ``default`` (true): the provider with nothing set; no other option may stand beside it.
+        ``default`` (true): the provider without options; excludes all other options.
         ``graph_optimization``: as for ``onnxruntime``.
-        ``tf32``: Whether float32 products may be rounded to TF32 (10 bits of mantissa); the
-            provider's own default is yes.
-        ``convolutions``: How cuDNN looks for an algorithm: ``exhaustive``, ``heuristic``,
-            ``default``.
-        ``layout``: ``nchw`` or ``nhwc``, what convolutions are computed in.
+        ``tf32``: Whether float32 products may be rounded to TF32 (10 bits of mantissa); true by
+            default in the provider.
+        ``convolutions``: How cuDNN searches algorithms: ``exhaustive``, ``heuristic``, ``default``.
+        ``layout``: Layout that convolutions are computed in, ``nchw`` or ``nhwc``.
     """
 
     name = "onnxruntime_cuda"
 
     def __init__(self, path: Path, options: Options) -> None:
         self._values: dict[str, Any] = {}
-        self._adopt(_open(path, options))
+        self._use(_open(path, options))
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """See :meth:`hpcfair.runtimes.base.Runtime.run`."""
@@ -64,7 +71,7 @@ class OnnxRuntimeCuda(OnnxRuntime):
         super().close()
 
     def _on_gpu(self, name: str, array: Array) -> Any:
-        """The array in GPU memory: where the last one lay, if it had the same shape."""
+        """The array in GPU memory; memory is reused while the shape is the same."""
         array = np.ascontiguousarray(array)
         value = self._values.get(name)
         if value is None or tuple(value.shape()) != array.shape:
@@ -80,17 +87,17 @@ def _open(path: Path, options: Options) -> Any:
 
     Raises:
         BadConfig: an unknown option.
-        RuntimeFailed: it cannot be opened, or would run on the processor only.
+        RuntimeFailed: the file cannot be opened, or would run on the processor only.
     """
     settings, provider = _settings(options)
     if hasattr(ort, "preload_dlls"):
-        # CUDA's libraries come as Python packages, where the dynamic linker does not look.
+        # CUDA's libraries come as Python packages, which the dynamic linker does not search.
         ort.preload_dlls()
     try:
         session = ort.InferenceSession(
             path, settings, providers=[(PROVIDER, provider), "CPUExecutionProvider"]
         )
-    # What it raises shares no base below Exception.
+    # ONNX Runtime's exceptions share no base below Exception.
     except Exception as error:
         reason = reason_of(error).replace(str(path), path.name)
         raise RuntimeFailed(f"ONNX Runtime cannot open {path.name}: {reason}") from error
@@ -99,43 +106,23 @@ def _open(path: Path, options: Options) -> Any:
             "ONNX Runtime found no GPU it can use, and would run on the processor.",
             "It needs a driver and the CUDA libraries: pip install 'onnxruntime-gpu[cuda,cudnn]'.",
         )
-    # Rather fail than go on slowly where nobody notices.
+    # Fail instead of falling back to the processor silently.
     session.disable_fallback()
     return session
 
 
 def _settings(options: Options) -> tuple[Any, dict[str, str]]:
-    """Session options (``None``: as they come) and the provider's."""
-    known = {"default", "graph_optimization", "tf32", "convolutions", "layout"}
-    unknown = set(options) - known
-    if unknown:
-        raise BadConfig(
-            f"runtime onnxruntime_cuda does not know the option {', '.join(sorted(unknown))}",
-            f"It knows {', '.join(sorted(known))}. A newer hpcfair may know more.",
-        )
-    if options.get("default"):
-        if len(options) > 1:
-            raise BadConfig("runtime onnxruntime_cuda: beside 'default' no other option may stand")
+    """Session options (``None`` for the defaults) and provider options."""
+    name = OnnxRuntimeCuda.name
+    if opens_with_defaults(name, options, _OPTIONS):
         return None, {}
     settings, provider = ort.SessionOptions(), {}
-    if "graph_optimization" in options:
-        level = _pick(GRAPH_OPTIMIZATION, "graph_optimization", options)
-        settings.graph_optimization_level = level
+    set_graph_optimization(name, settings, options)
     if "tf32" in options:
         provider["use_tf32"] = "1" if options["tf32"] else "0"
     if "convolutions" in options:
-        provider["cudnn_conv_algo_search"] = _pick(CONVOLUTIONS, "convolutions", options)
+        search = choose(name, "convolutions", options["convolutions"], CONVOLUTIONS)
+        provider["cudnn_conv_algo_search"] = search
     if "layout" in options:
-        layout = _pick({name: name for name in LAYOUTS}, "layout", options)
-        provider["prefer_nhwc"] = "1" if layout == "nhwc" else "0"
+        provider["prefer_nhwc"] = choose(name, "layout", options["layout"], LAYOUTS)
     return settings, provider
-
-
-def _pick(table: Mapping[str, Any], name: str, options: Options) -> Any:
-    value = options[name]
-    if value not in table:
-        raise BadConfig(
-            f"runtime onnxruntime_cuda: {name} cannot be {value!r}",
-            f"It is one of {', '.join(table)}.",
-        )
-    return table[str(value)]

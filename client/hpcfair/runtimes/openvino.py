@@ -7,27 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from hpcfair import machine
 from hpcfair.errors import BadConfig, RuntimeFailed
 from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
 from hpcfair.runtimes.openvino_nan import keep_nan
+from hpcfair.runtimes.options import check_names, choose, thread_count
 from hpcfair.runtimes.quiet_openvino import ov, reason
 
 Shape = tuple[int, ...]
 _Call = Callable[[Mapping[int, Any]], Iterable[Array]]
 
 PRECISIONS = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
-#: Threads relative to the physical cores this process may use, so that a build travels.
-THREADS: dict[str, Callable[[int], int]] = {
-    "all": lambda cores: cores,
-    "half": lambda cores: max(1, cores // 2),
-    "one": lambda _: 1,
-}
 HINTS = {"latency": "LATENCY", "throughput": "THROUGHPUT"}
 _SHAPES = {"dynamic": False, "static": True}
-_FLAGS = {False: False, True: True}
+_OPTIONS = frozenset({"precision", "threads", "pinning", "hint", "shapes"})
 
-#: Input shapes that get a compiled network of their own; each holds its weights once more.
+#: Input shapes that get a compiled network of their own; each has a copy of the weights.
 MOST_SHAPES = 4
 
 _DTYPES = {
@@ -40,20 +34,20 @@ class OpenVino:
     """A network in OpenVINO's IR; a :class:`~hpcfair.runtimes.base.Runtime`.
 
     Options, all optional:
-        ``precision``: ``float32`` (unless set), ``bfloat16`` or ``float16``: what it computes in.
-            Always asked for: left alone, OpenVINO takes bfloat16 wherever the processor has it.
+        ``precision``: Precision of the computation: ``float32`` (the default), ``bfloat16`` or
+            ``float16``. OpenVINO's own default is bfloat16 on processors that support it.
         ``threads``: ``all``, ``half`` or ``one`` of the physical cores.
-        ``pinning``: Whether each thread stays on a core of its own.
-        ``hint``: ``latency``, or ``throughput``: as many threads for one request as OpenVINO would
-            give it beside others. It excludes ``threads``.
-        ``shapes``: ``static`` compiles the network again for each of the first few combinations of
-            input shapes it meets, when it meets them; others share one for ``dynamic`` shapes.
+        ``pinning``: Whether threads are pinned to cores.
+        ``hint``: ``latency``, or ``throughput`` for as many threads per request as OpenVINO uses
+            for several concurrent requests. ``throughput`` excludes ``threads``.
+        ``shapes``: ``static`` compiles the network for each of the first few combinations of input
+            shapes when they first occur; all others share a network with ``dynamic`` shapes.
 
-    Inputs with NaN or infinity run on a network that OpenVINO fuses less, compiled when they first
-    come (:mod:`hpcfair.runtimes.openvino_nan`).
+    Inputs with NaN or infinity run on a network with less fusion, which is compiled when they first
+    occur (:mod:`hpcfair.runtimes.openvino_nan`).
 
-    ``bfloat16`` and text cannot cross: NumPy has no such type, and OpenVINO 2026.4 corrupts its
-    memory on text. int64 is computed in int32 and float64 in float32, as OpenVINO does on CPUs.
+    ``bfloat16`` and text tensors are refused: NumPy has no bfloat16, and OpenVINO 2026.4 corrupts
+    its memory on text. int64 is computed in int32 and float64 in float32, as OpenVINO does on CPUs.
     """
 
     name = "openvino"
@@ -67,7 +61,7 @@ class OpenVino:
         self._static = bool(options.get("shapes") == "static" and self._model.is_dynamic())
         self._floats = [i for i, t in enumerate(self.inputs) if t.dtype.startswith("float")]
         self._calls: dict[tuple[Shape, ...] | None, _Call] = {}
-        self._careful: _Call | None = None
+        self._nan_call: _Call | None = None
         if not self._static:
             self._calls[None] = self._compile(self._model)
 
@@ -82,7 +76,7 @@ class OpenVino:
             values = self._call_for(arrays)(tensors)
         except RuntimeFailed:
             raise
-        # What it raises shares no base below Exception.
+        # OpenVINO's exceptions share no base below Exception.
         except Exception as error:
             raise RuntimeFailed(f"OpenVINO failed: {reason(error)}") from error
         return dict(zip(self._names, values, strict=True))
@@ -90,7 +84,7 @@ class OpenVino:
     def close(self) -> None:
         """See :meth:`hpcfair.runtimes.base.Runtime.close`."""
         self._calls.clear()
-        self._careful = None
+        self._nan_call = None
         self._model = None
 
     def version(self) -> str:
@@ -99,35 +93,35 @@ class OpenVino:
 
     def _call_for(self, arrays: Sequence[Array]) -> _Call:
         if not all(np.isfinite(arrays[i]).all() for i in self._floats):
-            self._careful = self._careful or self._compile(keep_nan(self._model))
-            return self._careful
+            self._nan_call = self._nan_call or self._compile(keep_nan(self._model))
+            return self._nan_call
         if not self._static:
             return self._calls[None]
         shapes: tuple[Shape, ...] | None = tuple(array.shape for array in arrays)
         if shapes not in self._calls:
-            # Shape inference with empty dimensions is OpenVINO's least trodden path.
-            special = len(self._calls) >= MOST_SHAPES or any(a.size == 0 for a in arrays)
-            shapes = None if special else shapes
+            # Empty dimensions use the dynamic network: OpenVINO tests static ones least.
+            shared = len(self._calls) >= MOST_SHAPES or any(a.size == 0 for a in arrays)
+            shapes = None if shared else shapes
             if shapes not in self._calls:
                 self._calls[shapes] = self._compile(reshaped(self._model, shapes))
         return self._calls[shapes]
 
     def _compile(self, model: Any) -> _Call:
         request = compile_model(model, self._settings).create_infer_request()
-        # With one thread, OpenVINO 2026.4 loses what is wrong with open shapes and answers with the
-        # outputs of the run before, unless the thread is one of its own.
-        loses = self._settings.get("INFERENCE_NUM_THREADS") == 1 and model.is_dynamic()
-        return partial(_wait if loses else _infer, request)
+        # With one thread, infer() of OpenVINO 2026.4 drops errors of dynamic networks and returns
+        # the previous outputs; start_async() runs on a thread of OpenVINO and raises them.
+        drops_errors = self._settings.get("INFERENCE_NUM_THREADS") == 1 and model.is_dynamic()
+        return partial(_infer_async if drops_errors else _infer, request)
 
 
 def _infer(request: Any, tensors: Mapping[int, Any]) -> Iterable[Array]:
-    # What the public method does after 15 microseconds of looking at its arguments.
+    # The public method takes 15 microseconds to check its arguments before it calls this one.
     run = super(ov.InferRequest, request).infer
     values: Mapping[Any, Array] = run(tensors, share_outputs=False, decode_strings=False)
     return values.values()
 
 
-def _wait(request: Any, tensors: Mapping[int, Any]) -> Iterable[Array]:
+def _infer_async(request: Any, tensors: Mapping[int, Any]) -> Iterable[Array]:
     super(ov.InferRequest, request).start_async(tensors, None)
     request.wait()
     values: Mapping[Any, Array] = request.results
@@ -135,26 +129,26 @@ def _wait(request: Any, tensors: Mapping[int, Any]) -> Iterable[Array]:
 
 
 def read_model(path: Path) -> Any:
-    """The network of an IR file.
+    """Read the network of an IR file.
 
     Raises:
-        RuntimeFailed: it cannot be read.
+        RuntimeFailed: the file cannot be read.
     """
     try:
-        # Named, because left to choose OpenVINO would try every format it knows on the bytes.
+        # Explicit, because OpenVINO would otherwise try each of its formats on the bytes.
         frontend = ov.frontend.FrontEndManager().load_by_framework("ir")
         return frontend.convert(frontend.load(str(path)))
-    # What it raises shares no base below Exception.
+    # OpenVINO's exceptions share no base below Exception.
     except Exception as error:
         why = reason(error).replace(str(path), path.name)
         raise RuntimeFailed(f"OpenVINO cannot open {path.name}: {why}") from error
 
 
 def reshaped(model: Any, shapes: Sequence[Shape] | None) -> Any:
-    """The network for inputs of these shapes only; itself where there are none.
+    """A copy of the network for fixed input shapes; the network itself for ``None``.
 
     Raises:
-        RuntimeFailed: it cannot take them.
+        RuntimeFailed: the network cannot take these shapes.
     """
     if shapes is None:
         return model
@@ -170,7 +164,7 @@ def compile_model(model: Any, properties: Mapping[str, Any]) -> Any:
     """Compile a network for this processor.
 
     Raises:
-        RuntimeFailed: OpenVINO cannot.
+        RuntimeFailed: OpenVINO cannot compile it.
     """
     try:
         return ov.Core().compile_model(model, "CPU", dict(properties))
@@ -184,49 +178,37 @@ def settings(options: Options) -> dict[str, Any]:
     Raises:
         BadConfig: an option or its value is unknown.
     """
-    tables: dict[str, Mapping[Any, Any]] = {
-        "precision": PRECISIONS, "threads": THREADS, "pinning": _FLAGS, "hint": HINTS,
-        "shapes": _SHAPES,
-    }  # fmt: skip
-    unknown = set(options) - tables.keys()
-    if unknown:
-        raise BadConfig(
-            f"runtime openvino does not know the option {', '.join(sorted(unknown))}",
-            f"It knows {', '.join(sorted(tables))}. A newer hpcfair may know more.",
-        )
-    picked = {name: _pick(tables[name], name, value) for name, value in options.items()}
-    throughput = options.get("hint") == "throughput"
-    if throughput and "threads" in options:
-        raise BadConfig("runtime openvino: beside hint 'throughput' no threads may stand")
-    precision = picked.get("precision", "f32")
-    found = {
-        "PERFORMANCE_HINT": picked.get("hint", "LATENCY"),
+    check_names(OpenVino.name, options, _OPTIONS)
+    pinning = options.get("pinning")
+    if not isinstance(pinning, bool | None):
+        raise BadConfig(f"runtime openvino: pinning cannot be {pinning!r}", "It is true or false.")
+    _value("shapes", options, "dynamic", _SHAPES)
+    precision = _value("precision", options, "float32", PRECISIONS)
+    properties: dict[str, Any] = {
+        "PERFORMANCE_HINT": _value("hint", options, "latency", HINTS),
         "INFERENCE_PRECISION_HINT": precision,
         "EXECUTION_MODE_HINT": "ACCURACY" if precision == "f32" else "PERFORMANCE",
-        # Else activations before compressed weights are rounded to 8 bits on the fly.
+        # Otherwise activations before compressed weights are rounded to 8 bits at run time.
         "DYNAMIC_QUANTIZATION_GROUP_SIZE": 0,
     }
-    if not throughput:
-        threads = picked.get("threads", THREADS["all"])
-        found["INFERENCE_NUM_THREADS"] = threads(machine.describe().cores)
-    if "pinning" in picked:
-        found["ENABLE_CPU_PINNING"] = picked["pinning"]
-    return found
+    if options.get("hint") != "throughput":
+        properties["INFERENCE_NUM_THREADS"] = thread_count(OpenVino.name, options)
+    elif "threads" in options:
+        raise BadConfig("runtime openvino: hint 'throughput' excludes the option threads")
+    if pinning is not None:
+        properties["ENABLE_CPU_PINNING"] = pinning
+    return properties
 
 
-def _pick(table: Mapping[Any, Any], name: str, value: object) -> Any:
-    # 1 and True are equal to Python.
-    if value not in table or isinstance(value, bool) is (table is not _FLAGS):
-        known = ", ".join(map(str, table))
-        raise BadConfig(f"runtime openvino: {name} cannot be {value!r}", f"It is one of {known}.")
-    return table[value]
+def _value(name: str, options: Options, default: str, table: Mapping[str, Any]) -> Any:
+    return choose(OpenVino.name, name, options.get(name, default), table)
 
 
 def _tensor(port: Any) -> Tensor:
-    """An input or output of the network.
+    """Describe an input or output of the network.
 
     Raises:
-        RuntimeFailed: its element type cannot cross into NumPy, or even its rank is open.
+        RuntimeFailed: NumPy does not have its element type, or its rank is dynamic.
     """
     name, element = port.any_name, port.element_type.get_type_name()
     if element not in _DTYPES:
@@ -242,6 +224,6 @@ def _tensor(port: Any) -> Tensor:
 
 
 def _shareable(array: Array) -> Array:
-    """The array itself where OpenVINO can read it in place, else a copy."""
+    """The array itself if OpenVINO can read it in place, else a copy."""
     flags = array.flags
     return array if flags.c_contiguous and flags.writeable else np.array(array, order="C")

@@ -1,11 +1,11 @@
-"""Networks in which NaN stays NaN.
+"""Rewrites networks so that OpenVINO propagates NaN.
 
-OpenVINO's kernels for CPUs compare with instructions that answer the other operand for NaN:
-``Relu`` of NaN is 0, and a picture with a broken pixel gets a clean-looking answer. Here each
-operator that does so is followed by one that puts NaN back. That forbids fusing it with its
-neighbours, so it is for inputs and weights with NaN, or with infinity, which may become NaN.
+OpenVINO's CPU kernels compare with instructions that return the other operand for NaN: ``Relu`` of
+NaN is 0, so damaged inputs give plausible outputs. Here each such operator is followed by one that
+restores NaN. This prevents fusion with neighbouring operators, so it is used only for inputs and
+weights with NaN, or with infinity, which can turn into NaN.
 
-A maximum over a window or an axis is NaN as soon as one of its elements is, as NumPy has it.
+As in NumPy, a maximum over a window or an axis is NaN if any of its elements is.
 """
 
 from typing import Any
@@ -17,35 +17,35 @@ _OF_TWO = frozenset({"Maximum", "Minimum"})
 
 
 def keep_nan(model: Any) -> Any:
-    """A copy of the network that computes the same, and NaN from NaN."""
+    """A copy of the network that computes the same but propagates NaN."""
     copy, ops = model.clone(), ov.opset13
     for node in copy.get_ordered_ops():
         kind = node.get_type_name()
         if not node.get_output_size() or not node.get_output_element_type(0).is_real():
             continue
         if kind in _POINTWISE:
-            _put_back(node, _is_nan(node.input_value(0)))
+            _restore_nan(node, _is_nan(node.input_value(0)))
         elif kind in _OF_TWO:
-            _put_back(node, ops.logical_or(*(_is_nan(node.input_value(i)) for i in range(2))))
+            _restore_nan(node, ops.logical_or(*(_is_nan(node.input_value(i)) for i in range(2))))
         elif kind == "Softmax":
             value = node.input_value(0)
-            # NaN, or infinity, from which it subtracts itself.
+            # NaN, or infinity, which becomes NaN as it is subtracted from itself.
             bad = ops.logical_not(ops.less(value, _constant(float("inf"), value)))
             axis = node.get_attributes()["axis"]
-            _put_back(node, ops.reduce_logical_or(bad, [axis], keep_dims=True))
+            _restore_nan(node, ops.reduce_logical_or(bad, [axis], keep_dims=True))
         elif kind == "MaxPool":
-            _put_back(node, _marked(_pooled_alike(node)))
+            _restore_nan(node, _marked(_pooled_marks(node)))
         elif kind in {"ReduceMin", "ReduceMax"}:
             marks = ops.convert(_is_nan(node.input_value(0)), "f32")
             keep = node.get_attributes()["keep_dims"]
             most = ops.reduce_max(marks, node.input_value(1), keep_dims=keep)
-            _put_back(node, _marked(most))
+            _restore_nan(node, _marked(most))
     copy.validate_nodes_and_infer_types()
     return copy
 
 
-def _put_back(node: Any, mask: Any) -> None:
-    """Let everybody who takes the node's output take NaN where the mask is set."""
+def _restore_nan(node: Any, mask: Any) -> None:
+    """Replace the node's output by NaN where the mask is set."""
     output = node.output(0)
     targets, names = output.get_target_inputs(), output.names
     replaced = ov.opset13.select(mask, _constant(float("nan"), output), output).output(0)
@@ -55,8 +55,8 @@ def _put_back(node: Any, mask: Any) -> None:
     replaced.set_names(names)
 
 
-def _pooled_alike(node: Any) -> Any:
-    """The largest mark of each window of a pooling, where marks are 1 for NaN and 0 otherwise."""
+def _pooled_marks(node: Any) -> Any:
+    """The largest mark of each window of a pooling; marks are 1 for NaN and 0 otherwise."""
     marks = ov.opset13.convert(_is_nan(node.input_value(0)), "f32")
     of = node.get_attributes()
     return ov.opset14.max_pool(

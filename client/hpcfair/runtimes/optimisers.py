@@ -1,16 +1,16 @@
-"""ONNX Runtime's graph optimisers by name, as version 1.31 has them, in the order they run.
+"""Names of the graph optimisers of ONNX Runtime 1.31, in the order they run.
 
-Names are those that its ``disabled_optimizers`` takes; one that another version does not know is
-ignored there, so a list means the same with every version as far as it can. What a session cannot
-do without (``EnsureUniqueDQForNodeUnit``) is not among them.
+The names are those of the argument ``disabled_optimizers``. ONNX Runtime ignores names it does not
+have, so lists remain valid with other versions. ``EnsureUniqueDQForNodeUnit``, which sessions need,
+is left out.
 """
 
 from hpcfair.errors import BadConfig
 
-#: What stands for "no optimiser" where a list of them is expected.
+#: The list without optimisers.
 NONE = "none"
 
-#: Rewrite rules and transformers of the level ``basic``.
+#: Optimisers of the level ``basic``: rewrite rules and transformers.
 BASIC = (
     *("EliminateIdentity", "EliminateSlice", "UnsqueezeElimination", "EliminateDropout"),
     *("ExpandElimination", "CastElimination", "PreShapeNodeElimination", "NoopElimination"),
@@ -22,7 +22,7 @@ BASIC = (
     *("GeluFusionL1", "LayerNormFusionL1", "QDQPropagationTransformer", "WeightBiasQuantization"),
     *("WhereDummyDq", "TransposeOptimizer"),
 )
-#: Those of ``extended``. ``GemmTransposeFusion`` and ``MatMulAddFusion`` run again here.
+#: Optimisers added by ``extended``; ``GemmTransposeFusion`` and ``MatMulAddFusion`` run again.
 EXTENDED = (
     *("ClipQuantRewrite", "ReluQuantRewrite", "TransposeOptimizer_CPUExecutionProvider"),
     *("QDQS8ToU8Transformer", "QDQSelectorActionTransformer", "GemmActivationFusion"),
@@ -34,25 +34,25 @@ EXTENDED = (
     *("BiasSoftmaxFusion", "BiasDropoutFusion", "MatMulScaleFusion", "MatMulActivationFusion"),
     *("MatMulNBitsFusion", "GroupQueryAttentionPreNormFusion", "QDQFinalCleanupTransformer"),
 )
-#: Those of ``layout``, and the one that ``all`` adds.
+#: Optimisers added by ``layout``; ``all`` adds one more.
 LAYOUT = ("NchwcTransformer", "NhwcTransformer", "ConvAddActivationFusion")
 ALL = (*BASIC, *EXTENDED, *LAYOUT, "FuseFp16InitializerToFp32NodeTransformer")
 
 
 def disabled(passes: str) -> set[str]:
-    """The optimisers that a list does not name, and that must therefore not run.
+    """The optimisers missing from a list, which must not run.
 
     Args:
         passes: Names joined by commas, or :data:`NONE`.
 
     Raises:
-        BadConfig: no optimiser has one of the names.
+        BadConfig: the list contains an unknown name.
     """
-    kept: set[str] = set() if passes == NONE else set(passes.split(","))
-    unknown = kept - set(ALL)
+    enabled: set[str] = set() if passes == NONE else set(passes.split(","))
+    unknown = enabled - set(ALL)
     if unknown:
         raise BadConfig(
-            f"ONNX Runtime has no optimiser called {', '.join(sorted(unknown))!r}",
-            "A newer hpcfair may know it.",
+            f"ONNX Runtime has no optimiser {', '.join(sorted(unknown))!r}",
+            "A newer hpcfair may have it.",
         )
-    return set(ALL) - kept
+    return set(ALL) - enabled

@@ -1,8 +1,7 @@
-"""OpenVINO, imported so that nothing is sent to anybody, and its messages.
+"""Imports OpenVINO without telemetry, and shortens its error messages.
 
-``import openvino`` alone reports to its maker's analytics, through the package
-``openvino_telemetry`` that it brings along, unless that looks as if it were not installed. Import
-``ov`` from here and never the package itself.
+``import openvino`` sends usage data to its maker through the package ``openvino_telemetry``, which
+it depends on, unless that package cannot be imported. Always import ``ov`` from here.
 """
 
 import re
@@ -17,14 +16,14 @@ TELEMETRY = "openvino_telemetry"
 
 @contextmanager
 def hidden(*modules: str) -> Iterator[None]:
-    """Let modules look as if they were not installed."""
-    known = {name: sys.modules.get(name) for name in modules}
-    # None makes an import fail (the reference of sys.modules says so).
+    """Make modules look uninstalled inside the block."""
+    loaded = {name: sys.modules.get(name) for name in modules}
+    # None makes an import fail (see the reference of sys.modules).
     sys.modules.update(dict.fromkeys(modules, cast("ModuleType", None)))
     try:
         yield
     finally:
-        for name, module in known.items():
+        for name, module in loaded.items():
             if module is None:
                 del sys.modules[name]
             else:
@@ -36,12 +35,12 @@ with hidden(TELEMETRY):
 
 __all__ = ["TELEMETRY", "hidden", "ov", "reason"]
 
-#: Parts of a message that tell where in OpenVINO's sources it was raised.
-_WHERE = re.compile(
+#: Parts of a message that name a position in OpenVINO's sources.
+_POSITION = re.compile(
     r"(Exception from \S+:\d+:|Check '.*?' failed at \S+:\d+:|FrontEnd API failed with \w+:)"
 )
 
 
 def reason(error: Exception) -> str:
-    """OpenVINO's message without where in its sources it was raised."""
-    return " ".join(_WHERE.sub("", str(error)).split()) or type(error).__name__
+    """OpenVINO's message without positions in its sources."""
+    return " ".join(_POSITION.sub("", str(error)).split()) or type(error).__name__

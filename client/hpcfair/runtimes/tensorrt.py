@@ -7,53 +7,50 @@ from typing import Any
 import numpy as np
 import tensorrt as trt
 
-from hpcfair.errors import BadConfig, BadInput, RuntimeFailed
-from hpcfair.runtimes._cuda import Gpu
+from hpcfair.errors import BadInput, RuntimeFailed
+from hpcfair.runtimes._cuda import CudaContext
 from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
+from hpcfair.runtimes.options import check_names
 
 
-class Log(trt.ILogger):  # type: ignore[misc]  # the package is untyped
-    """Keeps what TensorRT complains of; it prints otherwise, and raises nothing."""
+class ErrorLog(trt.ILogger):  # type: ignore[misc]  # the package is untyped
+    """Collects TensorRT's error messages, which it prints by default and never raises."""
 
     def __init__(self) -> None:
         trt.ILogger.__init__(self)
-        self._complaints: list[str] = []
+        self._messages: list[str] = []
 
     def log(self, severity: Any, message: str) -> None:
         """Called by TensorRT."""
         if severity in {trt.ILogger.Severity.ERROR, trt.ILogger.Severity.INTERNAL_ERROR}:
-            self._complaints.append(message)
+            self._messages.append(message)
 
     def reason(self) -> str:
-        """All complaints since the last call, or that there were none."""
-        said, self._complaints = " ".join(self._complaints), []
-        return said or "TensorRT does not say why"
+        """All messages since the last call."""
+        messages, self._messages = " ".join(self._messages), []
+        return messages or "TensorRT gives no reason"
 
 
 class TensorRt:
     """A deserialised engine; a :class:`~hpcfair.runtimes.base.Runtime`.
 
-    An engine runs on the model of GPU it was built for, by the version of TensorRT that built it.
-    Takes no options: all was decided when it was built.
+    An engine runs only on the GPU model and with the TensorRT version it was built for. It has no
+    options.
     """
 
     name = "tensorrt"
 
     def __init__(self, path: Path, options: Options) -> None:
-        if options:
-            raise BadConfig(
-                f"runtime tensorrt does not know the option {', '.join(sorted(options))}",
-                "It knows none. A newer hpcfair may.",
-            )
-        self._gpu: Gpu | None = Gpu()
-        self._log = Log()
+        check_names(self.name, options, ())
+        self._gpu: CudaContext | None = CudaContext()
+        self._log = ErrorLog()
         self._runtime = trt.Runtime(self._log)
         self._engine = self._runtime.deserialize_cuda_engine(path.read_bytes())
         if self._engine is None:
             self.close()
             raise RuntimeFailed(
                 f"TensorRT {trt.__version__} cannot open {path.name}: {self._log.reason()}",
-                "Engines fit one version of TensorRT and one model of GPU.",
+                "An engine runs with one version of TensorRT and on one model of GPU only.",
             )
         self._context = self._engine.create_execution_context()
         names = [self._engine.get_tensor_name(i) for i in range(self._engine.num_io_tensors)]
@@ -67,7 +64,7 @@ class TensorRt:
         if gpu is None:
             raise RuntimeFailed("this build has been closed")
         check_inputs(inputs, self.inputs)
-        # Held here until the copies are done.
+        # Referenced until the copies are done.
         arrays = {tensor.name: np.ascontiguousarray(inputs[tensor.name]) for tensor in self.inputs}
         for name, array in arrays.items():
             if not self._context.set_input_shape(name, array.shape):
@@ -77,11 +74,11 @@ class TensorRt:
                 )
             gpu.copy_in(self._bind(gpu, name, array.nbytes), array)
         outputs = {tensor.name: self._empty(tensor) for tensor in self.outputs}
-        places = {name: self._bind(gpu, name, array.nbytes) for name, array in outputs.items()}
+        addresses = {name: self._bind(gpu, name, array.nbytes) for name, array in outputs.items()}
         if not self._context.execute_async_v3(gpu.stream):
             raise RuntimeFailed(f"TensorRT failed: {self._log.reason()}")
         for name, array in outputs.items():
-            gpu.copy_out(array, places[name])
+            gpu.copy_out(array, addresses[name])
         gpu.wait()
         return outputs
 
@@ -89,7 +86,7 @@ class TensorRt:
         """See :meth:`hpcfair.runtimes.base.Runtime.close`."""
         gpu, self._gpu = self._gpu, None
         if gpu is not None:
-            # What they hold of the GPU goes before the GPU.
+            # These hold GPU memory and must be released before the context.
             self._context = self._engine = self._runtime = None
             gpu.close()
 
@@ -98,11 +95,11 @@ class TensorRt:
         return str(trt.__version__)
 
     def observe(self, profiler: Any) -> None:
-        """Have a ``tensorrt.IProfiler`` told how long each layer takes."""
+        """Report the time of each layer to a ``tensorrt.IProfiler``."""
         self._context.profiler = profiler
 
     def describe(self) -> str:
-        """The engine's layers as JSON, with sizes and formats as they were in the last run."""
+        """The engine's layers as JSON, with sizes and formats of the last run."""
         inspector = self._engine.create_engine_inspector()
         inspector.execution_context = self._context
         return str(inspector.get_engine_information(trt.LayerInformationFormat.JSON))
@@ -119,17 +116,17 @@ class TensorRt:
         )
 
     def _empty(self, tensor: Tensor) -> Array:
-        """Room for an output of the inputs' sizes."""
+        """An uninitialised output for the current input shapes."""
         shape = tuple(self._context.get_tensor_shape(tensor.name))
         if any(size < 0 for size in shape):
-            raise RuntimeFailed(f"the size of {tensor.name} depends on values, not on sizes")
+            raise RuntimeFailed(f"the shape of {tensor.name} depends on values, not on shapes")
         return np.empty(shape, tensor.dtype)
 
-    def _bind(self, gpu: Gpu, name: str, size_bytes: int) -> int:
-        """Address of GPU memory for a tensor: the same as before while it is large enough."""
-        address, held = self._buffers.get(name, (0, -1))
-        if held < size_bytes:
-            if held >= 0:
+    def _bind(self, gpu: CudaContext, name: str, size_bytes: int) -> int:
+        """Address of GPU memory for a tensor; memory is reused while it is large enough."""
+        address, capacity = self._buffers.get(name, (0, -1))
+        if capacity < size_bytes:
+            if capacity >= 0:
                 gpu.free(address)
             address = gpu.allocate(size_bytes)
             self._buffers[name] = (address, size_bytes)

@@ -1,11 +1,12 @@
-"""Which tensors of a build stand for which of the network, where the file itself does not say.
+"""The file ``tensors.json``: which tensors of an artefact are which of the network.
 
-Lies beside the build's entry point as ``tensors.json``::
+Artefacts whose own format does not say it have the file beside their entry point::
 
     {"inputs": [{"name", "dtype", "shape", "index", "order"}], "outputs": [...]}
 
-``index`` is the tensor's place in the file; ``order`` lists the network's axes as the file has
-them, such as ``[0, 2, 3, 1]`` for channels last, and is empty where they do not differ.
+``index`` is the tensor's position among the artefact's inputs or outputs. ``order`` lists the
+network's axes in the artefact's order, such as ``[0, 2, 3, 1]`` for channels last; it is empty
+where the orders are equal.
 """
 
 import json
@@ -22,43 +23,43 @@ NAME = "tensors.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Mapped:
-    """A tensor of the network and where the file has it."""
+class MappedTensor:
+    """A tensor of the network with its position and axis order in the artefact."""
 
     tensor: Tensor
     index: int
     order: tuple[int, ...] = ()
 
     def to_file(self, array: Array) -> Array:
-        """The network's array with axes as the file has them."""
+        """Permute the axes of the network's array into the artefact's order."""
         return np.ascontiguousarray(array.transpose(self.order)) if self.order else array
 
     def from_file(self, array: Array) -> Array:
-        """The file's array with axes as the network has them."""
+        """Permute the axes of the artefact's array into the network's order."""
         if not self.order:
             return array
-        back = np.argsort(self.order)
-        return np.ascontiguousarray(array.transpose(back))
+        return np.ascontiguousarray(array.transpose(np.argsort(self.order)))
 
 
-def write_tensors(folder: Path, inputs: tuple[Mapped, ...], outputs: tuple[Mapped, ...]) -> None:
-    """Write the file into the folder of a build."""
-    sides = {"inputs": inputs, "outputs": outputs}
+def write_tensors(
+    folder: Path, inputs: tuple[MappedTensor, ...], outputs: tuple[MappedTensor, ...]
+) -> None:
+    """Write the file into the folder of an artefact."""
     document = {
         side: [
             {**asdict(mapped.tensor), "index": mapped.index, "order": mapped.order}
-            for mapped in each
+            for mapped in tensors
         ]
-        for side, each in sides.items()
+        for side, tensors in (("inputs", inputs), ("outputs", outputs))
     }
     (folder / NAME).write_text(json.dumps(document, indent=1) + "\n")
 
 
-def read_tensors(folder: Path) -> tuple[tuple[Mapped, ...], tuple[Mapped, ...]] | None:
-    """Inputs and outputs as written; ``None`` if there is no such file.
+def read_tensors(folder: Path) -> tuple[tuple[MappedTensor, ...], tuple[MappedTensor, ...]] | None:
+    """Inputs and outputs; ``None`` if there is no such file.
 
     Raises:
-        RuntimeFailed: it is damaged.
+        RuntimeFailed: the file is damaged.
     """
     path = folder / NAME
     if not path.is_file():
@@ -71,6 +72,6 @@ def read_tensors(folder: Path) -> tuple[tuple[Mapped, ...], tuple[Mapped, ...]] 
     return inputs, outputs
 
 
-def _mapped(entry: dict[str, Any]) -> Mapped:
+def _mapped(entry: dict[str, Any]) -> MappedTensor:
     tensor = Tensor(str(entry["name"]), str(entry["dtype"]), tuple(entry["shape"]))
-    return Mapped(tensor, int(entry["index"]), tuple(int(axis) for axis in entry["order"]))
+    return MappedTensor(tensor, int(entry["index"]), tuple(int(axis) for axis in entry["order"]))

@@ -1,6 +1,6 @@
 """PyTorch's AOTInductor packages on the CPU.
 
-A build is a native library: opening one runs code that the hub's workers compiled, with the rights
+A build is a native library: opening it runs code that the hub's workers compiled, with the rights
 of this process. Open builds only from hubs you trust, as with any library.
 """
 
@@ -11,45 +11,40 @@ from typing import Any
 import numpy as np
 import torch
 
-from hpcfair.errors import BadConfig, RuntimeFailed
-from hpcfair.runtimes import threads
+from hpcfair.errors import RuntimeFailed
 from hpcfair.runtimes.base import Array, Options, check_inputs
+from hpcfair.runtimes.options import check_names, thread_count
 from hpcfair.runtimes.tensors import NAME, read_tensors
 
-#: Not for a single thread only, one runner, no GPU.
-_ALONE = (False, 1, -1)
+#: Arguments of the loader: no single-threaded mode, one runner, no GPU.
+_LOADER_ARGUMENTS = (False, 1, -1)
 
 
 class TorchRuntime:
     """An AOTInductor package; a :class:`~hpcfair.runtimes.base.Runtime`.
 
     Options, all optional:
-        ``threads``: ``all``, ``half`` or ``one`` of the physical cores; PyTorch has one number of
-        threads for the whole process, which the build opened last sets.
+        ``threads``: ``all``, ``half`` or ``one`` of the physical cores. PyTorch has one thread
+        count per process; the build opened last sets it.
     """
 
     name = "torch"
 
     def __init__(self, path: Path, options: Options) -> None:
-        unknown = set(options) - {"threads"}
-        if unknown:
-            raise BadConfig(
-                f"runtime torch does not know the option {', '.join(sorted(unknown))}",
-                "It knows threads. A newer hpcfair may know more.",
-            )
-        count = threads.count("torch", options.get("threads", "all"))
+        check_names(self.name, options, {"threads"})
+        threads = thread_count(self.name, options)
         mapped = read_tensors(path.parent)
         if mapped is None:
             raise RuntimeFailed(f"{NAME} of this build is missing")
         self._inputs, self._outputs = mapped
         self.inputs = tuple(each.tensor for each in self._inputs)
         self.outputs = tuple(each.tensor for each in self._outputs)
-        torch.set_num_threads(count)
+        torch.set_num_threads(threads)
         try:
-            # What torch._inductor.aoti_load_package wraps: importing that takes seconds.
-            make: Any = torch._C._aoti.AOTIModelPackageLoader  # noqa: SLF001
-            self._loader: Any = make(str(path), "model", *_ALONE)
-        # What it raises shares no base below Exception.
+            # The class behind torch._inductor.aoti_load_package, whose module imports for seconds.
+            loader: Any = torch._C._aoti.AOTIModelPackageLoader  # noqa: SLF001
+            self._loader: Any = loader(str(path), "model", *_LOADER_ARGUMENTS)
+        # PyTorch's exceptions share no base below Exception.
         except Exception as error:
             reason = _reason(error).replace(str(path), path.name)
             raise RuntimeFailed(f"PyTorch cannot open {path.name}: {reason}") from error
@@ -82,9 +77,9 @@ class TorchRuntime:
 
 
 def _tensor(array: Array) -> Any:
-    """The array as compiled code expects it: contiguous, and writable lest PyTorch warn."""
-    whole = np.ascontiguousarray(array)
-    return torch.from_numpy(whole if whole.flags.writeable else whole.copy())
+    """The array as a tensor: contiguous, and writable because PyTorch warns otherwise."""
+    contiguous = np.ascontiguousarray(array)
+    return torch.from_numpy(contiguous if contiguous.flags.writeable else contiguous.copy())
 
 
 def _reason(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Where a build for Apache TVM on the CPU reads its inputs: memory of its own, made once."""
+"""Preallocated input tensors for Apache TVM on the CPU."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,18 +8,17 @@ import tvm_ffi
 
 from hpcfair.runtimes.base import Array, Tensor
 
-#: Bytes; TVM's loops load whole vector registers and expect every tensor to start at one.
+#: Bytes; TVM's loops load whole vector registers from aligned addresses.
 _ALIGNMENT = 64
 _NUMBERS = frozenset(
     f"{kind}{bits}" for kind in ("float", "int", "uint") for bits in (8, 16, 32, 64)
 )
 
 
-class Slots:
-    """Tensors of one fixed shape each, filled before every run.
+class InputSlots:
+    """Tensors of fixed shapes that are filled before every run.
 
-    TVM's own way of handing over an array asks so many questions that it takes longer than a
-    small network.
+    TVM's own conversion of an array takes longer than a run of a small network.
     """
 
     def __init__(self, tensors: Sequence[Tensor]) -> None:
@@ -30,12 +29,12 @@ class Slots:
         self._tensors = [tvm_ffi.from_dlpack(array) for array in self._arrays.values()]
 
     def fill(self, inputs: Mapping[str, Array]) -> list[Any] | None:
-        """TVM's tensors with the values of ``inputs``; ``None`` if any is not just what fits."""
-        kept = self._arrays
-        if len(inputs) != len(kept):
+        """TVM's tensors with the values of ``inputs``; ``None`` unless all fit exactly."""
+        slots = self._arrays
+        if len(inputs) != len(slots):
             return None
         for name, array in inputs.items():
-            slot = kept.get(name)
+            slot = slots.get(name)
             if (
                 slot is None
                 or type(array) is not np.ndarray
@@ -44,27 +43,27 @@ class Slots:
             ):
                 return None
         for name, array in inputs.items():
-            np.copyto(kept[name], array)
+            np.copyto(slots[name], array)
         return self._tensors
 
 
-def slots_for(tensors: Sequence[Tensor]) -> Slots | None:
-    """Slots, where all shapes are fixed, hold something, and NumPy has the types."""
+def slots_for(tensors: Sequence[Tensor]) -> InputSlots | None:
+    """Slots if all shapes are fixed and not empty and NumPy has the element types."""
     fixed = all(isinstance(size, int) and size for tensor in tensors for size in tensor.shape)
-    return Slots(tensors) if fixed and all(t.dtype in _NUMBERS for t in tensors) else None
+    return InputSlots(tensors) if fixed and all(t.dtype in _NUMBERS for t in tensors) else None
 
 
-def taken(tensor: Any) -> Array:
-    """A copy of one of TVM's tensors, wherever it lies."""
+def to_array(tensor: Any) -> Array:
+    """A copy of one of TVM's tensors, on any device."""
     try:
         return np.from_dlpack(tensor).copy()
     except (BufferError, RuntimeError):
-        # On a GPU, or of a type that NumPy lacks.
+        # On a GPU, or of an element type that NumPy does not have.
         return tensor.numpy()  # type: ignore[no-any-return]
 
 
 def _aligned(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Zeros that start at a multiple of :data:`_ALIGNMENT`."""
+    """Zeros whose address is a multiple of :data:`_ALIGNMENT`."""
     count = int(np.prod(shape, dtype=np.int64))
     raw = np.zeros(count * dtype.itemsize + _ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % _ALIGNMENT

@@ -208,7 +208,7 @@ def test_a_product_of_two_inputs_cannot_be_lowered_at_run_time(
     square = networks.write(model, tmp_path / "model")
     made, _ = build(square, {**SET, "precision": "int8-dynamic", "per_channel": False})
     assert made.outcome == "invalid"
-    assert "no operator of this network could be lowered" in made.detail
+    assert "no operator of this network could be converted" in made.detail
 
 
 def test_an_unknown_operator_cannot_be_calibrated_and_is_named(

@@ -247,7 +247,7 @@ def test_text_is_refused_before_it_corrupts_memory(kept: KeptChild, tmp_path: Pa
     network = write(model_of([node], TensorProto.STRING), tmp_path / "model", "string")
     found = build(network, kept, tmp_path)
     assert found.outcome == "invalid"
-    assert "x gives text" in found.detail
+    assert "x has text outputs" in found.detail
 
 
 def test_samples_that_do_not_fit_are_named(kept: KeptChild, tmp_path: Path) -> None:

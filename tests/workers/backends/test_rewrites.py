@@ -18,18 +18,18 @@ from tests.workers.backends.rewritable import (
     shuffled,
     stem,
 )
+from workers.backends.onnxruntime.rewrite import replace_sums
 from workers.backends.rewrites.affine import fold_scales
 from workers.backends.rewrites.align import align_channels
 from workers.backends.rewrites.concat import split_over_concat
+from workers.backends.rewrites.graph import EditableGraph
 from workers.backends.rewrites.groups import fold_shuffles
-from workers.backends.rewrites.network import Network
 from workers.backends.rewrites.normal import write_out_normalisations
 from workers.backends.rewrites.shuffle import gather_shuffles
-from workers.backends.rewrites.sums import write_sums_as_additions
 from workers.engine.ports import Array
 
 RNG = np.random.default_rng(0)
-Rewrite = Callable[[Network], int]
+Rewrite = Callable[[EditableGraph], int]
 Floats = npt.NDArray[np.float32]
 
 
@@ -44,7 +44,7 @@ def run(model: onnx.ModelProto, x: Array) -> list[Floats]:
 
 
 def rewritten(model: onnx.ModelProto, rewrite: Rewrite) -> tuple[int, onnx.ModelProto]:
-    before = Network(model)
+    before = EditableGraph(model)
     count = rewrite(before)
     after = before.model()
     onnx.checker.check_model(after, full_check=True)
@@ -57,7 +57,7 @@ def rewritten(model: onnx.ModelProto, rewrite: Rewrite) -> tuple[int, onnx.Model
         (fire(), split_over_concat, "Concat"),
         (fire(pool=True), split_over_concat, "Concat"),
         (shuffled(), gather_shuffles, "Transpose"),
-        (residual(), write_sums_as_additions, "Sum"),
+        (residual(), replace_sums, "Sum"),
         (stem(), align_channels, ""),
         (normalised(), write_out_normalisations, "LRN"),
         (preactivated(), fold_scales, "Mul"),
@@ -84,7 +84,7 @@ def test_a_rewritten_network_computes_the_same(
     [
         (fire(consumer=64), split_over_concat),
         (fire(seen=True), split_over_concat),
-        (shuffled(shape=(0, 16, 1, 8, 8)), write_sums_as_additions),
+        (shuffled(shape=(0, 16, 1, 8, 8)), replace_sums),
         (shuffled(), fold_shuffles),
         (dealt(groups=16), fold_shuffles),
         (dealt(seen=True), fold_shuffles),

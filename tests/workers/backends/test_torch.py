@@ -15,7 +15,7 @@ from onnx import numpy_helper
 from hpcfair.errors import BadConfig, RuntimeFailed
 from hpcfair.runtimes import registry as runtimes
 from hpcfair.runtimes.base import Tensor
-from hpcfair.runtimes.tensors import Mapped
+from hpcfair.runtimes.tensors import MappedTensor
 from tests.programs import needs
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.backends.torch.backend import TorchBackend
@@ -156,7 +156,7 @@ def test_a_program_of_other_weights_is_linked_to_nothing_behind_them(made: Made)
     from workers.backends.torch.values import tensors_of_nodes  # noqa: PLC0415  imports PyTorch
 
     program = torch.export.load(made.network.alternatives[0].path)
-    mapped = [Mapped(Tensor("x", "float32", ("N", 8)), 0)]
+    mapped = [MappedTensor(Tensor("x", "float32", ("N", 8)), 0)]
     inputs = {"x": np.ones((2, 8), np.float32)}
     nodes = [node.name for node in program.graph.nodes]
 
@@ -206,7 +206,7 @@ def test_a_package_says_what_it_is_and_not_where_it_was_made(build: BuildResult)
 def test_a_package_is_refused_what_it_cannot_take(build: BuildResult, tmp_path: Path) -> None:
     assert build.directory is not None
     path = build.directory / build.entry_point
-    with pytest.raises(BadConfig, match="does not know the option warp"):
+    with pytest.raises(BadConfig, match="has no option 'warp'"):
         runtimes.open("torch", path, {"warp": 9})
     with pytest.raises(RuntimeFailed, match=r"tensors\.json of this build is missing"):
         runtimes.open("torch", tmp_path / "model.pt2", {})

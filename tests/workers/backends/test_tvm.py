@@ -192,7 +192,7 @@ def test_schedules_are_used_where_the_ticket_brings_some(tmp_path: Path) -> None
     ("options", "reason"),
     [
         ({"threads": "most"}, "threads cannot be 'most'"),
-        ({"streams": 2}, "does not know the option streams"),
+        ({"streams": 2}, "has no option 'streams'"),
     ],
 )
 def test_unknown_options_are_refused(

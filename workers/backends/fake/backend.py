@@ -15,9 +15,9 @@ from workers.engine.ports import Array, Session
 from workers.engine.space import Choice, Conditional, Flag, IntRange, Space
 from workers.engine.types import BuildResult, Network, Options, TargetSpec, TensorSpec
 
-#: How a candidate of :class:`FaultyBackend` fails, beside ``none``. While building: ``invalid``,
-#: ``memory`` (asks for more than any limit), ``build-hang``. While running: ``crash``, ``hang``,
-#: ``wrong`` (another result), ``nan``.
+#: Failures of candidates of :class:`FaultyBackend`. While building: ``invalid``, ``memory`` (an
+#: allocation above any limit), ``build-hang``. While running: ``crash``, ``hang``, ``wrong``
+#: (different outputs), ``nan``.
 FAULTS = ("none", "invalid", "memory", "build-hang", "crash", "hang", "wrong", "nan")
 
 _ENTRY_POINT = "kernel.json"
@@ -26,10 +26,10 @@ _MORE_MEMORY_THAN_ALLOWED = 2**46
 
 
 class FakeSession:
-    """A pretend kernel that takes its time.
+    """A session that sleeps for the latency of the fake kernel.
 
     Attributes:
-        options: Of the candidate.
+        options: The candidate's options.
     """
 
     def __init__(self, options: Options, outputs: tuple[TensorSpec, ...]) -> None:
@@ -41,7 +41,7 @@ class FakeSession:
         return self.compute(inputs)
 
     def compute(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """The outputs, without the wait."""
+        """The outputs, without sleeping."""
         match self.options.get("fault"):
             case "crash":
                 os.abort()
@@ -52,11 +52,11 @@ class FakeSession:
             case "wrong":
                 return {name: np.add(array, 1) for name, array in results.items()}
             case "nan":
-                return {name: _poisoned(array) for name, array in results.items()}
+                return {name: _with_nan(array) for name, array in results.items()}
         return results
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Nothing to release."""
 
 
 class FakeBackend(BaseBackend):
@@ -120,7 +120,7 @@ class FakeBackend(BaseBackend):
 
 
 class FaultyBackend(FakeBackend):
-    """The same with an option that makes a candidate fail in a chosen way."""
+    """The fake backend with an option that selects how a candidate fails."""
 
     name = "faulty"
 
@@ -132,14 +132,14 @@ class FaultyBackend(FakeBackend):
         return {**super().default(network, target), "fault": "none"}
 
 
-def _poisoned(array: Array) -> Array:
+def _with_nan(array: Array) -> Array:
     return np.full_like(array, np.nan) if array.dtype.kind == "f" else array
 
 
 def _fail_building(options: Options) -> None:
     match options.get("fault"):
         case "invalid":
-            raise InvalidCandidate("Conv: pretends not to know this operator")
+            raise InvalidCandidate("Conv: this operator is not supported")
         case "memory":
             np.ones(_MORE_MEMORY_THAN_ALLOWED, np.uint8)
         case "build-hang":

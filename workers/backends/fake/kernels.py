@@ -1,4 +1,4 @@
-"""What pretend kernels cost and compute. Both are functions of their arguments alone."""
+"""Latency and outputs of the fake kernels, both deterministic functions of their arguments."""
 
 from collections.abc import Mapping
 from math import log2
@@ -8,18 +8,18 @@ import numpy as np
 from workers.engine.ports import Array
 from workers.engine.types import Options, TensorSpec
 
-#: Latency of the default options.
+#: Latency of the default options, in seconds.
 DEFAULT_S = 0.004
 
 _KERNEL = {"direct": 1.0, "blocked": 0.9, "winograd": 0.85}
-#: Tile that fits the pretend cache, per layout.
+#: Best tile size for each layout.
 _BEST_TILE = {"nchw": 32, "nhwc": 16}
 
 
 def latency_s(options: Options) -> float:
-    """Seconds of one run: ``DEFAULT_S`` for the default options, 0.33 to 2.5 times that.
+    """Seconds of one run: :data:`DEFAULT_S` for the default options, 0.33 to 2.5 times that.
 
-    The options interact as real ones do: the best tile depends on the layout, unrolling helps
+    The options interact like real ones: the best tile depends on the layout, unrolling helps
     vector code only, and int8 kernels gain less from threads.
     """
     kernel = str(options["kernel"])
@@ -29,27 +29,28 @@ def latency_s(options: Options) -> float:
             log2(int(options["tile"])) - log2(_BEST_TILE[str(options["layout"])])
         )
     if "unroll" in options:
-        away = abs(log2(int(options["unroll"])) - (2 if options["vectorise"] else 0))
-        factor *= 0.92 + 0.04 * away
+        distance = abs(log2(int(options["unroll"])) - (2 if options["vectorise"] else 0))
+        factor *= 0.92 + 0.04 * distance
     if not options["vectorise"]:
         factor *= 1.5
-    low = options["precision"] == "int8"
-    factor *= 0.6 if low else 1.0
+    int8 = options["precision"] == "int8"
+    factor *= 0.6 if int8 else 1.0
     threads = int(options["threads"])
     speedup = {1: 0.6, 2: 1.0, 3: 1.1, 4: 0.8}[threads]
-    factor /= speedup**0.5 if low else speedup
+    factor /= speedup**0.5 if int8 else speedup
     return DEFAULT_S * factor
 
 
 def outputs(
     specs: tuple[TensorSpec, ...], inputs: Mapping[str, Array], options: Options
 ) -> dict[str, Array]:
-    """What the network computes: waves of the inputs' mean, one row per sample.
+    """Outputs of the network: sines of the inputs' means, one row per sample.
 
-    Float32 options agree to the last bits, int8 rounds to a 64th of the largest value.
+    Outputs of float32 options agree except for the last bits; int8 rounds to a 64th of the largest
+    value.
 
     Args:
-        specs: The graph's outputs; open dimensions take the leading size of the first input.
+        specs: The graph's outputs; dynamic dimensions get the leading size of the first input.
     """
     with np.errstate(invalid="ignore"):
         return _outputs(specs, inputs, options)

@@ -1,1 +1,1 @@
-"""LiteRT: runs the TensorFlow Lite files that a model's author published."""
+"""LiteRT, for models published with TensorFlow Lite files or PyTorch programs."""

@@ -1,7 +1,7 @@
-"""Makes a ``.tflite`` file of an exported PyTorch program with litert-torch.
+"""Converts exported PyTorch programs to ``.tflite`` files with litert-torch.
 
-The converter takes gigabytes with what it needs; nothing here imports it unless a candidate asks
-for a conversion. Runs in the limited child process of a build.
+The converter and its requirements take gigabytes; they are imported only for candidates that need a
+conversion, in the child process of a build.
 """
 
 from importlib import metadata
@@ -20,18 +20,18 @@ def convert(network: Network, precision: str, path: Path) -> dict[str, Any]:
     """Write ``path``; returns its provenance.
 
     Args:
-        precision: ``float32``, or ``int8`` for int8 weights with ranges of activations found at
+        precision: ``float32``, or ``int8`` for int8 weights with activation ranges determined at
             run time.
 
     Raises:
-        InvalidCandidate: no PyTorch program was published, or the converter cannot take it, or is
-            not installed, which says how to get it. LiteRT itself works without: nothing is
-            broken that another attempt could find mended.
+        InvalidCandidate: no PyTorch program was published, the converter cannot convert it, or the
+            converter is not installed. The latter is no ``BackendUnavailable``, because LiteRT
+            itself works without it.
     """
     program = next((form for form in network.alternatives if form.format == "torch-export"), None)
     if program is None:
         raise InvalidCandidate(
-            "neither a .tflite file nor a PyTorch program to make one of was published; "
+            "neither a .tflite file nor a PyTorch program to convert was published; "
             "hpcfair.save of a torch module publishes one"
         )
     try:
@@ -39,14 +39,14 @@ def convert(network: Network, precision: str, path: Path) -> dict[str, Any]:
         import torch  # noqa: PLC0415
     except ImportError as error:
         raise InvalidCandidate(f"litert-torch is not installed: {error}. {_HINT}") from error
-    given = random_inputs(network, _SEED)
-    examples = tuple(torch.from_numpy(given[spec.name]) for spec in network.inputs)
+    inputs = random_inputs(network, _SEED)
+    examples = tuple(torch.from_numpy(inputs[spec.name]) for spec in network.inputs)
     try:
         module = torch.export.load(program.path).module()
         litert_torch.convert(module, examples).export(str(path))
         if precision == "int8":
             _quantise(path)
-    # Converters raise whatever they stumble over.
+    # The converters' exceptions share no base below Exception.
     except Exception as error:
         raise InvalidCandidate(f"litert-torch: {type(error).__name__}: {error}") from error
     return {
@@ -57,9 +57,9 @@ def convert(network: Network, precision: str, path: Path) -> dict[str, Any]:
 
 
 def _quantise(path: Path) -> None:
-    """Lower a float file to int8 weights, in place."""
-    # Comes with litert-torch.
+    """Convert a file to int8 weights, in place."""
+    # A requirement of litert-torch.
     from ai_edge_quantizer import quantizer, recipe  # noqa: PLC0415
 
-    made = quantizer.Quantizer(str(path), recipe.dynamic_wi8_afp32()).quantize()
-    made.export_model(str(path), overwrite=True)
+    result = quantizer.Quantizer(str(path), recipe.dynamic_wi8_afp32()).quantize()
+    result.export_model(str(path), overwrite=True)

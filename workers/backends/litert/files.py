@@ -1,4 +1,4 @@
-"""A ``.tflite`` file as a build: what it computes in, and which tensors of the graph it has."""
+"""Element types, operators and signature of a ``.tflite`` file."""
 
 from pathlib import Path
 from typing import Any
@@ -9,18 +9,18 @@ from hpcfair.errors import HpcfairError
 from hpcfair.precisions import Tolerance
 from hpcfair.runtimes.base import Tensor
 from hpcfair.runtimes.litert import open_interpreter, tensors_of
-from hpcfair.runtimes.tensors import Mapped, write_tensors
+from hpcfair.runtimes.tensors import MappedTensor, write_tensors
 from workers.engine.binding import Misfit, bind
 from workers.engine.errors import InvalidCandidate
 from workers.engine.types import Network, TensorSpec
 
 
 def describe(path: Path, network: Network) -> tuple[Tolerance, dict[str, Any]]:
-    """Write beside the file which tensors of the graph its own stand for.
+    """Describe a file, and write ``tensors.json`` beside it.
 
     Returns:
-        The tolerance its element types call for, and provenance: operators, and element types of
-        its tensors with their numbers.
+        The tolerance that follows from its element types, and provenance: counts of operators and
+        of the tensors' element types.
 
     Raises:
         InvalidCandidate: LiteRT cannot open it, or its signature is not the graph's.
@@ -43,30 +43,30 @@ def describe(path: Path, network: Network) -> tuple[Tolerance, dict[str, Any]]:
     return _tolerance(types), {"operators": counts, "tensors": types}
 
 
-def _mapped(own: tuple[Tensor, ...], graph: tuple[TensorSpec, ...]) -> tuple[Mapped, ...]:
+def _mapped(own: tuple[Tensor, ...], graph: tuple[TensorSpec, ...]) -> tuple[MappedTensor, ...]:
     specs = [TensorSpec(tensor.name, tensor.dtype, tensor.shape) for tensor in own]
     bindings = bind(specs, graph, resizable=True)
     return tuple(
-        Mapped(Tensor(spec.name, spec.dtype, spec.shape), binding.index, binding.order)
+        MappedTensor(Tensor(spec.name, spec.dtype, spec.shape), binding.index, binding.order)
         for spec, binding in zip(graph, bindings, strict=True)
     )
 
 
 def _operators(interpreter: Any) -> list[dict[str, Any]]:
-    # The only list of operators there is; what XNNPACK took over follows as DELEGATE.
-    found: list[dict[str, Any]] = interpreter._get_ops_details()  # noqa: SLF001
-    return [detail for detail in found if detail["op_name"] != "DELEGATE"]
+    # The only list of operators; operators that XNNPACK runs are listed again as DELEGATE.
+    details: list[dict[str, Any]] = interpreter._get_ops_details()  # noqa: SLF001
+    return [detail for detail in details if detail["op_name"] != "DELEGATE"]
 
 
 def _element_types(tensors: list[dict[str, Any]]) -> dict[str, int]:
-    """Element type to number of tensors; integers that stand for reals are ``quantised-``."""
-    found: dict[str, int] = {}
+    """Number of tensors by element type; quantised types have the prefix ``quantised-``."""
+    counts: dict[str, int] = {}
     for tensor in tensors:
         name = np.dtype(tensor["dtype"]).name
         if len(tensor["quantization_parameters"]["scales"]):
             name = f"quantised-{name}"
-        found[name] = found.get(name, 0) + 1
-    return dict(sorted(found.items()))
+        counts[name] = counts.get(name, 0) + 1
+    return dict(sorted(counts.items()))
 
 
 def _tolerance(types: dict[str, int]) -> Tolerance:

@@ -1,9 +1,9 @@
-"""What LiteRT can try with a network.
+"""The search space of LiteRT.
 
 ::
 
-    source ─ each published .tflite by name
-           └ convert-float32, convert-int8 (torch-export programs): see convert.py
+    source ─ each published .tflite file by name
+           └ convert-float32, convert-int8 (models with a PyTorch program): see convert.py
     kernels ─ xnnpack, builtin: threads
             └ reference
 """
@@ -15,7 +15,7 @@ from workers.engine.space import Choice, Conditional, Parameter, Space
 from workers.engine.types import AlternativeFormat, Network, Options, TargetSpec
 
 CONVERTED = {"convert-float32": "float32", "convert-int8": "int8"}
-#: Module of the converter, which is too large to come along: see the README.
+#: Module of the converter, an extra because of its size: see the README.
 CONVERTER = "litert_torch"
 
 
@@ -32,26 +32,26 @@ def space_of(network: Network, target: TargetSpec) -> Space:
 
 
 def default_of(network: Network, target: TargetSpec) -> Options:
-    """The first file as LiteRT opens it, on all cores."""
+    """The first file with LiteRT's default kernels, on all cores."""
     threads = thread_counts(target.cores)[0]
     return {"source": _sources(network)[0], "kernels": "xnnpack", "threads": threads}
 
 
 def reference_of(network: Network) -> Options:
-    """The first file by LiteRT's plain kernels."""
+    """The first file with LiteRT's reference kernels."""
     return {"source": _sources(network)[0], "kernels": "reference"}
 
 
 def published(network: Network) -> dict[str, AlternativeFormat]:
-    """The ``.tflite`` files by their names: what others are compared with, then float32 ones.
+    """The published ``.tflite`` files by name: the primary file first, then float32 ones.
 
-    Names are all there is to tell float32 by.
+    Reduced-precision variants are recognised by their names.
     """
     files = [form for form in network.alternatives if form.format == "tflite"]
 
     def order(form: AlternativeFormat) -> tuple[bool, bool, str]:
         name = form.path.name
-        return form.path != network.model_path, _looks_lowered(name), name
+        return form.path != network.model_path, _is_reduced(name), name
 
     files.sort(key=order)
     return {form.path.name: form for form in files}
@@ -62,9 +62,9 @@ def _sources(network: Network) -> tuple[str, ...]:
     convertible = any(form.format == "torch-export" for form in network.alternatives)
     if convertible and util.find_spec(CONVERTER):
         return (*names, *CONVERTED)
-    # A candidate that only says what is missing is worth one trial, where there is nothing else.
+    # If there is nothing else, one candidate fails with the reason.
     return names or (next(iter(CONVERTED)),)
 
 
-def _looks_lowered(name: str) -> bool:
+def _is_reduced(name: str) -> bool:
     return any(word in name.lower() for word in ("int8", "quant", "fp16", "float16", "f16"))

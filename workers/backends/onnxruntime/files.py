@@ -1,4 +1,4 @@
-"""ONNX files on disk: which files one consists of, and copies of it."""
+"""ONNX files on disk: their external data, their size, and copies."""
 
 import resource
 import shutil
@@ -9,19 +9,19 @@ import onnx
 
 from workers.engine.errors import InvalidCandidate
 
-#: Above this a protobuf does not serialise any more (2 GiB), with room for what grows.
+#: Bytes; protobuf serialises up to 2 GiB, and rewritten networks grow.
 MOST_BYTES = 1_800_000_000
 
 
 def copy_model(path: Path, out: Path) -> str:
     """Copy an ONNX file and its external data into ``out``; returns the file's name there.
 
-    Real copies, never links: ONNX refuses external data behind links, and a build must outlive
-    the folder it was made from.
+    Copies, not links: ONNX refuses linked external data, and a build outlives the folder of its
+    network.
 
     Raises:
-        InvalidCandidate: the file cannot be parsed, its data lies elsewhere, is missing, or is
-            larger than this process may write.
+        InvalidCandidate: the file cannot be parsed, or its external data lie outside its folder,
+            are missing, or exceed the file size limit of this process.
     """
     for name in external_files(path):
         source, copy = path.parent / name, out / name
@@ -36,34 +36,36 @@ def copy_model(path: Path, out: Path) -> str:
 
 
 def _check_size(source: Path) -> None:
-    """Before copying: a limit that is met half way has filled the disk half way."""
+    """Check the size limit before copying, so that no partial copy fills the disk."""
     size, most = source.stat().st_size, resource.getrlimit(resource.RLIMIT_FSIZE)[0]
     if most != resource.RLIM_INFINITY and size > most:
-        raise InvalidCandidate(f"{source.name} has {size} bytes, a build may have {most}")
+        raise InvalidCandidate(f"{source.name} has {size} bytes; builds may have up to {most}")
 
 
 def refuse_large(path: Path) -> None:
-    """Raises InvalidCandidate where a rewritten copy could not be saved as one protobuf."""
+    """Raise InvalidCandidate if a rewritten copy would be too large for one protobuf."""
     size = size_bytes(path)
     if size > MOST_BYTES:
-        raise InvalidCandidate(f"{size} bytes of network; rewriting takes {MOST_BYTES}")
+        raise InvalidCandidate(
+            f"the network has {size} bytes; rewriting supports up to {MOST_BYTES}"
+        )
 
 
 def size_bytes(path: Path) -> int:
-    """Bytes of an ONNX file with its external data."""
+    """Bytes of an ONNX file including its external data."""
     names = [path.name, *external_files(path)]
     return sum((path.parent / name).stat().st_size for name in names)
 
 
 def external_files(path: Path) -> list[str]:
-    """Names of the files beside ``path`` that hold its tensors, as written in it.
+    """Paths of the external data of an ONNX file, relative to its folder.
 
     Raises:
-        InvalidCandidate: the file cannot be parsed, or a name would leave its folder.
+        InvalidCandidate: the file cannot be parsed, or a path leaves its folder.
     """
     try:
         model = onnx.load(path, load_external_data=False)
-    # Protobuf's DecodeError has no public base of its own.
+    # Protobuf's DecodeError has no public base class.
     except Exception as error:
         raise InvalidCandidate(f"{path.name} is no ONNX file: {error}") from error
     functions = (node for function in model.functions for node in function.node)

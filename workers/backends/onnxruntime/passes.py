@@ -1,7 +1,7 @@
 """ONNX Runtime's graph optimisers as a menu of passes.
 
-They work when a session opens, so what they cost is paid by everybody who loads the build: opening
-a session counts as compiling here.
+They run whenever a session opens, so every user of a build pays their cost. Here opening a session
+counts as compiling.
 """
 
 from pathlib import Path
@@ -14,17 +14,16 @@ from workers.engine.types import Options, sha256_of
 
 
 def menu_of(options: Options) -> Menu:
-    """The optimisers to choose from, beside otherwise fixed ``options``.
+    """The optimisers to choose from, with all other ``options`` fixed.
 
-    They run in an order of ONNX Runtime's own, whatever the list says.
+    ONNX Runtime determines their order, whatever the order of the list.
     """
     return Menu(options=options, default=ALL, nothing=NONE)
 
 
 def open_s(path: Path, options: Options) -> float:
     """Seconds that opening a session takes."""
-    # Heavy, and only needed in the child that builds.
-    from hpcfair.runtimes.onnxruntime import open_session  # noqa: PLC0415
+    from hpcfair.runtimes.onnxruntime import open_session  # noqa: PLC0415  heavy
 
     started = perf_counter()
     open_session(path, options)
@@ -32,24 +31,24 @@ def open_s(path: Path, options: Options) -> float:
 
 
 def fingerprint(path: Path, options: Options, out: Path) -> str:
-    """Equal for networks that are optimised into the same operators.
+    """A digest that is equal for networks optimised to the same operators.
 
     Args:
-        out: Folder to write to; nothing stays there.
+        out: Folder for temporary files.
     """
-    import onnx  # noqa: PLC0415
+    import onnx  # noqa: PLC0415  heavy
 
     from hpcfair.runtimes.onnxruntime import open_session  # noqa: PLC0415
 
     optimised, weights = out / "optimised.onnx", out / "optimised.data"
 
-    def keep(settings: Any) -> None:
+    def save(settings: Any) -> None:
         settings.optimized_model_filepath = str(optimised)
         settings.add_session_config_entry(
             "session.optimized_model_external_initializers_file_name", weights.name
         )
 
-    open_session(path, options, keep)
+    open_session(path, options, save)
     graph = onnx.load(optimised, load_external_data=False).graph
     nodes = [_node(node) for node in graph.node]
     optimised.unlink()
@@ -58,6 +57,6 @@ def fingerprint(path: Path, options: Options, out: Path) -> str:
 
 
 def _node(node: Any) -> list[Any]:
-    """A node without its name, which counts upwards from run to run."""
+    """A node without its name, which contains a counter."""
     attributes = sorted(a.SerializeToString().hex() for a in node.attribute)
     return [node.domain, node.op_type, list(node.input), list(node.output), attributes]

@@ -1,13 +1,13 @@
-"""Where the time of a build goes, from ONNX Runtime's own profiler.
+"""Profiles builds with ONNX Runtime's profiler.
 
 ::
 
-    artefact ─ every node named ─▶ optimised as for its user, saved ─ every node named ─▶
-        run as it is, under the profiler ─▶ kernel times by name ─▶ nodes of the published graph
+    artefact ─ name all nodes ─▶ optimise as for users, save ─ name all nodes ─▶
+        run unchanged under the profiler ─▶ kernel times by name ─▶ nodes of the published graph
 
-The optimiser's result is saved and then run with optimisations off, because only then each event
-of the trace names one node of a graph that can be read. The kernels are the same; what the
-profiler itself costs, a microsecond or more each, is in every figure.
+The optimised network is saved and then run without optimisations, because only then each event of
+the trace names a node of a readable graph. The kernels are the same. All times include the overhead
+of the profiler, a microsecond or more per kernel.
 """
 
 import json
@@ -30,17 +30,17 @@ from workers.engine.ports import Array
 from workers.engine.profile import CallSite, Profile
 from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
-#: Untimed runs; then as many as fit the time, within bounds. The trace holds a million events.
+#: Untimed runs; bounds on the number of timed runs; seconds for them. Traces hold a million events.
 _WARMUP, _FEWEST, _MOST, _SECONDS = 2, 3, 50, 2.0
 _MOST_EVENTS = 500_000
-#: Inserted by optimisers between the operators of the graph.
+#: Operators that optimisers insert between those of the graph.
 _CONVERSIONS = frozenset(
     (  # noqa: SIM905
         "ReorderInput ReorderOutput Transpose Cast QuantizeLinear DequantizeLinear"
         " DynamicQuantizeLinear MemcpyToHost MemcpyFromHost"
     ).split()
 )
-#: Compute in 8-bit integers, whatever type their output is.
+#: Prefixes of operators that compute in 8-bit integers, whatever their output type.
 _INTEGER = (
     *("QLinear", "QGemm", "QAttention", "QEmbedLayerNormalization"),
     *("MatMulInteger", "ConvInteger", "DynamicQuantizeMatMul", "DynamicQuantizeLSTM"),
@@ -49,7 +49,7 @@ _PRECISIONS = {
     "float": "float32", "double": "float64", "float16": "float16", "bfloat16": "bfloat16",
     "int8": "int8", "uint8": "int8",
 }  # fmt: skip
-#: Multiplied in bfloat16 under ``bf16_gemm``, where the processor can.
+#: Operators computed in bfloat16 with ``bf16_gemm``, on processors that support it.
 _GEMMS = frozenset({"MatMul", "FusedMatMul", "Gemm", "FusedGemm"})
 _BLOCKED = "com.microsoft.nchwc"
 
@@ -60,7 +60,7 @@ def profile_build(
     """Run a build under the profiler.
 
     Raises:
-        InvalidCandidate: ONNX Runtime does not open it, or its trace is incomplete.
+        InvalidCandidate: ONNX Runtime cannot open it, or the trace is incomplete.
     """
     if build.directory is None:
         raise InvalidCandidate(f"nothing was built: {build.detail}")
@@ -77,10 +77,9 @@ def profile_build(
 
 
 def _named(path: Path, folder: Path) -> Path:
-    """A copy whose nodes all have names of their own: their first output's, where they had none.
+    """A copy whose nodes all have unique names: that of their first output where they had none.
 
-    An artefact in ONNX Runtime's own format is taken as it is: it is past the optimisations that
-    would lose those names.
+    ORT files are used unchanged: they are optimised already, and optimisation is what loses names.
     """
     if path.suffix == ".ort":
         return path
@@ -93,16 +92,16 @@ def _named(path: Path, folder: Path) -> Path:
 
 
 def _name_nodes(graph: onnx.GraphProto) -> bool:
-    """Give names to the nodes of the main graph that lack one of their own; whether any did."""
-    seen: set[str] = set()
+    """Give unique names to the nodes of the main graph; returns whether any changed."""
+    names: set[str] = set()
     changed = False
     for number, node in enumerate(graph.node):
-        if not node.name or node.name in seen:
-            named_by = next(filter(None, node.output), "")
-            free = named_by and named_by not in seen
-            node.name = named_by if free else f"{node.op_type} {number}"
+        if not node.name or node.name in names:
+            output = next(filter(None, node.output), "")
+            unused = output and output not in names
+            node.name = output if unused else f"{node.op_type} {number}"
             changed = True
-        seen.add(node.name)
+        names.add(node.name)
     return changed
 
 
@@ -114,7 +113,7 @@ def _save(model: onnx.ModelProto, folder: Path) -> Path:
 
 
 def _optimised(path: Path, options: Options, folder: Path) -> Path:
-    """What the optimiser makes of a file under these options, with nodes named."""
+    """The network optimised with these options, with named nodes."""
     folder.mkdir()
     saved = folder / "optimised.onnx"
 
@@ -128,31 +127,31 @@ def _optimised(path: Path, options: Options, folder: Path) -> Path:
     open_session(path, options, save)
     model = onnx.load(saved, load_external_data=False)
     _name_nodes(model.graph)
-    _drop_idle_inputs(model.graph)
-    # Still points at the weights beside it.
+    _drop_unused_inputs(model.graph)
+    # The file still refers to the weights beside it.
     onnx.save(model, saved)
     return saved
 
 
-def _drop_idle_inputs(graph: onnx.GraphProto) -> None:
-    """Drop inputs nobody takes: those with a default, which folding has used up."""
-    taken = {name for node in graph_of(graph).nodes for name in node.inputs}
-    kept = [value for value in graph.input if value.name in taken]
+def _drop_unused_inputs(graph: onnx.GraphProto) -> None:
+    """Drop unused inputs: those with a default value that was folded."""
+    used_names = {name for node in graph_of(graph).nodes for name in node.inputs}
+    used = [value for value in graph.input if value.name in used_names]
     del graph.input[:]
-    graph.input.extend(kept)
+    graph.input.extend(used)
 
 
 def _run(
     path: Path, options: Options, inputs: Mapping[str, Array], folder: Path
 ) -> tuple[int, list[dict[str, Any]]]:
-    """Number of runs that count, and the events of all runs."""
+    """Number of timed runs, and the events of all runs."""
 
     def trace(settings: ort.SessionOptions) -> None:
         settings.enable_profiling = True
         settings.profile_file_prefix = str(folder / "trace")
 
-    kept = {name: value for name, value in options.items() if name != "default"}
-    session = open_session(path, {**kept, "graph_optimization": "disable"}, trace)
+    others = {name: value for name, value in options.items() if name != "default"}
+    session = open_session(path, {**others, "graph_optimization": "disable"}, trace)
     feed = {value.name: inputs[value.name] for value in session.get_inputs()}
     try:
         for _ in range(_WARMUP):
@@ -163,7 +162,7 @@ def _run(
         runs = max(_FEWEST, min(_MOST, bound, int(_SECONDS / took_s)))
         for _ in range(runs):
             session.run(None, feed)
-    # What it raises shares no base below Exception.
+    # ONNX Runtime's exceptions share no base below Exception.
     except Exception as error:
         raise InvalidCandidate(f"it does not run under the profiler: {error}") from error
     events = json.loads(Path(session.end_profiling()).read_text())
@@ -178,32 +177,30 @@ def _read(
     runs: int,
     trace: Sequence[Mapping[str, Any]],
 ) -> Profile:
-    """Call sites in the order of the last run; subgraphs count with the node that holds them."""
+    """Call sites in the order of the last run; subgraphs belong to the node that contains them."""
     nodes = {node.name: node for node in graph.node}
     events: dict[str, list[Mapping[str, Any]]] = {name: [] for name in nodes}
     for event in trace:
         name = str(event["name"]).removesuffix("_kernel_time")
         if event.get("cat") == "Node" and name in events and event["name"] != name:
             events[name].append(event)
-    short = [name for name, found in events.items() if len(found) < runs]
-    if short:
-        raise InvalidCandidate(
-            f"the trace tells of {short[0]} in {len(events[short[0]])} runs only"
-        )
+    for name, timed in events.items():
+        if len(timed) < runs:
+            raise InvalidCandidate(f"the trace has {name} in {len(timed)} of {runs} runs only")
     order = sorted(nodes, key=lambda name: int(events[name][-1]["ts"]))
     operators = [_operator(nodes[name]) for name in order]
-    found = attribute(read_graph(network.model_path), operators)
+    attribution = attribute(read_graph(network.model_path), operators)
     bf16 = bool(options.get("bf16_gemm")) and "bf16" in target.features
     sites = [
         _site(nodes[name], events[name][-runs:], bf16=bf16, nodes=links)
-        for name, links in zip(order, found.links, strict=True)
+        for name, links in zip(order, attribution.links, strict=True)
     ]
     whole = [int(event["dur"]) * 1000 for event in trace if event["name"] == "model_run"]
     return Profile(
         method=f"onnxruntime {ort.__version__} profiler",
         total_ns=int(median(whole[-runs:])),
         call_sites=tuple(sites),
-        folded=found.folded,
+        folded=attribution.folded,
     )
 
 
@@ -237,7 +234,7 @@ def _site(
 
 
 def _precision(args: Mapping[str, Any]) -> str | None:
-    """What it computes in, from the types it takes and gives; ``None`` where these say nothing."""
+    """Precision of a kernel, from its input and output types; ``None`` if unknown."""
     if str(args.get("op_name", "")).startswith(_INTEGER):
         return "int8"
     for side in ("input_type_shape", "output_type_shape"):

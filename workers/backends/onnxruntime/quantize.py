@@ -1,7 +1,7 @@
-"""Lowers a network's precision with ONNX Runtime's own tools.
+"""Reduced-precision variants of a network by ONNX Runtime's tools.
 
-Runs in the limited child process of a build, on a stranger's network: whatever these tools raise
-is the candidate's failure.
+Runs in the child process of a build, on an untrusted network: all exceptions of these tools are the
+candidate's failure.
 """
 
 import logging
@@ -22,7 +22,7 @@ from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array
 from workers.engine.types import Network, Options, TargetSpec
 
-#: Per-channel weights exist from opset 13 on, and every tool here knows it.
+#: The first opset with per-channel weights, which all tools here support.
 _OPSET, _IR_VERSION = 13, 8
 _DYNAMIC = ("Attention", "Gemm", "LSTM", "MatMul")
 _INTEGER = frozenset({"DequantizeLinear", "DynamicQuantizeLSTM", "MatMulInteger", "QAttention"})
@@ -32,7 +32,7 @@ _VNNI = frozenset({"avx512_vnni", "avx_vnni"})
 def quantize_dynamic(
     network: Network, target: TargetSpec, options: Options, out: Path
 ) -> dict[str, Any]:
-    """Write ``out`` with int8 weights, ranges of activations found at run time.
+    """Write ``out`` with int8 weights and activation ranges determined at run time.
 
     Returns:
         Provenance.
@@ -54,7 +54,7 @@ def quantize_dynamic(
 def quantize_static(
     network: Network, target: TargetSpec, options: Options, out: Path
 ) -> dict[str, Any]:
-    """Write ``out`` with int8 weights and activations, whose ranges were found on test inputs.
+    """Write ``out`` with int8 weights and activations, with ranges from calibration inputs.
 
     Returns:
         Provenance.
@@ -62,16 +62,16 @@ def quantize_static(
     prepared = _prepare(network, out.parent)
     inputs, source = calibration_inputs(network)
     reduce_range = _reduces_range(target)
-    # Means over runs keep one odd sample from widening every range; random tensors have no odd
-    # ones, and being small, few of them reach as far as real ones will.
+    # Means over runs are robust against outliers among samples. Random tensors have no outliers,
+    # and their ranges are too narrow rather than too wide.
     averaged = source == "samples"
     # x86-64 multiplies unsigned by signed bytes, ARM64 prefers signed by signed: see "Choosing
-    # parameters for CPU inference" in the documentation of quantize_static. TensorRT takes nothing
-    # but signed bytes around zero, and adds biases in float32.
+    # parameters for CPU inference" in the documentation of quantize_static. TensorRT supports only
+    # symmetric signed bytes, and adds biases in float32.
     gpu = _is_gpu(target)
     signed = gpu or target.architecture == "arm64"
     kinds = quantization.QuantType
-    floating = stem.floating_nodes(prepared) if _blocks(target) else []
+    float_nodes = stem.float_nodes(prepared) if _has_blocked_layout(target) else []
     quantization.quantize_static(
         prepared,
         out,
@@ -82,7 +82,7 @@ def quantize_static(
         reduce_range=reduce_range,
         activation_type=kinds.QInt8 if signed else kinds.QUInt8,
         weight_type=kinds.QInt8,
-        nodes_to_exclude=floating,
+        nodes_to_exclude=float_nodes,
         calibrate_method=quantization.CalibrationMethod.MinMax,
         extra_options={
             "CalibMovingAverage": averaged,
@@ -93,8 +93,12 @@ def quantize_static(
     prepared.unlink()
     method = "min-max, mean over runs" if averaged else "min-max"
     calibration = {"source": source, "runs": len(inputs), "method": method}
-    made = {"reduce_range": reduce_range, "calibration": calibration, "float_nodes": len(floating)}
-    return _described(out, _INTEGER) | made
+    return {
+        **_described(out, _INTEGER),
+        "reduce_range": reduce_range,
+        "calibration": calibration,
+        "float_nodes": len(float_nodes),
+    }
 
 
 def to_float16(
@@ -103,12 +107,12 @@ def to_float16(
     options: Options,  # noqa: ARG001
     out: Path,
 ) -> dict[str, Any]:
-    """Write ``out`` computing in float16 inside, float32 at its inputs and outputs.
+    """Write ``out`` with float16 operators, and float32 inputs and outputs.
 
     Returns:
         Provenance.
     """
-    # Not at the top: importing onnxruntime.transformers puts its own folder on sys.path.
+    # Importing onnxruntime.transformers adds its own folder to sys.path.
     from onnxruntime.transformers.float16 import convert_float_to_float16  # noqa: PLC0415
 
     _refuse_large(network)
@@ -117,7 +121,7 @@ def to_float16(
     return _described(out, frozenset({"Cast"}))
 
 
-#: Precision to what makes a network of it.
+#: Converter by precision.
 CONVERTERS: dict[str, Callable[[Network, TargetSpec, Options, Path], dict[str, Any]]] = {
     "int8-dynamic": quantize_dynamic,
     "int8-static": quantize_static,
@@ -126,7 +130,7 @@ CONVERTERS: dict[str, Callable[[Network, TargetSpec, Options, Path], dict[str, A
 
 
 class _Reader(quantization.CalibrationDataReader):  # type: ignore[misc]  # the package is untyped
-    """Hands calibration inputs to the quantiser one run at a time."""
+    """Yields calibration inputs to the quantiser, one run at a time."""
 
     def __init__(self, inputs: list[dict[str, Array]]) -> None:
         self._inputs: Iterator[dict[str, Array]] = iter(inputs)
@@ -136,24 +140,24 @@ class _Reader(quantization.CalibrationDataReader):  # type: ignore[misc]  # the 
 
 
 def _prepare(network: Network, folder: Path) -> Path:
-    """The network at an opset the quantiser knows, its constants folded and its shapes inferred."""
+    """The network at an opset the quantiser supports, with folded constants and inferred shapes."""
     _refuse_large(network)
-    # The quantiser explains its every step on the root logger.
+    # The quantiser logs each step to the root logger.
     logging.getLogger().setLevel(logging.ERROR)
     upgraded, prepared = folder / "upgraded.onnx", folder / "prepared.onnx"
     model = onnx.load(network.model_path)
     onnx.save(_upgrade(model), upgraded)
-    # Symbolic shapes would need sympy, and tell little more where ranges come from real runs.
+    # Symbolic shape inference needs sympy, and calibration by runs gains little from it.
     quant_pre_process(upgraded, prepared, skip_symbolic_shape=True)
     upgraded.unlink()
     return prepared
 
 
 def _upgrade(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The same network at opset 13 or later, weights as constants.
+    """The same network at opset 13 or later, with weights as constants.
 
     Raises:
-        InvalidCandidate: an operator has no form there; names it.
+        InvalidCandidate: an operator cannot be converted; names it.
     """
     version = next((o.version for o in model.opset_import if o.domain in {"", "ai.onnx"}), _OPSET)
     if version < _OPSET:
@@ -162,26 +166,26 @@ def _upgrade(model: onnx.ModelProto) -> onnx.ModelProto:
         except RuntimeError as error:
             reason = str(error).rpartition("Assertion")[2].strip() or str(error)
             raise InvalidCandidate(
-                f"opset {version} cannot be raised to {_OPSET}: {reason}"
+                f"opset {version} cannot be converted to {_OPSET}: {reason}"
             ) from error
-    # Before IR version 4 every weight was an input too, which a caller could override.
+    # Before IR version 4, weights are also inputs, which a caller could override.
     weights = {tensor.name for tensor in model.graph.initializer}
     inputs = [value for value in model.graph.input if value.name not in weights]
     del model.graph.input[:]
     model.graph.input.extend(inputs)
-    # The converter writes the newest version, which ONNX Runtime may not know yet.
+    # The converter writes the newest version, which ONNX Runtime may not support yet.
     model.ir_version = _IR_VERSION if version < _OPSET else max(model.ir_version, _IR_VERSION)
     return model
 
 
 def _reduces_range(target: TargetSpec) -> bool:
-    """Without VNNI, sums of two products of full 8-bit values overflow 16 bits and saturate."""
+    """Whether weights need 7 bits: without VNNI, sums of two 8-bit products saturate in 16 bits."""
     on_processor = target.architecture == "x86-64" and not _is_gpu(target)
     return on_processor and not _VNNI & target.features
 
 
-def _blocks(target: TargetSpec) -> bool:
-    """Whether ONNX Runtime has its blocked layout, which makes a stem fast in float32."""
+def _has_blocked_layout(target: TargetSpec) -> bool:
+    """Whether ONNX Runtime uses its blocked layout, in which a stem is fast in float32."""
     return target.architecture == "x86-64" and not _is_gpu(target)
 
 
@@ -193,18 +197,20 @@ def _refuse_large(network: Network) -> None:
     size = size_bytes(network.model_path)
     if size > MOST_BYTES:
         raise InvalidCandidate(
-            f"the network has {size} bytes; lowering the precision works up to {MOST_BYTES}"
+            f"the network has {size} bytes; conversion supports up to {MOST_BYTES}"
         )
 
 
-def _described(out: Path, lowered: frozenset[str]) -> dict[str, Any]:
-    """How many operators of each kind the result has, so that a reader sees what was lowered.
+def _described(out: Path, converted: frozenset[str]) -> dict[str, Any]:
+    """Provenance with the number of operators of each kind in ``out``.
+
+    Args:
+        converted: Operators of reduced precision.
 
     Raises:
-        InvalidCandidate: none of ``lowered`` is among them, so this would only repeat another
-            candidate.
+        InvalidCandidate: there is none of them, so the candidate would repeat a float32 one.
     """
     operators = Counter(n.op_type for n in onnx.load(out, load_external_data=False).graph.node)
-    if not lowered & operators.keys():
-        raise InvalidCandidate("no operator of this network could be lowered")
+    if not converted & operators.keys():
+        raise InvalidCandidate("no operator of this network could be converted")
     return {"operators": dict(operators)}

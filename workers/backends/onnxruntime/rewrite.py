@@ -1,4 +1,4 @@
-"""Saves a network rewritten for ONNX Runtime's blocked layout, in float32 as before."""
+"""Saves a float32 network rewritten for ONNX Runtime's blocked layout."""
 
 from pathlib import Path
 from typing import Any
@@ -10,17 +10,26 @@ from workers.backends.onnxruntime.files import refuse_large
 from workers.backends.rewrites.affine import fold_scales
 from workers.backends.rewrites.align import align_channels
 from workers.backends.rewrites.concat import split_over_concat
-from workers.backends.rewrites.network import Network
+from workers.backends.rewrites.graph import EditableGraph
 from workers.backends.rewrites.normal import write_out_normalisations
 from workers.backends.rewrites.shuffle import gather_shuffles
-from workers.backends.rewrites.sums import write_sums_as_additions
 from workers.engine.errors import InvalidCandidate
 
-#: In the order they run. A sum is rewritten for the sake of what is fused with it.
+
+def replace_sums(graph: EditableGraph) -> int:
+    """Replace each ``Sum`` of two values by an ``Add``, which optimisers fuse; returns their
+    number."""
+    sums = [node for node in graph.nodes if node.op_type == "Sum" and len(node.input) == 2]
+    for node in sums:
+        node.op_type = "Add"
+    return len(sums)
+
+
+#: In the order they run. Sums are rewritten only to let other operators be fused with them.
 _REWRITES = {
     "scales": fold_scales,
     "normalisations": write_out_normalisations,
-    "sums": write_sums_as_additions,
+    "sums": replace_sums,
     "concatenations": split_over_concat,
     "aligned": align_channels,
     "shuffles": gather_shuffles,
@@ -28,23 +37,23 @@ _REWRITES = {
 
 
 def save_rewritten(path: Path, out: Path) -> dict[str, Any]:
-    """Write the network to ``out``; returns its provenance: how often what was rewritten.
+    """Write the rewritten network to ``out``; returns provenance with the count of each rewrite.
 
     Raises:
         InvalidCandidate: the network is too large, or there is nothing to rewrite.
     """
     refuse_large(path)
-    network = Network(_simplified(path, out))
-    done = {name: count for name, rewrite in _REWRITES.items() if (count := rewrite(network))}
-    if not done.keys() - {"sums"}:
+    graph = EditableGraph(_simplified(path, out))
+    counts = {name: count for name, rewrite in _REWRITES.items() if (count := rewrite(graph))}
+    if not counts.keys() - {"sums"}:
         raise InvalidCandidate("nothing of this network could be rewritten")
-    onnx.save(network.model(), out)
-    return {"rewrites": done}
+    onnx.save(graph.model(), out)
+    return {"rewrites": counts}
 
 
 def _simplified(path: Path, scratch: Path) -> onnx.ModelProto:
-    """The network with constants folded and normalisations in their convolutions, as any session
-    would have it, so that rewrites see plain operators."""
+    """The network after ONNX Runtime's basic optimisations, such as constant folding and fusion of
+    normalisations into convolutions, so that rewrites see simple operators."""
     settings = ort.SessionOptions()
     settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
     settings.optimized_model_filepath = str(scratch)

@@ -1,8 +1,8 @@
-"""What ONNX Runtime can try with a network, each distinct configuration once.
+"""The search space of ONNX Runtime; each distinct configuration occurs once.
 
 ::
 
-    default ─ yes: as a user gets it who sets nothing
+    default ─ yes: a session without options
             └ no ─ threads ─ all | half: spinning, execution (networks with branches)
                  └ precision ─ float32: graph_optimization ─ all: artefact ─ onnx: passes
                              ├ int8-dynamic: per_channel
@@ -17,23 +17,23 @@ from workers.engine.types import Network, Options, TargetSpec
 DEFAULT: Options = {"default": True}
 
 _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
-#: Operators that ONNX Runtime computes in its blocked layout NCHWc.
+#: Operators that ONNX Runtime computes in its blocked layout, NCHWc.
 _BLOCKED = frozenset({"Conv", "MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool"})
 _PRODUCTS = frozenset({"MatMul", "Gemm"})
-#: Two operators can only run side by side if some operator joins or splits what they work on.
+#: Operators that join or split branches, without which no two operators can run in parallel.
 _BRANCHING = frozenset(
     {"Add", "Mul", "Sub", "Div", "Concat", "Sum", "Split", "Attention", "Max", "Min", "Where"}
 )
 
-#: Operators whose arithmetic int8 makes faster, by themselves.
+#: Operators whose arithmetic is faster in int8.
 HEAVY = ("Conv", "ConvTranspose", "Gemm", "MatMul")
-#: Operators that otherwise would force a way back to float32 between two of those. Normalisation,
-#: softmax and activations other than these stay in float32: they cost little and lose much.
+#: Operators that would otherwise require conversions to float32 between those. Normalisation,
+#: softmax and other activations stay in float32: they take little time and lose much accuracy.
 BETWEEN = (
     *("Add", "AveragePool", "Clip", "Concat", "Flatten", "GlobalAveragePool", "MaxPool", "Pad"),
     *("Relu", "Reshape", "Resize", "Split", "Squeeze", "Transpose", "Unsqueeze"),
 )
-#: Spinning threads start sooner; a scale for each channel costs little and keeps accuracy.
+#: Spinning threads start sooner; scales per channel take little time and preserve accuracy.
 _FAST: Options = {"default": False, "spinning": True}
 _EXACT: Options = {"precision": "float32", "graph_optimization": "all"}
 _PROMISING: tuple[Options, ...] = (
@@ -42,10 +42,10 @@ _PROMISING: tuple[Options, ...] = (
     {**_EXACT, "artefact": "rewritten"},
     {**_EXACT, "artefact": "optimized"},
 )
-#: Multiplications of a network that ends before a second thread has joined in: of 30 us that the
-#: digits' network takes on two threads, one thread saves 3.
+#: MACs below which one thread is faster than two: a second thread starts too late. The example for
+#: handwritten digits takes 30 us on two threads and 27 us on one.
 _SMALL_MACS = 5_000_000
-#: What :mod:`workers.backends.rewrites` starts from, beside convolutions.
+#: Operators that :mod:`workers.backends.rewrites` rewrites, besides convolutions.
 _REWRITTEN = frozenset({"Concat", "LRN", "Transpose"})
 _ARITHMETIC_BETWEEN = frozenset({"Add", "AveragePool", "Concat", "GlobalAveragePool", "MaxPool"})
 
@@ -68,7 +68,7 @@ def space_of(network: Network, target: TargetSpec) -> Space:
     if lists := network.passes.get("onnxruntime"):
         passes = Choice(("default", *(each for each in lists if each != "default")))
         parameters["passes"] = Conditional("artefact", ("onnx",), passes)
-    # A single thread has no other to wait for, or to share branches with.
+    # These options have no effect on a single thread.
     several = tuple(name for name in threads if name != "one")
     if several:
         parameters["spinning"] = Conditional("threads", several, Flag())
@@ -83,11 +83,11 @@ def space_of(network: Network, target: TargetSpec) -> Space:
             "precision", ("int8-static",), Choice(("heavy", "between"))
         )
     fast = {**_FAST, "threads": "one"} if _is_small(network) else _FAST
-    return Space(parameters).with_promising(*({**fast, **wish} for wish in _wishes(network)))
+    return Space(parameters).with_promising(*({**fast, **wish} for wish in _promising(network)))
 
 
-def _wishes(network: Network) -> tuple[Options, ...]:
-    """What is promising; of a small network that nothing is rewritten of, first as it is."""
+def _promising(network: Network) -> tuple[Options, ...]:
+    """Promising options; a small network is tried unchanged first."""
     return ({**_EXACT, "artefact": "onnx"}, *_PROMISING) if _is_small(network) else _PROMISING
 
 
@@ -96,7 +96,7 @@ def _is_small(network: Network) -> bool:
 
 
 def reference_of(network: Network, target: TargetSpec) -> Options:
-    """Every optimisation off, operators one after another."""
+    """Without optimisations, operators in sequence."""
     options: Options = {
         "default": False,
         "threads": thread_counts(target.cores)[0],
@@ -105,12 +105,12 @@ def reference_of(network: Network, target: TargetSpec) -> Options:
         "spinning": False,
         "execution": "sequential",
     }
-    known = space_of(network, target).parameters
-    return {name: options[name] for name in known if name in options}
+    parameters = space_of(network, target).parameters
+    return {name: options[name] for name in parameters if name in options}
 
 
 def optimised_of(network: Network, target: TargetSpec) -> Options:
-    """Every optimisation on, all cores: the options beside which lists of passes are compared."""
+    """With all optimisations, on all cores: the options that lists of passes are compared with."""
     options: Options = {
         **reference_of(network, target),
         "graph_optimization": "all",
@@ -124,8 +124,8 @@ def optimised_of(network: Network, target: TargetSpec) -> Options:
 def _optimizations(operators: frozenset[str]) -> tuple[str, ...]:
     """Levels of graph optimisation that differ for this network.
 
-    Above ``extended`` come blocked layouts, for convolutions and pooling only. ``layout`` is left
-    out: what ``all`` does beyond it concerns float16 kernels.
+    Levels above ``extended`` add blocked layouts, for convolutions and pooling only. ``layout`` is
+    left out: ``all`` differs from it for float16 kernels only.
     """
     if operators & _BLOCKED:
         return ("disable", "basic", "extended", "all")
@@ -133,10 +133,10 @@ def _optimizations(operators: frozenset[str]) -> tuple[str, ...]:
 
 
 def _artefacts(network: Network, operators: frozenset[str]) -> tuple[str, ...]:
-    """Forms of the file. All but ``rewritten`` run alike, and load faster from left to right.
+    """Kinds of file. All but ``rewritten`` run equally fast; they load faster from left to right.
 
-    ORT files load as they were saved, so one with blocked layouts would only fit processors with
-    the same vector length, which a target does not promise.
+    ORT files load as they were saved, so one with blocked layouts would fit only processors with
+    the same vector length, which a target does not guarantee.
     """
     if not operators & _BLOCKED:
         return ("onnx", "optimized", "ort")
@@ -145,25 +145,25 @@ def _artefacts(network: Network, operators: frozenset[str]) -> tuple[str, ...]:
 
 
 def _precisions(network: Network, target: TargetSpec) -> tuple[str, ...]:
-    """Precisions that may pay here.
+    """Precisions that can be faster for this network on this target.
 
-    On x86-64, float16 and bfloat16 are not among them: ONNX Runtime's CPU kernels compute both by
-    converting to float32 and back around every operator.
+    On x86-64, float16 and bfloat16 are not among them: ONNX Runtime's CPU kernels convert to
+    float32 and back around every operator.
     """
     operators = network.operators
-    found = ["float32"]
+    precisions = ["float32"]
     if not QUANTISED & operators.keys() and takes_float32(network):
         convolutions = sum(operators.get(name, 0) for name in _CONVOLUTIONS)
         products = sum(operators.get(name, 0) for name in _PRODUCTS)
-        # Convolutions have no fast kernel for ranges found at run time.
+        # There is no fast kernel for convolutions with ranges determined at run time.
         if products + operators.get("LSTM", 0) > convolutions:
-            found.append("int8-dynamic")
+            precisions.append("int8-dynamic")
         if products or convolutions:
-            found.append("int8-static")
+            precisions.append("int8-static")
         if target.architecture == "arm64":
-            found += [
+            precisions += [
                 precision
                 for precision, feature in (("float16", "asimdhp"), ("bfloat16", "bf16"))
                 if feature in target.features and (products or convolutions)
             ]
-    return tuple(found)
+    return tuple(precisions)

@@ -1,10 +1,10 @@
-"""The stem of a network: what it does to a picture before its channels are many.
+"""The stem of a network: the first convolution of an image with few channels, and its activation.
 
-A convolution of three colours fills a fifth of what ONNX Runtime's 8-bit kernels multiply at once,
-and takes longer than in float32 (MobileNetV2, AVX512-VNNI: 1.00 against 0.63 ms).
+A convolution of three channels uses a fifth of the width of ONNX Runtime's int8 kernels, and takes
+longer than in float32 (MobileNetV2, AVX512-VNNI: 1.00 ms instead of 0.63 ms).
 
-Not where a pooling follows: ONNX Runtime quantises before it rather than behind, and outside its
-8-bit layout pools bytes ten times slower than numbers (SqueezeNet: 19 ms).
+A stem before a pooling does not count: ONNX Runtime would quantise before the pooling, and its int8
+pooling outside blocked layouts is ten times slower than float32 (SqueezeNet: 19 ms).
 """
 
 from collections import defaultdict
@@ -12,44 +12,44 @@ from pathlib import Path
 
 import onnx
 
-#: Channels that a kernel multiplies at once.
+#: Channels that a kernel multiplies at a time.
 _FULL = 16
 _ACTIVATIONS = frozenset({"Relu", "Clip", "LeakyRelu"})
 _POOLS = frozenset({"MaxPool", "AveragePool"})
 _HEAVY = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
-def floating_nodes(path: Path) -> list[str]:
-    """Names of the nodes to be left in float32: the stem, unless nothing heavy would remain.
+def float_nodes(path: Path) -> list[str]:
+    """Names of the nodes to keep in float32: the stem, unless no heavy operator would remain.
 
-    Nodes without a name are given one, in the file.
+    Nodes without a name get one, in the file.
     """
     model = onnx.load(path)
     for number, node in enumerate(model.graph.node):
         node.name = node.name or f"{node.op_type}/{number}"
-    takers = defaultdict(list)
+    consumers = defaultdict(list)
     for node in model.graph.node:
         for name in node.input:
-            takers[name].append(node)
+            consumers[name].append(node)
     weights = {tensor.name: tensor for tensor in model.graph.initializer}
-    found: list[onnx.NodeProto] = []
+    stem: list[onnx.NodeProto] = []
     for value in model.graph.input:
-        for node in takers[value.name]:
+        for node in consumers[value.name]:
             kernel = weights.get(node.input[1]) if node.op_type == "Conv" else None
             if kernel is not None and kernel.dims[1] < _FULL:
-                found += _with_following(node, takers)
-    names = {node.name for node in found}
+                stem += _with_activation(node, consumers)
+    names = {node.name for node in stem}
     if all(node.name in names for node in model.graph.node if node.op_type in _HEAVY):
         return []
     onnx.save(model, path)
     return sorted(names)
 
 
-def _with_following(
-    node: onnx.NodeProto, takers: dict[str, list[onnx.NodeProto]]
+def _with_activation(
+    node: onnx.NodeProto, consumers: dict[str, list[onnx.NodeProto]]
 ) -> list[onnx.NodeProto]:
-    """A convolution and its activation; nothing if it is pooled."""
-    found = [node]
-    while len(after := takers[found[-1].output[0]]) == 1 and after[0].op_type in _ACTIVATIONS:
-        found.append(after[0])
-    return [] if any(taker.op_type in _POOLS for taker in after) else found
+    """A convolution and its activations; nothing if a pooling follows."""
+    nodes = [node]
+    while len(after := consumers[nodes[-1].output[0]]) == 1 and after[0].op_type in _ACTIVATIONS:
+        nodes.append(after[0])
+    return [] if any(consumer.op_type in _POOLS for consumer in after) else nodes

@@ -1,8 +1,8 @@
-"""What ONNX Runtime's CUDA provider can try with a network, each distinct configuration once.
+"""The search space of ONNX Runtime's CUDA provider; each distinct configuration occurs once.
 
 ::
 
-    default ─ yes: the provider with nothing set, which rounds float32 products to TF32
+    default ─ yes: the provider without options, which rounds float32 products to TF32
             └ no ─ precision ─ float32: tf32, graph_optimization
                              └ float16
                  └ layout, convolutions (networks with convolutions)
@@ -14,7 +14,7 @@ from workers.engine.types import Network, Options, TargetSpec
 
 DEFAULT: Options = {"default": True}
 _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
-#: GPUs from this generation on have TF32.
+#: First compute capability with TF32, times 10.
 _TF32_FROM = 80
 
 
@@ -36,7 +36,7 @@ def space_of(network: Network, target: TargetSpec) -> Space:
 
 
 def reference_of(network: Network, target: TargetSpec) -> Options:
-    """Every optimisation off, float32 as it is written."""
+    """Without optimisations and without TF32."""
     options: Options = {
         "default": False,
         "precision": "float32",
@@ -45,11 +45,11 @@ def reference_of(network: Network, target: TargetSpec) -> Options:
         "layout": "nchw",
         "convolutions": "default",
     }
-    known = space_of(network, target).parameters
-    return {name: options[name] for name in known}
+    parameters = space_of(network, target).parameters
+    return {name: options[name] for name in parameters}
 
 
 def has_tf32(target: TargetSpec) -> bool:
-    """Whether the GPU rounds float32 products to TF32 when it may."""
+    """Whether the GPU supports TF32."""
     generations = [int(f.removeprefix("sm_")) for f in target.features if f.startswith("sm_")]
     return any(generation >= _TF32_FROM for generation in generations)

@@ -1,4 +1,4 @@
-"""Makes the artefact of a candidate, in the limited child process of a build."""
+"""Builds the artefact of a candidate, in the child process of a build."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,15 +19,15 @@ from workers.engine.types import Network, Options
 def make(
     network: Network, options: Options, runtime_options: Options, path: Path
 ) -> dict[str, Any]:
-    """Write the IR; returns its provenance, with what each operator really computes in here.
+    """Write the IR; returns its provenance with the precisions that operators compute in.
 
     Raises:
-        InvalidCandidate: OpenVINO cannot, or nothing would compute in the precision asked for.
+        InvalidCandidate: OpenVINO cannot build it, or no operator computes in the precision.
     """
     model, provenance = _read(network, options)
     exact, precision = model, str(options["precision"])
     if precision == "int8":
-        # Imported here: it takes seconds, and other builds do without.
+        # The import takes seconds and is needed for int8 only.
         from workers.backends.openvino.quantize import quantize  # noqa: PLC0415
 
         model, quantization = quantize(model.clone(), network, options)
@@ -39,19 +39,19 @@ def make(
         model = keep_nan(model)
         provenance["weights"] = "NaN or infinity"
     save(model, path)
-    found = _precisions(network, runtime_options, path)
-    if precision not in found and precision != "float32":
+    counts = _precisions(network, runtime_options, path)
+    if precision not in counts and precision != "float32":
         raise InvalidCandidate(
-            f"no operator of this network computes in {precision} here, but in {_listed(found)}"
+            f"no operator of this network computes in {precision} here, but in {_listed(counts)}"
         )
-    return provenance | {"precisions": found}
+    return provenance | {"precisions": counts}
 
 
 def _read(network: Network, options: Options) -> tuple[Any, dict[str, Any]]:
-    """The network as it is or rewritten, and what was rewritten."""
+    """The network, rewritten if the options ask for it, and provenance of the rewrite."""
     if options.get("artefact", "onnx") == "onnx":
         return read_onnx(network), {}
-    # Imported here: it takes half a second, and most builds do without.
+    # The import takes half a second, and few builds need it.
     from workers.backends.openvino.rewrite import save_rewritten  # noqa: PLC0415
 
     with TemporaryDirectory() as scratch:
@@ -61,7 +61,7 @@ def _read(network: Network, options: Options) -> tuple[Any, dict[str, Any]]:
 
 
 def _precisions(network: Network, runtime_options: Options, path: Path) -> dict[str, int]:
-    """What the written network computes in, opened as its users will open it."""
+    """Number of operators by precision, of the written network opened as by its users."""
     shapes = None
     if runtime_options.get("shapes") == "static":
         sizes = open_sizes(network)
@@ -76,5 +76,5 @@ def _precisions(network: Network, runtime_options: Options, path: Path) -> dict[
         raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
 
 
-def _listed(found: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} ({count})" for name, count in sorted(found.items())) or "none"
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in sorted(counts.items())) or "none"

@@ -1,4 +1,4 @@
-"""Reads a network into OpenVINO, writes its IR, and looks at what the CPU makes of it."""
+"""Reads networks into OpenVINO, writes their IR, and describes what the CPU executes."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from hpcfair.runtimes.quiet_openvino import ov, reason
 from workers.engine.errors import InvalidCandidate
 from workers.engine.types import Network
 
-#: In the executable graph, what stands for a tensor and computes nothing.
+#: Operators of the executable graph that represent tensors and compute nothing.
 _TENSORS = frozenset({"Input", "Const", "Output"})
 _REAL = frozenset({ov.Type.f16, ov.Type.f32, ov.Type.f64})
-#: OpenVINO's names of what a kernel computes in. Unsigned bytes count as int8, as everywhere here.
+#: Precision by OpenVINO's name. Unsigned bytes count as int8.
 _PRECISIONS = {
     "f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16", "i8": "int8",
     "u8": "int8", "i32": "int32", "i64": "int64", "boolean": "bool",
@@ -22,14 +22,14 @@ _PRECISIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Executed:
+class ExecutedOperator:
     """An operator of the executable graph.
 
     Attributes:
-        precision: What it computes in; ``None`` where OpenVINO does not say.
-        layout: Of its first output: axes by letter, blocks by number, such as ``aBcd16b``.
-        originals: Names of the IR's operators that became part of it.
-        sources: Names of the operators it takes tensors from.
+        precision: Precision of the computation; ``None`` if unknown.
+        layout: Layout of the first output: axes as letters, blocks as numbers, such as ``aBcd16b``.
+        originals: Names of the IR's operators that are part of it.
+        sources: Names of the operators that produce its inputs.
     """
 
     name: str
@@ -42,30 +42,30 @@ class Executed:
 
 
 def read_onnx(network: Network) -> Any:
-    """The network as OpenVINO's frontend for ONNX reads it.
+    """Read the network with OpenVINO's frontend for ONNX.
 
     Raises:
-        InvalidCandidate: it holds what the frontend or the CPU cannot take; names it.
+        InvalidCandidate: the frontend or the CPU does not support an operator; names it.
     """
     path = network.model_path
     try:
-        # Named, because left to choose OpenVINO would try every format it knows on the bytes.
+        # Explicit, because OpenVINO would otherwise try each of its formats on the bytes.
         frontend = ov.frontend.FrontEndManager().load_by_framework("onnx")
         model = frontend.convert(frontend.load(str(path)))
-    # What it raises shares no base below Exception.
+    # OpenVINO's exceptions share no base below Exception.
     except Exception as error:
         why = reason(error).replace(str(path), path.name).replace(str(path.parent), "")
         raise InvalidCandidate(f"OpenVINO cannot read {path.name}: {why}") from error
     _refuse_text(model)
     names = [[port.any_name for port in ports] for ports in (model.inputs, model.outputs)]
-    wanted = [[spec.name for spec in specs] for specs in (network.inputs, network.outputs)]
-    if names != wanted:
-        raise InvalidCandidate(f"OpenVINO reads the signature as {names}, not as {wanted}")
+    expected = [[spec.name for spec in specs] for specs in (network.inputs, network.outputs)]
+    if names != expected:
+        raise InvalidCandidate(f"OpenVINO reads the signature as {names}, not as {expected}")
     return model
 
 
 def save(model: Any, path: Path) -> None:
-    """Write ``path`` and, beside it, its weights as they are."""
+    """Write ``path`` and a file with the unconverted weights beside it."""
     ov.save_model(model, path, compress_to_fp16=False)
 
 
@@ -78,39 +78,38 @@ def has_nan(model: Any) -> bool:
     )
 
 
-def executed(compiled: Any) -> list[Executed]:
-    """What a compiled network executes, in order; tensors and what was computed before left out.
+def executed(compiled: Any) -> list[ExecutedOperator]:
+    """Operators that a compiled network executes, in order, without tensors and folded operators.
 
-    Before its first run nothing has been executed, and what would have been is told from what was
-    folded by its inputs.
+    Executed operators are those that depend on an input: this holds before the first run, too.
     """
-    found = []
-    computed: set[str] = set()
+    numbered = []
+    dependent: set[str] = set()
     for node in compiled.get_runtime_model().get_ordered_ops():
-        told = {key: str(value.value) for key, value in node.get_rt_info().items()}
+        facts = {key: str(value.value) for key, value in node.get_rt_info().items()}
         sources = [port.get_source_output().get_node().friendly_name for port in node.inputs()]
         name = node.friendly_name
-        if told["layerType"] == "Input" or computed.intersection(sources):
-            computed.add(name)
-        if told["layerType"] in _TENSORS or name not in computed:
+        if facts["layerType"] == "Input" or dependent.intersection(sources):
+            dependent.add(name)
+        if facts["layerType"] in _TENSORS or name not in dependent:
             continue
-        found.append((int(told["execOrder"]), _executed(name, told, sources)))
-    return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+        numbered.append((int(facts["execOrder"]), _executed(name, facts, sources)))
+    return [each for _, each in sorted(numbered, key=lambda pair: pair[0])]
 
 
 def precisions(compiled: Any) -> dict[str, int]:
-    """What a compiled network computes in: precision to the number of its operators."""
+    """Number of executed operators by precision."""
     return dict(Counter(each.precision for each in executed(compiled) if each.precision))
 
 
-def _executed(name: str, told: dict[str, str], sources: list[str]) -> Executed:
-    return Executed(
+def _executed(name: str, facts: dict[str, str], sources: list[str]) -> ExecutedOperator:
+    return ExecutedOperator(
         name=name,
-        operator=told["layerType"],
-        implementation=told["primitiveType"],
-        precision=_PRECISIONS.get(told["runtimePrecision"]),
-        layout=told["outputLayouts"].partition(",")[0],
-        originals=tuple(filter(None, told["originalLayersNames"].split(","))),
+        operator=facts["layerType"],
+        implementation=facts["primitiveType"],
+        precision=_PRECISIONS.get(facts["runtimePrecision"]),
+        layout=facts["outputLayouts"].partition(",")[0],
+        originals=tuple(filter(None, facts["originalLayersNames"].split(","))),
         sources=tuple(sources),
     )
 
@@ -118,8 +117,8 @@ def _executed(name: str, told: dict[str, str], sources: list[str]) -> Executed:
 def _refuse_text(model: Any) -> None:
     for node in model.get_ops():
         if any(port.get_element_type() == ov.Type.string for port in node.outputs()):
-            # 2026.4 ends the process with a corrupted heap on the smallest of them.
+            # OpenVINO 2026.4 crashes with a corrupted heap on all networks with text.
             raise InvalidCandidate(
-                f"{node.get_type_name()} {node.friendly_name} gives text, on which OpenVINO's CPU"
-                " plugin corrupts its memory"
+                f"{node.get_type_name()} {node.friendly_name} has text outputs, on which"
+                " OpenVINO's CPU plugin corrupts its memory"
             )

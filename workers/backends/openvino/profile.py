@@ -1,9 +1,9 @@
-"""Where the time of a build goes, from OpenVINO's performance counters.
+"""Profiles builds with OpenVINO's performance counters.
 
-A counter holds the mean over all runs since the network was compiled, in whole microseconds. So
-the network is compiled afresh for each of a few rounds, the first run of a round is taken away
-from its sum, and times are medians over the rounds: exact to a microsecond, where the difference
-of two late means would be off by as many as there were runs.
+A counter holds the mean over all runs since the network was compiled, in whole microseconds. The
+network is compiled anew for each of a few rounds, the first run of a round is subtracted from its
+sum, and times are medians over the rounds. This is exact to a microsecond; the rounding error of a
+difference between two means would grow with the number of runs.
 """
 
 import re
@@ -16,21 +16,21 @@ from typing import Any
 from hpcfair.errors import HpcfairError
 from hpcfair.runtimes.openvino import compile_model, read_model, reshaped, settings
 from workers.backends.attribution import Operator, attribute, read_graph
-from workers.backends.openvino.convert import Executed, executed
+from workers.backends.openvino.convert import ExecutedOperator, executed
 from workers.engine.errors import InvalidCandidate
 from workers.engine.ports import Array
 from workers.engine.profile import CallSite, NodeLink, Profile
 from workers.engine.types import BuildResult, Network
 
-#: Runs of a round that count, after one that does not; rounds as many as fit the time.
+#: Timed runs of a round, after an untimed one; bounds on the number of rounds; seconds for them.
 _RUNS, _FEWEST, _MOST, _SECONDS = 4, 3, 5, 10.0
 #: Operators that OpenVINO inserts to change layout or precision.
 _CONVERSIONS = frozenset({"Reorder", "Convert", "FakeQuantize", "Transpose"})
-#: What the optimiser appends to names when it splits an int8 operator from its rescaling, and the
-#: names of what NNCF inserts.
+#: Suffixes of the optimiser where it splits an int8 operator from its rescaling; names of operators
+#: that NNCF inserts.
 _APPENDED = re.compile(r"(/Dequantization\w*|/WithoutBiases|_original)$")
 _INSERTED = re.compile(r"/fq_(output|input|weights)_\d|nncf_")
-#: What ONNX calls an operator of the same kind.
+#: ONNX name by OpenVINO name of the same operator.
 _ONNX = {"Convert": "Cast"}
 _AXES = {4: "nchw", 5: "ncdhw"}
 
@@ -39,7 +39,7 @@ def profile_build(network: Network, build: BuildResult, inputs: Mapping[str, Arr
     """Run a build under the profiler.
 
     Raises:
-        InvalidCandidate: OpenVINO does not open or run it.
+        InvalidCandidate: OpenVINO cannot open or run it.
     """
     if build.directory is None:
         raise InvalidCandidate(f"nothing was built: {build.detail}")
@@ -49,7 +49,7 @@ def profile_build(network: Network, build: BuildResult, inputs: Mapping[str, Arr
         static = build.runtime_options.get("shapes") == "static" and model.is_dynamic()
         fixed = reshaped(model, [array.shape for array in arrays] if static else None)
         properties = settings(build.runtime_options) | {"PERF_COUNT": True}
-        rounds: list[dict[Executed, int]] = []
+        rounds: list[dict[ExecutedOperator, int]] = []
         totals: list[int] = []
         started = perf_counter()
         while len(rounds) < _FEWEST or (
@@ -60,10 +60,10 @@ def profile_build(network: Network, build: BuildResult, inputs: Mapping[str, Arr
     except HpcfairError as error:
         raise InvalidCandidate(f"{error.detail} {error.hint}".strip()) from error
     operators = list(rounds[0])
-    # OpenVINO numbers what it inserts anew each time, so rounds agree in order, not in names.
+    # OpenVINO numbers inserted operators anew each time, so rounds agree in order but not in names.
     if any([o.operator for o in each] != [o.operator for o in operators] for each in rounds):
-        raise InvalidCandidate("OpenVINO compiles this network differently from time to time")
-    found = attribute(read_graph(network.model_path), _operators(operators, _tensors(model)))
+        raise InvalidCandidate("OpenVINO compiles this network to different operators each time")
+    attribution = attribute(read_graph(network.model_path), _operators(operators, _tensors(model)))
     return Profile(
         method=f"openvino {metadata.version('openvino')} performance counters,"
         f" medians of {len(rounds)} means of {_RUNS} runs",
@@ -71,15 +71,18 @@ def profile_build(network: Network, build: BuildResult, inputs: Mapping[str, Arr
         call_sites=tuple(
             _site(each, times, links)
             for each, times, links in zip(
-                operators, zip(*(r.values() for r in rounds), strict=True), found.links, strict=True
+                operators,
+                zip(*(r.values() for r in rounds), strict=True),
+                attribution.links,
+                strict=True,
             )
         ),
-        folded=found.folded,
+        folded=attribution.folded,
     )
 
 
-def _round(compiled: Any, arrays: list[Array], totals: list[int]) -> dict[Executed, int]:
-    """Mean nanoseconds of each operator that ran; times of whole runs are added to ``totals``."""
+def _round(compiled: Any, arrays: list[Array], totals: list[int]) -> dict[ExecutedOperator, int]:
+    """Mean nanoseconds of each executed operator; adds times of whole runs to ``totals``."""
     request = compiled.create_infer_request()
     feed = dict(enumerate(arrays))
     try:
@@ -89,7 +92,7 @@ def _round(compiled: Any, arrays: list[Array], totals: list[int]) -> dict[Execut
             started = perf_counter_ns()
             request.infer(feed)
             totals.append(perf_counter_ns() - started)
-    # What it raises shares no base below Exception.
+    # OpenVINO's exceptions share no base below Exception.
     except Exception as error:
         raise InvalidCandidate(f"it does not run under the profiler: {error}") from error
     means = _counted_us(request)
@@ -100,38 +103,40 @@ def _round(compiled: Any, arrays: list[Array], totals: list[int]) -> dict[Execut
 
 
 def _counted_us(request: Any) -> dict[str, int]:
-    """Mean of each operator; also of one that ran, but for less than a microsecond."""
+    """Mean microseconds of each operator; 0 for those that took less than one."""
     return {
         each.node_name: round(each.real_time.total_seconds() * 1e6)
         for each in request.get_profiling_info()
     }
 
 
-def _operators(found: list[Executed], tensors: Mapping[str, tuple[str, ...]]) -> list[Operator]:
-    """What each computes, by the published graph's tensors."""
-    given = {
+def _operators(
+    operators: list[ExecutedOperator], tensors: Mapping[str, tuple[str, ...]]
+) -> list[Operator]:
+    """Executed operators with the published graph's tensors that they produce."""
+    outputs = {
         each.name: tuple(t for name in each.originals for t in _look_up(name, tensors))
-        for each in found
+        for each in operators
     }
     return [
         Operator(
             _ONNX.get(each.operator, each.operator),
             names=(),
-            outputs=given[each.name],
+            outputs=outputs[each.name],
             inputs=tuple(
-                # A source that is no operator is an input of the graph, called as its tensor.
+                # A source that is no operator is an input of the graph with the name of its tensor.
                 tensor
                 for source in each.sources
-                for tensor in given.get(source, (source,))
+                for tensor in outputs.get(source, (source,))
             ),
             converts=each.operator in _CONVERSIONS or all(map(_INSERTED.search, each.originals)),
         )
-        for each in found
+        for each in operators
     ]
 
 
 def _look_up(name: str, tensors: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """Tensors of an operator of the IR, as it is called or without what was added to its name."""
+    """Tensors of an operator of the IR, by its name or its name without suffixes."""
     while name not in tensors:
         shorter = _APPENDED.sub("", name)
         if shorter == name:
@@ -141,35 +146,35 @@ def _look_up(name: str, tensors: Mapping[str, tuple[str, ...]]) -> tuple[str, ..
 
 
 def _tensors(model: Any) -> dict[str, tuple[str, ...]]:
-    """Operator of the IR to the tensors of the published graph that its node gives.
+    """Tensors of the published graph that a node produces, by operator of the IR.
 
-    The frontend converts node by node and names what each gives. An operator without such a name
-    is therefore a part of the node that the first named one after it stands for. One that NNCF has
-    inserted rounds or scales what another gives: whatever contains it has computed that.
+    The frontend converts node by node and names the outputs of each. An operator without such a
+    name is part of the same node as the first named operator behind it. Operators that NNCF inserts
+    round or scale the output of another operator and have its tensors.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    tensors: dict[str, tuple[str, ...]] = {}
     inserted = []
     for operator in reversed(model.get_ordered_ops()):
         name = operator.friendly_name
-        given = tuple(sorted(tensor for port in operator.outputs() for tensor in port.names))
+        names = tuple(sorted(tensor for port in operator.outputs() for tensor in port.names))
         after = {
-            found.get(target.get_node().friendly_name, ())
+            tensors.get(target.get_node().friendly_name, ())
             for port in operator.outputs()
             for target in port.get_target_inputs()
         } - {()}
-        if given:
-            found[name] = given
+        if names:
+            tensors[name] = names
         elif _INSERTED.search(name) and operator.get_input_size():
             inserted.append(operator)
         elif len(after) == 1:
-            found[name] = after.pop()
+            tensors[name] = after.pop()
     for operator in reversed(inserted):
         source = operator.input_value(0).get_node().friendly_name
-        found[operator.friendly_name] = found.get(source, ())
-    return found
+        tensors[operator.friendly_name] = tensors.get(source, ())
+    return tensors
 
 
-def _site(each: Executed, times_ns: Sequence[int], links: tuple[NodeLink, ...]) -> CallSite:
+def _site(each: ExecutedOperator, times_ns: Sequence[int], links: tuple[NodeLink, ...]) -> CallSite:
     middle = int(median(times_ns))
     return CallSite(
         name=each.name,
@@ -185,10 +190,10 @@ def _site(each: Executed, times_ns: Sequence[int], links: tuple[NodeLink, ...]) 
 
 
 def _layout(letters: str) -> str | None:
-    """Axes by their usual names where they have one: ``acdb`` is NHWC, ``aBcd16b`` nChw16c."""
+    """A layout with the usual names of axes: ``acdb`` is NHWC, ``aBcd16b`` is nChw16c."""
     axes = _AXES.get(sum(map(str.islower, set(letters.lower()))))
     if axes is None:
         return None
-    known = "abcde"[: len(axes)]
-    named = letters.translate(str.maketrans(known + known.upper(), axes + axes.upper()))
+    usual = "abcde"[: len(axes)]
+    named = letters.translate(str.maketrans(usual + usual.upper(), axes + axes.upper()))
     return named.upper() if named.isalpha() else named

@@ -1,6 +1,6 @@
-"""Lowers a network to int8 with NNCF, ranges found on the model's own samples where it has any.
+"""Quantises networks to int8 with NNCF, with ranges from the model's samples if it has any.
 
-Runs in the limited child process of a build, on a stranger's network: whatever NNCF raises is the
+Runs in the child process of a build, on an untrusted network: all exceptions of NNCF are the
 candidate's failure.
 """
 
@@ -8,15 +8,16 @@ import logging
 from collections import Counter
 from typing import Any
 
-from hpcfair.runtimes.quiet_openvino import TELEMETRY, hidden
-from workers.backends.openvino.groups import settle_weights
+import numpy as np
+
+from hpcfair.runtimes.quiet_openvino import TELEMETRY, hidden, ov
 from workers.backends.openvino.space import is_transformer
 from workers.engine.calibration import calibration_inputs
 from workers.engine.errors import InvalidCandidate
 from workers.engine.types import Network, Options
 
-#: NNCF imports torch where it is installed, which takes seconds and is of no use here; and it
-#: reports to its maker as OpenVINO does.
+#: NNCF imports torch if it is installed, which takes seconds and is not used here, and has the same
+#: telemetry as OpenVINO.
 _HIDDEN = (TELEMETRY, "torch")
 
 with hidden(*_HIDDEN):
@@ -27,7 +28,7 @@ _PRESETS = {
     "performance": nncf.QuantizationPreset.PERFORMANCE,
     "mixed": nncf.QuantizationPreset.MIXED,
 }
-#: -1 switches smoothing off; otherwise NNCF's own choice for matrix products.
+#: -1 disables smoothing; the default is NNCF's own choice for matrix products.
 _SMOOTHING = {
     False: AdvancedSmoothQuantParameters(convolution=-1, matmul=-1),
     True: AdvancedSmoothQuantParameters(),
@@ -35,16 +36,16 @@ _SMOOTHING = {
 
 
 def quantize(model: Any, network: Network, options: Options) -> tuple[Any, dict[str, Any]]:
-    """The network with int8 weights and activations, biases corrected; and its provenance.
+    """Quantise weights and activations to int8 and correct biases; returns network and provenance.
 
-    ``preset`` ``performance`` has symmetric ranges everywhere, ``mixed`` asymmetric ones for
+    The ``preset`` ``performance`` uses symmetric ranges only, ``mixed`` asymmetric ranges for
     activations.
 
     Raises:
-        InvalidCandidate: NNCF finds nothing to quantise.
+        InvalidCandidate: NNCF finds no operator to quantise.
     """
     inputs, source = calibration_inputs(network)
-    settle_weights(model)
+    make_weights_constant(model)
     nncf.set_log_level(logging.ERROR)
     advanced = nncf.AdvancedQuantizationParameters()
     if "smoothing" in options:
@@ -64,3 +65,24 @@ def quantize(model: Any, network: Network, options: Options) -> tuple[Any, dict[
         raise InvalidCandidate("NNCF finds no operator of this network to quantise")
     calibration = {"source": source, "runs": len(inputs), "method": "NNCF, fast bias correction"}
     return quantized, {"operators": dict(operators), "calibration": calibration}
+
+
+def make_weights_constant(model: Any) -> None:
+    """Replace reshaped weights of grouped convolutions by constants, in place.
+
+    The frontend for ONNX reshapes these weights in the graph. OpenVINO 2026.4 then does not
+    recognise quantised weights as constants and computes the convolution in float32, except for 1x1
+    kernels. With
+    constants it computes in int8: MobileNetV2 and AlexNet as a whole are 1.4 times as fast.
+    """
+    for node in model.get_ordered_ops():
+        if node.get_type_name() != "GroupConvolution":
+            continue
+        reshaped = node.input_value(1)
+        source = reshaped.get_node()
+        if source.get_type_name() != "Reshape":
+            continue
+        weights = source.input_value(0).get_node()
+        if weights.get_type_name() == "Constant":
+            constant = np.ascontiguousarray(weights.data.reshape(list(reshaped.get_shape())))
+            node.input(1).replace_source_output(ov.opset13.constant(constant).output(0))

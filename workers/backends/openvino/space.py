@@ -1,12 +1,12 @@
-"""What OpenVINO can try with a network, each distinct configuration once.
+"""The search space of OpenVINO; each distinct configuration occurs once.
 
 ::
 
     threads ─ all | half: pinning
-    shapes (networks with open dimensions)
-    artefact ─ onnx | rewritten (networks that may shuffle channels)
+    shapes (networks with dynamic dimensions)
+    artefact ─ onnx | rewritten (networks that may have channel shuffles)
     precision ─ float32
-              ├ bfloat16, float16 (processors that multiply in them)
+              ├ bfloat16, float16 (processors that support them)
               └ int8: preset, smoothing (transformers), rest (processors with bfloat16)
 """
 
@@ -14,20 +14,20 @@ from workers.backends.space import QUANTISED, has_open_dimensions, takes_float32
 from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
 from workers.engine.types import Network, Options, TargetSpec
 
-#: What each precision needs of the processor, any one of them.
+#: Processor features by precision; any one of them suffices.
 _FEATURES: dict[str, frozenset[str]] = {
     "bfloat16": frozenset({"avx512_bf16", "amx_bf16"}),
     "float16": frozenset({"avx512_fp16", "amx_fp16", "asimdhp"}),
 }
-#: Operators whose arithmetic a lower precision makes faster.
+#: Operators whose arithmetic is faster in reduced precision.
 _HEAVY = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU", "RNN", "Attention"})
-#: Of these, what NNCF quantises.
+#: Operators that NNCF quantises.
 _QUANTISABLE = frozenset({"Conv", "ConvTranspose", "MatMul", "Gemm"})
 _TRANSFORMER = "transformer"
-#: What a shuffle of channels consists of, and what takes it in.
+#: Operators of a channel shuffle, and the operator it is folded into.
 _SHUFFLE = frozenset({"Reshape", "Transpose", "Conv"})
-#: Known shapes let the compiler choose layouts once; of the presets, "mixed" keeps activations
-#: unsigned, as the dot product instructions of x86-64 want them.
+#: With static shapes the compiler chooses layouts once. The preset "mixed" keeps activations
+#: unsigned, as the dot product instructions of x86-64 require.
 _FAST: Options = {"pinning": True, "shapes": "static"}
 _SHUFFLED: tuple[Options, ...] = (
     {**_FAST, "precision": "int8", "preset": "mixed", "artefact": "rewritten"},
@@ -39,9 +39,9 @@ _PROMISING: tuple[Options, ...] = (
     {**_FAST, "precision": "float16"},
     {**_FAST, "precision": "float32"},
 )
-#: Two cores of a virtual machine may be the two threads of one: there a second thread of ours gains
-#: little, and has to be waited for after every operator.
-_ALONE: tuple[Options, ...] = (
+#: Two cores of a virtual machine may be hyperthreads of one physical core: a second thread then
+#: gains little and synchronises after every operator.
+_ONE_THREAD: tuple[Options, ...] = (
     {**_FAST, "precision": "float32", "threads": "one"},
     {**_FAST, "precision": "int8", "preset": "performance", "threads": "one"},
 )
@@ -51,8 +51,8 @@ _FEW_CORES = 2
 def space_of(network: Network, target: TargetSpec) -> Space:
     """Options worth trying for this network on this target.
 
-    Left out, as they change nothing for one request at a time on a CPU: streams beside the first,
-    and with a fixed precision the execution mode.
+    Without options that have no effect for one request at a time on a CPU: further streams, and the
+    execution mode, which the precision determines.
     """
     threads = thread_counts(target.cores)
     precisions = _precisions(network, target)
@@ -73,13 +73,13 @@ def space_of(network: Network, target: TargetSpec) -> Space:
             parameters["smoothing"] = _of_int8(Flag())
         if "bfloat16" in precisions:
             parameters["rest"] = _of_int8(Choice(("float32", "bfloat16")))
-    wishes = (*_PROMISING, *_ALONE) if target.cores <= _FEW_CORES else _PROMISING
+    promising = (*_PROMISING, *_ONE_THREAD) if target.cores <= _FEW_CORES else _PROMISING
     first = _SHUFFLED if "artefact" in parameters else ()
-    return Space(parameters).with_promising(*first, *wishes)
+    return Space(parameters).with_promising(*first, *promising)
 
 
 def default_of(network: Network, target: TargetSpec) -> Options:
-    """``compile_model(path, "CPU")``, but for the precision, which would depend on the machine."""
+    """``compile_model(path, "CPU")`` in float32; OpenVINO's own default depends on the machine."""
     options: Options = {
         "threads": thread_counts(target.cores)[0],
         "precision": "float32",
@@ -87,12 +87,12 @@ def default_of(network: Network, target: TargetSpec) -> Options:
         "shapes": "dynamic",
         "artefact": "onnx",
     }
-    known = space_of(network, target).parameters
-    return {name: options[name] for name in known if name in options}
+    parameters = space_of(network, target).parameters
+    return {name: options[name] for name in parameters if name in options}
 
 
 def is_transformer(network: Network) -> bool:
-    """Whether the inspection found it to be one."""
+    """Whether inspection classified the network as a transformer."""
     return network.architecture_class == _TRANSFORMER
 
 
@@ -101,10 +101,10 @@ def _of_int8(parameter: Choice | Flag) -> Conditional:
 
 
 def _precisions(network: Network, target: TargetSpec) -> tuple[str, ...]:
-    """Precisions that may pay here: of networks in float32 that are not quantised already."""
+    """Precisions that can be faster here; only float32 networks are converted."""
     operators = network.operators.keys()
     if operators & QUANTISED or not operators & _HEAVY or not takes_float32(network):
         return ("float32",)
-    found = [name for name, wanted in _FEATURES.items() if wanted & target.features]
+    supported = [name for name, features in _FEATURES.items() if features & target.features]
     int8 = ["int8"] if operators & _QUANTISABLE else []
-    return ("float32", *found, *int8)
+    return ("float32", *supported, *int8)

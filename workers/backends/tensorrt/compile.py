@@ -5,7 +5,7 @@ from typing import Any
 
 import tensorrt as trt
 
-from hpcfair.runtimes.tensorrt import Log
+from hpcfair.runtimes.tensorrt import ErrorLog
 from workers.backends.onnxruntime import quantize
 from workers.backends.tensorrt.space import EFFORTS
 from workers.engine.calibration import calibration_inputs
@@ -28,7 +28,7 @@ def compile_engine(
         InvalidCandidate: TensorRT cannot take the network; names the operator where it says so.
     """
     source, provenance = _lowered(network, target, options, path.with_suffix(".onnx"))
-    log = Log()
+    log = ErrorLog()
     builder = trt.Builder(log)
     # Required up to version 10; from 11 on networks are strongly typed in any case.
     definition = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))

@@ -1,14 +1,14 @@
-"""What TensorRT can try with a network, each distinct configuration once.
+"""The search space of TensorRT; each distinct configuration occurs once.
 
 ::
 
     precision ─ float32: tf32 (GPUs that have it)
               ├ float16
               └ int8
-    effort: how long the builder looks for kernels
+    effort: how long the builder searches for kernels
 
-Networks are strongly typed: TensorRT computes in the types that the ONNX file states and in no
-other, so what precision ran is known. (From version 11 on there is no other way.)
+Networks are strongly typed: TensorRT computes in the types of the ONNX file and in no others, so
+the precision is known. (From version 11 on this is the only mode.)
 """
 
 from workers.backends.onnxruntime_cuda.space import has_tf32
@@ -17,7 +17,7 @@ from workers.engine.space import Choice, Conditional, Flag, Parameter, Space
 from workers.engine.types import Network, Options, TargetSpec
 
 _HEAVY = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
-#: Builder optimisation levels: TensorRT's default, and the most it offers.
+#: Builder optimisation levels: TensorRT's default and its maximum.
 EFFORTS = {"usual": 3, "most": 5}
 
 
@@ -33,10 +33,10 @@ def space_of(network: Network, target: TargetSpec) -> Space:
 
 
 def default_of(network: Network, target: TargetSpec) -> Options:
-    """What TensorRT does if nothing is asked for: float32, rounded to TF32 where the GPU can."""
+    """TensorRT's defaults: float32, with TF32 if the GPU supports it."""
     options: Options = {"precision": "float32", "effort": "usual", "tf32": True}
-    known = space_of(network, target).parameters
-    return {name: options[name] for name in known}
+    parameters = space_of(network, target).parameters
+    return {name: options[name] for name in parameters}
 
 
 def _precisions(network: Network) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import torch
 from torch._inductor import aoti_compile_and_package, cpu_vec_isa, debug
 
 from hpcfair.runtimes.base import Tensor
-from hpcfair.runtimes.tensors import Mapped, write_tensors
+from hpcfair.runtimes.tensors import MappedTensor, write_tensors
 from workers.backends.torch.package import forget_folders
 from workers.engine.binding import Misfit, bind
 from workers.engine.errors import InvalidCandidate
@@ -145,10 +145,10 @@ def _spec(name: str, value: Any) -> TensorSpec:
     return TensorSpec(name, str(value.dtype).removeprefix("torch."), sizes)
 
 
-def _mapped(own: tuple[TensorSpec, ...], graph: tuple[TensorSpec, ...]) -> tuple[Mapped, ...]:
+def _mapped(own: tuple[TensorSpec, ...], graph: tuple[TensorSpec, ...]) -> tuple[MappedTensor, ...]:
     bindings = bind(own, graph, resizable=False)
     return tuple(
-        Mapped(Tensor(spec.name, spec.dtype, spec.shape), binding.index, binding.order)
+        MappedTensor(Tensor(spec.name, spec.dtype, spec.shape), binding.index, binding.order)
         for spec, binding in zip(graph, bindings, strict=True)
     )
 

@@ -14,7 +14,7 @@ import onnx
 import onnxruntime as ort
 import torch
 
-from hpcfair.runtimes.tensors import Mapped
+from hpcfair.runtimes.tensors import MappedTensor
 from workers.engine.ports import Array
 
 #: Largest difference between equal tensors, relative to the largest element.
@@ -26,7 +26,7 @@ def tensors_of_nodes(
     names: Collection[str],
     graph: Path,
     inputs: Mapping[str, Array],
-    mapped: Sequence[Mapped],
+    mapped: Sequence[MappedTensor],
     precision: str,
 ) -> dict[str, str]:
     """Nodes of a program to the tensors of the graph that have their values.

@@ -15,6 +15,7 @@ import tvm
 from tvm.s_tir import meta_schedule as ms
 from tvm.s_tir.transform import RemoveWeightLayoutRewriteBlock
 
+from hpcfair import machine
 from hpcfair.runtimes.tvm import use_threads
 from workers.backends.tvm.errors import reason_of
 from workers.backends.tvm.tuning.workload import context_of, prepare, scheduled, unpack
@@ -34,7 +35,7 @@ _BUILT: dict[tuple[str, str], "_Built"] = {}
 
 def start(*, target: dict[str, Any], threads: int) -> None:
     """Prepare for a target, with threads as builds have them."""
-    use_threads("all")
+    use_threads(machine.describe().cores)
     _TARGET[:] = [prepare(target), threads]
 
 
