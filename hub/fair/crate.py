@@ -24,8 +24,8 @@ from hub.ranges import ranged
 from registry.fair import signposting
 from registry.fair.crate import rocrate
 from registry.fair.description import Description
-from registry.selectors.access import require_fetch
 from registry.selectors.fair.description import describe
+from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.revision import files_of
 from registry.selectors.storage.blob import blob_open
 from registry.tables import Blob, Revision

@@ -14,8 +14,8 @@ from hub.files import caching, serve_blob
 from hub.refusals import refusing
 from registry.errors import NotFound
 from registry.fair.addresses import RepositoryAddress
-from registry.selectors.access import require_fetch
 from registry.selectors.fair.identifier import withdrawn_get
+from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.mlmodel import repository_get, repository_moved
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.results.testtensor import tensor_get

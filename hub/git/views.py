@@ -30,7 +30,7 @@ from hub.git.plan import Refused, plan
 from hub.git.request import BadRequest, ListReferences, read_command, read_fetch
 from hub.refusals import status_of
 from registry.errors import NotFound, RegistryError, Unauthenticated
-from registry.selectors.access import require_fetch
+from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.git import commits_of, references
 from registry.selectors.repository.mlmodel import repository_get, repository_moved
 from registry.states import RepositoryKind

@@ -14,9 +14,9 @@ from hub.hf.address import whole_number
 from hub.hf.errors import BadRequest
 from hub.hf.shapes import moment
 from hub.hf.views import absolute, flag_in, json_answer, json_body, text_in, web_path
-from registry.selectors.access import may_fetch
 from registry.selectors.discussion.change import conflicts_of, diff_of
 from registry.selectors.discussion.discussion import discussion_get, discussions_of, events_of
+from registry.selectors.repository.gate import may_fetch
 from registry.services.discussion.comment import comment_add, comment_edit, comment_hide
 from registry.services.discussion.discussion import (
     discussion_change,

@@ -25,7 +25,7 @@ from hub.hf.preupload import size_in
 from hub.hf.views import View, json_body, repository_view, text_in, wire
 from hub.refusals import status_of
 from registry.errors import NotFound, Unauthenticated
-from registry.selectors.access import require_fetch
+from registry.selectors.repository.gate import require_fetch
 from registry.selectors.storage.lfsfile import blobs_held
 from registry.services.storage.blob import blob_store, blob_used
 from registry.services.storage.lfs import LfsObject, LfsTransfer, lfs_download, lfs_upload

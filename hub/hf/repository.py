@@ -9,7 +9,8 @@ from hub.credentials import actor_of, signed_in
 from hub.hf.errors import BadRequest, refuse
 from hub.hf.views import absolute, flag_in, json_answer, json_body, text_in, web_path
 from registry.errors import Conflict, Forbidden, NotFound
-from registry.selectors.access import require, require_fetch
+from registry.selectors.access import require
+from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.mlmodel import repository_get
 from registry.services.repository.fork import fork
 from registry.services.repository.mlmodel import (

@@ -17,8 +17,8 @@ from hub.files import caching, count_download, serve_blob
 from hub.hf.errors import answer, refuse
 from hub.hf.views import KINDS, repository_view
 from registry.errors import NotFound
-from registry.selectors.access import require_fetch_file
 from registry.selectors.fair.identifier import ResolvedIdentifier, pid_url, withdrawn_get
+from registry.selectors.repository.gate import require_fetch_file
 from registry.selectors.repository.mlmodel import repository_get
 from registry.selectors.repository.revision import file_get, main_path, revision_along
 from registry.states import RepositoryKind

@@ -7,8 +7,8 @@ from django.shortcuts import render
 
 from hub import files as served
 from hub.pages.frame import frame, repository_page
-from registry.selectors.access import require_fetch
 from registry.selectors.repository.folder import folder_get
+from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.revision import file_get, pulls_of, revision_along, text_of
 from registry.tables import MLModel
 from registry.validation.texts import unseen

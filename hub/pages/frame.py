@@ -11,9 +11,9 @@ from django.urls import reverse
 from hub.fair.tombstone import tombstone_at
 from hub.pages.views import page
 from registry.errors import Forbidden, NotFound, Unauthenticated
-from registry.selectors.access import may, may_fetch
+from registry.selectors.access import may
 from registry.selectors.discussion.discussion import discussions_of
-from registry.selectors.repository.gate import request_of
+from registry.selectors.repository.gate import may_fetch, request_of
 from registry.selectors.repository.like import is_liked
 from registry.selectors.repository.mlmodel import repository_get, repository_moved
 from registry.selectors.repository.revision import refs_of, revision_get

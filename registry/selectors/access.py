@@ -1,13 +1,12 @@
-"""Who may see and do what. The one predicate every read and every write goes through.
+"""Permissions: what an actor may read and do. Every read and every write goes through here.
 
-- A public MLModel is readable by everybody, a private one by the members of its namespace; what
-  hangs on it (revisions, jobs, builds, records...) is as readable as it is.
-- Files behind a gate are for members and for those whose request was accepted, but for the card,
-  settings and licence; that they are there, and what the card says, is for everybody who may read.
-- A member may do what their :class:`registry.states.Role` says.
-- A token may do what its owner may, cut down to its scope and, where it names one, to its
-  namespace. Authentication leaves it in ``user.token``; a browser's session has none.
-- ``actor=None`` is the hub itself and may everything.
+- A public MLModel is readable by everybody, a private one by the members of its namespace. All
+  that belongs to it (revisions, jobs, builds, records...) is as readable as it is.
+- Files behind a gate: see :mod:`registry.selectors.repository.gate`.
+- A member may do what their :class:`registry.states.Role` allows.
+- A token may do what its owner may, restricted to its scope and, if it names one, to its
+  namespace. Authentication stores it in ``user.token``; a browser's session has none.
+- ``actor=None`` is the hub itself and may do everything.
 """
 
 from typing import TypeAlias, TypeVar
@@ -16,10 +15,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model, Q, QuerySet
 
 from registry.errors import Forbidden, Unauthenticated
-from registry.fair.files import is_open
-from registry.states import Gate, RepositoryKind, RequestState, Role, Scope, Visibility
+from registry.states import RepositoryKind, Role, Scope, Visibility
 from registry.tables import (
-    AccessRequest,
     Build,
     Job,
     Membership,
@@ -41,12 +38,12 @@ _SCOPES = list(Scope)
 
 
 def readable_mlmodels(actor: Actor) -> QuerySet[MLModel]:
-    """The MLModels ``actor`` may read; data sets are none."""
+    """The models ``actor`` may read, without data sets."""
     return readable_repositories(actor).filter(kind=RepositoryKind.MODEL)
 
 
 def readable_repositories(actor: Actor) -> QuerySet[MLModel]:
-    """The MLModels and data sets ``actor`` may read."""
+    """The models and data sets ``actor`` may read."""
     if actor is None:
         return MLModel.objects.all()
     visible = Q(visibility=Visibility.PUBLIC)
@@ -56,67 +53,15 @@ def readable_repositories(actor: Actor) -> QuerySet[MLModel]:
     return MLModel.objects.filter(visible)
 
 
-def fetchable_repositories(actor: Actor) -> QuerySet[MLModel]:
-    """Those readable ones whose files ``actor`` may fetch, too."""
-    readable = readable_repositories(actor)
-    if actor is None:
-        return readable
-    allowed = Q(gate=Gate.OPEN)
-    user = person(actor)
-    if user is not None:
-        allowed |= Q(namespace__in=memberships(user).values("namespace"))
-        allowed |= Q(pk__in=_accepted(user).values("mlmodel"))
-    return readable.filter(allowed)
-
-
-def may_fetch(actor: Actor, mlmodel: MLModel) -> bool:
-    """Whether ``actor`` may fetch the files of ``mlmodel``, which they may read."""
-    return mlmodel.gate == Gate.OPEN or fetchable_repositories(actor).filter(pk=mlmodel.pk).exists()
-
-
 def readable_with(other: MLModel, mlmodel: MLModel) -> bool:
-    """Whether all who may read ``mlmodel`` may read ``other``, so that what is said of the one to
-    everybody may name the other."""
+    """Whether all who may read ``mlmodel`` may read ``other``, so that its pages may name it."""
     if other.visibility == Visibility.PUBLIC:
         return True
     return mlmodel.visibility == Visibility.PRIVATE and other.namespace_id == mlmodel.namespace_id
 
 
-def require_fetch(actor: Actor, mlmodel: MLModel) -> None:
-    """Refuse unless ``actor`` may fetch the files of ``mlmodel``, which they may read.
-
-    Raises:
-        Unauthenticated, Forbidden: ``access_gated``.
-    """
-    if may_fetch(actor, mlmodel):
-        return
-    user = person(actor)
-    if user is None:
-        hint = "Sign in, and ask for access on its page."
-        raise Unauthenticated("access_gated", _gated(mlmodel), hint)
-    asked = AccessRequest.objects.filter(mlmodel=mlmodel, user=user).first()
-    if asked is None:
-        raise Forbidden("access_gated", _gated(mlmodel), "Ask for access on its page.")
-    hint = asked.rejection_reason
-    if asked.state == RequestState.ACCEPTED:
-        hint = "Use a token that is not limited to another namespace."
-    raise Forbidden("access_gated", f"{_gated(mlmodel)} Yours is {asked.state}.", hint)
-
-
-def require_fetch_file(actor: Actor, mlmodel: MLModel, path: str) -> None:
-    """Refuse unless ``actor`` may fetch the file at ``path`` of ``mlmodel``, which they may read.
-
-    A few files stay open whatever the gate: see :func:`registry.fair.files.is_open`.
-
-    Raises:
-        Unauthenticated, Forbidden: ``access_gated``.
-    """
-    if not is_open(path):
-        require_fetch(actor, mlmodel)
-
-
 def readable_revisions(actor: Actor) -> QuerySet[Revision]:
-    """The revisions of readable MLModels and data sets."""
+    """The revisions of readable models and data sets."""
     return _within(Revision.objects.all(), "mlmodel", actor)
 
 
@@ -141,7 +86,7 @@ def readable_records(actor: Actor) -> QuerySet[Record]:
 
 
 def may(actor: Actor, *, role: Role, namespace: Namespace) -> bool:
-    """Whether ``actor`` may act in ``namespace`` as ``role`` may."""
+    """Whether ``actor`` has ``role`` in ``namespace``, or a higher one."""
     if actor is None:
         return True
     user = person(actor)
@@ -171,7 +116,7 @@ def require(actor: Actor, *, role: Role, namespace: Namespace) -> None:
 
 
 def require_scope(actor: Actor, scope: Scope) -> User | None:
-    """The person asking, unless their token does less than ``scope``; ``None`` for the hub.
+    """The acting person, unless their token lacks ``scope``; ``None`` for the hub.
 
     Raises:
         Unauthenticated: ``not_authenticated``.
@@ -194,7 +139,7 @@ def require_scope(actor: Actor, scope: Scope) -> User | None:
 
 
 def require_person(actor: User, scope: Scope, namespace: Namespace) -> None:
-    """Refuse unless ``actor`` may do what any person may about something in ``namespace``.
+    """Refuse unless ``actor`` may act on an object in ``namespace`` as any person may.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`require_scope`; ``permission_denied`` for a token
@@ -210,12 +155,12 @@ def require_person(actor: User, scope: Scope, namespace: Namespace) -> None:
 
 
 def person(actor: Actor) -> User | None:
-    """The signed-in, active user among actors; ``None`` for anonymous ones."""
+    """``actor`` as an active user; ``None`` for the hub, and for anonymous or inactive users."""
     return actor if isinstance(actor, User) and actor.is_active else None
 
 
 def scope_covers(token: Token | None, scope: Scope) -> bool:
-    """Whether ``token`` allows what ``scope`` names; a session, having no token, does."""
+    """Whether ``token`` includes ``scope``; a session has no token and includes all."""
     return token is None or _SCOPES.index(Scope(token.scope)) >= _SCOPES.index(scope)
 
 
@@ -223,25 +168,13 @@ _DOES = {Role.READ: "read in", Role.WRITE: "write to", Role.ADMIN: "administer"}
 
 
 def memberships(user: User) -> QuerySet[Membership]:
-    """The memberships ``user`` may act on: where its token names a namespace, only that one."""
+    """The memberships of ``user``, restricted to the namespace of their token if it names one."""
     rows = Membership.objects.filter(user=user)
     if user.token is not None and user.token.namespace_id is not None:
         rows = rows.filter(namespace=user.token.namespace_id)
     return rows
 
 
-def _gated(mlmodel: MLModel) -> str:
-    return f"The files of {mlmodel.full_name} are for people whose request was accepted."
-
-
-def _accepted(user: User) -> QuerySet[AccessRequest]:
-    """The requests of ``user`` that were accepted, as far as their token reaches."""
-    rows = AccessRequest.objects.filter(user=user, state=RequestState.ACCEPTED)
-    if user.token is not None and user.token.namespace_id is not None:
-        rows = rows.filter(mlmodel__namespace=user.token.namespace_id)
-    return rows
-
-
 def _within(rows: QuerySet[Row], path: str, actor: Actor) -> QuerySet[Row]:
-    """Those of ``rows`` whose MLModel, found along ``path``, may be read."""
+    """Those of ``rows`` whose MLModel, at the lookup ``path``, may be read."""
     return rows if actor is None else rows.filter(**{f"{path}__in": readable_repositories(actor)})

@@ -1,12 +1,69 @@
-"""Reads of requests for access."""
+"""Gates: who may fetch the files of a gated repository, and requests for access.
 
-from django.db.models import QuerySet
+Files behind a gate are for members of the namespace and for people whose request was accepted.
+The card, configuration files and the license stay open; file names and the card are visible to
+all who may read the repository.
+"""
 
-from registry.errors import NotFound
+from django.db.models import Q, QuerySet
+
+from registry.errors import Forbidden, NotFound, Unauthenticated
+from registry.fair.files import is_open
 from registry.ids import parse_uuid
-from registry.selectors.access import Actor, person, readable_repositories, require
-from registry.states import RequestState, Role
+from registry.selectors.access import Actor, memberships, person, readable_repositories, require
+from registry.states import Gate, RequestState, Role
 from registry.tables import AccessRequest, MLModel, User
+
+
+def fetchable_repositories(actor: Actor) -> QuerySet[MLModel]:
+    """The models and data sets whose files ``actor`` may fetch."""
+    readable = readable_repositories(actor)
+    if actor is None:
+        return readable
+    allowed = Q(gate=Gate.OPEN)
+    user = person(actor)
+    if user is not None:
+        allowed |= Q(namespace__in=memberships(user).values("namespace"))
+        allowed |= Q(pk__in=_accepted(user).values("mlmodel"))
+    return readable.filter(allowed)
+
+
+def may_fetch(actor: Actor, mlmodel: MLModel) -> bool:
+    """Whether ``actor`` may fetch all files of ``mlmodel``, which they may read."""
+    return mlmodel.gate == Gate.OPEN or fetchable_repositories(actor).filter(pk=mlmodel.pk).exists()
+
+
+def require_fetch(actor: Actor, mlmodel: MLModel) -> None:
+    """Refuse unless ``actor`` may fetch all files of ``mlmodel``, which they may read.
+
+    Raises:
+        Unauthenticated, Forbidden: ``access_gated``.
+    """
+    if may_fetch(actor, mlmodel):
+        return
+    user = person(actor)
+    if user is None:
+        hint = "Sign in, and ask for access on its page."
+        raise Unauthenticated("access_gated", _gated(mlmodel), hint)
+    request = AccessRequest.objects.filter(mlmodel=mlmodel, user=user).first()
+    if request is None:
+        raise Forbidden("access_gated", _gated(mlmodel), "Ask for access on its page.")
+    hint = request.rejection_reason
+    if request.state == RequestState.ACCEPTED:
+        hint = "Use a token that is not limited to another namespace."
+    raise Forbidden("access_gated", f"{_gated(mlmodel)} Yours is {request.state}.", hint)
+
+
+def require_fetch_file(actor: Actor, mlmodel: MLModel, path: str) -> None:
+    """Refuse unless ``actor`` may fetch the file at ``path`` of ``mlmodel``, which they may read.
+
+    A few files stay open whatever the gate: see :func:`registry.fair.files.is_open`.
+
+    Raises:
+        Unauthenticated, Forbidden: ``access_gated``.
+    """
+    if not is_open(path):
+        require_fetch(actor, mlmodel)
 
 
 def requests_of(actor: Actor, mlmodel: MLModel, state: RequestState) -> QuerySet[AccessRequest]:
@@ -49,3 +106,15 @@ def request_get(
         whose = user.username if user else str(uuid)[:40]
         raise NotFound("request_not_found", f"{whose!r} never asked for {mlmodel.full_name}.")
     return request
+
+
+def _gated(mlmodel: MLModel) -> str:
+    return f"The files of {mlmodel.full_name} are for people whose request was accepted."
+
+
+def _accepted(user: User) -> QuerySet[AccessRequest]:
+    """The accepted requests of ``user`` that their token covers."""
+    rows = AccessRequest.objects.filter(user=user, state=RequestState.ACCEPTED)
+    if user.token is not None and user.token.namespace_id is not None:
+        rows = rows.filter(mlmodel__namespace=user.token.namespace_id)
+    return rows

@@ -8,7 +8,8 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from registry.errors import NotFound
 from registry.ids import SHA256_RE
-from registry.selectors.access import Actor, fetchable_repositories, person
+from registry.selectors.access import Actor, person
+from registry.selectors.repository.gate import fetchable_repositories
 from registry.storage import blob_store
 from registry.tables import (
     Blob,

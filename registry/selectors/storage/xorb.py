@@ -1,4 +1,4 @@
-"""Reads of xorbs: what is held of them, where, and who may use which of their chunks."""
+"""Reads of xorbs: location of their chunks, and which of them an actor may use."""
 
 from collections import OrderedDict
 from collections.abc import Collection, Iterator
@@ -17,20 +17,20 @@ from registry.xet.chunks import ChunkList
 from registry.xet.hashes import parsed, spelled
 from registry.xet.shard import write_shard
 
-#: How long a client may believe what it was told of other people's xorbs.
-BELIEVED_FOR = timedelta(hours=24)
+#: Validity of the shard that answers a chunk query.
+VALIDITY = timedelta(hours=24)
 
 # Databases bound the number of values in one query.
 _AT_ONCE = 500
-# A file's xorbs mostly follow one another; a list of chunks has some 40 kB.
-_XORBS_AT_HAND = 64
-# Of one chunk's xorbs, so many are looked at; of one answer's, so many are told: 16 GiB or so.
-_PLACES, _TOLD = 16, 256
+# Size of the cache: accesses to a file's xorbs are mostly sequential; a chunk list has some 40 kB.
+_CACHED_XORBS = 64
+# Maximum number of xorbs considered for one chunk, and of xorbs in one answer (some 16 GiB).
+_MOST_CANDIDATES, _MOST_ANSWERED = 16, 256
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Chunks ``first`` to before ``end`` lie in ``blob`` from ``offset`` on."""
+    """Chunks ``first`` to ``end`` (exclusive) are in ``blob`` from byte ``offset`` on."""
 
     first: int
     end: int
@@ -40,14 +40,14 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """What the hub holds of a xorb, and what of that somebody may use.
+    """The chunks of a xorb that the hub has, and those that an actor may use.
 
     Attributes:
-        payload: The blob with all its chunks packed, while that is kept.
-        runs: Where else its chunks lie.
-        usable: For each chunk, whether it is here and the asker may use it. They may use all of
-            a xorb they sent, and whatever lies in a blob they may name in a commit: otherwise
-            knowing hashes would be enough to read somebody's private file.
+        payload: The blob with all chunks packed, while that is stored.
+        runs: Locations of chunks in files.
+        usable: For each chunk, whether it is stored and the actor may use it: all of a xorb that
+            they sent, and chunks in blobs that they may name in a commit. Otherwise knowing hashes
+            would be enough to read a private file.
     """
 
     hash: str
@@ -57,12 +57,12 @@ class Holding:
     usable: npt.NDArray[np.bool_]
 
     def extents(self, first: int, end: int) -> Iterator[Extent]:
-        """Where the chunks from ``first`` to before ``end`` are to be read.
+        """The locations of the chunks from ``first`` to ``end`` (exclusive), in order.
 
-        From a file rather than from the payload: there they need no unpacking.
+        Files take precedence over the payload, since their chunks need no unpacking.
 
         Raises:
-            NotFound: ``xorb_not_found`` if one is nowhere.
+            NotFound: ``xorb_not_found`` if a chunk is not stored.
         """
         at = first
         while at < end:
@@ -81,58 +81,61 @@ class Holding:
 
 
 def holdings(actor: Actor, hashes: Collection[str]) -> dict[str, Holding]:
-    """Hash to holding for those of ``hashes`` that are known."""
-    found: dict[str, Holding] = {}
-    wanted = list(hashes)
-    for start in range(0, len(wanted), _AT_ONCE):
-        some = wanted[start : start + _AT_ONCE]
+    """Hash to holding for those of ``hashes`` that the hub knows."""
+    result: dict[str, Holding] = {}
+    ordered = list(hashes)
+    for start in range(0, len(ordered), _AT_ONCE):
+        some = ordered[start : start + _AT_ONCE]
         runs = runs_of(some)
         blobs = {run.blob for of_xorb in runs.values() for run in of_xorb}
         usable, sent = set(blobs_usable(actor, blobs)), _sent(actor, some)
         rows = Xorb.objects.filter(hash__in=some)
         for key, records, payload in rows.values_list("hash", "chunks", "payload"):
             chunks, own = ChunkList(records), runs.get(key, ())
-            may = own if actor is None or key in sent else [r for r in own if r.blob in usable]
-            mask = covered(len(chunks), may)
+            may_use_all = actor is None or key in sent
+            mask = covered(len(chunks), [r for r in own if may_use_all or r.blob in usable])
             if payload is not None:
-                # Packed chunks may be used like those that lie in files.
-                mask |= actor is None or key in sent
-            found[key] = Holding(key, chunks, payload, tuple(own), mask)
-    return found
+                mask |= may_use_all
+            result[key] = Holding(key, chunks, payload, tuple(own), mask)
+    return result
 
 
-class Shelf:
-    """What the hub holds of xorbs for one person; those used last are at hand."""
+class HoldingCache:
+    """Least-recently-used cache of :func:`holdings` for one actor."""
 
     def __init__(self, actor: Actor) -> None:
         self._actor = actor
-        self._at_hand: OrderedDict[str, Holding] = OrderedDict()
+        self._holdings: OrderedDict[str, Holding] = OrderedDict()
 
     def get(self, xorb_hash: str) -> Holding:
-        """Raises ``NotFound`` ``xorb_not_found``."""
-        holding = self._at_hand.pop(xorb_hash, None)
+        """The holding of that xorb.
+
+        Raises:
+            NotFound: ``xorb_not_found``.
+        """
+        holding = self._holdings.pop(xorb_hash, None)
         holding = holding or holdings(self._actor, [xorb_hash]).get(xorb_hash)
         if holding is None:
             raise xorb_missing(xorb_hash)
-        self._at_hand[xorb_hash] = holding
-        if len(self._at_hand) > _XORBS_AT_HAND:
-            self._at_hand.popitem(last=False)
+        self._holdings[xorb_hash] = holding
+        if len(self._holdings) > _CACHED_XORBS:
+            self._holdings.popitem(last=False)
         return holding
 
 
 def runs_of(hashes: Collection[str]) -> dict[str, list[Run]]:
-    """Where chunks of these xorbs lie in files, by the xorb's hash."""
-    found: dict[str, list[Run]] = {}
+    """Xorb's hash to the locations of its chunks in files."""
+    runs: dict[str, list[Run]] = {}
     rows = XorbRun.objects.filter(xorb__in=hashes, blob__condemned_at=None)
     for xorb, first, end, blob, offset in rows.values_list(
         "xorb_id", "first", "end", "blob_id", "offset"
     ):
-        found.setdefault(xorb, []).append(Run(first, end, blob, offset))
-    return found
+        runs.setdefault(xorb, []).append(Run(first, end, blob, offset))
+    return runs
 
 
 def covered(count: int, runs: Collection[Run]) -> npt.NDArray[np.bool_]:
-    """For each of ``count`` chunks, whether one of ``runs`` has it."""
+    """For each of ``count`` chunks, whether one of ``runs`` contains it; shape ``(count,)``."""
     mask = np.zeros(count, dtype=np.bool_)
     for run in runs:
         mask[run.first : run.end] = True
@@ -140,7 +143,7 @@ def covered(count: int, runs: Collection[Run]) -> npt.NDArray[np.bool_]:
 
 
 def xorb_missing(digest: str) -> NotFound:
-    """The refusal to use chunks of a xorb that are not here, or not for this person."""
+    """The error for chunks of a xorb that are missing, or that the actor may not use."""
     return NotFound(
         "xorb_not_found",
         f"Chunks of the xorb {digest} are not here, or not yours to use.",
@@ -151,42 +154,43 @@ def xorb_missing(digest: str) -> NotFound:
 def shard_about(
     actor: Actor, mlmodel: MLModel, chunk: bytes, *, now: datetime
 ) -> tuple[bytes, list[str]] | None:
-    """What a client that has ``chunk`` may dedup against, as a shard; ``None`` if nothing.
+    """A shard of chunks that a client with ``chunk`` may deduplicate against, or ``None``.
 
-    The answer tells of the chunk's xorb and of those that lie behind it in the same file, or,
-    while no file has it, of those the actor sent to ``mlmodel`` and has not used yet: so an
-    upload that was cut off goes on where it ended, whatever the client remembers.
+    It describes the chunk's xorb and those that follow it in the same file or, while no file
+    contains the chunk, those that the actor sent to ``mlmodel`` and that no file uses yet: an
+    interrupted upload then continues where it ended, whatever the client remembers.
 
     Returns:
-        The shard, and the blobs that must stay for it to be true.
+        The shard, and the digests of the blobs that must not be deleted while it is valid.
     """
-    places = XorbChunk.objects.filter(hash=spelled(chunk)).order_by("-id")
-    rows = list(places.values_list("xorb", "position")[:_PLACES])
+    candidates = XorbChunk.objects.filter(hash=spelled(chunk)).order_by("-id")
+    rows = list(candidates.values_list("xorb", "position")[:_MOST_CANDIDATES])
     held = holdings(actor, [xorb for xorb, _ in rows])
     for xorb, position in rows:
         if xorb in held and held[xorb].usable[position]:
-            kin = _kin(actor, mlmodel, held[xorb], position)
-            told = [holding for holding in kin.values() if holding.usable.any()]
-            end = now + BELIEVED_FOR
-            xorbs = [(_digest(holding), holding.chunks, holding.usable) for holding in told]
+            related = _related(actor, mlmodel, held[xorb], position).values()
+            usable = [holding for holding in related if holding.usable.any()]
+            end = now + VALIDITY
+            xorbs = [(_digest(holding), holding.chunks, holding.usable) for holding in usable]
             shard = write_shard(xorbs, now_s=int(now.timestamp()), end_s=int(end.timestamp()))
-            return shard, sorted({run.blob for holding in told for run in holding.runs})
+            return shard, sorted({run.blob for holding in usable for run in holding.runs})
     return None
 
 
-def _kin(actor: Actor, mlmodel: MLModel, holding: Holding, position: int) -> dict[str, Holding]:
+def _related(actor: Actor, mlmodel: MLModel, holding: Holding, position: int) -> dict[str, Holding]:
+    """Holdings of the xorbs that :func:`shard_about` describes."""
     usable = set(blobs_usable(actor, {run.blob for run in holding.runs}))
     for run in holding.runs:
         if run.blob in usable and run.first <= position < run.end:
             behind = XorbRun.objects.filter(blob=run.blob, offset__gte=run.offset)
             rows = behind.order_by("offset").values_list("xorb_id", flat=True)
-            hashes = list(rows[: 4 * _TOLD])
+            hashes = list(rows[: 4 * _MOST_ANSWERED])
             break
     else:
         own = XorbUpload.objects.filter(mlmodel=mlmodel, user=person(actor))
         waiting = own.exclude(xorb__payload=None).order_by("-id")
-        hashes = list(waiting.values_list("xorb_id", flat=True)[:_TOLD])
-    return holdings(actor, list(dict.fromkeys([holding.hash, *hashes]))[:_TOLD])
+        hashes = list(waiting.values_list("xorb_id", flat=True)[:_MOST_ANSWERED])
+    return holdings(actor, list(dict.fromkeys([holding.hash, *hashes]))[:_MOST_ANSWERED])
 
 
 def _sent(actor: Actor, hashes: Collection[str]) -> set[str]:

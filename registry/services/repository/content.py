@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from registry.errors import Invalid
-from registry.selectors.access import Actor, require_fetch
+from registry.selectors.access import Actor
+from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.revision import file_get, revision_get
 from registry.selectors.storage.blob import blob_open, blobs_usable
 from registry.services.repository.operation import Add, Copy, Operation

@@ -4,8 +4,9 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from hpcfair.formats import has_network
-from registry.selectors.access import Actor, person, require, require_fetch
+from registry.selectors.access import Actor, person, require
 from registry.selectors.people.account import namespace_get
+from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.mlmodel import former_names
 from registry.selectors.repository.revision import revision_get
 from registry.selectors.storage.quota import bytes_of

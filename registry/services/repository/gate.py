@@ -8,13 +8,8 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from registry.errors import Conflict, Invalid
-from registry.selectors.access import (
-    Actor,
-    fetchable_repositories,
-    person,
-    require,
-    require_person,
-)
+from registry.selectors.access import Actor, person, require, require_person
+from registry.selectors.repository.gate import fetchable_repositories
 from registry.services.audit import audit
 from registry.states import Gate, RequestState, Role, Scope
 from registry.tables import AccessRequest, MLModel, User

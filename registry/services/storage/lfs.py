@@ -11,7 +11,8 @@ from django.conf import settings
 
 from registry.errors import Invalid, NotFound, RegistryError
 from registry.ids import SHA256_RE
-from registry.selectors.access import Actor, require_fetch
+from registry.selectors.access import Actor
+from registry.selectors.repository.gate import require_fetch
 from registry.selectors.storage.lfsfile import blobs_held
 from registry.selectors.storage.quota import bytes_added
 from registry.services.discussion.talk import require_voice

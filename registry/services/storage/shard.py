@@ -1,12 +1,11 @@
-"""Making files out of chunks, as clients list them in a shard.
+"""Assembly of files from chunks, as clients list them in a shard.
 
-A file is put together at once, stored whole under its SHA-256 and kept (ADR 0011), so that a
-commit may name it and every download is that of an ordinary file. This can take minutes for tens
-of gigabytes, and the client waits in silence meanwhile. hf_xet reads the answer to a shard without
-a time limit (xet-core ``remote_client.rs``, ``shard_upload_http_client``), but proxies between cut
-silence off; it then sends the same shard again, up to five times. That does no harm and is not in
-vain: the first request runs to its end though nobody listens, one for the same file waits for it,
-finds the file and answers.
+A file is assembled at once and stored whole under its SHA-256 (ADR 0011), so that a commit may
+name it and every download is that of an ordinary file. This can take minutes for tens of
+gigabytes, during which the response stays silent. hf_xet waits without a time limit (xet-core
+``remote_client.rs``, ``shard_upload_http_client``), but proxies may time out; it then sends the
+same shard again, up to five times. A repeated request is harmless and makes progress: the first
+one runs to its end, and a later one for the same file waits for it and then answers at once.
 """
 
 import fcntl
@@ -22,7 +21,7 @@ from registry import storage
 from registry.errors import NotFound, TooLarge
 from registry.selectors.access import Actor, person
 from registry.selectors.storage.quota import bytes_added
-from registry.selectors.storage.xorb import Shelf, shard_about, xorb_missing
+from registry.selectors.storage.xorb import HoldingCache, shard_about, xorb_missing
 from registry.services.audit import audit
 from registry.services.storage.blob import blob_store, blob_used, blobs_hold
 from registry.services.storage.quota import quota_check
@@ -33,18 +32,18 @@ from registry.xet.assembly import Assembly, Extent
 from registry.xet.hashes import MerkleTree, file_hash, range_hash, spelled
 from registry.xet.shard import ShardFile, bad_shard, read_files
 
-# Clients cut chunks of 8 KiB and more, but for the ends of files. Without a bound, a small shard
-# could make the hub hash for days.
+# Clients' chunks have 8 KiB or more, apart from the last of a file. Without a lower bound, a small
+# shard could make the hub hash for days.
 _LEAST_BYTES_A_CHUNK = 1024
-# Noted in one transaction: a disk that syncs for each of a thousand small files takes its time,
-# while somebody who waits for a large one should find it noted when their turn comes.
+# Limits of one transaction: many small files share the cost of a sync, while a large file is
+# recorded before a request that waits for it continues.
 _FILES_AT_ONCE = 200
 _BYTES_AT_ONCE = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """Chunks ``first`` to before ``end`` of a xorb, at ``offset`` of a file."""
+class ChunkPlacement:
+    """Chunks ``first`` to ``end`` (exclusive) of a xorb, at byte ``offset`` of a file."""
 
     xorb: str
     first: int
@@ -53,13 +52,13 @@ class Placed:
 
 
 def shard_register(*, actor: Actor, mlmodel: MLModel, stream: Readable) -> bool:
-    """Make the files of a shard, which ``actor`` may then name in commits.
+    """Assemble the files of a shard, which ``actor`` may then name in commits.
 
-    Every run of chunks must be of xorbs that the actor sent, or lie in blobs that they may use.
-    Files are made one by one; a refusal leaves those before it. Doing it again changes nothing.
+    All chunks must be of xorbs that the actor sent, or in blobs that they may use. Files are
+    assembled one by one; after an error, those before it stay. Idempotent.
 
     Args:
-        mlmodel: The repository whose Xet address it was sent to.
+        mlmodel: The repository whose Xet address the shard was sent to.
 
     Returns:
         Whether any file was new.
@@ -68,26 +67,26 @@ def shard_register(*, actor: Actor, mlmodel: MLModel, stream: Readable) -> bool:
         Unauthenticated, Forbidden, NotFound: see
             :func:`registry.services.storage.xorb.require_contributor`.
         Forbidden: ``quota_exceeded``.
-        Invalid: ``invalid_shard``; ``digest_mismatch`` where a file is not what its SHA-256 says.
-        NotFound: ``xorb_not_found``. The repository's Xet address has then changed: the client
-            counted on what is not here, and would do so again.
+        Invalid: ``invalid_shard``; ``digest_mismatch`` if a file does not match its SHA-256.
+        NotFound: ``xorb_not_found``. The repository's Xet address has then changed, since the
+            client relied on a missing xorb, and would do so again.
         TooLarge: ``body_too_large``.
         Unavailable: ``storage_full``.
     """
     require_contributor(actor, mlmodel)
-    files, shelf, new = read_files(stream), Shelf(actor), False
+    files, cache, new = read_files(stream), HoldingCache(actor), False
     sizes = {file.sha256: file.size_bytes for file in files}
     quota_check(mlmodel.namespace, bytes_added(mlmodel, sizes))
-    with closing(_Ledger(actor, mlmodel)) as ledger:
+    with closing(_FileRecorder(actor, mlmodel)) as recorder:
         for file in files:
-            new |= _take(actor, mlmodel, file, shelf, ledger)
+            new |= _register(actor, mlmodel, file, cache, recorder)
     return new
 
 
 def shard_recall(*, actor: Actor, mlmodel: MLModel, chunk: bytes) -> bytes | None:
-    """The shard that tells a client what it may dedup against, if it has this chunk.
+    """The shard that a client with this chunk may deduplicate against, or ``None``.
 
-    See :func:`registry.selectors.storage.xorb.shard_about`. What it tells stays for a while.
+    See :func:`registry.selectors.storage.xorb.shard_about`. Its blobs are marked as used.
 
     Raises:
         Unauthenticated, Forbidden, NotFound: see
@@ -102,18 +101,21 @@ def shard_recall(*, actor: Actor, mlmodel: MLModel, chunk: bytes) -> bytes | Non
     return shard
 
 
-def _take(actor: Actor, mlmodel: MLModel, file: ShardFile, shelf: Shelf, ledger: "_Ledger") -> bool:
+def _register(
+    actor: Actor, mlmodel: MLModel, file: ShardFile, cache: HoldingCache, recorder: "_FileRecorder"
+) -> bool:
+    """Assemble and record one file; whether it was new."""
     if file.size_bytes > settings.MAX_BLOB_BYTES:
         raise TooLarge(
             "body_too_large", f"The hub takes files of {settings.MAX_BLOB_BYTES} bytes at most."
         )
     try:
         with _one_at_a_time(file.sha256):
-            placed = _placed(file, shelf)
-            new = not _is_known(file)
+            placements = _placements(file, cache)
+            new = not _is_stored(file)
             if new:
-                _make(actor, file, placed, shelf)
-            ledger.add(file, placed, shelf, new=new)
+                _assemble(actor, file, placements, cache)
+            recorder.add(file, placements, cache, new=new)
     except NotFound as error:
         if error.code in {"xorb_not_found", "blob_not_found"}:
             xet_address_change(mlmodel=mlmodel)
@@ -121,23 +123,26 @@ def _take(actor: Actor, mlmodel: MLModel, file: ShardFile, shelf: Shelf, ledger:
     return new
 
 
-def _is_known(file: ShardFile) -> bool:
-    """Whether these chunks, which the actor may use, were made this file before."""
+def _is_stored(file: ShardFile) -> bool:
+    """Whether the file was assembled before."""
     rows = XetFile.objects.filter(hash=spelled(file.digest), blob__condemned_at=None)
     return rows.filter(blob=file.sha256).exists()
 
 
-def _make(actor: Actor, file: ShardFile, placed: list[Placed], shelf: Shelf) -> None:
-    with closing(Assembly(_extents(placed, shelf), storage.blob_store().open)) as assembly:
+def _assemble(
+    actor: Actor, file: ShardFile, placements: list[ChunkPlacement], cache: HoldingCache
+) -> None:
+    with closing(Assembly(_extents(placements, cache), storage.blob_store().open)) as assembly:
         blob_store(actor=actor, stream=assembly, sha256=file.sha256, size_bytes=file.size_bytes)
 
 
-def _placed(file: ShardFile, shelf: Shelf) -> list[Placed]:
-    """Where the file's chunks come from, after all that the client says of them was checked."""
-    tree, placed, offset, count = MerkleTree(), [], 0, 0
+def _placements(file: ShardFile, cache: HoldingCache) -> list[ChunkPlacement]:
+    """The chunks of the file, after all that the client states about them was verified."""
+    tree, offset, count = MerkleTree(), 0, 0
+    placements = []
     most = 64 + file.size_bytes // _LEAST_BYTES_A_CHUNK
     for run in file.runs():
-        holding = shelf.get(spelled(run.xorb))
+        holding = cache.get(spelled(run.xorb))
         chunks = holding.chunks
         count += run.end - run.first
         if run.end > len(chunks) or chunks.raw_bytes(run.first, run.end) != run.raw_bytes:
@@ -151,22 +156,22 @@ def _placed(file: ShardFile, shelf: Shelf) -> list[Placed]:
             raise bad_shard("A proof of knowing chunks is wrong.")
         for number, length in enumerate(chunks.lengths(run.first, run.end)):
             tree.add(hashes[32 * number : 32 * number + 32], length)
-        placed.append(Placed(holding.hash, run.first, run.end, offset))
+        placements.append(ChunkPlacement(holding.hash, run.first, run.end, offset))
         offset += run.raw_bytes
     if file_hash(tree.root()) != file.digest:
         raise bad_shard("A file has another hash than its chunks make.")
-    return placed
+    return placements
 
 
-def _extents(placed: list[Placed], shelf: Shelf) -> Iterator[Extent]:
-    for run in placed:
-        yield from shelf.get(run.xorb).extents(run.first, run.end)
+def _extents(placements: list[ChunkPlacement], cache: HoldingCache) -> Iterator[Extent]:
+    for run in placements:
+        yield from cache.get(run.xorb).extents(run.first, run.end)
 
 
-class _Ledger:
-    """Notes files by their chunks, so that the next need not send them; many small ones at once.
+class _FileRecorder:
+    """Records assembled files and the locations of their chunks, in batches.
 
-    Closing it notes the rest, also after a refusal: what was made before that stays.
+    Closing it records the rest, also after an error.
     """
 
     def __init__(self, actor: Actor, mlmodel: MLModel) -> None:
@@ -174,7 +179,9 @@ class _Ledger:
         self._mlmodel = mlmodel
         self._clear()
 
-    def add(self, file: ShardFile, placed: list[Placed], shelf: Shelf, *, new: bool) -> None:
+    def add(
+        self, file: ShardFile, placements: list[ChunkPlacement], cache: HoldingCache, *, new: bool
+    ) -> None:
         sha256 = file.sha256
         self._sizes[sha256] = file.size_bytes
         self._new += new
@@ -183,11 +190,11 @@ class _Ledger:
             XorbRun(
                 xorb_id=run.xorb, first=run.first, end=run.end, blob_id=sha256, offset=run.offset
             )
-            for run in placed
+            for run in placements
         ]
-        for run in placed[:1]:
-            # Clients ask for a file's first chunk, whatever its hash.
-            chunk = spelled(shelf.get(run.xorb).chunks.hashes(run.first, run.first + 1))
+        for run in placements[:1]:
+            # Clients query a file's first chunk, whatever its hash.
+            chunk = spelled(cache.get(run.xorb).chunks.hashes(run.first, run.first + 1))
             self._chunks.append(XorbChunk(hash=chunk, xorb_id=run.xorb, position=run.first))
         if len(self._sizes) >= _FILES_AT_ONCE or sum(self._sizes.values()) >= _BYTES_AT_ONCE:
             self.close()
@@ -230,10 +237,10 @@ class _Ledger:
 
 @contextmanager
 def _one_at_a_time(sha256: str) -> Iterator[None]:
-    """Wait until nobody else on this machine makes the file; the kernel ends a dead one's turn."""
+    """Lock the file among the processes of this machine; the kernel unlocks if one dies."""
     folder = settings.DATA_DIR / "locks"
     folder.mkdir(parents=True, exist_ok=True)
-    # Few files, shared by digests that begin alike: none is ever deleted under somebody's hands.
+    # Few lock files, shared by digests with the same prefix, so that none need be deleted.
     with (folder / f"file-{sha256[:3]}").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -1,4 +1,4 @@
-"""Taking xorbs in, and letting go of them when their chunks lie in files or nobody uses them."""
+"""Upload of xorbs, and release of payloads that are unused or whose chunks files contain."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -31,18 +31,18 @@ def xorb_store(
     stream: Readable,
     size_bytes: int | None = None,
 ) -> bool:
-    """Keep a xorb for a file that ``actor`` is about to register, and note that they had it.
+    """Store a xorb for a file that ``actor`` will register, and record that they sent it.
 
-    The stream is read and verified even where the xorb is here already: whoever names it must
-    prove to have it.
+    The stream is read and verified even if the xorb is stored already, since the actor must prove
+    to have it.
 
     Args:
-        mlmodel: The repository whose Xet address it was sent to.
-        xorb_hash: As addresses spell it.
+        mlmodel: The repository whose Xet address the xorb was sent to.
+        xorb_hash: As in addresses.
         size_bytes: The length of the stream, if known.
 
     Returns:
-        Whether it is new from them here; whether somebody else has it, nobody is told.
+        Whether it is the actor's first upload of it here; does not reveal uploads of others.
 
     Raises:
         Unauthenticated, Forbidden, NotFound: see :func:`require_contributor`.
@@ -57,7 +57,7 @@ def xorb_store(
     xorb_hash = spelled(digest)
     if size_bytes is not None and size_bytes > MAX_BYTES:
         raise Invalid("invalid_xorb", f"A xorb has at most {MAX_BYTES} bytes.")
-    # The file will have at least what of it is new.
+    # An early check: the file will be at least as long.
     quota_check(mlmodel.namespace, size_bytes or 0)
     reader = XorbReader(stream, digest)
     if _is_here(xorb_hash):
@@ -65,10 +65,10 @@ def xorb_store(
             pass
         payload = None
     else:
-        # For the hub itself: a payload is nothing that anybody could commit.
+        # As the hub itself, so that nobody can name the payload in a commit.
         payload = blob_store(actor=None, stream=reader, size_bytes=size_bytes)
     with transaction.atomic():
-        new = _note(user, mlmodel, xorb_hash, reader, payload)
+        new = _record(user, mlmodel, xorb_hash, reader, payload)
         audit(
             actor=actor,
             action="xorb.store",
@@ -80,9 +80,9 @@ def xorb_store(
 
 
 def require_contributor(actor: Actor, mlmodel: MLModel) -> User | None:
-    """Refuse unless ``actor`` could propose a change to ``mlmodel``: may read it, and may write.
+    """Refuse unless ``actor`` may propose a change to ``mlmodel``: may read it, with scope write.
 
-    Whether they may put the change on a branch is for the commit to judge.
+    The commit checks whether they may change a branch.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_scope`.
@@ -95,27 +95,27 @@ def require_contributor(actor: Actor, mlmodel: MLModel) -> User | None:
 
 
 def xet_address_change(*, mlmodel: MLModel) -> None:
-    """Let clients forget what they sent to ``mlmodel``: its Xet address changes.
+    """Change the Xet address of ``mlmodel``, so that clients no longer rely on earlier uploads.
 
-    What they were told at the old address stays usable there as far as it is true.
+    The old address stays usable for chunks that are still stored.
     """
     MLModel.objects.filter(pk=mlmodel.pk).update(xet_epoch=F("xet_epoch") + 1)
 
 
 def xorb_sweep(*, grace: timedelta) -> int:
-    """Let go of payloads that are of no more use, and of xorbs of which nothing is left.
+    """Release payloads that are no longer needed, and delete xorbs without chunks.
 
-    A payload is of no more use when all of its chunks lie in files, or when its xorb was not sent
-    for ``grace``. Where chunks are lost by that, or because a file went, the repositories at
-    whose addresses clients may still count on them change their address first. Safe to run at
+    A payload is no longer needed if files contain all of its chunks, or if its xorb was not sent
+    for ``grace``. If chunks are lost thereby, or by the deletion of a file, the repositories at
+    whose Xet addresses clients may still rely on them change their address first. Safe to run at
     any time, by several processes at once.
 
     Returns:
-        Number of payloads let go; garbage collection then finds them without a reference.
+        Number of released payloads; garbage collection deletes them.
     """
     horizon = timezone.now() - grace
-    kept = Xorb.objects.exclude(payload=None)
-    dropped = sum(_drop_payloads(some, horizon) for some in _batches(kept))
+    with_payload = Xorb.objects.exclude(payload=None)
+    dropped = sum(_drop_payloads(some, horizon) for some in _batches(with_payload))
     for some in _batches(Xorb.objects.filter(payload=None, uploads__isnull=False).distinct()):
         _forget_lost(some)
     Xorb.objects.filter(payload=None, runs=None, uploads=None).delete()
@@ -123,7 +123,7 @@ def xorb_sweep(*, grace: timedelta) -> int:
 
 
 def is_whole(xorb: Xorb, runs: list[Run]) -> bool:
-    """Whether all chunks of ``xorb`` are here, given where they lie in files."""
+    """Whether all chunks of ``xorb`` are stored, given their locations in files."""
     return xorb.payload_id is not None or bool(covered(xorb.chunk_count, runs).all())
 
 
@@ -132,15 +132,15 @@ def _is_here(xorb_hash: str) -> bool:
     return xorb is not None and is_whole(xorb, runs_of([xorb_hash]).get(xorb_hash, []))
 
 
-def _note(
+def _record(
     user: User | None, mlmodel: MLModel, xorb_hash: str, reader: XorbReader, payload: Blob | None
 ) -> bool:
     if payload is None:
-        # Should it go between the look and this, the file's registration will say so.
+        # If it was deleted since the check, the registration of the file reports it.
         Xorb.objects.filter(hash=xorb_hash).update(used_at=timezone.now())
     else:
         blobs_hold([payload.sha256])
-        # Packed lengths and the payload they are true of change in one statement.
+        # One statement, since the packed lengths describe this payload only.
         Xorb.objects.update_or_create(
             hash=xorb_hash,
             defaults={
@@ -176,24 +176,24 @@ def _drop_payloads(some: list[Xorb], horizon: datetime) -> int:
     for xorb in some:
         in_files = covered(xorb.chunk_count, runs.get(xorb.hash, [])).all()
         if in_files or xorb.used_at < horizon:
-            # Filtered by what was seen: it may have been sent again since.
-            seen = Xorb.objects.filter(
+            # Only if unchanged: it may have been sent again since.
+            unchanged = Xorb.objects.filter(
                 hash=xorb.hash, payload=xorb.payload_id, used_at=xorb.used_at
             )
-            dropped += seen.update(payload=None)
+            dropped += unchanged.update(payload=None)
     return dropped
 
 
 def _forget_lost(some: list[Xorb]) -> None:
-    """See to it that no client counts on what is lost of these xorbs."""
+    """Delete the records that clients sent those of ``some`` that have lost chunks."""
     with transaction.atomic():
-        # The lock keeps out who is about to send one of them again.
+        # The lock excludes a concurrent upload of the same xorb.
         rows = Xorb.objects.filter(hash__in=[xorb.hash for xorb in some], payload=None)
         locked = list(rows.select_for_update().order_by("hash").defer("chunks"))
         runs = runs_of([xorb.hash for xorb in locked])
         lost = [xorb.hash for xorb in locked if not is_whole(xorb, runs.get(xorb.hash, []))]
-        believed = XorbUpload.objects.filter(xorb__in=lost)
-        told = MLModel.objects.filter(pk__in=believed.values("mlmodel"))
-        if told.update(xet_epoch=F("xet_epoch") + 1):
+        uploads = XorbUpload.objects.filter(xorb__in=lost)
+        repositories = MLModel.objects.filter(pk__in=uploads.values("mlmodel"))
+        if repositories.update(xet_epoch=F("xet_epoch") + 1):
             audit(actor=None, action="xorb.forget", subject=f"{len(lost)} xorbs")
-        believed.delete()
+        uploads.delete()

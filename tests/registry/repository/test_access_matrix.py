@@ -13,14 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from registry.errors import Forbidden, NotFound, RegistryError, Unauthenticated
-from registry.selectors.access import (
-    Actor,
-    fetchable_repositories,
-    readable_mlmodels,
-    readable_repositories,
-    require_fetch,
-)
+from registry.selectors.access import Actor, readable_mlmodels, readable_repositories
 from registry.selectors.people.account import user_of_token
+from registry.selectors.repository.gate import fetchable_repositories, require_fetch
 from registry.selectors.repository.mlmodel import repository_get
 from registry.selectors.storage.blob import blob_missing
 from registry.services.people.account import member_remove, member_set

@@ -14,7 +14,7 @@ from hub.api.schema import example
 from hub.api.v1.results.graph import RevisionQuery
 from hub.api.views import ApiView, plain_request, query_of
 from hub.files import count_download, file_response
-from registry.selectors.access import require_fetch
+from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import file_get, main_path, revision_get
 from registry.selectors.results.build import build_file_get, build_get
