@@ -1,4 +1,4 @@
-"""Everything the domain can refuse, as one tree. Codes are stable and public; HTTP is not here.
+"""Errors of the domain, as one class hierarchy with stable, public codes. Knows no HTTP.
 
 ::
 
@@ -11,19 +11,19 @@
     ├── TooLarge            body_too_large
     └── Unavailable         storage_full storage_unavailable index_busy
 
-A subclass decides the HTTP status (``hub/api/errors.py``), the code decides what a program does,
-the detail tells a person what happened and the hint what to do about it.
+The class determines the HTTP status (``hub/api/errors.py``); programs act on the code; the detail
+tells a person what happened, and the hint what to do about it.
 """
 
 
 class RegistryError(Exception):
-    """Base of all refusals.
+    """Base class of all errors that users cause or can act on.
 
     Args:
         code: Stable snake_case identifier, one of :data:`CODES`.
-        detail: One sentence saying what is wrong with *this* request.
-        hint: One sentence saying what to do.
-        fields: Optional map from a field or path to what is wrong with it.
+        detail: One sentence: the fault of *this* request.
+        hint: One sentence: what to do.
+        fields: Field or path to its fault.
     """
 
     def __init__(
@@ -42,36 +42,36 @@ class RegistryError(Exception):
 
 
 class Unauthenticated(RegistryError):
-    """Nobody, or nobody we know, is asking."""
+    """The request has no valid credentials."""
 
 
 class Forbidden(RegistryError):
-    """The asker is known and may not."""
+    """The actor is authenticated but not authorized."""
 
 
 class NotFound(RegistryError):
-    """It does not exist, or the asker may not know that it does."""
+    """The object does not exist, or the actor may not know that it does."""
 
 
 class Conflict(RegistryError):
-    """It was fine when the asker looked; something else happened since."""
+    """The request conflicts with the present state, often after a concurrent change."""
 
 
 class Invalid(RegistryError):
-    """The request itself is wrong; asking again will not help."""
+    """The request itself is invalid; repeating it will not help."""
 
 
 class TooLarge(RegistryError):
-    """More bytes than this hub takes."""
+    """More bytes than this hub accepts."""
 
 
 class Unavailable(RegistryError):
-    """The hub cannot do this now; asking again may help."""
+    """The hub cannot do this now; repeating the request may help."""
 
 
 #: Every code, with its title. The OpenAPI schema and the client's error table list the same.
 CODES: dict[str, str] = {
-    # who
+    # authentication and authorization
     "not_authenticated": "Sign in first",
     "token_invalid": "Unknown token",
     "token_expired": "Token expired",
@@ -80,7 +80,7 @@ CODES: dict[str, str] = {
     "scope_missing": "Token lacks a scope",
     "access_gated": "Access must be asked for",
     "quota_exceeded": "Storage quota used up",
-    # what is not there
+    # missing objects
     "namespace_not_found": "No such namespace",
     "model_not_found": "No such model",
     "dataset_not_found": "No such dataset",
@@ -108,7 +108,7 @@ CODES: dict[str, str] = {
     "identifier_not_found": "No such identifier",
     "assessment_not_found": "Not assessed yet",
     "page_not_found": "No such address",
-    # what got in the way
+    # conflicts
     "namespace_taken": "Name taken",
     "model_exists": "Model exists",
     "dataset_exists": "Dataset exists",
@@ -124,7 +124,7 @@ CODES: dict[str, str] = {
     "already_ended": "Already ended",
     "record_exists": "Record exists",
     "doi_exists": "Version has a DOI",
-    # what is wrong with the request
+    # invalid requests
     "invalid_request": "Invalid request",
     "invalid_name": "Invalid name",
     "invalid_path": "Invalid path",
@@ -150,7 +150,7 @@ CODES: dict[str, str] = {
     "method_not_allowed": "Method not allowed",
     "unsupported_media_type": "Unsupported media type",
     "not_acceptable": "Not acceptable",
-    # found while inspecting a model's files
+    # inspection of a model's files, and jobs
     "no_model_file": "No model file",
     "onnx_unreadable": "Not a readable ONNX file",
     "onnx_truncated": "Truncated ONNX file",
@@ -166,7 +166,7 @@ CODES: dict[str, str] = {
     "job_interrupted": "Interrupted too often",
     "no_backend": "No backend took the model",
     "doi_refused": "DataCite refused",
-    # how much
+    # limits and outages
     "body_too_large": "Body too large",
     "rate_limited": "Too many requests",
     "storage_full": "Storage full",

@@ -1,6 +1,6 @@
-"""Identifiers: an integer key inside, a UUID outside, names and digests for people.
+"""Identifiers: integer keys inside, UUIDs outside, names and digests for people.
 
-Each kind of identifier is spelled once, here, as a column constructor, so that its length,
+Each kind of identifier is defined once, here, with a column constructor, so that its length,
 its case rule and its uniqueness cannot differ between tables.
 """
 
@@ -11,7 +11,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 
 # DANGER: blobs on disk, records and citations are named by these digests. Changing the hash
-# function or its spelling orphans every stored byte.
+# function or its notation orphans every stored byte.
 SHA256_PATTERN = r"[0-9a-f]{64}"
 OID_PATTERN = r"[0-9a-f]{40}"
 
@@ -24,7 +24,7 @@ OID_RE = re.compile(OID_PATTERN)
 NAME_RE = re.compile(NAME_PATTERN)
 SLUG_RE = re.compile(SLUG_PATTERN)
 
-# First path segments the web serves itself; a namespace of that name would shadow a page.
+# First path segments of the hub's own pages; a namespace of that name would shadow a page.
 RESERVED_NAMESPACES = frozenset({
     "about", "account", "accounts", "admin", "api", "ark", "assets", "audit", "blobs", "builds",
     "catalog", "catalogue", "datasets", "device", "devices", "docs", "doi", "fair", "favicon.ico",
@@ -37,7 +37,7 @@ RESERVED_NAMESPACES = frozenset({
 
 
 def parse_uuid(text: object) -> uuid.UUID:
-    """The UUID spelled by ``text``; if it spells none, the nil UUID, which names no row."""
+    """The UUID in ``text``; if it is malformed, the nil UUID, which no row has."""
     try:
         return uuid.UUID(str(text))
     except ValueError:
@@ -45,12 +45,12 @@ def parse_uuid(text: object) -> uuid.UUID:
 
 
 def uuid_column() -> "models.UUIDField[uuid.UUID, uuid.UUID]":
-    """The identifier that leaves the process: in addresses, messages and documents."""
+    """The public identifier, for addresses, messages and documents."""
     return models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
 
 
 def sha256_column(**options: object) -> "models.CharField[str, str]":
-    """64 lowercase hex digits naming bytes by their SHA-256."""
+    """A SHA-256 of bytes: 64 lowercase hex digits."""
     return models.CharField(
         max_length=64,
         validators=[RegexValidator(f"^{SHA256_PATTERN}$")],
@@ -59,7 +59,7 @@ def sha256_column(**options: object) -> "models.CharField[str, str]":
 
 
 def oid_column(**options: object) -> "models.CharField[str, str]":
-    """40 lowercase hex digits: the id git gives the same object (SHA-1 over header and content)."""
+    """A git object id (SHA-1 over header and content): 40 lowercase hex digits."""
     return models.CharField(
         max_length=40,
         validators=[RegexValidator(f"^{OID_PATTERN}$")],

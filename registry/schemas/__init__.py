@@ -1,7 +1,7 @@
-"""Public document schemas, and how a document gets its name. No ORM.
+"""Public JSON schemas, validation and content-derived ids of documents. No ORM.
 
-``hpcfair.bench-1.json`` beside this file is the JSON Schema (2020-12) of a benchmark record, with
-a worked document in ``examples/``; ``hpcfair.fair-1.json`` that of an assessment.
+``hpcfair.bench-1.json`` in this folder is the JSON Schema (2020-12) of a benchmark record, with
+an example in ``examples/``; ``hpcfair.fair-1.json`` is that of an assessment.
 """
 
 import hashlib
@@ -42,25 +42,25 @@ def _fair() -> Draft202012Validator:
 
 
 def bench_problems(document: Any, *, limit: int = 20) -> dict[str, str]:
-    """What is wrong with a benchmark record: JSON path (``$.identity.kind``) to a sentence.
+    """Problems of a benchmark record: JSON path (``$.identity.kind``) to a sentence.
 
-    Empty for a valid document. At most ``limit`` problems are collected.
+    Empty for a valid document. At most ``limit`` problems are returned.
     """
     return _problems(_bench(), document, limit)
 
 
 def fair_problems(document: Any, *, limit: int = 20) -> dict[str, str]:
-    """What is wrong with an assessment, as :func:`bench_problems` says it."""
+    """Problems of an assessment; see :func:`bench_problems`."""
     return _problems(_fair(), document, limit)
 
 
 def canonical_json(value: Any) -> bytes:
-    """UTF-8 JSON with sorted keys and no spaces: equal values give equal bytes.
+    """UTF-8 JSON with sorted keys and without spaces: equal values give equal bytes.
 
     Raises:
-        ValueError: the value holds something JSON stores do not give back as it was: a number
-            that is not finite, a negative zero, a float of magnitude 1e16 or more (PostgreSQL's
-            jsonb returns it as an integer), the character U+0000, half a surrogate pair.
+        ValueError: the value does not survive a round trip through databases: a non-finite
+            number, a negative zero, a float of magnitude 1e16 or more (PostgreSQL's jsonb returns
+            it as an integer), the character U+0000, or a lone surrogate.
     """
     for leaf in _leaves(value):
         if isinstance(leaf, float):
@@ -79,7 +79,7 @@ def sha256_of(value: Any) -> str:
 
 
 def record_id(document: dict[str, Any]) -> str:
-    """The name of a benchmark record: SHA-256 of its canonical JSON without ``record_id``.
+    """The id of a benchmark record: SHA-256 of its canonical JSON without ``record_id``.
 
     Raises:
         ValueError: the document has no canonical form.
@@ -88,7 +88,7 @@ def record_id(document: dict[str, Any]) -> str:
 
 
 def artifact_sha256(files: dict[str, str]) -> str:
-    """``identity.artifact_sha256`` of an artefact, from its files: path to SHA-256."""
+    """``identity.artifact_sha256`` of an artefact with these files (path to SHA-256)."""
     return sha256_of([{"path": path, "sha256": files[path]} for path in sorted(files)])
 
 

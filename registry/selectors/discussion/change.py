@@ -1,6 +1,6 @@
-"""What a pull request would change, and whether it still can.
+"""Changes of a pull request, and its conflicts with the target branch.
 
-Revisions have one parent, so two lines meet in at most one newest common ancestor.
+Revisions have one parent, so two branches have at most one newest common ancestor.
 """
 
 from collections.abc import Mapping
@@ -15,15 +15,15 @@ from registry.selectors.repository.revision import branch_get
 from registry.tables import Discussion, Revision
 from registry.validation.paths import clashes
 
-#: Characters of a unified difference; what comes after is left out.
+#: Maximum characters of a unified diff; further files are omitted.
 MAX_DIFF = 1_000_000
 
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Merged(Generic[Value]):
-    """Paths and what lies there after a merge, and the paths that could not be decided."""
+class MergeResult(Generic[Value]):
+    """Path to value after a merge, and the paths in conflict."""
 
     entries: dict[str, Value]
     conflicts: list[str]
@@ -31,11 +31,11 @@ class Merged(Generic[Value]):
 
 def three_way(
     base: Mapping[str, Value], ours: Mapping[str, Value], theirs: Mapping[str, Value]
-) -> Merged[Value]:
-    """``ours`` with what changed from ``base`` to ``theirs``.
+) -> MergeResult[Value]:
+    """``ours`` with the changes from ``base`` to ``theirs``.
 
-    A path that both sides changed, and not alike, is a conflict; so is one that cannot lie beside
-    another of the result (see :func:`registry.validation.paths.clashes`).
+    A path that both sides changed differently is a conflict; so is one that cannot coexist with
+    another path of the result (see :func:`registry.validation.paths.clashes`).
     """
     entries, conflicts = dict(ours), set()
     for path in base.keys() | theirs.keys():
@@ -49,13 +49,13 @@ def three_way(
         else:
             entries[path] = yours
     conflicts.update(path for path, _ in clashes(entries))
-    return Merged(entries, sorted(conflicts))
+    return MergeResult(entries, sorted(conflicts))
 
 
 def ends_of(pull: Discussion) -> tuple[Revision | None, Revision]:
-    """The newest of the target branch, and of the pull request's line.
+    """The heads of the target branch and of the pull request's branch.
 
-    The first is ``None`` if the branch is gone.
+    The first is ``None`` if the target branch was deleted.
     """
     line = branch_get(pull.mlmodel, f"refs/pr/{pull.num}").revision
     try:
@@ -65,11 +65,11 @@ def ends_of(pull: Discussion) -> tuple[Revision | None, Revision]:
 
 
 def common_ancestor(one: Revision, other: Revision) -> Revision | None:
-    """The newest revision that both grew from; either may be it.
+    """The newest common ancestor, which may be either of the two.
 
-    Where ``one`` was squashed they share none. Then it is the newest that ``other`` grew from and
-    whose files ``one`` once had, as the squashed revision has those of what it replaced.
-    ``None``: there is none of these either.
+    If ``one`` was squashed there is none. Then the newest ancestor of ``other`` whose files an
+    ancestor of ``one`` has, since the squashed revision has the files of those that it replaced.
+    ``None`` without one.
     """
     return _newest_shared(one, other, "one.id = other.id") or _newest_shared(
         one, other, "one.tree_oid = other.tree_oid"
@@ -77,7 +77,7 @@ def common_ancestor(one: Revision, other: Revision) -> Revision | None:
 
 
 def _newest_shared(one: Revision, other: Revision, alike: str) -> Revision | None:
-    # A parent is written before its children, so along a line keys only grow.
+    # A parent is written before its children, so keys increase along a history.
     shared = RawSQL(  # noqa: S611 (see below)
         f"""
         WITH RECURSIVE one (id, parent_id, tree_oid) AS (
@@ -99,7 +99,7 @@ def _newest_shared(one: Revision, other: Revision, alike: str) -> Revision | Non
 
 
 def base_of(pull: Discussion) -> tuple[Revision | None, Revision]:
-    """What the pull request's changes are counted from, and its newest revision."""
+    """The common ancestor with the target branch, and the head of the pull request's branch."""
     target, line = ends_of(pull)
     if target is None and pull.merged_as is not None:
         target = pull.merged_as.parent
@@ -107,13 +107,13 @@ def base_of(pull: Discussion) -> tuple[Revision | None, Revision]:
 
 
 def changes_of(pull: Discussion, *, limit: int = 300) -> Difference:
-    """What the pull request changes since it parted from its target branch."""
+    """The pull request's changes since its common ancestor with the target branch."""
     base, line = base_of(pull)
     return difference(base, line, limit=limit)
 
 
 def conflicts_of(pull: Discussion) -> list[str]:
-    """The paths that keep it from being merged as things stand."""
+    """The paths with merge conflicts."""
     target, line = ends_of(pull)
     if target is None or pull.merged_as_id is not None:
         return []
@@ -124,7 +124,7 @@ def conflicts_of(pull: Discussion) -> list[str]:
 
 
 def diff_of(pull: Discussion) -> str:
-    """Its changes as git writes them; what is no text, or too long, is only said to differ."""
+    """The changes as a git diff; binary and long files are only reported to differ."""
     parts: list[str] = []
     size = 0
     for change in changes_of(pull).changes:

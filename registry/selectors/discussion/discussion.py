@@ -1,7 +1,7 @@
 """Reads of discussions and pull requests.
 
-Whoever may read an MLModel may read all talk about it, so these take one that was found by
-:func:`registry.selectors.repository.mlmodel.repository_get`.
+Everybody who may read an MLModel may read its discussions, so these functions take one that
+:func:`registry.selectors.repository.mlmodel.repository_get` returned.
 """
 
 from typing import Literal, TypeAlias
@@ -17,22 +17,22 @@ from registry.tables import Discussion, DiscussionEvent, MLModel
 Kind: TypeAlias = Literal["all", "discussion", "pull_request"]
 Standing: TypeAlias = Literal["all", "open", "closed"]
 
-#: States as lists tell them apart: a draft is still open, what was merged no longer is.
+#: States by the filter of lists: a draft counts as open, a merged pull request as closed.
 _STATES = {
     "open": (DiscussionState.OPEN, DiscussionState.DRAFT),
     "closed": (DiscussionState.CLOSED, DiscussionState.MERGED),
 }
-# What the column for numbers holds on every database.
+# Maximum of the column for numbers on all databases.
 _LARGEST_NUMBER = 2**31 - 1
 
 
 def discussions_of(
     mlmodel: MLModel, *, kind: Kind = "all", state: Standing = "all", author: str = ""
 ) -> QuerySet[Discussion]:
-    """Its discussions and pull requests with their authors, newest first.
+    """Discussions and pull requests of ``mlmodel`` with their authors, newest first.
 
     Args:
-        state: ``open`` includes drafts, ``closed`` what was merged.
+        state: ``open`` includes drafts, ``closed`` includes merged pull requests.
         author: Only those opened by the person of that name, in any case.
     """
     rows = mlmodel.discussions.select_related("author")
@@ -47,7 +47,7 @@ def discussions_of(
 
 
 def discussion_get(mlmodel: MLModel, num: int) -> Discussion:
-    """Discussion ``num`` with its author and what it was merged as.
+    """Discussion ``num`` with its author and merge revision.
 
     Raises:
         NotFound: ``discussion_not_found``.
@@ -62,12 +62,12 @@ def discussion_get(mlmodel: MLModel, num: int) -> Discussion:
 
 
 def events_of(discussion: Discussion) -> QuerySet[DiscussionEvent]:
-    """What happened in it with who did it, oldest first."""
+    """Its events with their authors, oldest first."""
     return discussion.events.select_related("author").order_by("pk")
 
 
 def comment_get(discussion: Discussion, comment_uuid: object) -> DiscussionEvent:
-    """A comment that can still be read.
+    """A comment that is not hidden.
 
     Raises:
         NotFound: ``comment_not_found``, also for a hidden one.

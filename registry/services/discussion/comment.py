@@ -1,4 +1,4 @@
-"""What people say in a discussion, as Markdown that only pages render."""
+"""Comments of a discussion: Markdown, which only the pages render."""
 
 from django.db import transaction
 from django.utils import timezone
@@ -6,14 +6,19 @@ from django.utils import timezone
 from registry.errors import Forbidden
 from registry.selectors.access import Actor, require
 from registry.selectors.discussion.discussion import comment_get
-from registry.services.discussion.talk import check_comment, note, require_voice, tell
+from registry.services.discussion.talk import (
+    audit_discussion,
+    check_comment,
+    event_add,
+    require_voice,
+)
 from registry.services.webhook.notice import notify_comment
 from registry.states import EventKind, Role
 from registry.tables import Discussion, DiscussionEvent
 
 
 def comment_add(*, actor: Actor, discussion: Discussion, text: str) -> DiscussionEvent:
-    """Say something.
+    """Add a comment.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.services.discussion.talk.require_voice`.
@@ -22,19 +27,19 @@ def comment_add(*, actor: Actor, discussion: Discussion, text: str) -> Discussio
     require_voice(actor, discussion.mlmodel)
     text = check_comment(text)
     with transaction.atomic():
-        comment = tell(actor, discussion, EventKind.COMMENT, text)
-        note(actor, discussion, "discussion.comment", {"comment": str(comment.uuid)})
+        comment = event_add(actor, discussion, EventKind.COMMENT, text)
+        audit_discussion(actor, discussion, "discussion.comment", {"comment": str(comment.uuid)})
     return comment
 
 
 def comment_edit(
     *, actor: Actor, discussion: Discussion, comment_uuid: object, text: str
 ) -> DiscussionEvent:
-    """Put ``text`` in place of the actor's own comment; what it said before is not kept.
+    """Replace the text of the actor's own comment; the previous text is not kept.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.services.discussion.talk.require_voice`;
-            ``permission_denied`` for somebody else's.
+            ``permission_denied`` for a comment of somebody else.
         NotFound: ``comment_not_found``, also for a hidden one.
         Invalid: ``invalid_request``.
     """
@@ -47,12 +52,12 @@ def comment_edit(
         comment.text, comment.edited_at = text, timezone.now()
         comment.save(update_fields=["text", "edited_at"])
         notify_comment(discussion, comment, "update")
-        note(actor, discussion, "comment.edit", {"comment": str(comment.uuid)})
+        audit_discussion(actor, discussion, "comment.edit", {"comment": str(comment.uuid)})
     return comment
 
 
 def comment_hide(*, actor: Actor, discussion: Discussion, comment_uuid: object) -> DiscussionEvent:
-    """Erase what a comment says; that there was one stays.
+    """Erase the text of a comment; the event stays.
 
     Raises:
         Unauthenticated, Forbidden: unless the actor wrote it or may write to the MLModel.
@@ -66,5 +71,5 @@ def comment_hide(*, actor: Actor, discussion: Discussion, comment_uuid: object) 
         comment.text, comment.hidden_at = "", timezone.now()
         comment.save(update_fields=["text", "hidden_at"])
         notify_comment(discussion, comment, "update")
-        note(actor, discussion, "comment.hide", {"comment": str(comment.uuid)})
+        audit_discussion(actor, discussion, "comment.hide", {"comment": str(comment.uuid)})
     return comment

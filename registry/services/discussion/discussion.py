@@ -1,7 +1,7 @@
-"""Discussions and pull requests: opening them, talking in them, ending them.
+"""Discussions and pull requests: opening, renaming, closing and reopening.
 
-Everybody signed in who may read an MLModel may open and comment; whoever opened a discussion, and
-whoever may write to its MLModel, may rename, close and reopen it. Merging is
+Every signed-in person who may read an MLModel may open and comment. The author of a discussion,
+and actors who may write to its MLModel, may rename, close and reopen it. Merging is in
 :mod:`registry.services.discussion.merge`.
 """
 
@@ -11,7 +11,13 @@ from django.db.models import Max
 from registry.errors import Conflict, Invalid, NotFound
 from registry.selectors.access import Actor, person
 from registry.selectors.repository.revision import branch_get
-from registry.services.discussion.talk import check_comment, note, require_say, require_voice, tell
+from registry.services.discussion.talk import (
+    audit_discussion,
+    check_comment,
+    event_add,
+    require_say,
+    require_voice,
+)
 from registry.services.webhook.notice import notify_discussion
 from registry.states import DiscussionState, EventKind, RefKind
 from registry.tables import Discussion, DiscussionEvent, MLModel, Ref, Revision
@@ -23,7 +29,7 @@ MAX_TITLE = 300
 def discussion_open(
     *, actor: Actor, mlmodel: MLModel, title: str, description: str = ""
 ) -> Discussion:
-    """Start a discussion; its description is the first comment.
+    """Open a discussion; its description is the first comment.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.services.discussion.talk.require_voice`.
@@ -47,17 +53,18 @@ def pull_request_open(
     start: Revision | None = None,
     draft: bool = False,
 ) -> Discussion:
-    """Start a pull request; ``refs/pr/<num>`` is its line, to which commits are then made.
+    """Open a pull request; its commits go to its branch ``refs/pr/<num>``.
 
     Args:
-        branch: The one it wants to change; ``None`` for the default branch.
-        start: The revision of this MLModel the line begins at; ``None`` for the branch's newest.
+        branch: The target branch; ``None`` for the default branch.
+        start: The revision of this MLModel that its branch starts at; ``None`` for the head of
+            the target branch.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.services.discussion.talk.require_voice`.
         NotFound: ``revision_not_found`` for the branch or ``start``; ``model_not_found`` or
             ``dataset_not_found``.
-        Invalid: ``invalid_request``, or ``invalid_ref`` if ``branch`` is a pull request's line.
+        Invalid: ``invalid_request``, or ``invalid_ref`` if ``branch`` is a pull request's branch.
     """
     require_voice(actor, mlmodel)
     check_text(title, field="title", most=MAX_TITLE, least=1)
@@ -82,10 +89,10 @@ def pull_request_open(
 
 
 def pull_request_committed(*, actor: Actor, head: Ref, revision: Revision) -> None:
-    """Tell in a pull request that a commit was made to its line ``head``.
+    """Add the event of a commit to a pull request's branch ``head``.
 
-    Called in the commit's transaction, which holds the line: so nothing is added to one that was
-    merged or closed in the meantime.
+    Called in the commit's transaction, which has locked the branch, so that no commit is added to
+    a pull request that was merged or closed meanwhile.
 
     Raises:
         Conflict: ``discussion_closed``.
@@ -93,14 +100,14 @@ def pull_request_committed(*, actor: Actor, head: Ref, revision: Revision) -> No
     pull = head.mlmodel.discussions.get(num=head.name)
     require_unended(pull)
     subject = revision.message.partition("\n")[0]
-    tell(actor, pull, EventKind.COMMIT, subject, before=revision.oid)
+    event_add(actor, pull, EventKind.COMMIT, subject, before=revision.oid)
 
 
 def discussion_rename(*, actor: Actor, discussion: Discussion, title: str) -> DiscussionEvent:
-    """Give it another title.
+    """Change the title.
 
     Raises:
-        Unauthenticated, Forbidden: unless the actor opened it or may write.
+        Unauthenticated, Forbidden: see :func:`registry.services.discussion.talk.require_say`.
         Invalid: ``invalid_request``.
     """
     require_say(actor, discussion)
@@ -108,20 +115,22 @@ def discussion_rename(*, actor: Actor, discussion: Discussion, title: str) -> Di
     with transaction.atomic():
         old, discussion.title = discussion.title, title.strip()
         discussion.save(update_fields=["title"])
-        event = tell(actor, discussion, EventKind.TITLE, discussion.title, before=old)
-        note(actor, discussion, "discussion.rename", {"from": old, "to": discussion.title})
+        event = event_add(actor, discussion, EventKind.TITLE, discussion.title, before=old)
+        audit_discussion(
+            actor, discussion, "discussion.rename", {"from": old, "to": discussion.title}
+        )
     return event
 
 
 def discussion_change(
     *, actor: Actor, discussion: Discussion, state: DiscussionState | str, comment: str = ""
 ) -> DiscussionEvent:
-    """Open a draft, close what is open, or reopen what was closed, perhaps saying why.
+    """Open a draft, close or reopen a discussion, optionally with a comment.
 
     Raises:
-        Unauthenticated, Forbidden: unless the actor opened it or may write.
+        Unauthenticated, Forbidden: see :func:`registry.services.discussion.talk.require_say`.
         Conflict: ``discussion_closed`` if it was merged.
-        Invalid: ``invalid_request`` for another state, or the state it is in already.
+        Invalid: ``invalid_request`` for another state, or its present state.
     """
     require_say(actor, discussion)
     comment = check_comment(comment, least=0)
@@ -138,12 +147,12 @@ def discussion_change(
         if was == state:
             raise Invalid("invalid_request", f"It is {was} already.", fields={"status": was})
         if comment:
-            tell(actor, discussion, EventKind.COMMENT, comment)
+            event_add(actor, discussion, EventKind.COMMENT, comment)
         return state_set(actor, discussion, DiscussionState(state), was=was)
 
 
 def require_unended(pull: Discussion) -> None:
-    """Refuse a pull request that was merged or closed; hold it until the transaction ends.
+    """Refuse a pull request that was merged or closed; lock it until the transaction ends.
 
     Raises:
         Conflict: ``discussion_closed``.
@@ -157,15 +166,15 @@ def require_unended(pull: Discussion) -> None:
 def state_set(
     actor: Actor, discussion: Discussion, state: DiscussionState, *, was: str
 ) -> DiscussionEvent:
-    """Write the new state and ``merged_as``, inside the transaction of whoever holds the row."""
+    """Write the new state and ``merged_as``, inside the transaction that has locked the row."""
     discussion.state = state
     discussion.save(update_fields=["state", "merged_as"])
-    note(actor, discussion, "discussion.state", {"from": was, "to": state.value})
-    return tell(actor, discussion, EventKind.STATUS, state.value, before=was)
+    audit_discussion(actor, discussion, "discussion.state", {"from": was, "to": state.value})
+    return event_add(actor, discussion, EventKind.STATUS, state.value, before=was)
 
 
 def _open(actor: Actor, mlmodel: MLModel, discussion: Discussion, description: str) -> Discussion:
-    # Held until the transaction ends: nobody else counts meanwhile, nor deletes the model.
+    # Locked until the transaction ends: serializes the numbers, and excludes a deletion.
     held = MLModel.objects.select_for_update(no_key=True).filter(pk=mlmodel.pk)
     if held.values_list("pk", flat=True).first() is None:
         raise NotFound(f"{mlmodel.kind}_not_found", "It was deleted just now.")
@@ -176,8 +185,10 @@ def _open(actor: Actor, mlmodel: MLModel, discussion: Discussion, description: s
     discussion.save(force_insert=True)
     notify_discussion(discussion, "create")
     if description:
-        tell(actor, discussion, EventKind.COMMENT, description)
-    note(actor, discussion, "discussion.open", {"pull_request": discussion.is_pull_request})
+        event_add(actor, discussion, EventKind.COMMENT, description)
+    audit_discussion(
+        actor, discussion, "discussion.open", {"pull_request": discussion.is_pull_request}
+    )
     return discussion
 
 

@@ -1,4 +1,4 @@
-"""Merging pull requests."""
+"""Merge of pull requests."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from registry.selectors.discussion.discussion import events_of
 from registry.selectors.repository.revision import branch_get
 from registry.selectors.repository.snapshot import SnapshotEntry, entries_of
 from registry.services.discussion.discussion import require_unended, state_set
-from registry.services.discussion.talk import check_comment, require_voice, tell
+from registry.services.discussion.talk import check_comment, event_add, require_voice
 from registry.services.repository.revision import commit_merge
 from registry.states import DiscussionState, EventKind, RefKind, Role
 from registry.tables import Discussion, Ref, Revision
@@ -22,16 +22,16 @@ _MAX_NAMED = 50
 
 
 def pull_request_merge(*, actor: Actor, pull: Discussion, comment: str = "") -> Revision:
-    """Bring a pull request's changes to its target branch, as one revision by ``actor``.
+    """Apply a pull request's changes to its target branch, as one revision by ``actor``.
 
-    The changes are those of the line since it parted from the branch, path by path: see
+    The changes are those since the common ancestor, path by path: see
     :func:`registry.selectors.discussion.change.three_way`.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`; the role
             ``write`` is needed.
         NotFound: ``discussion_not_found`` if it is no pull request; ``revision_not_found`` if its
-            target branch is gone.
+            target branch was deleted.
         Conflict: ``merge_conflict`` with the paths in its fields; ``discussion_closed`` if it was
             merged or closed; ``nothing_to_commit`` if it changes nothing.
         Invalid: ``invalid_request`` for the comment.
@@ -43,7 +43,7 @@ def pull_request_merge(*, actor: Actor, pull: Discussion, comment: str = "") -> 
     comment = check_comment(comment, least=0)
     mlmodel = pull.mlmodel
     with transaction.atomic():
-        _hold(pull)
+        _lock_branches(pull)
         require_unended(pull)
         target = branch_get(mlmodel, f"refs/heads/{pull.target_branch}")
         line = branch_get(mlmodel, f"refs/pr/{pull.num}")
@@ -56,17 +56,17 @@ def pull_request_merge(*, actor: Actor, pull: Discussion, comment: str = "") -> 
         )
         was, pull.merged_as = pull.state, revision
         if comment:
-            tell(actor, pull, EventKind.COMMENT, comment)
+            event_add(actor, pull, EventKind.COMMENT, comment)
         state_set(actor, pull, DiscussionState.MERGED, was=was)
     return revision
 
 
-def _hold(pull: Discussion) -> None:
-    """Hold both lines until the transaction ends, in the order in which all hold several."""
-    lines = Q(kind=RefKind.BRANCH, name=pull.target_branch) | Q(
+def _lock_branches(pull: Discussion) -> None:
+    """Lock both branches until the transaction ends, ordered by key against deadlocks."""
+    branches = Q(kind=RefKind.BRANCH, name=pull.target_branch) | Q(
         kind=RefKind.PULL, name=str(pull.num)
     )
-    list(Ref.objects.select_for_update().filter(lines, mlmodel=pull.mlmodel).order_by("pk"))
+    list(Ref.objects.select_for_update().filter(branches, mlmodel=pull.mlmodel).order_by("pk"))
 
 
 def _merged(pull: Discussion, ours: Revision, theirs: Revision) -> dict[str, SnapshotEntry]:
@@ -81,9 +81,9 @@ def _merged(pull: Discussion, ours: Revision, theirs: Revision) -> dict[str, Sna
             "Make those files alike on both sides, or open a new pull request.",
             fields=dict.fromkeys(merged.conflicts[:_MAX_NAMED], "changed on both sides"),
         )
-    kept = _oids(mine)
+    own = _oids(mine)
     return {
-        path: mine[path] if kept.get(path) == oid else replace(yours[path], changed_in=None)
+        path: mine[path] if own.get(path) == oid else replace(yours[path], changed_in=None)
         for path, oid in merged.entries.items()
     }
 
@@ -93,7 +93,7 @@ def _oids(entries: dict[str, SnapshotEntry]) -> dict[str, tuple[str, bool]]:
 
 
 def _message(pull: Discussion) -> str:
-    """The title and number, and what was said when it was opened."""
+    """The commit message: title and number, and the pull request's description."""
     subject = f"{pull.title} (#{pull.num})"
     first = events_of(pull).first()
     if first is None or first.kind != EventKind.COMMENT or first.author_id != pull.author_id:

@@ -1,4 +1,4 @@
-"""Changes proposed by one request: a pull request and the first commit to its line."""
+"""Proposals: a pull request and its first commit in one transaction."""
 
 from collections.abc import Sequence
 
@@ -23,11 +23,11 @@ def propose(
     operations: Sequence[Operation],
     parent_oid: str | None = None,
 ) -> tuple[Discussion, Revision]:
-    """Open a pull request and commit ``operations`` to it; both, or nothing.
+    """Open a pull request and commit ``operations`` to it; both, or neither.
 
     Args:
-        base: The branch to change; or another revision to build on, to change the default branch.
-        parent_oid: The revision to build on; ``None`` for ``base`` as it is.
+        base: The target branch; or another revision to build on, with the default branch as target.
+        parent_oid: The revision to build on; ``None`` for ``base``.
 
     Raises:
         RegistryError: see :func:`registry.services.discussion.discussion.pull_request_open` and
@@ -35,14 +35,14 @@ def propose(
     """
     start = revision_get(mlmodel, parent_oid or base)
     branches = mlmodel.refs.filter(kind=RefKind.BRANCH)
-    changed = branches.filter(name=base.removeprefix("refs/heads/")).first()
+    target = branches.filter(name=base.removeprefix("refs/heads/")).first()
     with transaction.atomic():
         pull = pull_request_open(
             actor=actor,
             mlmodel=mlmodel,
             title=title.partition("\n")[0][:MAX_TITLE],
             description=description,
-            branch=f"refs/heads/{changed.name}" if changed else None,
+            branch=f"refs/heads/{target.name}" if target else None,
             start=start,
         )
         revision = commit(

@@ -1,4 +1,4 @@
-"""What opening, commenting and ending a discussion share."""
+"""Permissions, checks and events that the writes to discussions share."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ MAX_COMMENT = 65_536
 
 
 def require_voice(actor: Actor, mlmodel: MLModel) -> User | None:
-    """Refuse unless ``actor`` may talk about ``mlmodel``; the person, ``None`` for the hub.
+    """Refuse unless ``actor`` may discuss ``mlmodel``; the person, ``None`` for the hub.
 
     Raises:
         Unauthenticated: ``not_authenticated``.
@@ -37,14 +37,19 @@ def require_voice(actor: Actor, mlmodel: MLModel) -> User | None:
 
 
 def require_say(actor: Actor, discussion: Discussion) -> None:
-    """Refuse unless the actor opened the discussion or may write to its MLModel."""
+    """Refuse unless the actor opened the discussion or may write to its MLModel.
+
+    Raises:
+        Unauthenticated, Forbidden, NotFound: see :func:`require_voice` and
+            :func:`registry.selectors.access.require`.
+    """
     user = require_voice(actor, discussion.mlmodel)
     if user is not None and discussion.author_id != user.pk:
         require(actor, role=Role.WRITE, namespace=discussion.mlmodel.namespace)
 
 
 def check_comment(text: str, *, least: int = 1) -> str:
-    """``text`` as it is kept, if it has ``least`` to :data:`MAX_COMMENT` characters.
+    """``text`` as it is stored, if it has ``least`` to :data:`MAX_COMMENT` characters.
 
     Raises:
         Invalid: ``invalid_request``.
@@ -52,10 +57,10 @@ def check_comment(text: str, *, least: int = 1) -> str:
     return check_lines(text, what="comment", field="comment", most=MAX_COMMENT, least=least)
 
 
-def tell(
+def event_add(
     actor: Actor, discussion: Discussion, kind: EventKind, text: str, *, before: str = ""
 ) -> DiscussionEvent:
-    """Write down what happened, inside the caller's transaction."""
+    """Add an event and notify webhooks, inside the caller's transaction."""
     event = DiscussionEvent.objects.create(
         discussion=discussion, kind=kind, author=person(actor), text=text, before=before
     )
@@ -66,8 +71,10 @@ def tell(
     return event
 
 
-def note(actor: Actor, discussion: Discussion, action: str, detail: dict[str, Any]) -> None:
-    """Leave a trail, inside the caller's transaction."""
+def audit_discussion(
+    actor: Actor, discussion: Discussion, action: str, detail: dict[str, Any]
+) -> None:
+    """Log a write to a discussion, inside the caller's transaction."""
     mlmodel = discussion.mlmodel
     audit(
         actor=actor,

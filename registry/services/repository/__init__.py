@@ -1,3 +1,1 @@
-"""Writes to models and data sets as repositories: revisions, branches, tags, files, cards, likes,
-access requests.
-"""
+"""Writes to repositories: models, data sets, revisions, branches, tags, likes, access requests."""

@@ -1,4 +1,4 @@
-"""Answers about a model or a data set, written into its README.md."""
+"""Answers to the questions about a model or a data set, written into its README.md."""
 
 import io
 
@@ -19,11 +19,11 @@ _MESSAGES = {"model": "Describe the model", "dataset": "Describe the data set"}
 def answers_write(
     *, actor: Actor, mlmodel: MLModel, answers: Answers, readme_oid: str | None = None
 ) -> Revision:
-    """Commit a README.md that gives these answers to the default branch.
+    """Commit a README.md with these answers to the default branch.
 
     Args:
-        readme_oid: Git's id of the README.md that the answers were given to, "" for none; if it
-            is another by now, nothing is written. ``None``: whatever it is.
+        readme_oid: Git object id of the README.md that the answers refer to, "" for none; if it
+            has changed, nothing is written. ``None``: any.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.

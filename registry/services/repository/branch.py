@@ -14,8 +14,7 @@ from registry.tables import MLModel, Ref, Revision
 def require_commit(actor: Actor, mlmodel: MLModel, branch: str) -> None:
     """Refuse unless ``actor`` may commit to ``branch``.
 
-    The role ``write`` is needed; the author of an open pull request may commit to its branch
-    without.
+    Needs the role ``write``, except for the author of an open pull request on its branch.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.

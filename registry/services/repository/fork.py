@@ -1,4 +1,4 @@
-"""Copies of an MLModel under another name, made of rows alone: no byte is touched."""
+"""Forks: copies of a repository under another name, which share the stored bytes."""
 
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
@@ -13,7 +13,7 @@ from registry.selectors.storage.quota import bytes_of
 from registry.services.fair.assessment import assess_head
 from registry.services.fair.derivation import derivations_fork
 from registry.services.fair.identifier import identifiers_mint
-from registry.services.repository.mlmodel import check_visibility, mlmodel_changed, name_taken
+from registry.services.repository.mlmodel import check_visibility, mlmodel_changed, name_conflict
 from registry.services.storage.quota import quota_check
 from registry.services.webhook.notice import notify_repository
 from registry.services.work.job import job_submit
@@ -21,8 +21,8 @@ from registry.states import JobKind, RefKind, RepositoryKind, Role, Visibility
 from registry.tables import Label, MLModel, Ref, Revision, Tag
 from registry.validation.names import check_name
 
-#: What a copy says of itself as its source does.
-_REPEATED = (
+#: Columns that are copied from the source.
+_COPIED = (
     "kind",
     "default_branch",
     "gate",
@@ -43,19 +43,19 @@ def fork(
     name: str,
     visibility: Visibility | str | None = None,
 ) -> MLModel:
-    """Make ``namespace/name`` with the revisions, branches and tags of ``source``.
+    """Create ``namespace/name`` with the revisions, branches and tags of ``source``.
 
-    Revisions keep their ids. What people said and did about the source (discussions and the lines
-    of pull requests, likes, requests for access) stays there; what was computed for it is found
-    again by its graph. A gate is taken along, so that copying does not open it.
+    Revisions keep their ids. Discussions, pull requests, likes and access requests are not copied;
+    builds and records of the source apply to the same graph. A gate is copied, so that a fork does
+    not open it.
 
     Args:
-        source: One the actor may read.
-        visibility: By default that of the source.
+        source: One that the actor may read.
+        visibility: ``None`` for that of the source.
 
     Raises:
-        Unauthenticated, Forbidden: ``access_gated`` there, and see
-            :func:`registry.selectors.access.require` here; ``quota_exceeded``.
+        Unauthenticated, Forbidden: ``access_gated`` for the source; see
+            :func:`registry.selectors.access.require` for ``namespace``; ``quota_exceeded``.
         NotFound: ``namespace_not_found``.
         Invalid: ``invalid_name`` or ``invalid_request``.
         Conflict: ``model_exists`` or ``dataset_exists``.
@@ -65,21 +65,21 @@ def fork(
     require(actor, role=Role.WRITE, namespace=owner)
     kind = RepositoryKind(source.kind)
     check_name(name, what=kind.value)
-    seen_by = check_visibility(visibility or source.visibility)
+    visibility = check_visibility(visibility or source.visibility)
     try:
         with transaction.atomic():
-            # Held until the end: whoever deletes the source takes these first.
+            # Locked until the end: a deletion of the source locks these first.
             refs = list(source.refs.select_for_update().order_by("pk"))
             used_bytes = bytes_of(source)
             quota_check(owner, used_bytes, hold=True)
             copy = MLModel.objects.create(
                 namespace=owner,
                 name=name,
-                visibility=seen_by,
+                visibility=visibility,
                 created_by=person(actor),
                 updated_at=timezone.now(),
                 used_bytes=used_bytes,
-                **{column: getattr(source, column) for column in _REPEATED},
+                **{column: getattr(source, column) for column in _COPIED},
             )
             former_names(kind, owner.name, name).delete()
             _copy_rows(source, copy, refs)
@@ -89,7 +89,7 @@ def fork(
             _inspect(actor, copy)
             assess_head(copy)
     except IntegrityError:
-        raise name_taken(kind, f"{owner.name}/{name}") from None
+        raise name_conflict(kind, f"{owner.name}/{name}") from None
     return copy
 
 
@@ -113,26 +113,28 @@ def _copy_rows(source: MLModel, copy: MLModel, refs: list[Ref]) -> None:
 
 def _copy_revisions(source: MLModel, copy: MLModel) -> dict[int, Revision]:
     """Key of each revision of ``source`` to its copy."""
-    # Held, too: what no name leads to may be let go at any time.
+    # Locked too: garbage collection may delete unreachable revisions at any time.
     originals = list(source.revisions.select_for_update(no_key=True).order_by("pk"))
-    same = ("oid", "tree_oid", "author_id", "author_line", "message", "created_at", "card")
-    made = Revision.objects.bulk_create(
+    columns = ("oid", "tree_oid", "author_id", "author_line", "message", "created_at", "card")
+    copies = Revision.objects.bulk_create(
         [
-            Revision(mlmodel=copy, **{column: getattr(row, column) for column in same})
+            Revision(mlmodel=copy, **{column: getattr(row, column) for column in columns})
             for row in originals
         ],
         batch_size=_AT_ONCE,
     )
-    twins = {row.pk: twin for row, twin in zip(originals, made, strict=True)}
-    grown = [row for row in originals if row.parent_id is not None]
-    for row in grown:
+    twins = {row.pk: twin for row, twin in zip(originals, copies, strict=True)}
+    children = [row for row in originals if row.parent_id is not None]
+    for row in children:
         twins[row.pk].parent = twins[row.parent_id or 0]
-    Revision.objects.bulk_update([twins[row.pk] for row in grown], ["parent"], batch_size=_AT_ONCE)
+    Revision.objects.bulk_update(
+        [twins[row.pk] for row in children], ["parent"], batch_size=_AT_ONCE
+    )
     return twins
 
 
 def _copy_files(source: MLModel, copy: MLModel) -> None:
-    """Let the database write the files of all revisions: there may be millions."""
+    """Copy the files of all revisions, which may be millions, inside the database."""
     with connection.cursor() as cursor:
         cursor.execute(
             """

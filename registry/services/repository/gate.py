@@ -1,7 +1,7 @@
-"""Requests for the files behind a gate: asking, and answering.
+"""Requests for the files behind a gate, and answers to them.
 
-A request is pending, accepted or rejected, and whoever may write to the namespace may change
-their mind at any time. Each turn is one filtered UPDATE whose row count says who won.
+A request is pending, accepted or rejected; actors with the role ``write`` may change its state at
+any time. Each transition is one filtered UPDATE, whose row count decides concurrent ones.
 """
 
 from django.db import IntegrityError, transaction
@@ -20,14 +20,14 @@ _MAX_REASON = 200
 
 
 def access_request(*, actor: User, mlmodel: MLModel, message: str = "") -> AccessRequest:
-    """Ask for the files of ``mlmodel``, which ``actor`` may read.
+    """Request the files of ``mlmodel``, which ``actor`` may read.
 
-    Where the gate is ``auto``, asking is enough, unless an owner said no before.
+    A gate ``auto`` accepts the request at once, unless an earlier one was rejected.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_person`.
-        Invalid: ``invalid_request`` where nothing is gated or nothing need be asked for.
-        Conflict: ``request_handled`` where it was asked for before.
+        Invalid: ``invalid_request`` without a gate, or if the actor may fetch the files already.
+        Conflict: ``request_handled`` if there is a request already.
     """
     require_person(actor, Scope.WRITE, mlmodel.namespace)
     _require_gate(mlmodel)
@@ -38,24 +38,24 @@ def access_request(*, actor: User, mlmodel: MLModel, message: str = "") -> Acces
     state = RequestState.ACCEPTED if accepted else RequestState.PENDING
     try:
         with transaction.atomic():
-            request = _ask(actor, mlmodel, message, state)
+            request = _request(actor, mlmodel, message, state)
             _audit(actor, request, "access.request", {"state": state.value})
     except IntegrityError:
-        raise _asked_before(mlmodel, "was sent before") from None
+        raise _repeated(mlmodel, "was sent before") from None
     return request
 
 
 def access_handle(
     *, actor: Actor, request: AccessRequest, state: RequestState, reason: str = ""
 ) -> AccessRequest:
-    """Accept a request, reject it, or put it back among the pending ones.
+    """Set the state of a request: accepted, rejected or pending.
 
     Args:
-        reason: Why it is rejected, for the asker to read.
+        reason: Reason of a rejection, shown to the person.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        Invalid: ``invalid_request`` where nothing is gated.
+        Invalid: ``invalid_request`` without a gate.
         Conflict: ``request_handled`` if it is in that state already.
     """
     mlmodel = request.mlmodel
@@ -63,14 +63,14 @@ def access_handle(
     _require_gate(mlmodel)
     check_text(reason, field="rejectionReason", most=_MAX_REASON)
     with transaction.atomic():
-        turned = AccessRequest.objects.filter(pk=request.pk).exclude(state=state)
-        won = turned.update(
+        rows = AccessRequest.objects.filter(pk=request.pk).exclude(state=state)
+        changed = rows.update(
             state=state,
             rejection_reason=reason if state == RequestState.REJECTED else "",
             handled_by=person(actor),
             handled_at=timezone.now(),
         )
-        if not won:
+        if not changed:
             raise Conflict(
                 "request_handled",
                 f"The request of {request.user.username} is {state.value} already.",
@@ -81,15 +81,15 @@ def access_handle(
 
 
 def access_grant(*, actor: Actor, mlmodel: MLModel, user: User) -> AccessRequest:
-    """Let ``user`` in, whether they asked or not.
+    """Grant ``user`` access, with or without a request of theirs.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        Invalid: ``invalid_request`` where nothing is gated, or ``user`` may fetch the files.
+        Invalid: ``invalid_request`` without a gate, or if ``user`` may fetch the files already.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     _require_gate(mlmodel)
-    # Seen as the person, not as a token of theirs.
+    # As the person, without any token.
     if fetchable_repositories(User.objects.get(pk=user.pk)).filter(pk=mlmodel.pk).exists():
         raise _has_access(user, mlmodel)
     with transaction.atomic():
@@ -107,20 +107,20 @@ def access_grant(*, actor: Actor, mlmodel: MLModel, user: User) -> AccessRequest
     return request
 
 
-def _ask(user: User, mlmodel: MLModel, message: str, state: RequestState) -> AccessRequest:
-    """A new request, or the pending one that the gate now lets through."""
-    known = AccessRequest.objects.filter(mlmodel=mlmodel, user=user).first()
-    if known is None:
+def _request(user: User, mlmodel: MLModel, message: str, state: RequestState) -> AccessRequest:
+    """A new request, or the pending one that the gate now accepts."""
+    previous = AccessRequest.objects.filter(mlmodel=mlmodel, user=user).first()
+    if previous is None:
         return AccessRequest.objects.create(
             mlmodel=mlmodel, user=user, message=message, state=state
         )
-    if known.state == RequestState.REJECTED:
-        raise _asked_before(mlmodel, "was rejected")
-    let_in = AccessRequest.objects.filter(pk=known.pk, state=RequestState.PENDING)
-    if state == RequestState.PENDING or not let_in.update(state=state):
-        raise _asked_before(mlmodel, "awaits an answer")
-    known.state = state
-    return known
+    if previous.state == RequestState.REJECTED:
+        raise _repeated(mlmodel, "was rejected")
+    pending = AccessRequest.objects.filter(pk=previous.pk, state=RequestState.PENDING)
+    if state == RequestState.PENDING or not pending.update(state=state):
+        raise _repeated(mlmodel, "awaits an answer")
+    previous.state = state
+    return previous
 
 
 def _require_gate(mlmodel: MLModel) -> None:
@@ -144,7 +144,7 @@ def _has_access(user: User, mlmodel: MLModel) -> Invalid:
     )
 
 
-def _asked_before(mlmodel: MLModel, outcome: str) -> Conflict:
+def _repeated(mlmodel: MLModel, outcome: str) -> Conflict:
     return Conflict(
         "request_handled",
         f"Your request for {mlmodel.full_name} {outcome}.",

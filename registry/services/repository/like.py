@@ -1,4 +1,4 @@
-"""Likes: a row per person, and their number beside the MLModel."""
+"""Likes: one row per person, and their count in the MLModel."""
 
 from django.db import transaction
 from django.db.models import F
@@ -10,7 +10,7 @@ from registry.tables import Like, MLModel, User
 
 
 def like_add(*, actor: User, mlmodel: MLModel) -> None:
-    """Note that ``actor`` likes ``mlmodel``, which they may read; once is enough.
+    """Add a like of ``actor`` for ``mlmodel``, which they may read. Idempotent.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_person`.
@@ -23,15 +23,15 @@ def like_add(*, actor: User, mlmodel: MLModel) -> None:
 
 
 def like_remove(*, actor: User, mlmodel: MLModel) -> None:
-    """Take a like back, if there is one.
+    """Remove the like of ``actor``. Idempotent.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_person`.
     """
     require_person(actor, Scope.WRITE, mlmodel.namespace)
     with transaction.atomic():
-        gone, _ = Like.objects.filter(mlmodel=mlmodel, user=actor).delete()
-        if gone:
+        deleted, _ = Like.objects.filter(mlmodel=mlmodel, user=actor).delete()
+        if deleted:
             _count(actor, mlmodel, "like.remove", -1)
 
 

@@ -1,4 +1,4 @@
-"""Making, changing and deleting MLModels."""
+"""Creation, change, move and deletion of models and data sets."""
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
@@ -37,9 +37,9 @@ def mlmodel_create(
     visibility: Visibility | str = Visibility.PUBLIC,
     kind: RepositoryKind = RepositoryKind.MODEL,
 ) -> MLModel:
-    """Make ``namespace/name`` with a first revision that holds only ``.gitattributes``.
+    """Create ``namespace/name`` with a first revision that has only ``.gitattributes``.
 
-    A name that something was moved away from leads to the new one from now on.
+    A redirect from that name, left by an earlier move, is deleted.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
@@ -51,7 +51,7 @@ def mlmodel_create(
     require(actor, role=Role.WRITE, namespace=owner)
     check_name(name, what=kind.value)
     visibility = check_visibility(visibility)
-    # Before the transaction: it waits for the disk, and nobody should wait for it.
+    # Before the transaction, which would hold locks while waiting for the disk.
     attributes = blob_store_bytes(actor=None, data=DEFAULT)
     try:
         with transaction.atomic():
@@ -68,7 +68,7 @@ def mlmodel_create(
             mlmodel_changed(actor, mlmodel, "mlmodel.create", {"visibility": visibility.value})
             notify_repository(mlmodel, "create")
     except IntegrityError:
-        raise name_taken(kind, f"{owner.name}/{name}") from None
+        raise name_conflict(kind, f"{owner.name}/{name}") from None
     return mlmodel
 
 
@@ -80,13 +80,13 @@ def mlmodel_update(
     gate: Gate | str | None = None,
     default_branch: str | None = None,
 ) -> MLModel:
-    """Change who may read it or fetch its files, or which branch it is shown by.
+    """Change visibility, gate or default branch; ``None`` leaves a value.
 
-    Requests for access that were answered stay as they were, for when the gate comes back.
+    Access requests keep their state when a gate is removed.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        NotFound: ``revision_not_found`` for a branch that is not there.
+        NotFound: ``revision_not_found`` for a missing branch.
         Invalid: ``invalid_request``.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
@@ -112,50 +112,50 @@ def mlmodel_update(
 
 
 def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -> MLModel:
-    """Give it another name, another namespace, or both; the old name leads to the new one.
+    """Change its name, its namespace, or both; the old name redirects to the new one.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`; the role
-            ``write`` is needed here and there; ``quota_exceeded`` there.
+            ``write`` is needed in both namespaces; ``quota_exceeded`` for the new one.
         NotFound: ``namespace_not_found``.
         Invalid: ``invalid_name``.
-        Conflict: ``model_exists`` or ``dataset_exists``, also where it is called so already.
+        Conflict: ``model_exists`` or ``dataset_exists``, also if the name is unchanged.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     owner = namespace_get(actor, namespace)
     require(actor, role=Role.WRITE, namespace=owner)
     kind = RepositoryKind(mlmodel.kind)
     check_name(name, what=kind.value)
-    taken = name_taken(kind, f"{owner.name}/{name}")
+    conflict = name_conflict(kind, f"{owner.name}/{name}")
     try:
         with transaction.atomic():
-            # Whoever moves it at the same time comes before or after.
+            # The lock serializes concurrent moves.
             row = MLModel.objects.select_for_update().get(pk=mlmodel.pk)
             if (row.namespace, row.name) == (owner, name):
-                raise taken
+                raise conflict
             if row.namespace != owner:
                 quota_check(owner, row.used_bytes, hold=True)
             mlmodel_changed(actor, row, "mlmodel.move", {"to": f"{owner.name}/{name}"})
             mlmodel.namespace, mlmodel.name, mlmodel.updated_at = owner, name, timezone.now()
             mlmodel.save(update_fields=["namespace", "name", "updated_at"])
-            _leave_name(row, mlmodel)
+            _redirect(row, mlmodel)
             assess_head(mlmodel)
             dois_due(mlmodel)
             notify_repository(row, "move", moved=mlmodel)
             if row.namespace != owner:
                 mlmodel_changed(actor, mlmodel, "mlmodel.receive", {"from": row.full_name})
     except IntegrityError:
-        raise taken from None
+        raise conflict from None
     return mlmodel
 
 
 def mlmodel_delete(*, actor: Actor, mlmodel: MLModel, reason: str = "") -> None:
-    """Delete it with its revisions, jobs, builds and records; bytes are swept up later.
+    """Delete it with its revisions, jobs, builds and records; garbage collection deletes the bytes.
 
-    Of what is public a record stays, to which its identifiers lead.
+    A public repository leaves a tombstone, to which its identifiers resolve.
 
     Args:
-        reason: Why, for that record.
+        reason: Reason of the deletion, for the tombstone.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
@@ -164,26 +164,26 @@ def mlmodel_delete(*, actor: Actor, mlmodel: MLModel, reason: str = "") -> None:
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     reason = check_lines(reason, what="reason", field="reason", most=_MAX_REASON, least=0)
     with transaction.atomic():
-        # What adds rows below a model holds one of these: it ends before, or finds nothing after.
+        # Every writer below a model locks one of these: it ends before, or finds nothing after.
         list(mlmodel.refs.select_for_update().order_by("pk"))
         list(Job.objects.select_for_update().filter(revision__mlmodel=mlmodel).order_by("pk"))
         list(MLModel.objects.select_for_update().filter(pk=mlmodel.pk))
         mlmodel_changed(actor, mlmodel, "mlmodel.delete", {"reason": reason} if reason else {})
         notify_repository(mlmodel, "delete")
         identifiers_withdraw(mlmodel, reason=reason)
-        # One statement. Left to the cascade, every file of every revision would be read into
-        # memory first, to see that nothing else holds on to the revision it names.
+        # One statement. The cascade would read every file of every revision into memory, to check
+        # the references to its revision.
         File.objects.filter(revision__mlmodel=mlmodel).delete()
         mlmodel.delete()
 
 
 def mlmodel_downloaded(*, mlmodel: MLModel) -> None:
-    """Count a download. Not audited: nobody changed anything."""
+    """Count a download. Not audited, since it changes nothing else."""
     MLModel.objects.filter(pk=mlmodel.pk).update(downloads=F("downloads") + 1)
 
 
 def mlmodel_changed(actor: Actor, mlmodel: MLModel, action: str, detail: dict[str, str]) -> None:
-    """Note a change for the audit and the search index, inside the transaction that makes it."""
+    """Record a change for the audit log and the search index, inside its transaction."""
     OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
     audit(
         actor=actor,
@@ -194,8 +194,8 @@ def mlmodel_changed(actor: Actor, mlmodel: MLModel, action: str, detail: dict[st
     )
 
 
-def name_taken(kind: RepositoryKind, full_name: str) -> Conflict:
-    """What is raised where ``full_name`` is in use; clients of other hubs know the sentence."""
+def name_conflict(kind: RepositoryKind, full_name: str) -> Conflict:
+    """The error for a name in use; clients of the Hugging Face Hub recognize the sentence."""
     return Conflict(
         f"{kind.value}_exists",
         f"A {kind.value} repository called {full_name} already exists.",
@@ -203,14 +203,14 @@ def name_taken(kind: RepositoryKind, full_name: str) -> Conflict:
     )
 
 
-def _leave_name(before: MLModel, after: MLModel) -> None:
-    """Let the name of ``before`` lead to ``after``, and forget that its new one led anywhere.
+def _redirect(before: MLModel, after: MLModel) -> None:
+    """Redirect the name of ``before`` to ``after``, and delete a redirect from the new name.
 
-    The new name must be written already: only then nobody else can leave it any more.
+    The new name must be written already, so that no concurrent move can leave the same name.
     """
     kind = RepositoryKind(after.kind)
     former_names(kind, after.namespace.name, after.name).delete()
-    # Where only the case changes, the old spelling finds it without help.
+    # Names are case-insensitive: a change of case alone needs no redirect.
     if before.full_name.lower() != after.full_name.lower():
         FormerName.objects.create(
             kind=kind, namespace=before.namespace.name, name=before.name, mlmodel=after

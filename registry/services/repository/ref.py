@@ -14,18 +14,19 @@ from registry.validation.names import check_ref
 def ref_create(
     *, actor: Actor, mlmodel: MLModel, kind: RefKind, name: str, revision: Revision
 ) -> Ref:
-    """Give a revision a name.
+    """Create a branch or a tag at ``revision``.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+        NotFound: ``revision_not_found`` for a revision of another repository.
         Invalid: ``invalid_ref``.
-        Conflict: ``ref_exists``, also where git could not keep both names.
+        Conflict: ``ref_exists``, also if git could not store both names (``a`` and ``a/b``).
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     check_ref(name)
     if revision.mlmodel_id != mlmodel.pk:
         raise NotFound("revision_not_found", "That revision belongs to another model.")
-    taken = Conflict(
+    exists = Conflict(
         "ref_exists",
         f"{mlmodel.full_name} has a {kind.value} {name!r} already.",
         "Choose another name, or delete the old one first.",
@@ -34,19 +35,19 @@ def ref_create(
     above = ["/".join(parts[:length]) for length in range(1, len(parts))]
     same_kind = mlmodel.refs.filter(kind=kind)
     if same_kind.filter(name__in=above) or same_kind.filter(name__startswith=f"{name}/"):
-        raise taken
+        raise exists
     try:
         with transaction.atomic():
             ref = Ref.objects.create(mlmodel=mlmodel, kind=kind, name=name, revision=revision)
             _audit_ref(actor, ref, "ref.create")
             notify_ref(ref, old=None, new=revision.oid)
     except IntegrityError:
-        raise taken from None
+        raise exists from None
     return ref
 
 
 def ref_delete(*, actor: Actor, mlmodel: MLModel, kind: RefKind, name: str) -> None:
-    """Take a name away; its revisions stay.
+    """Delete a branch or a tag; its revisions stay.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`;
