@@ -58,7 +58,7 @@ def _pieces(commits: dict[int, Commit], plan: Plan) -> Iterator[Piece]:
     files: list[GitBlob] = []
     spooled = 0
     with SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES) as spool:
-        for item in objects_of(commits, send=plan.send, known=plan.known):
+        for item in objects_of(commits, send=plan.send, have=plan.known):
             if isinstance(item, GitBlob):
                 files.append(item)
                 continue

@@ -6,16 +6,20 @@ Whoever asks learns only of what they may read. What cards name is resolved by
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import F, Q, QuerySet
 
 from registry.errors import NotFound
+from registry.fair.card.links import Base, bases_of
+from registry.fair.card.values import CardReader
 from registry.selectors.access import Actor, readable_repositories, readable_with
 from registry.selectors.fair.source import HUB_RELATIONS, source_name, source_pids, source_url
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.states import RefKind
 from registry.tables import Derivation, MLModel, Ref, Revision
+from registry.validation.card import Card
 
 #: Nobody reads more.
 MAX_NODES = 60
@@ -85,6 +89,15 @@ def ancestors(full_name: str, actor: Actor = _ANYBODY) -> tuple[str, ...]:
         else row.source
         for row in said.order_by("pk")
     )
+
+
+def declared_bases(actor: Actor, mlmodel: MLModel, card: Card) -> tuple[Base, ...]:
+    """The bases that a card of ``mlmodel`` declares, without those that derive from it.
+
+    Args:
+        actor: Cycles are detected among the repositories that they may read.
+    """
+    return bases_of(CardReader(card), mlmodel.full_name, partial(ancestors, actor=actor))
 
 
 def lineage(actor: Actor, mlmodel: MLModel, revision: Revision) -> Lineage:

@@ -99,20 +99,20 @@ def commits_of(mlmodel: MLModel) -> dict[int, Commit]:
 
 
 def objects_of(
-    commits: dict[int, Commit], *, send: Collection[int], known: Collection[int]
+    commits: dict[int, Commit], *, send: Collection[int], have: Collection[int]
 ) -> Iterator[GitObject | GitBlob]:
     """The objects of the commits ``send`` that the client lacks, each once.
 
     Args:
         commits: All commits of the repository, parents first.
         send: Keys of commits to send.
-        known: Keys of commits that the client has, with all of their objects.
+        have: Keys of commits that the client has, with all of their objects.
 
     Raises:
         NotFound: ``revision_not_found`` if a revision was deleted meanwhile.
     """
     sent = _Sent()
-    for key in _nearest(commits, send, known):
+    for key in _nearest(commits, send, have):
         sent.note(_read(key))
     for line in _lines(commits, send):
         state = None
@@ -165,12 +165,10 @@ class _Sent:
         return True
 
 
-def _nearest(
-    commits: dict[int, Commit], send: Collection[int], known: Collection[int]
-) -> list[int]:
-    """The newest known commits that are parents of ``send``, and the newest known commit."""
-    parents = {commits[key].parent for key in send} & set(known)
-    near = {key for key in parents if key is not None} | ({max(known)} if known else set())
+def _nearest(commits: dict[int, Commit], send: Collection[int], have: Collection[int]) -> list[int]:
+    """The newest commits of ``have`` that are parents of ``send``, and the newest of ``have``."""
+    parents = {commits[key].parent for key in send} & set(have)
+    near = {key for key in parents if key is not None} | ({max(have)} if have else set())
     return sorted(near)[-_MOST_COMMITS_READ:]
 
 

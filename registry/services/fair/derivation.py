@@ -3,16 +3,11 @@ hub saw it itself (forks, and files copied from elsewhere)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
-from registry.fair.card.links import Base, bases_of
-from registry.fair.card.values import CardReader
-from registry.selectors.access import Actor
-from registry.selectors.fair.derivation import ancestors
+from registry.fair.card.links import Base
 from registry.selectors.fair.source import HUB_RELATIONS, deleted_source, resolve_source
 from registry.states import Relation, RepositoryKind
 from registry.tables import Derivation, Identifier, MLModel, Revision
-from registry.validation.card import Card
 
 _AT_ONCE = 500
 _MAX_SOURCE = 500
@@ -34,15 +29,6 @@ class Origins:
 ALONE = Origins()
 
 
-def bases_said(actor: Actor, mlmodel: MLModel, card: Card) -> tuple[Base, ...]:
-    """What a card of ``mlmodel`` says it was made from, but for what leads back to itself.
-
-    Args:
-        actor: Whose eyes look for circles.
-    """
-    return bases_of(CardReader(card), mlmodel.full_name, partial(ancestors, actor=actor))
-
-
 def derivations_write(
     revision: Revision, bases: Iterable[Base], before: Revision, origins: Origins = ALONE
 ) -> None:
@@ -50,7 +36,7 @@ def derivations_write(
 
     Args:
         revision: With its MLModel.
-        bases: See :func:`bases_said`.
+        bases: See :func:`registry.selectors.fair.derivation.declared_bases`.
         before: What it grew from. What the hub noted of that is true of it, too.
     """
     kind = RepositoryKind(revision.mlmodel.kind)

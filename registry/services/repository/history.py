@@ -15,7 +15,7 @@ from registry.services.storage.quota import usage_grow
 from registry.storage.git import commit_oid
 from registry.tables import File, MLModel, Revision, User
 
-# What git strips from names, and what would end the name early.
+# Characters that git strips from names, and that would end the name early.
 _NAME_CRUD = " .,:;<>\"\\'"
 
 
@@ -28,13 +28,13 @@ def revision_write(actor: Actor, mlmodel: MLModel, draft: RevisionDraft) -> Revi
         Invalid: ``blob_missing`` if bytes were collected since the draft was made.
     """
     snapshot, parent = draft.snapshot, draft.parent
-    blobs_hold({blob.pk for blob in snapshot.new_blobs})
-    if parent is not None and snapshot.tree_oid == parent.tree_oid:
-        raise Conflict("nothing_to_commit", "All files are already as the commit would make them.")
     # Whole seconds: the commit object has no finer time, and the id must be recomputable.
     now = timezone.now().replace(microsecond=0)
     author = person(actor)
     author_line = _author_line(author, now)
+    blobs_hold({blob.pk for blob in snapshot.new_blobs})
+    if parent is not None and snapshot.tree_oid == parent.tree_oid:
+        raise Conflict("nothing_to_commit", "All files are already as the commit would make them.")
     oid = commit_oid(
         tree=snapshot.tree_oid,
         parent=parent.oid if parent else None,

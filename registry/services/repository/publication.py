@@ -5,10 +5,11 @@ from django.utils import timezone
 
 from hpcfair.formats import has_network
 from registry.selectors.access import Actor
+from registry.selectors.fair.derivation import declared_bases
 from registry.services.audit import audit
 from registry.services.discussion.discussion import pull_request_committed
 from registry.services.fair.assessment import assess_soon
-from registry.services.fair.derivation import bases_said, derivations_write
+from registry.services.fair.derivation import derivations_write
 from registry.services.fair.identifier import identifiers_mint
 from registry.services.repository.branch import require_head
 from registry.services.repository.card import card_apply
@@ -36,7 +37,7 @@ def publish(actor: Actor, head: Ref, draft: RevisionDraft) -> Revision:
         Invalid: ``blob_missing`` if bytes were collected since the draft was made.
     """
     mlmodel, replaced = head.mlmodel, head.revision
-    bases = bases_said(actor, mlmodel, draft.snapshot.card)
+    bases = declared_bases(actor, mlmodel, draft.snapshot.card)
     with transaction.atomic():
         require_head(head)
         revision = revision_write(actor, mlmodel, draft)
@@ -56,10 +57,12 @@ def publish(actor: Actor, head: Ref, draft: RevisionDraft) -> Revision:
             detail={"branch": head.name, "parent": replaced.oid},
         )
         if head.kind == RefKind.PULL:
-            # Proposed changes are inspected once somebody who may write has merged them.
             pull_request_committed(actor=actor, head=head, revision=revision)
-        elif mlmodel.kind == RepositoryKind.MODEL and has_network(draft.snapshot.entries):
-            job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
         notify_ref(head, old=replaced.oid, new=revision.oid)
+        # A pull request is inspected after the merge, for which the role write is needed.
+        is_proposed = head.kind == RefKind.PULL
+        is_model = mlmodel.kind == RepositoryKind.MODEL
+        if is_model and not is_proposed and has_network(draft.snapshot.entries):
+            job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
         assess_soon(revision)
     return revision

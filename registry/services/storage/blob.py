@@ -65,10 +65,10 @@ def blob_store(
 
 @contextmanager
 def blobs_store(*, actor: Actor) -> Iterator[Callable[[storage.Readable, int], str]]:
-    """A function of stream and length that takes in many small files: the SHA-256 of each.
+    """A function of stream and length in bytes that stores many small files; returns each SHA-256.
 
-    They are kept together, some at a time, which spares the disk and the database; the last of
-    them when the block ends, and not if it ends by an error.
+    Files are stored in batches, which spares the disk and the database; the last batch when the
+    block ends without an error.
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_scope`.

@@ -14,11 +14,10 @@ from registry.ids import SHA256_RE
 from registry.selectors.access import Actor
 from registry.selectors.repository.gate import require_fetch
 from registry.selectors.storage.lfsfile import blobs_held
-from registry.selectors.storage.quota import bytes_added
 from registry.services.discussion.talk import require_voice
 from registry.services.storage.blob import blob_used
 from registry.services.storage.parts import parts_begin
-from registry.services.storage.quota import quota_check
+from registry.services.storage.quota import quota_check_blobs
 from registry.storage import PartUpload
 from registry.storage.meter import too_large
 from registry.tables import Blob, MLModel
@@ -80,7 +79,7 @@ def _check_room(mlmodel: MLModel, objects: Sequence[LfsObject]) -> None:
         for requested in objects
         if SHA256_RE.fullmatch(requested.sha256)
     }
-    quota_check(mlmodel.namespace, bytes_added(mlmodel, sizes))
+    quota_check_blobs(mlmodel, sizes)
 
 
 def lfs_download(

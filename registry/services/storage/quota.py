@@ -44,6 +44,21 @@ def quota_check(namespace: Namespace, added_bytes: int, *, hold: bool = False) -
         )
 
 
+def quota_check_blobs(mlmodel: MLModel, blobs: dict[str, int], *, hold: bool = False) -> int:
+    """:func:`quota_check` for blobs that ``mlmodel`` would reference; the bytes that they add.
+
+    Args:
+        blobs: Digest to length in bytes.
+        hold: See :func:`quota_check`.
+
+    Raises:
+        Forbidden: ``quota_exceeded``.
+    """
+    added_bytes = bytes_added(mlmodel, blobs)
+    quota_check(mlmodel.namespace, added_bytes, hold=hold)
+    return added_bytes
+
+
 def usage_grow(mlmodel: MLModel, blobs: Iterable[Blob]) -> None:
     """Count blobs that a new revision of ``mlmodel`` references.
 
@@ -54,13 +69,12 @@ def usage_grow(mlmodel: MLModel, blobs: Iterable[Blob]) -> None:
     """
     # Locked until the transaction ends: of two commits with the same bytes, only one adds them.
     MLModel.objects.select_for_update().get(pk=mlmodel.pk)
-    added = bytes_added(mlmodel, {blob.sha256: blob.size_bytes for blob in blobs})
-    if added == 0:
-        return
-    # Two commits to different MLModels must not both take the last bytes.
-    quota_check(mlmodel.namespace, added, hold=True)
-    MLModel.objects.filter(pk=mlmodel.pk).update(used_bytes=F("used_bytes") + added)
-    mlmodel.refresh_from_db(fields=["used_bytes"])
+    # The quota is held: two commits to different MLModels must not both take the last bytes.
+    sizes = {blob.sha256: blob.size_bytes for blob in blobs}
+    added_bytes = quota_check_blobs(mlmodel, sizes, hold=True)
+    if added_bytes:
+        MLModel.objects.filter(pk=mlmodel.pk).update(used_bytes=F("used_bytes") + added_bytes)
+        mlmodel.refresh_from_db(fields=["used_bytes"])
 
 
 def usage_recount(mlmodel: MLModel) -> int:

@@ -20,11 +20,10 @@ from django.utils import timezone
 from registry import storage
 from registry.errors import NotFound, TooLarge
 from registry.selectors.access import Actor, person
-from registry.selectors.storage.quota import bytes_added
 from registry.selectors.storage.xorb import HoldingCache, shard_about, xorb_missing
 from registry.services.audit import audit
 from registry.services.storage.blob import blob_store, blob_used, blobs_hold
-from registry.services.storage.quota import quota_check
+from registry.services.storage.quota import quota_check_blobs
 from registry.services.storage.xorb import require_contributor, xet_address_change
 from registry.storage import Readable
 from registry.tables import Blob, MLModel, Upload, XetFile, XorbChunk, XorbRun
@@ -75,8 +74,7 @@ def shard_register(*, actor: Actor, mlmodel: MLModel, stream: Readable) -> bool:
     """
     require_contributor(actor, mlmodel)
     files, cache, new = read_files(stream), HoldingCache(actor), False
-    sizes = {file.sha256: file.size_bytes for file in files}
-    quota_check(mlmodel.namespace, bytes_added(mlmodel, sizes))
+    quota_check_blobs(mlmodel, {file.sha256: file.size_bytes for file in files})
     with closing(_FileRecorder(actor, mlmodel)) as recorder:
         for file in files:
             new |= _register(actor, mlmodel, file, cache, recorder)
