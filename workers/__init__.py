@@ -1,1 +1,1 @@
-"""The shop floor: inspect, compile, tune, check and measure."""
+"""Workers: inspect, compile, tune, check and measure models."""

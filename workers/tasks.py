@@ -13,7 +13,7 @@ from workers import beat
 from workers.app import app
 from workers.fleet.probe import this_machine
 from workers.jobs import run, webhook
-from workers.jobs.doi import tell
+from workers.jobs.doi import update
 
 _OF_TARGETS = [kind for kind in JobKind if kind not in HUB_JOBS]
 
@@ -34,7 +34,7 @@ def tune(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
 def doi(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
     """Register the DOIs that were asked for, and tell DataCite what changed about others."""
     run.drain([JobKind.DOI], here=None)
-    tell()
+    update()
 
 
 @app.task(name="workers.tasks.assess", ignore_result=True)

@@ -9,9 +9,7 @@ from workers.jobs import run
 
 
 @pytest.mark.parametrize("kind", list(JobKind))
-def test_the_task_that_a_kind_rings_claims_it(
-    kind: JobKind, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_task_of_each_kind_claims_it(kind: JobKind, monkeypatch: pytest.MonkeyPatch) -> None:
     claimed: list[JobKind] = []
 
     def claim(kinds: list[JobKind], **_: object) -> int:
@@ -20,6 +18,6 @@ def test_the_task_that_a_kind_rings_claims_it(
 
     monkeypatch.setattr(run, "drain", claim)
     monkeypatch.setattr(run, "one", claim)
-    monkeypatch.setattr(tasks, "tell", lambda: None)
+    monkeypatch.setattr(tasks, "update", lambda: None)
     tasks.app.tasks[TASKS[kind]]()
     assert kind in claimed

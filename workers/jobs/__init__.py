@@ -1,1 +1,1 @@
-"""A ticket in, services out: claims work, runs the engine, hands in what it found."""
+"""Jobs: each module turns a ticket into calls of the engine and of services."""

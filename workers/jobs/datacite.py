@@ -1,8 +1,7 @@
-"""DataCite's REST API, as far as it takes to register a DOI and to keep it true.
+"""A client of DataCite's REST API for registering and updating DOIs.
 
-What it answers is documented at https://support.datacite.org/docs/api-error-codes, how a DOI comes
-to be at https://support.datacite.org/docs/api-create-dois and .../docs/doi-states, how often one
-may ask at .../docs/rate-limit.
+Documentation: https://support.datacite.org/docs/api-create-dois, and .../docs/doi-states,
+.../docs/api-error-codes, .../docs/rate-limit.
 """
 
 import time
@@ -18,28 +17,28 @@ _MEDIA_TYPE = "application/vnd.api+json"
 _TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 _ATTEMPTS = 3
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 20.0
-#: "Not now" rather than "no".
-_PASSING = frozenset({429, 500, 502, 503, 504})
-_OPERATORS = "That is for the hub's operators to mend:"
-#: What to do about the refusals that have a reason of their own.
+#: Status codes of temporary failures.
+_TEMPORARY = frozenset({429, 500, 502, 503, 504})
+_OPERATORS = "The hub's operators must correct this:"
+#: Advice by status code.
 _ADVICE = {
     401: f"{_OPERATORS} HPCFAIR_DATACITE_ACCOUNT or HPCFAIR_DATACITE_PASSWORD is wrong.",
     403: f"{_OPERATORS} the account may not register DOIs of HPCFAIR_DATACITE_PREFIX.",
     404: f"{_OPERATORS} the account, its prefix or HPCFAIR_DATACITE_URL is wrong.",
-    422: "Mend in the card what it says, and ask again.",
+    422: "Correct the card as it says, and request the DOI again.",
 }
 
 
 class Refused(Exception):
-    """DataCite understood and refused; the text says why and what to do."""
+    """DataCite rejected a request; the text says why and what to do."""
 
 
 class NotAnswered(Exception):
-    """No answer came, or one that says "not now"; asking again later may help."""
+    """DataCite gave no answer or a temporary failure; a later request may succeed."""
 
 
 class DataCite:
-    """One account there. Its password is in no message.
+    """A session with the hub's account. Its password is in no message.
 
     Args:
         sleep: Replaces waiting in tests.
@@ -72,16 +71,16 @@ class DataCite:
         self._http.close()
 
     def put(self, doi: str, document: dict[str, Any]) -> None:
-        """Make the DOI, or change it. The same twice is the same once.
+        """Create or change a DOI; idempotent.
 
-        Tried again, a few times, where the answer is "not now"; all in all for a few minutes.
+        Temporary failures are retried twice, within a few minutes.
 
         Args:
             document: See :mod:`registry.fair.datacite.registration`.
 
         Raises:
-            Refused: with DataCite's words.
-            NotAnswered: nothing came but "not now".
+            Refused: with DataCite's message.
+            NotAnswered: all attempts failed temporarily.
         """
         for attempt in range(1, _ATTEMPTS + 1):
             wait_s = _FIRST_WAIT_S * 2 ** (attempt - 1)
@@ -92,9 +91,9 @@ class DataCite:
             else:
                 if answer.is_success:
                     return
-                if answer.status_code not in _PASSING:
+                if answer.status_code not in _TEMPORARY:
                     raise Refused(_refusal(answer))
-                failure = f"DataCite says it cannot do it now ({answer.status_code})."
+                failure = f"DataCite is unavailable ({answer.status_code})."
                 wait_s = max(wait_s, _seconds(answer.headers.get("Retry-After", "")))
             if attempt < _ATTEMPTS:
                 self._sleep(min(wait_s, _LONGEST_WAIT_S))
@@ -103,22 +102,22 @@ class DataCite:
 
 def _refusal(answer: httpx.Response) -> str:
     words = "; ".join(_errors(answer)) or answer.reason_phrase
-    said = f"DataCite refused ({answer.status_code}): {words[:500].rstrip('.')}."
-    return f"{said} {_ADVICE.get(answer.status_code, '')}".rstrip()
+    message = f"DataCite rejected the request ({answer.status_code}): {words[:500].rstrip('.')}."
+    return f"{message} {_ADVICE.get(answer.status_code, '')}".rstrip()
 
 
 def _errors(answer: httpx.Response) -> list[str]:
-    """What a JSON:API error document says: ``title``, after the field it is about, if any."""
+    """Messages of a JSON:API error document: ``title`` of each error, after its field if any."""
     try:
-        found = list(answer.json()["errors"])
+        errors = list(answer.json()["errors"])
     except (ValueError, KeyError, TypeError):
         return []
-    said = []
-    for one in found:
+    messages = []
+    for one in errors:
         if isinstance(one, dict) and one.get("title"):
             source = one.get("source")
-            said.append(f"{source}: {one['title']}" if source else str(one["title"]))
-    return list(dict.fromkeys(said))
+            messages.append(f"{source}: {one['title']}" if source else str(one["title"]))
+    return list(dict.fromkeys(messages))
 
 
 def _seconds(retry_after: str) -> float:

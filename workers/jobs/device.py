@@ -1,4 +1,4 @@
-"""This machine's entry in the hub's fleet."""
+"""Registration of this machine as a device of the hub."""
 
 from registry.selectors.work.device import device_get
 from registry.services.results.reproduction import plan_again
@@ -10,10 +10,10 @@ from workers.jobs.reproduce import tools_here
 
 
 def register() -> ThisMachine:
-    """Register this machine and its target, or refresh what the hub knows of them.
+    """Register this machine and its target, or update their entries.
 
-    Models published before the target was served get a search planned; builds that other tools ran
-    last are to be run by those that are here now.
+    Also queues searches of models that were never searched on the target, and reproductions of
+    builds whose newest one used other tools.
     """
     here = this_machine()
     target = target_register(
@@ -30,5 +30,5 @@ def register() -> ThisMachine:
 
 
 def report(here: ThisMachine) -> None:
-    """Tell the hub that this machine is there, at work or idle."""
+    """Send a sign of life of this machine, working or idle."""
     device_seen(device=device_get(here.device))

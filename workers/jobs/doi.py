@@ -1,4 +1,4 @@
-"""Registers DOIs that were asked for, and tells DataCite what became of them."""
+"""DOI jobs: register DOIs, and send changed metadata to DataCite."""
 
 import logging
 import time
@@ -14,47 +14,47 @@ from workers.jobs.lease import Lease
 
 logger = logging.getLogger(__name__)
 
-# Then the worker is let go; the schedule comes back for what is left.
-_ENOUGH_S = 120.0
+# Time limit of one run of ``update``; beat starts the next one.
+_MAX_UPDATE_S = 120.0
 
 
 def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:  # noqa: ARG001
-    """Make the version's DOI a draft, then findable; returns a summary for people.
+    """Register the version's DOI as a draft, then make it findable; returns a summary.
 
     Raises:
-        JobFailed: DataCite refused, or does not answer.
-        LeaseLost, Cancelled: as the lease says; before the DOI can be found by anybody.
+        JobFailed: DataCite rejected a request, or does not answer.
+        LeaseLost, Cancelled: see :class:`~workers.jobs.lease.Lease`; before the DOI is findable.
     """
-    wanted = doi_begin(job_uuid=ticket.job_uuid, fence=ticket.fence)
-    lease.progress("draft", 0, 2, wanted.doi)
+    request = doi_begin(job_uuid=ticket.job_uuid, fence=ticket.fence)
+    lease.progress("draft", 0, 2, request.doi)
     try:
         with DataCite() as datacite:
-            # A draft can be deleted if what follows is refused; nothing else ever can.
-            datacite.put(wanted.doi, drafted(wanted.body))
-            lease.progress("publish", 1, 2, wanted.doi)
-            datacite.put(wanted.doi, wanted.body)
+            # Only a draft can be deleted, in case the next request is rejected.
+            datacite.put(request.doi, drafted(request.body))
+            lease.progress("publish", 1, 2, request.doi)
+            datacite.put(request.doi, request.body)
     except Refused as error:
         raise JobFailed("invalid", "doi_refused", str(error)) from error
     except NotAnswered as error:
         raise JobFailed("infrastructure", "doi_unavailable", str(error)) from error
-    doi_keep(job_uuid=ticket.job_uuid, ticket=wanted)
-    return {"summary": f"https://doi.org/{wanted.doi}", "doi": wanted.doi}
+    doi_keep(job_uuid=ticket.job_uuid, ticket=request)
+    return {"summary": f"https://doi.org/{request.doi}", "doi": request.doi}
 
 
-def tell() -> int:
-    """Tell DataCite what changed about DOIs it has; returns how many that were."""
-    enough = time.monotonic() + _ENOUGH_S
+def update() -> int:
+    """Send changed metadata of registered DOIs to DataCite; returns the number of DOIs."""
+    deadline = time.monotonic() + _MAX_UPDATE_S
     count = 0
-    while time.monotonic() < enough and (ticket := doi_claim()):
+    while time.monotonic() < deadline and (ticket := doi_claim()):
         try:
             with DataCite() as datacite:
                 datacite.put(ticket.doi, ticket.body)
         except NotAnswered as error:
-            # All others would hear the same. The claim runs out, and then it is tried again.
+            # The others would fail as well. They are tried again when the claim expires.
             logger.warning("%s: %s", ticket.doi, error)
             break
         except Refused as error:
-            logger.error("%s: %s", ticket.doi, error)  # noqa: TRY400 - the text is all there is
+            logger.error("%s: %s", ticket.doi, error)  # noqa: TRY400 - a traceback adds nothing
             doi_put_off(ticket=ticket)
         else:
             doi_told(ticket=ticket)

@@ -1,4 +1,4 @@
-"""Why a job ended without a result."""
+"""Failures of jobs."""
 
 from workers.engine.errors import CandidateFailed, ReferenceFailed
 from workers.engine.types import Outcome
@@ -13,12 +13,12 @@ _CODES: dict[Outcome, str] = {
 
 
 class JobFailed(Exception):
-    """A job failed for a reason worth telling.
+    """A job failed for a reason to be stored.
 
     Attributes:
         failure_class: A value of ``registry.states.FailureClass``.
         code: One of ``registry.errors.CODES``.
-        detail: What happened and what to do, for the model's owner.
+        detail: What happened and what to do, for the owner of the model.
     """
 
     def __init__(self, failure_class: str, code: str, detail: str) -> None:
@@ -29,10 +29,10 @@ class JobFailed(Exception):
 
     @classmethod
     def of(cls, error: "JobFailed | ReferenceFailed | CandidateFailed") -> "JobFailed":
-        """An engine's failure as a job's."""
+        """A failure of the engine as a failure of the job."""
         if isinstance(error, JobFailed):
             return error
         detail = str(error)
         if isinstance(error, ReferenceFailed):
-            detail = f"Nothing can be measured against the network as published: {detail}"
+            detail = f"The reference or the baseline failed: {detail}"
         return cls(error.outcome, _CODES.get(error.outcome, "internal_error"), detail)

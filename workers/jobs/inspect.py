@@ -1,7 +1,4 @@
-"""Inspection: reads a revision's files in a limited child process and keeps what they say.
-
-The network is run, too, where nobody published tests of it: that gives it some.
-"""
+"""Inspect jobs: read a revision's files in a confined child process and store facts and tests."""
 
 import importlib.metadata
 from typing import Any
@@ -24,15 +21,15 @@ from workers.jobs.testtensor import keep_tests
 from workers.jobs.workspace import fetch, workspace
 
 _WALL_S = 300.0
-#: What reads a network; records of it name them with their versions.
+#: Packages that read networks; results name them with their versions.
 _TOOLS = ("hpcfair-hub", "onnx")
 
 
 def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:  # noqa: ARG001
-    """Inspect the revision; returns a summary for people.
+    """Inspect the revision; returns a summary.
 
     Raises:
-        JobFailed: the files are not what a model's should be; the code says how.
+        JobFailed: the files are invalid, for the reason that the code tells.
     """
     with workspace("inspect") as folder:
         lease.progress("fetch", 0, None, f"{len(ticket.files)} files")
@@ -41,43 +38,43 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         scratch.mkdir()
         fetch(ticket.files, inputs)
         lease.progress("inspect", 0, None, "reading the network")
-        found = call(
+        report = call(
             "workers.inspection.inspect:inspect",
             limits=Limits(wall_s=_WALL_S, memory_bytes=settings.CHILD_MEMORY_BYTES),
             workspace=scratch,
             readable=[inputs],
             folder=str(inputs),
         )
-        if error := found.get("error"):
+        if error := report.get("error"):
             detail = f"{error['detail']} {error.get('hint', '')}".strip()
             raise JobFailed("invalid", error["code"], detail)
-        primary = _keep(ticket, found)
+        primary = _store(ticket, report)
         lease.progress("tests", 0, None, "test tensors")
         tests = keep_tests(ticket, primary, folder)
     return {
         "summary": f"{primary.architecture_class}, {primary.parameters:,} parameters",
-        "primary": found["primary"],
-        "samples": found["samples"],
+        "primary": report["primary"],
+        "samples": report["samples"],
         "tests": len({tensor.number for tensor in tests}),
         "tools": {name: importlib.metadata.version(name) for name in _TOOLS},
-        "warnings": found["warnings"],
+        "warnings": report["warnings"],
     }
 
 
 def after(ticket: JobTicket) -> None:
-    """Plan searches for what is known now."""
+    """Queue searches of the network."""
     revision = revision_get(mlmodel_get(None, ticket.mlmodel), ticket.revision_oid)
     try:
         plan(actor=None, revision=revision)
     except Invalid:
-        # Nobody serves a target yet; the first device that joins catches up.
+        # No target has a device; the first device that joins queues the searches.
         return
 
 
-def _keep(ticket: JobTicket, found: dict[str, Any]) -> GraphFacts:
-    """Keep what was found; returns the facts of the network that counts."""
-    graphs = [GraphFacts(**facts) for facts in found["graphs"]]
-    primary = next(graph for graph in graphs if graph.path == found["primary"])
+def _store(ticket: JobTicket, report: dict[str, Any]) -> GraphFacts:
+    """Store the facts of all networks; returns those of the primary one."""
+    graphs = [GraphFacts(**facts) for facts in report["graphs"]]
+    primary = next(graph for graph in graphs if graph.path == report["primary"])
     for graph in graphs:
         graph_store(
             job_uuid=ticket.job_uuid,
@@ -85,6 +82,6 @@ def _keep(ticket: JobTicket, found: dict[str, Any]) -> GraphFacts:
             facts=graph,
             is_primary=graph is primary,
         )
-    for warning in found["warnings"]:
+    for warning in report["warnings"]:
         job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=warning)
     return primary

@@ -1,4 +1,4 @@
-"""Keeps a claimed job ours while the work goes on."""
+"""The lease of a claimed job: renewed during the work, yielded to searches."""
 
 import logging
 import threading
@@ -8,7 +8,8 @@ from types import TracebackType
 from django.db import connections
 
 from registry.errors import Conflict
-from registry.services.work.attempt import job_heartbeat, job_progress
+from registry.selectors.work.job import is_search_due
+from registry.services.work.attempt import job_heartbeat, job_progress, job_yield
 from registry.tickets import JobTicket
 from workers.engine.errors import Cancelled, LeaseLost
 
@@ -18,11 +19,11 @@ _PROGRESS_EVERY_S = 0.5
 
 
 class Lease:
-    """Renews a job's lease from a thread of its own, four times per lease.
+    """Renews a job's lease in a thread, four times per lease.
 
-    The thread only sleeps and writes one row; all heavy work runs in child processes, so a busy
-    processor delays a beat by milliseconds, not by a lease. Where beats fail for longer than the
-    lease lasts (database away), the lease counts as lost: somebody else may have the job.
+    All heavy work runs in child processes, so that a busy processor delays heartbeats by
+    milliseconds only. If heartbeats fail for longer than the lease (no database), the lease counts
+    as lost, because another worker may have claimed the job.
     """
 
     def __init__(self, ticket: JobTicket) -> None:
@@ -49,14 +50,18 @@ class Lease:
         self._thread.join()
 
     def check(self) -> None:
-        """Raise ``LeaseLost`` or ``Cancelled`` if the work is no longer ours or wanted."""
+        """Raise ``LeaseLost`` or ``Cancelled`` if the lease was lost or the job cancelled."""
         if self._lost:
-            raise LeaseLost(f"job {self._ticket.job_uuid} is somebody else's now")
+            raise LeaseLost(f"the lease of job {self._ticket.job_uuid} was lost")
         if self._cancelled:
             raise Cancelled(f"job {self._ticket.job_uuid} was cancelled")
 
     def progress(self, phase: str, done: int, total: int | None, message: str) -> None:
-        """Tell people where the work is; at most twice a second, except for a new step."""
+        """Report progress, for people: at most twice a second, except for a new step.
+
+        Raises:
+            LeaseLost, Cancelled: as :meth:`check`.
+        """
         self.check()
         now = time.monotonic()
         if (phase, done) == self._reported and now - self._reported_at < _PROGRESS_EVERY_S:
@@ -91,10 +96,25 @@ class Lease:
         except Conflict:
             self._lost = True
         except Exception:
-            # Whatever keeps the database away, the work may go on for as long as the lease lasts.
+            # Without a database the work may continue until the lease expires.
             logger.exception("heartbeat of job %s failed", self._ticket.job_uuid)
             connections.close_all()
             self._lost = started_at - self._renewed_at > self._ticket.lease_s
         else:
             self._renewed_at = started_at
             self._cancelled = reply.cancel
+
+
+def give_way(ticket: JobTicket) -> None:
+    """Yield a background job if a search is due; its stored results are reused by the next attempt.
+
+    Raises:
+        LeaseLost: the job was yielded, or its lease was lost.
+    """
+    if not is_search_due(ticket.job_uuid):
+        return
+    try:
+        job_yield(job_uuid=ticket.job_uuid, fence=ticket.fence)
+    except Conflict as error:
+        raise LeaseLost(str(error)) from error
+    raise LeaseLost("the background job yields to a search")

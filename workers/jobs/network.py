@@ -1,4 +1,4 @@
-"""The network that a job is about, as the engine wants it."""
+"""The network of a job, as the engine's type."""
 
 from pathlib import Path
 from typing import Any
@@ -11,20 +11,20 @@ _SAMPLES = "samples.npz"
 
 
 def network_of(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Network:
-    """Copy the network a job is about into ``folder``, with all that belongs to it."""
+    """The network of a job, copied into ``folder`` with all files that belong to it."""
     forms = [form["path"] for form in graph.forms]
-    wanted = {graph.path, *graph.external_data, *forms, _SAMPLES}
-    fetch([file for file in ticket.files if file.path in wanted], folder)
+    paths = {graph.path, *graph.external_data, *forms, _SAMPLES}
+    fetch([file for file in ticket.files if file.path in paths], folder)
     return network_at(ticket, graph, folder)
 
 
 def formats_of(graph: GraphFacts) -> set[str]:
-    """All formats that the network was published in."""
+    """All formats in which the network was published."""
     return {graph.format, *(form["format"] for form in graph.forms)}
 
 
 def network_at(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Network:
-    """The network a job is about, whose files lie in ``folder``, or would."""
+    """The network of a job with paths in ``folder``; the files need not exist."""
     digests = {file.path: file.sha256 for file in ticket.files}
     return Network(
         model_path=folder / graph.path,

@@ -1,7 +1,6 @@
-"""One POST to an address a stranger chose.
+"""One POST request to a URL chosen by a user, limited in destination and time.
 
-Standard library only: what matters is which socket is opened, and that nothing it does costs us
-more than the time given.
+Uses the standard library only, to control which socket is opened.
 """
 
 import http.client
@@ -16,29 +15,29 @@ from urllib.parse import urlsplit
 from registry.errors import Invalid
 from registry.validation.url import check_url, is_public
 
-#: Addresses of one name that are tried.
+#: Upper bound on addresses of a host that are tried.
 _MOST_ADDRESSES = 3
 
 
 class NotSent(Exception):
-    """No answer came; the text says why."""
+    """There was no response; the text says why."""
 
 
 def post(
     url: str, *, body: bytes, headers: Mapping[str, str], timeout_s: float, private: bool
 ) -> int:
-    """The HTTP status that the address answers with.
+    """Send a POST request and return the HTTP status of the response.
 
-    The name is resolved once and the connection made to what was found then, so that it cannot
-    mean one host when it is checked and another when it is called. Redirects are not followed,
-    proxies not asked, and what comes after the answer's head is not read.
+    The host name is resolved once and the connection goes to a checked address, so that the name
+    cannot resolve differently between check and use. Redirects are not followed, proxies are not
+    used, and the body of the response is not read.
 
     Args:
-        timeout_s: For everything but the resolver, which has its own limits.
-        private: Whether addresses that not everybody can reach are fine.
+        timeout_s: Limit of everything but the name resolution.
+        private: Whether private addresses are allowed.
 
     Raises:
-        NotSent: the address is refused or does not answer.
+        NotSent: the address is not allowed or does not respond.
     """
     try:
         parts = urlsplit(check_url(url, private=private))
@@ -49,7 +48,7 @@ def post(
     addresses = _resolve(host, port, private=private)
     path = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    # Only says how to spell the Host header; the socket is ours.
+    # Only determines the Host header; the socket is opened below.
     connection = kind(host, parts.port, timeout=timeout_s)
     try:
         with _connected(addresses, timeout_s) as plain:
@@ -70,11 +69,11 @@ def post(
 
 def _resolve(host: str, port: int, *, private: bool) -> list[tuple[str, int]]:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         raise NotSent(f"There is no host {host[:100]!r}.") from None
-    addresses = [(str(row[4][0]), port) for row in found]
-    # One that leads to both kinds is out to deceive.
+    addresses = [(str(row[4][0]), port) for row in rows]
+    # Also rejects names with both public and private addresses.
     if not private and not all(is_public(address) for address, _ in addresses):
         raise NotSent(f"{host[:100]} is an address of a private network.")
     return addresses[:_MOST_ADDRESSES]
@@ -82,13 +81,13 @@ def _resolve(host: str, port: int, *, private: bool) -> list[tuple[str, int]]:
 
 @contextmanager
 def _connected(addresses: list[tuple[str, int]], timeout_s: float) -> Iterator[socket.socket]:
-    """A connection to the first address that takes one, cut when the time is over.
+    """A connection to the first address that accepts one, closed after ``timeout_s``.
 
-    A socket's own timeout begins anew with every byte, so a patient host could hold us for ever.
+    A socket's timeout restarts with each byte, so a slow host could keep the connection for ever.
     """
     deadline = time.monotonic() + timeout_s
     connection = _connect(addresses, timeout_s)
-    # TLS takes the socket over; a duplicate still cuts the same connection.
+    # TLS takes over the socket; shutting down a duplicate closes the same connection.
     handle = connection.dup()
     ended = threading.Event()
 

@@ -1,4 +1,4 @@
-"""Where the time of the winning builds goes: they are run once more, under their profilers."""
+"""Profiles the best builds of a search, each run once more under its runtime's profiler."""
 
 from pathlib import Path
 from typing import Any
@@ -16,22 +16,22 @@ from workers.engine.tune import SearchResult
 from workers.jobs.best import best_results
 from workers.jobs.lease import Lease
 
-_LONGEST_NOTE = 500
+_MAX_NOTE = 500
 
 
 def profile_winners(
     ticket: JobTicket, lease: Lease, device: Device, result: SearchResult, folder: Path
 ) -> None:
-    """Profile the baseline and the best build of each tolerance class, once they are published.
+    """Profile the published baseline and the best build of each tolerance class.
 
-    Profilers disturb, so this comes after every measurement and no record holds its figures. A
-    build that cannot be profiled is a line in the job's log, and nothing worse.
+    Profilers slow runs down, so profiles come after all measurements and are not part of records.
+    If a build cannot be profiled, the job's log says why.
 
     Args:
-        folder: Existing and private; kernels' code passes through it.
+        folder: An existing private folder, for the code of kernels.
 
     Raises:
-        LeaseLost, Cancelled: as the lease says.
+        LeaseLost, Cancelled: see :class:`~workers.jobs.lease.Lease`.
     """
     winners = best_results(result)
     for number, confirmed in enumerate(winners):
@@ -40,17 +40,17 @@ def profile_winners(
         code = folder / f"profile-{number}"
         code.mkdir()
         try:
-            found = device.profile(name, confirmed.build, result.tests.timing, code)
-            _store(ticket, confirmed, found, code)
+            profile = device.profile(name, confirmed.build, result.tests.timing, code)
+            _store(ticket, confirmed, profile, code)
         except Conflict as error:
             raise LeaseLost(str(error)) from error
         except (CandidateFailed, RegistryError, OSError) as error:
-            message = f"No profile of {name}: {error}"[:_LONGEST_NOTE]
+            message = f"No profile of {name}: {error}"[:_MAX_NOTE]
             job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=message)
 
 
-def _store(ticket: JobTicket, confirmed: ConfirmedResult, found: Profile, code: Path) -> None:
-    document: dict[str, Any] = profile_to_dict(found)
+def _store(ticket: JobTicket, confirmed: ConfirmedResult, profile: Profile, code: Path) -> None:
+    document: dict[str, Any] = profile_to_dict(profile)
     for kernel in document["kernels"]:
         kernel["code"] = {
             kind: blob_adopt(path=code / path).sha256 for kind, path in kernel["code"].items()

@@ -1,4 +1,4 @@
-"""What a search found becomes records, then builds: all at once, or not at all."""
+"""Publishes the results of a search: records first, then all builds in one transaction."""
 
 import importlib.metadata
 from dataclasses import asdict
@@ -29,16 +29,17 @@ def publish(
     isolation: str,
     kind: Literal["headline", "search-trial"] = "headline",
 ) -> dict[str, Any]:
-    """Keep a record of the baseline and of every finalist; publish those that are faster.
+    """Store records of all results; publish the baseline and the builds proved faster.
 
-    Call it while the builds' files exist. Returns a summary for people.
+    The builds' files must exist. Returns a summary.
 
     Args:
-        kind: ``search-trial`` while the search goes on: its builds are withdrawn by those of the
-            next call.
+        search_key: See :func:`workers.jobs.tune.search_key`.
+        isolation: Confinement of the child processes, for the records.
+        kind: ``search-trial`` during a search; the next call withdraws such builds.
 
     Raises:
-        LeaseLost: the job is somebody else's now; nothing is published.
+        LeaseLost: nothing is published.
     """
     origin = Origin(
         mlmodel=ticket.mlmodel,

@@ -1,9 +1,8 @@
-"""Running published builds again on the test tensors: after each search, and after each change of
-a device's tools.
+"""Reproduce jobs: run published builds again on the test tensors.
 
-A build has to pass again what it passed when it was published: its outputs stay within the limits
-of its tolerance class, or within a few of the deviations of the runtime's own defaults. Those
-defaults, the baseline, have to agree as float16 would.
+They follow each search and each change of a device's tools. A build must pass the same check as
+when it was published: its outputs stay within the limits of its tolerance class, or within a small
+multiple of the baseline's deviation. The baseline must stay within the limits of float16.
 """
 
 import importlib.metadata
@@ -33,14 +32,13 @@ from workers.engine.ports import Backend
 from workers.engine.samples import TestSet
 from workers.engine.types import BuildResult, Limits, TargetSpec, TuningRequest
 from workers.fleet.probe import ThisMachine
-from workers.jobs.background import give_way
 from workers.jobs.errors import JobFailed
-from workers.jobs.lease import Lease
+from workers.jobs.lease import Lease, give_way
 from workers.jobs.network import network_at
 from workers.jobs.testtensor import Case, keep_tests, load_cases
 from workers.jobs.workspace import fetch, workspace
 
-#: Of opening a build, and of each run.
+#: Limit of opening a build and of each run, in seconds.
 _WALL_S = 300.0
 _BASELINE_TOLERANCE: Tolerance = "fp16"
 
@@ -48,8 +46,8 @@ Outcome = Literal["reproduced", "differs", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
-class _Again:
-    """What came of one build; ``checked`` where its outputs could be compared."""
+class _RunResult:
+    """Outcome of one build; ``checked`` if its outputs could be compared."""
 
     outcome: Outcome
     checked: OutputCheck | None = None
@@ -57,24 +55,24 @@ class _Again:
 
 
 def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:
-    """Run each build of the network for this machine's target; returns a summary for people.
+    """Run each build of the network for this machine's target; returns a summary.
 
-    What an interrupted attempt has run counts: a job that gave way goes on where it stopped.
+    Outcomes of earlier attempts are reused.
 
     Raises:
-        JobFailed: the network is unknown, or its test tensors cannot be read.
-        InfrastructureFailed: the machine cannot run builds now.
-        LeaseLost: as the lease says, or a search that comes first waits.
-        Cancelled: as the lease says.
+        JobFailed: the network is not inspected, or its test tensors cannot be read.
+        InfrastructureFailed: the machine cannot run builds.
+        LeaseLost: see :class:`~workers.jobs.lease.Lease`; also if the job yields to a search.
+        Cancelled: see :class:`~workers.jobs.lease.Lease`.
     """
     graph = ticket.graph
     if here is None or graph is None:
         raise JobFailed("invalid", "graph_not_found", "Inspect the revision before running it.")
     builds = builds_of_job(ticket.job_uuid)
-    done = outcomes_of_job(ticket.job_uuid)
+    prior_outcomes = outcomes_of_job(ticket.job_uuid)
     with workspace("reproduce") as folder:
         lease.progress("tests", 0, None, "test tensors")
-        # What was inspected by an older hub has none.
+        # Networks inspected by older versions of the hub have none.
         tensors = tests_of_job(ticket.job_uuid) or keep_tests(ticket, graph, folder)
         if not tensors:
             return {"summary": "there are no test tensors", "outcomes": {}}
@@ -95,27 +93,31 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
             for number, build in enumerate(builds):
                 lease.progress("reproduce", number, len(builds), build.backend)
                 give_way(ticket)
-                # Without the baseline nobody could judge the others.
-                if build.backend in backends and (build.is_baseline or build.uuid not in done):
+                # The baseline is always run: the others are compared with it.
+                if build.backend in backends and (
+                    build.is_baseline or build.uuid not in prior_outcomes
+                ):
                     runs.run(build, tools_of(backends[build.backend], here.spec))
     outcomes = outcomes_of_job(ticket.job_uuid)
     return _summary([outcomes.get(build.uuid) for build in builds])
 
 
 def plan_after_search(ticket: JobTicket) -> None:
-    """Plan a run of what a search has just published."""
+    """Queue a reproduction of the builds that a search has published."""
     reproduction.plan_after_search(job_uuid=ticket.job_uuid)
 
 
 def tools_here(here: ThisMachine) -> dict[str, dict[str, str]]:
-    """Backend to names and versions of what runs its builds on this machine."""
+    """Backend to names and versions of the programs that run its builds on this machine."""
     backends, _ = available(here.spec)
     return {name: tools_of(backend, here.spec) for name, backend in backends.items()}
 
 
 def tools_of(backend: Backend, target: TargetSpec) -> dict[str, str]:
-    """Names and versions of what runs a backend's builds here: when one changes, builds that
-    were reproduced have to be again."""
+    """Names and versions of the programs that run a backend's builds on this machine.
+
+    Builds are reproduced again when one of them changes.
+    """
     return {
         "python": platform.python_version(),
         "hpcfair": importlib.metadata.version("hpcfair"),
@@ -125,15 +127,15 @@ def tools_of(backend: Backend, target: TargetSpec) -> dict[str, str]:
 
 
 def _drivers(target: TargetSpec) -> dict[str, str]:
-    """Those of the GPUs, where the target is one."""
+    """Driver versions of the GPUs, if the target is a GPU."""
     if "cuda" not in target.features:
         return {}
-    found = {one.get("driver") for one in target.facts.get("accelerators", ())} - {None}
-    return {"nvidia-driver": ", ".join(sorted(found))} if found else {}
+    drivers = {one.get("driver") for one in target.facts.get("accelerators", ())} - {None}
+    return {"nvidia-driver": ", ".join(sorted(drivers))} if drivers else {}
 
 
 class _Runs:
-    """One job's runs. The baseline comes first; the others are compared with how far it strays."""
+    """The runs of one job: the baseline first, with whose deviation others are compared."""
 
     def __init__(
         self, ticket: JobTicket, device: LocalDevice, cases: list[Case], folder: Path
@@ -147,51 +149,51 @@ class _Runs:
         self._baseline: OutputCheck | None = None
 
     def run(self, build: BuildTicket, tools: Mapping[str, str]) -> None:
-        """Run a build and keep what came of it; a log line where its runtime is broken here.
+        """Run a build and store the outcome; if its runtime is unavailable, only log that.
 
         Raises:
-            InfrastructureFailed: it could not be run, by no fault of its own.
-            LeaseLost: the job is somebody else's now.
+            InfrastructureFailed: the machine could not run it.
+            LeaseLost: another worker may have the job.
         """
         try:
-            again = self._again(build)
+            result = self._result(build)
         except CandidateFailed as error:
             if error.cause != "unavailable":
                 raise InfrastructureFailed(str(error)) from error
             message = f"{build.backend} cannot run here: {error}"[:500]
             job_note(job_uuid=self._ticket.job_uuid, fence=self._ticket.fence, message=message)
             return
-        if build.is_baseline and again.outcome == "reproduced":
-            self._baseline = again.checked
+        if build.is_baseline and result.outcome == "reproduced":
+            self._baseline = result.checked
         try:
             reproduction.reproduction_add(
                 build.uuid,
                 job_uuid=self._ticket.job_uuid,
                 fence=self._ticket.fence,
                 tools=tools,
-                outcome=again.outcome,
-                deviation=asdict(again.checked.deviation) if again.checked else {},
-                detail=again.detail,
+                outcome=result.outcome,
+                deviation=asdict(result.checked.deviation) if result.checked else {},
+                detail=result.detail,
             )
         except Conflict as error:
             raise LeaseLost(str(error)) from error
 
-    def _again(self, build: BuildTicket) -> _Again:
-        """Raises CandidateFailed where the machine is to blame."""
+    def _result(self, build: BuildTicket) -> _RunResult:
+        """The outcome of a run; raises CandidateFailed for failures of the machine."""
         try:
             checked = self._checked(build)
         except WrongOutput as error:
-            return _Again("differs", detail=str(error))
+            return _RunResult("differs", detail=str(error))
         except CandidateFailed as error:
             if error.outcome == "infrastructure":
                 raise
-            return _Again("failed", detail=f"{error.outcome}: {error}")
+            return _RunResult("failed", detail=f"{error.outcome}: {error}")
         tolerance = _BASELINE_TOLERANCE if build.is_baseline else build.tolerance
         try:
             require(checked, cast("Tolerance", tolerance), self._baseline, None)
         except WrongOutput as error:
-            return _Again("differs", checked, str(error))
-        return _Again("reproduced", checked)
+            return _RunResult("differs", checked, str(error))
+        return _RunResult("reproduced", checked)
 
     def _checked(self, build: BuildTicket) -> OutputCheck:
         files = self._folder / "builds" / build.uuid
@@ -209,17 +211,17 @@ class _Runs:
             with closing(opened) as session:
                 return check(session, self._tests, self._expected)
         except (TypeError, ValueError) as error:
-            # Outputs that cannot even be compared: text where there should be numbers.
+            # Outputs of types that cannot be compared.
             raise nonsense(error) from error
         finally:
             remove(files)
 
 
 def _summary(outcomes: Sequence[str | None]) -> dict[str, Any]:
-    """What is told of a job, from what came of each build; ``None`` of those not run here."""
+    """The job's result from the outcomes of its builds; ``None`` for builds that were not run."""
     counted = Counter(outcome for outcome in outcomes if outcome)
-    said = [f"{count} {outcome}" for outcome, count in sorted(counted.items())]
+    parts = [f"{count} {outcome}" for outcome, count in sorted(counted.items())]
     if skipped := outcomes.count(None):
-        said.append(f"{skipped} not run here")
-    found = ", ".join(said) or "none"
-    return {"summary": f"of {len(outcomes)} builds: {found}", "outcomes": dict(counted)}
+        parts.append(f"{skipped} not run here")
+    counts = ", ".join(parts) or "none"
+    return {"summary": f"of {len(outcomes)} builds: {counts}", "outcomes": dict(counted)}

@@ -1,4 +1,4 @@
-"""Claims jobs and sees each one to its end, whatever happens inside."""
+"""Claims jobs, runs them and reports how they ended."""
 
 import logging
 from collections.abc import Callable
@@ -39,7 +39,7 @@ WORK: dict[str, _Work] = {
     "assess": assess.work,
 }
 
-# What follows a success, outside the job's own lease.
+# Called after a success, when the lease has ended.
 _AFTER: dict[str, tuple[Callable[[JobTicket], None], ...]] = {
     "inspect": (inspect.after, assess.after_change),
     "tune": (
@@ -55,10 +55,10 @@ _AFTER: dict[str, tuple[Callable[[JobTicket], None], ...]] = {
 
 
 def drain(kinds: list[JobKind], *, here: ThisMachine | None) -> int:
-    """Do every job of these kinds that waits, best first; returns how many were claimed.
+    """Run all queued jobs of these kinds; returns the number of claims.
 
     Args:
-        here: This machine, for kinds that are tied to a target.
+        here: This machine, for kinds that have a target.
     """
     count = 0
     while one(kinds, here=here):
@@ -67,7 +67,7 @@ def drain(kinds: list[JobKind], *, here: ThisMachine | None) -> int:
 
 
 def one(kinds: list[JobKind], *, here: ThisMachine | None) -> bool:
-    """Do the best of these jobs that wait; whether there was any."""
+    """Run the next queued job of these kinds; returns whether there was one."""
     ticket = job_claim(
         device_name=here.device if here else None,
         kinds=kinds,
@@ -79,7 +79,7 @@ def one(kinds: list[JobKind], *, here: ThisMachine | None) -> bool:
 
 
 def perform(ticket: JobTicket, here: ThisMachine | None) -> None:
-    """Do one claimed job and say how it ended. Never raises for what the job brought on itself."""
+    """Run one claimed job and report how it ended; failures of the job are not raised."""
     logger.info("%s %s: attempt %d", ticket.kind, ticket.mlmodel, ticket.attempt)
     try:
         with Lease(ticket) as lease:
@@ -92,7 +92,7 @@ def perform(ticket: JobTicket, here: ThisMachine | None) -> None:
         logger.warning("%s", error)
     except Cancelled as error:
         logger.warning("%s", error)
-        _give_back(ticket)
+        _release(ticket)
     except (JobFailed, ReferenceFailed, CandidateFailed) as error:
         _fail(ticket, JobFailed.of(error))
     except InfrastructureFailed as error:
@@ -103,7 +103,7 @@ def perform(ticket: JobTicket, here: ThisMachine | None) -> None:
         else:
             _fail(ticket, JobFailed("invalid", error.code, str(error)))
     except Exception as error:
-        # The rig's fault, not the model's: another attempt may find it mended.
+        # An unexpected error counts as a failure of the infrastructure: a retry may succeed.
         logger.exception("%s %s broke", ticket.kind, ticket.mlmodel)
         detail = f"{type(error).__name__}: {error}"
         _fail(ticket, JobFailed("infrastructure", "internal_error", detail))
@@ -122,8 +122,8 @@ def _fail(ticket: JobTicket, failure: JobFailed) -> None:
         logger.warning("%s %s: %s", ticket.kind, ticket.mlmodel, error)
 
 
-def _give_back(ticket: JobTicket) -> None:
-    """End a cancelled job now rather than when its lease runs out."""
+def _release(ticket: JobTicket) -> None:
+    """End a cancelled job at once rather than when its lease expires."""
     try:
         job_release(job_uuid=ticket.job_uuid, fence=ticket.fence)
     except Conflict as error:

@@ -1,4 +1,4 @@
-"""Searching schedules: the workloads of a network, with the hub's memory of all networks."""
+"""Schedule jobs: search schedules of a network's workloads, with the trials of all networks."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,26 +20,28 @@ from workers.engine.schedules.tune import tune_schedules
 from workers.engine.schedules.types import ScheduleBudget, ScheduleResult, ScheduleTask
 from workers.engine.types import Limits, Network, canonical_json
 from workers.fleet.probe import ThisMachine
-from workers.jobs.background import give_way
 from workers.jobs.errors import JobFailed
-from workers.jobs.lease import Lease
+from workers.jobs.lease import Lease, give_way
 from workers.jobs.network import formats_of, network_of
 from workers.jobs.schedule_store import RegistryScheduleStore
 from workers.jobs.workspace import workspace
 
 _BACKEND = "tvm"
-#: Of one proposal, or of taking a network apart.
+#: Limit of one proposal, or of extracting the workloads, in seconds.
 _WALL_S = 300.0
 _FILE = "schedules.jsonl"
 
 
 def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:
-    """Search schedules for the network's workloads; plans a search that uses what was found.
+    """Search schedules of the network's workloads; returns a summary.
+
+    Queues a search of configurations if better schedules were found.
 
     Raises:
-        JobFailed: the network is unknown, or the compiler is not here.
+        JobFailed: the network is not inspected, or the compiler is not installed.
         InfrastructureFailed: the machine cannot run trials.
-        LeaseLost, Cancelled: as the lease says.
+        LeaseLost: see :class:`~workers.jobs.lease.Lease`; also if the job yields to a search.
+        Cancelled: see :class:`~workers.jobs.lease.Lease`.
     """
     graph = ticket.graph
     if here is None or graph is None:
@@ -51,7 +53,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     with workspace("schedule") as folder:
         lease.progress("fetch", 0, None, "copying the model")
         network = network_of(ticket, graph, folder / "model")
-        lease.progress("workloads", 0, None, "taking the network apart")
+        lease.progress("workloads", 0, None, "extracting the workloads")
         try:
             tasks = _tasks(network, here, folder)
         except CandidateFailed as failure:
@@ -76,22 +78,23 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
 
 
 def plan_after_search(ticket: JobTicket) -> None:
-    """Plan a search of schedules for the network just searched, where it never had one."""
+    """Queue a search for schedules of the network that was searched, once per network."""
     if settings.SCHEDULE_S and ticket.graph is not None and ticket.graph.format == "onnx":
         plan_schedules(job_uuid=ticket.job_uuid)
 
 
-def schedules_known(
+def write_schedules(
     target: str, toolchains: dict[str, dict[str, str]], graph_hash: str, folder: Path
 ) -> Path | None:
-    """The best schedules known for a network, as the compiler's backend reads them.
+    """Write the best stored schedules of a network to a file for the compiler's backend.
 
     Args:
-        toolchains: Backend to the versions at hand: schedules of others mean nothing.
-        folder: Where the file goes: the network's own.
+        target: Slug of the target.
+        toolchains: Backend to names and versions of its packages.
+        folder: The network's folder, in which the file is written.
 
     Returns:
-        The file; ``None`` where there are none, or nobody to use them.
+        Path of the file; ``None`` without schedules or without the backend.
     """
     if _BACKEND not in toolchains:
         return None
@@ -105,12 +108,12 @@ def schedules_known(
 
 
 def schedule_toolchain(versions: dict[str, str]) -> str:
-    """What a schedule depends on, of a backend's packages."""
+    """The toolchain of schedules: the compiler and its version."""
     return f"apache-tvm {versions['apache-tvm']}"
 
 
 def _tasks(network: Network, here: ThisMachine, folder: Path) -> list[ScheduleTask]:
-    scratch = folder / "apart"
+    scratch = folder / "workloads"
     scratch.mkdir()
     return tasks_of(network, here.spec, limits=_limits(), scratch=scratch)
 
@@ -123,9 +126,10 @@ def _search(
     here: ThisMachine,
     folder: Path,
 ) -> ScheduleResult:
-    asked = ticket.parameters
+    parameters = ticket.parameters
     budget = ScheduleBudget(
-        seconds=float(asked.get("budget_s") or settings.SCHEDULE_S), trials=asked.get("trials")
+        seconds=float(parameters.get("budget_s") or settings.SCHEDULE_S),
+        trials=parameters.get("trials"),
     )
     scratch = folder / "scratch"
     scratch.mkdir()
@@ -138,7 +142,7 @@ def _search(
         target_of(here.spec),
         limits=_limits(),
         scratch=scratch,
-        seed=int(asked.get("seed", 0)),
+        seed=int(parameters.get("seed", 0)),
         batch=budget.batch,
         threads=here.spec.cores,
     ) as compiler:

@@ -1,4 +1,4 @@
-"""The engine's memory of schedules over the hub's."""
+"""The engine's schedule store, over the hub's services."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,7 +34,7 @@ class RegistryScheduleStore:
         self._target, self._toolchain = target, toolchain
 
     def add_tasks(self, tasks: Sequence[ScheduleTask]) -> None:
-        """Keep the network's workloads; raises ``LeaseLost`` as :meth:`add`."""
+        """Store the network's workloads; raises ``LeaseLost``."""
         for task in tasks:
             columns = {
                 "key": task.key,
@@ -62,8 +62,8 @@ class RegistryScheduleStore:
 
     def similar(self, task: ScheduleTask) -> Sequence[tuple[ScheduleTask, Known]]:
         """See :meth:`workers.engine.schedules.ports.ScheduleStore.similar`."""
-        found = schedules_similar(self._target, self._toolchain, task.key)
-        return [(_task(row), _known(row["trials"])) for row in found]
+        rows = schedules_similar(self._target, self._toolchain, task.key)
+        return [(_task(row), _known(row["trials"])) for row in rows]
 
     def own(self) -> Sequence[ScheduleTrial]:
         """See :meth:`workers.engine.schedules.ports.ScheduleStore.own`."""
@@ -108,7 +108,7 @@ class RegistryScheduleStore:
 
 
 def _task(row: dict[str, Any]) -> ScheduleTask:
-    """A workload of whatever network; nobody calls it here."""
+    """A workload of another network, without calls by this one."""
     return ScheduleTask(
         key=row["key"],
         name=row["name"],

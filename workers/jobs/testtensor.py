@@ -1,12 +1,11 @@
-"""Test tensors of a network: those published with it, or else made of the graph.
+"""Test tensors of a network: published with it, or made by the hub.
 
-A network is proven to do what it did by running it on given inputs and comparing the outputs. Who
-publishes ``test_data_set_0/input_0.pb`` and its kin beside the network says what is to come out.
-For all others the hub draws inputs, of the samples or from a seed, and keeps what the unoptimised
-float32 network gives on a processor.
+Published tests are files ``test_data_set_0/input_0.pb`` etc. beside the network. For networks
+without them the hub takes inputs from the samples or a seed, and stores the outputs of the
+unoptimised float32 network on a CPU.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -36,36 +35,35 @@ from workers.jobs.workspace import fetch
 
 _CHILD = "workers.inspection.tensors"
 _WALL_S = 300.0
-#: Of opening the network and of each of its runs: whoever publishes next waits so long for one that
-#: never ends. 2.4 GB were fetched, opened and run three times in half a minute.
+#: Limit of opening the network and of each run, in seconds; later uploads wait for it.
 _RUN_WALL_S = 120.0
 _SEED = 0
-#: Sets that are made, and published ones that are looked at.
+#: Numbers of sets that are made, and of published sets that are read.
 _MADE, _READ = 3, 16
-_LONGEST_NOTE = 500
+_MAX_NOTE = 500
 _SIDES = ("input", "output")
 
 #: ``{"input": {name: array}, "output": {name: array}}``
 Case = dict[str, dict[str, Array]]
-_Place = tuple[int, str, int]  # number of the set, side, index
+_Position = tuple[int, str, int]  # number of the set, side, index
 
 
 def keep_tests(ticket: JobTicket, graph: GraphFacts, folder: Path) -> tuple[TensorTicket, ...]:
-    """The test tensors of the network a job is about; without any, some are found or made.
+    """The test tensors of a job's network; without any, published ones are read or new ones made.
 
-    Where there are none to be had, the job's log says why; the network is none the worse for it.
+    If that fails, the job's log says why.
 
     Args:
-        folder: Existing and private.
+        folder: An existing private folder.
 
     Returns:
-        What the network has now; nothing if that is nothing.
+        The stored tensors; empty on failure.
 
     Raises:
-        LeaseLost: the job is somebody else's now.
+        LeaseLost: another worker may have the job.
     """
-    if known := tests_of_job(ticket.job_uuid):
-        return known
+    if stored := tests_of_job(ticket.job_uuid):
+        return stored
     try:
         tensors = _published(ticket, graph, folder) or _made(ticket, graph, folder)
         return tests_store(job_uuid=ticket.job_uuid, fence=ticket.fence, tensors=tensors)
@@ -93,19 +91,19 @@ def load_cases(tensors: Sequence[TensorTicket], folder: Path) -> list[Case]:
     files, scratch = folder / "sets", folder / "reading"
     scratch.mkdir()
     fetch([tensor.file for tensor in tensors], files)
-    asked = [
+    requested = [
         {"number": t.number, "side": t.side, "name": t.name, "path": t.file.path} for t in tensors
     ]
-    found = call(
+    sets = call(
         f"{_CHILD}:load_sets",
         limits=_limits(),
         workspace=scratch,
         readable=[files],
         folder=str(files),
-        tensors=asked,
+        tensors=requested,
     )
     try:
-        cases = [_case(one) for one in found]
+        cases = [_case(one) for one in sets]
     except (TypeError, AttributeError) as error:
         raise nonsense(error) from error
     if not cases:
@@ -114,12 +112,12 @@ def load_cases(tensors: Sequence[TensorTicket], folder: Path) -> list[Case]:
 
 
 def _published(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[dict[str, Any]]:
-    """The tensors of the published sets that fit the network."""
+    """Tensors of the published sets that fit the network."""
     files = _beside(ticket, graph)
-    numbers = sorted({place[0] for _, place in files})
+    numbers = sorted({position[0] for _, position in files})
     if len(numbers) > _READ:
         _note(ticket, f"Of {len(numbers)} test sets the first {_READ} are used.")
-    files = [(file, place) for file, place in files if place[0] in numbers[:_READ]]
+    files = [(file, position) for file, position in files if position[0] in numbers[:_READ]]
     if not files:
         return []
     local, scratch = folder / "published", folder / "published-scratch"
@@ -137,44 +135,43 @@ def _published(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[dict[
         ],
         signature=graph.signature,
     )
-    digests = {place: file.sha256 for file, place in files}
+    digests = {position: file.sha256 for file, position in files}
     try:
         for warning in read["warnings"]:
             _note(ticket, str(warning))
-        return [_found(tensor, digests) for tensor in read["tensors"]]
+        return [
+            _row(position, tensor["name"], digests[position], is_made=False)
+            for tensor in read["tensors"]
+            for position in [(tensor["number"], tensor["side"], tensor["index"])]
+        ]
     except (KeyError, TypeError) as error:
         raise nonsense(error) from error
 
 
-def _found(tensor: Any, digests: Mapping[_Place, str]) -> dict[str, Any]:
-    place = (tensor["number"], tensor["side"], tensor["index"])
-    return _row(place, tensor["name"], digests[place], is_made=False)
-
-
-def _row(place: _Place, name: str, sha256: str, *, is_made: bool) -> dict[str, Any]:
-    """As :func:`registry.services.results.testtensor.tests_store` takes it."""
+def _row(position: _Position, name: str, sha256: str, *, is_made: bool) -> dict[str, Any]:
+    """A tensor as :func:`registry.services.results.testtensor.tests_store` takes it."""
     row = dict(
-        zip(("number", "side", "index", "name", "sha256"), (*place, name, sha256), strict=True)
+        zip(("number", "side", "index", "name", "sha256"), (*position, name, sha256), strict=True)
     )
     return {**row, "is_made": is_made}
 
 
-def _beside(ticket: JobTicket, graph: GraphFacts) -> list[tuple[FileTicket, _Place]]:
-    """Files that look like test tensors beside the network, as if its folder were the top."""
+def _beside(ticket: JobTicket, graph: GraphFacts) -> list[tuple[FileTicket, _Position]]:
+    """Files named like test tensors beside the network, with paths relative to its folder."""
     parent = PurePosixPath(graph.path).parent.as_posix()
     prefix = "" if parent == "." else f"{parent}/"
-    found = []
+    files = []
     for file in ticket.files:
         path = file.path.removeprefix(prefix)
-        place = parse_test_path(path) if file.path == prefix + path else None
-        if place is not None:
-            number, side, index = place
-            found.append((replace(file, path=path), (number, side.value, index)))
-    return found
+        position = parse_test_path(path) if file.path == prefix + path else None
+        if position is not None:
+            number, side, index = position
+            files.append((replace(file, path=path), (number, side.value, index)))
+    return files
 
 
 def _made(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[dict[str, Any]]:
-    """Tensors drawn for the network, with what its reference gives."""
+    """Tensors made for the network, with the outputs of its reference."""
     cases = _reference_cases(ticket, graph, folder)
     written = folder / "made"
     written.mkdir()
@@ -217,33 +214,33 @@ def _reference_cases(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list
         with closing(device.open(name, build, "reference", tests.timing)) as session:
             outputs = run_reference(session, tests)
     inputs = [spec.name for spec in network.inputs]
-    wanted = [spec.name for spec in network.outputs]
+    names = [spec.name for spec in network.outputs]
     return [
-        {"input": {name: case[name] for name in inputs}, "output": _in_order(given, wanted)}
-        for case, given in zip(tests.cases, outputs, strict=True)
+        {"input": {name: case[name] for name in inputs}, "output": _in_order(result, names)}
+        for case, result in zip(tests.cases, outputs, strict=True)
     ]
 
 
 def _few(tests: TestSet, graph: GraphFacts) -> TestSet:
-    """The first cases alone: one of a network that takes seconds to run."""
+    """The first cases; only one for a network that takes seconds to run."""
     count = 1 if graph.macs and graph.macs > EXTRA_MACS else _MADE
     return replace(tests, cases=tests.cases[:count], labels=None, extras=(), planted=())
 
 
-def _in_order(outputs: Outputs, wanted: Sequence[str]) -> dict[str, Array]:
-    if outputs is None or not set(wanted) <= outputs.keys():
+def _in_order(outputs: Outputs, names: Sequence[str]) -> dict[str, Array]:
+    if outputs is None or not set(names) <= outputs.keys():
         raise nonsense("outputs of other names than the network's")
-    return {name: outputs[name] for name in wanted}
+    return {name: outputs[name] for name in names}
 
 
-def _case(found: Any) -> Case:
-    """A set as a child gave it, which has read a stranger's bytes."""
-    if not isinstance(found, dict) or found.keys() != set(_SIDES):
-        raise nonsense(type(found).__name__)
-    arrays = [array for side in found.values() for array in side.values()]
+def _case(value: Any) -> Case:
+    """A test set that a child process has read; checked, because its input is untrusted."""
+    if not isinstance(value, dict) or value.keys() != set(_SIDES):
+        raise nonsense(type(value).__name__)
+    arrays = [array for side in value.values() for array in side.values()]
     if not all(isinstance(array, np.ndarray) for array in arrays):
-        raise nonsense("a tensor that is none")
-    return found
+        raise nonsense("a value that is not an array")
+    return value
 
 
 def _limits() -> Limits:
@@ -251,4 +248,4 @@ def _limits() -> Limits:
 
 
 def _note(ticket: JobTicket, message: str) -> None:
-    job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=message[:_LONGEST_NOTE])
+    job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=message[:_MAX_NOTE])

@@ -1,4 +1,4 @@
-"""The engine's record store over the hub's trials."""
+"""The engine's trial store, over the hub's services."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,11 +14,11 @@ from workers.engine.types import BuildResult, Candidate, Experience, Measurement
 
 
 class RegistryTrialStore:
-    """Keeps a job's trials as rows, each written under the job's fence as it lands.
+    """Stores each trial of a job at once, under the job's fence.
 
     Args:
-        search_key: All searches of one key share what they find.
-        target: Slug of the target searched for.
+        search_key: See :func:`workers.jobs.tune.search_key`.
+        target: Slug of the search's target.
     """
 
     def __init__(self, ticket: JobTicket, search_key: str, target: str) -> None:
@@ -27,22 +27,22 @@ class RegistryTrialStore:
         self._target = target
 
     def trials(self) -> Sequence[Trial]:
-        """What earlier attempts of this job have paid for."""
+        """Trials of earlier attempts of this job."""
         return [_trial(row) for row in trials_of_job(self._ticket.job_uuid)]
 
     def history(self) -> Sequence[Prior]:
-        """What earlier jobs of the same key measured, best first."""
+        """Measured candidates of earlier jobs with the same key, by ratio."""
         return [
             Prior(_candidate(row["candidate"]), row["ratio"], row["tolerance"])
             for row in history(self._search_key, exclude_job=self._ticket.job_uuid)
         ]
 
     def experience(self) -> Sequence[Experience]:
-        """What jobs of other keys found, newest first."""
+        """Trials of jobs with other keys, newest first."""
         return [_experience(row) for row in experience(self._search_key, self._target)]
 
     def add(self, trial: Trial) -> None:
-        """Write the trial; raises ``LeaseLost`` if the job is somebody else's now."""
+        """Store a trial; raises ``LeaseLost``."""
         try:
             trial_add(
                 job_uuid=self._ticket.job_uuid,
@@ -83,7 +83,7 @@ def _row(trial: Trial, search_key: str) -> dict[str, Any]:
 
 
 def _trial(row: dict[str, Any]) -> Trial:
-    """A stored trial as the engine knows it; of its build only what was kept."""
+    """A stored trial; of its build only tolerance and build time."""
     build = None
     if row["tolerance"]:
         build = BuildResult(

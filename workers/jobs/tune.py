@@ -1,4 +1,4 @@
-"""Tuning: a ticket becomes a search, and its finalists become builds with records."""
+"""Tune jobs: search the configurations of a network, publish builds with records."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,15 +20,14 @@ from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailed
 from workers.jobs.lease import Lease
 from workers.jobs.network import formats_of, network_of
-from workers.jobs.passes import known_to_serve
+from workers.jobs.pass_store import pass_portfolio
 from workers.jobs.profile import profile_winners
 from workers.jobs.publish import publish
-from workers.jobs.schedule import schedules_known
+from workers.jobs.schedule import write_schedules
 from workers.jobs.trial_store import RegistryTrialStore
 from workers.jobs.workspace import workspace
 
-# Builds of large networks on slow machines take minutes; a candidate that takes longer is not
-# worth its time in any search we plan.
+# Limit of one build or run; builds of large networks take minutes on slow machines.
 _CANDIDATE_WALL_S = 300.0
 _STRATEGY = "learned"
 #: A search from which on a third finalist of each class is worth its processes.
@@ -36,12 +35,12 @@ _LONG_S = 60.0
 
 
 def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str, Any]:
-    """Search for this machine's target, publish what was found; returns a summary for people.
+    """Search the network's configurations on this machine's target; returns a summary.
 
     Raises:
-        JobFailed: the network is unknown, or no backend is here to take it.
-        ReferenceFailed: the network itself does not run.
-        LeaseLost, Cancelled: as the lease says.
+        JobFailed: the network is not inspected, or no backend for it is installed.
+        ReferenceFailed: the reference does not run.
+        LeaseLost, Cancelled: see :class:`~workers.jobs.lease.Lease`.
     """
     graph = ticket.graph
     if here is None or graph is None:
@@ -53,8 +52,8 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         files = folder / "model"
         network = replace(
             network_of(ticket, graph, files),
-            passes=known_to_serve(here.spec.slug, graph.architecture_class, toolchain),
-            schedules_path=schedules_known(here.spec.slug, toolchain, graph.graph_hash, files),
+            passes=pass_portfolio(here.spec.slug, graph.architecture_class, toolchain),
+            schedules_path=write_schedules(here.spec.slug, toolchain, graph.graph_hash, files),
         )
         search = TuningRequest(
             network=network,
@@ -76,7 +75,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
                     ticket, here, search, key, found, device.isolation or "none", "search-trial"
                 )
 
-            # Better measured builds of an earlier search stay until this one has measured its own.
+            # Confirmed builds of an earlier search stay published until those of this one.
             first = not has_confirmed_builds(ticket.job_uuid)
             result = tune(
                 search,
@@ -94,9 +93,9 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
 
 
 def search_key(graph_hash: str, target: str, toolchain: dict[str, dict[str, str]]) -> str:
-    """SHA-256 of what decides how fast candidates are: searches of one key share what they find.
+    """SHA-256 of graph hash, target and toolchain; searches of the same key share their trials.
 
-    Weights are not part of it, so a retrained network starts from its predecessor's results.
+    Weights are not included, so that a retrained network reuses earlier results.
     """
     return sha256_of({"graph": graph_hash, "target": target, "toolchain": toolchain})
 
@@ -104,11 +103,11 @@ def search_key(graph_hash: str, target: str, toolchain: dict[str, dict[str, str]
 def _backends(
     ticket: JobTicket, graph: GraphFacts, here: ThisMachine
 ) -> tuple[dict[str, Backend], dict[str, dict[str, str]]]:
-    """Those asked for, and the one that everything is compared with."""
-    asked = ticket.parameters.get("backends")
+    """The requested backends and the baseline's, and the packages of each."""
+    requested = ticket.parameters.get("backends")
     reference = reference_for(here.spec, graph.format)
-    wanted = None if asked is None else list(dict.fromkeys([*asked, reference]))
-    backends, missing = available(here.spec, wanted, formats_of(graph))
+    names = None if requested is None else list(dict.fromkeys([*requested, reference]))
+    backends, missing = available(here.spec, names, formats_of(graph))
     for reason in missing.values():
         job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=reason)
     if reference not in backends or not _searched(ticket, backends):
@@ -118,16 +117,15 @@ def _backends(
 
 
 def _searched(ticket: JobTicket, backends: Mapping[str, Backend]) -> tuple[str, ...]:
-    """Of the backends at hand, those the job is about."""
-    asked = ticket.parameters.get("backends")
-    return tuple(name for name in backends if asked is None or name in asked)
+    """Names of the installed backends that the job requests."""
+    requested = ticket.parameters.get("backends")
+    return tuple(name for name in backends if requested is None or name in requested)
 
 
 def _strategy(ticket: JobTicket) -> str:
     name = str(ticket.parameters.get("strategy") or _STRATEGY)
     if name not in STRATEGIES:
-        known = ", ".join(STRATEGIES)
-        detail = f"There is no strategy {name!r}; there are {known}."
+        detail = f"There is no strategy {name!r}; choose from {', '.join(STRATEGIES)}."
         raise JobFailed("invalid", "invalid_request", detail)
     return name
 
@@ -137,8 +135,8 @@ def _budget(ticket: JobTicket) -> SearchBudget:
     return SearchBudget(
         seconds=seconds,
         trials=ticket.parameters.get("trials"),
-        # A short search tries a dozen candidates rather than measuring four to perfection; six
-        # rounds, which a verdict needs, take two seconds, or three of a slow network.
+        # Short measurements, so that a short search tries a dozen candidates. A verdict needs six
+        # rounds, which take two seconds, or three for a slow network.
         seconds_per_measurement=min(4.0, max(3.0, seconds / 30)),
         candidates_to_confirm=3 if seconds >= _LONG_S else 2,
         confirmation_seconds=max(15.0, seconds / 2),

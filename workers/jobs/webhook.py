@@ -1,4 +1,4 @@
-"""Sends what waits for webhooks, several at a time, one to each webhook at a time."""
+"""Sends queued webhook deliveries: several at once, but one per webhook."""
 
 import hashlib
 import hmac
@@ -15,42 +15,42 @@ from workers.jobs.post import NotSent, post
 
 logger = logging.getLogger(__name__)
 
-#: For connecting, sending and the answer's head; far below a claim's length.
+#: Limit of connecting, sending and the response's head; much shorter than a claim.
 TIMEOUT_S = 10.0
 _AT_ONCE = 8
 # Then the task ends, so that others get a turn; beat or a notification starts the next one.
-_ENOUGH_S = 60.0
+_MAX_RUN_S = 60.0
 
 
 def drain() -> int:
-    """Send all that is due; returns how many attempts were made.
+    """Send all deliveries that are due; returns the number of attempts.
 
-    Only this thread talks to the database.
+    Only this thread uses the database.
     """
-    enough = time.monotonic() + _ENOUGH_S
-    flying: dict[Future[int], DeliveryTicket] = {}
+    deadline = time.monotonic() + _MAX_RUN_S
+    in_flight: dict[Future[int], DeliveryTicket] = {}
     attempts = 0
     with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="webhook") as pool:
         while True:
-            while len(flying) < _AT_ONCE and time.monotonic() < enough:
-                ticket = delivery_claim(busy=[flown.webhook for flown in flying.values()])
+            while len(in_flight) < _AT_ONCE and time.monotonic() < deadline:
+                ticket = delivery_claim(busy=[delivery.webhook for delivery in in_flight.values()])
                 if ticket is None:
                     break
-                flying[pool.submit(send, ticket)] = ticket
+                in_flight[pool.submit(send, ticket)] = ticket
                 attempts += 1
-            if not flying:
+            if not in_flight:
                 break
-            for future in wait(flying, return_when=FIRST_COMPLETED).done:
-                _end(flying.pop(future), future)
+            for future in wait(in_flight, return_when=FIRST_COMPLETED).done:
+                _end(in_flight.pop(future), future)
     delivery_sweep()
     return attempts
 
 
 def send(ticket: DeliveryTicket) -> int:
-    """The status that the webhook answers with.
+    """Send a delivery and return the HTTP status of the response.
 
-    The body is signed as GitHub signs (``X-Hub-Signature-256``: HMAC-SHA256 with the secret), and
-    the secret sent along as the Hugging Face Hub does.
+    With a secret, the body is signed as by GitHub (``X-Hub-Signature-256``: HMAC-SHA256), and the
+    secret is sent as by the Hugging Face Hub (``X-Webhook-Secret``).
 
     Raises:
         NotSent: see :func:`workers.jobs.post.post`.

@@ -1,4 +1,4 @@
-"""A private folder for one job: inputs copied in, everything removed afterwards."""
+"""Private folders of jobs: inputs are copied in, and all is removed at the end."""
 
 import fcntl
 import shutil
@@ -18,10 +18,9 @@ _LOCK = ".lock"
 
 @contextmanager
 def workspace(name: str) -> Iterator[Path]:
-    """A folder of the job's own under the data folder, gone when the block ends.
+    """A private folder below the data folder, removed at the end of the block.
 
-    A killed worker leaves its folder behind, but not the lock on it: the next :func:`sweep` takes
-    the lock and the folder away.
+    The folder of a killed worker remains without its lock, and the next :func:`sweep` removes it.
     """
     root = _root()
     root.mkdir(parents=True, exist_ok=True)
@@ -35,25 +34,25 @@ def workspace(name: str) -> Iterator[Path]:
 
 
 def fetch(files: Iterable[FileTicket], folder: Path) -> None:
-    """Copy a revision's files into ``folder``.
+    """Copy files into ``folder``.
 
-    Copies, never links: ONNX refuses external data behind links, and what runs untrusted bytes
-    must not be able to write to the blob store.
+    Not links: ONNX rejects links to external data, and processes that run untrusted files must not
+    be able to write to the blob store.
     """
     for file in files:
         path = folder.joinpath(*PurePosixPath(file.path).parts)
         path.parent.mkdir(parents=True, exist_ok=True)
-        # copyfile uses copy_file_range, so file systems that can will share the blocks.
+        # copyfile uses copy_file_range, which shares blocks on file systems that support it.
         shutil.copyfile(blob_path_of(file.sha256), path)
 
 
 def sweep() -> None:
-    """Remove what killed workers left. Safe beside workers at work: theirs are locked."""
+    """Remove folders of killed workers; folders in use are locked."""
     root = _root()
     if not root.is_dir():
         return
     for folder in root.iterdir():
-        # A folder without a lock is being made in this moment.
+        # A folder without a lock file is just being created.
         with suppress(FileNotFoundError, BlockingIOError), (folder / _LOCK).open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             remove(folder)

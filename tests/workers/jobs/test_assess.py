@@ -197,7 +197,7 @@ def test_what_is_hidden_or_replaced_meanwhile_is_passed_over(alice: User) -> Non
     assert run.drain([JobKind.ASSESS], here=None) == 2
     jobs = Job.objects.filter(kind=JobKind.ASSESS)
     assert {job.state for job in jobs} == {JobState.SUCCEEDED}
-    assert all("not public any more" in job.result["summary"] for job in jobs)
+    assert all("skipped: private, or replaced" in job.result["summary"] for job in jobs)
     assert not Assessment.objects.exists()
 
 
@@ -226,7 +226,7 @@ def test_a_hub_that_is_not_where_it_says_is_asked_again_later(
 def test_a_look_that_takes_too_long_is_given_up(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(assess, "_LONGEST_S", -1.0)
+    monkeypatch.setattr(assess, "_MAX_RUN_S", -1.0)
     make_mlmodel("alice/net", files={"README.md": CARD})
     run.drain([JobKind.ASSESS], here=None)
     job = Job.objects.get(kind=JobKind.ASSESS)

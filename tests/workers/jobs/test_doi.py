@@ -98,7 +98,7 @@ def test_hidden_then_shown_then_withdrawn_is_what_datacite_knows(
     tasks.doi()
     assert "Withdrawn" in {date["dateType"] for date in server.dois[kept]["dates"]}
     assert server.dois[kept]["state"] == "findable"
-    assert doi.tell() == 0
+    assert doi.update() == 0
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
@@ -171,11 +171,11 @@ def test_what_cannot_be_told_now_is_told_later(
     registered(stars, alice)
     mlmodel_update(actor=alice, mlmodel=stars, visibility="private")
     server.faults = [(503, {})] * 3
-    assert doi.tell() == 0
+    assert doi.update() == 0
     row = Identifier.objects.exclude(doi="").get()
     assert row.doi_due_at is not None
     Identifier.objects.exclude(doi="").update(doi_due_at=row.minted_at)
-    assert doi.tell() == 1
+    assert doi.update() == 1
     assert [kept["state"] for kept in server.dois.values()] == ["registered"]
 
 
@@ -188,6 +188,6 @@ def test_one_that_is_refused_keeps_no_other_waiting(
     for mlmodel in both:
         mlmodel_update(actor=alice, mlmodel=mlmodel, visibility="private")
     server.faults = [(422, {})]
-    assert doi.tell() == 1
-    assert doi.tell() == 0
+    assert doi.update() == 1
+    assert doi.update() == 0
     assert sorted(kept["state"] for kept in server.dois.values()) == ["findable", "registered"]

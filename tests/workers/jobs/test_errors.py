@@ -7,6 +7,6 @@ from workers.jobs.errors import JobFailed
 def test_a_network_that_does_not_run_is_told_from_a_build_that_does_not() -> None:
     late = JobFailed.of(ReferenceFailed("timeout", "no answer within 300 s"))
     assert (late.failure_class, late.code) == ("timeout", "job_timeout")
-    assert "the network as published: no answer within 300 s" in late.detail
+    assert "The reference or the baseline failed: no answer within 300 s" in late.detail
     assert JobFailed.of(CandidateFailed("crash", "it died")).detail == "it died"
     assert JobFailed.of(late) is late

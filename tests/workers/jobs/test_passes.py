@@ -24,7 +24,7 @@ from workers.engine.passes.menu import Menu
 from workers.engine.passes.study import StudyBudget
 from workers.engine.types import Network, TargetSpec
 from workers.fleet.probe import ThisMachine
-from workers.jobs import passes, run
+from workers.jobs import pass_store, passes, run
 from workers.jobs.device import register
 from workers.jobs.schedule import schedule_toolchain
 from workers.jobs.workspace import workspace
@@ -101,7 +101,7 @@ def test_a_search_is_handed_the_portfolio_of_its_class(here: ThisMachine, alice:
         lists=[{"passes": "ConvBNFusion", "objective": "latency", "networks": 1, "ratio": 0.9}],
         made_at=job.created_at,
     )
-    found = passes.known_to_serve(
+    found = pass_store.pass_portfolio(
         here.spec.slug, "residual-cnn", {"onnxruntime": toolchain, "tvm": {"apache-tvm": "1"}}
     )
     assert found == {"onnxruntime": ("ConvBNFusion",)}

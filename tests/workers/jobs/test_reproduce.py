@@ -16,7 +16,7 @@ from registry.tables import Job, Reproduction, Target, TestTensor, User
 from tests.factories import make_mlmodel, readme, store, tiny_onnx
 from tests.registry import shopfloor
 from workers.fleet.probe import ThisMachine
-from workers.jobs import background, reproduce, run
+from workers.jobs import lease, reproduce, run
 from workers.jobs.device import register
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -118,7 +118,7 @@ def test_a_run_gives_way_to_a_search_and_goes_on_where_it_stopped(
         # After the first attempt's first build.
         return len(asked) == 2
 
-    monkeypatch.setattr(background, "is_search_due", one_waits)
+    monkeypatch.setattr(lease, "is_search_due", one_waits)
     assert run.drain([JobKind.REPRODUCE], here=here) == 2
     job = newest()
     assert (job.state, job.attempt, job.yields) == (JobState.SUCCEEDED, 1, 1)

@@ -14,7 +14,7 @@ from tests.factories import make_mlmodel, readme, tiny_onnx
 from tests.programs import needs
 from workers.jobs import run
 from workers.jobs.device import register
-from workers.jobs.schedule import schedule_toolchain, schedules_known
+from workers.jobs.schedule import schedule_toolchain, write_schedules
 from workers.testing import networks
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
@@ -64,12 +64,12 @@ def test_schedules_are_found_kept_and_handed_to_the_next_search(
     assert Job.objects.filter(kind=JobKind.TUNE, state=JobState.QUEUED).count() == 1
     toolchain = {"tvm": {"apache-tvm": job_toolchain(job)}}
     graph = Graph.objects.get(revision=revision)
-    path = schedules_known(here.spec.slug, toolchain, graph.graph_hash, tmp_path)
+    path = write_schedules(here.spec.slug, toolchain, graph.graph_hash, tmp_path)
     assert path is not None
     records = [json.loads(line) for line in path.read_text().splitlines()]
     kept = schedules_best(here.spec.slug, schedule_toolchain(toolchain["tvm"]), graph.graph_hash)
     assert records == kept != []
-    assert schedules_known(here.spec.slug, {"onnxruntime": {}}, graph.graph_hash, tmp_path) is None
+    assert write_schedules(here.spec.slug, {"onnxruntime": {}}, graph.graph_hash, tmp_path) is None
 
 
 def job_toolchain(job: Job) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from registry.selectors.results.choice import LoadRequest
 from registry.selectors.results.graph import graph_facts, graph_of
 from registry.selectors.results.resolution import resolve
 from registry.states import JobKind, JobState, ToleranceClass
@@ -78,10 +79,12 @@ def test_it_is_compared_with_its_float_file_and_served(alice: User, tmp_path: Pa
     assert not Job.objects.filter(kind__in=[JobKind.SCHEDULE, JobKind.PASSES]).exists()
     answer = resolve(
         revision,
-        architecture=here.spec.architecture,
-        features=here.spec.features,
-        runtimes={"litert": "2"},
-        tolerance="int8",
+        LoadRequest(
+            architecture=here.spec.architecture,
+            features=here.spec.features,
+            runtimes={"litert": "2"},
+            tolerance="int8",
+        ),
     )
     assert answer.choice.build is not None
     assert answer.choice.build.runtime == "litert"
