@@ -1,7 +1,8 @@
 """``python -m workers hub|target|beat``: one worker process with its queues.
 
-``hub`` inspects uploads; ``target`` registers this machine as a device of its target and tunes
-for it, one job at a time, since two measurements on one machine disturb each other.
+``hub`` runs jobs without a target; ``target`` registers this machine as a device and runs jobs of
+its target, one at a time, because concurrent measurements disturb each other; ``beat`` starts
+periodic tasks.
 """
 
 import argparse
@@ -11,8 +12,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-# Celery waits for running tasks on SIGTERM. Ours may run for minutes and lose nothing by being
-# cut, because the lease ends and the job resumes; so end at once. Read when Celery is imported.
+# On SIGTERM Celery waits for running tasks. Ours may take minutes and can be killed, because the
+# lease expires and the job resumes; so end at once. Celery reads this when it is imported.
 os.environ.setdefault("REMAP_SIGTERM", "SIGQUIT")
 
 from celery.platforms import SecurityWarning
@@ -23,7 +24,7 @@ from workers.app import app
 from workers.jobs.device import register, report
 from workers.jobs.workspace import sweep
 
-# In a container everything runs as root. What Celery fears there is pickles; we take JSON only.
+# In containers workers run as root. Celery warns of that because of pickle; only JSON is accepted.
 warnings.filterwarnings("ignore", category=SecurityWarning)
 
 
@@ -49,7 +50,7 @@ def main() -> None:
 
 
 def _join_fleet() -> str:
-    """Register this machine, see to it that the hub goes on hearing of it; returns its queue."""
+    """Register this machine and send signs of life from now on; returns its queue."""
     here = register()
 
     @worker_ready.connect(weak=False)

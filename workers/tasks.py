@@ -20,19 +20,19 @@ _OF_TARGETS = [kind for kind in JobKind if kind not in HUB_JOBS]
 
 @app.task(name="workers.tasks.inspect", ignore_result=True)
 def inspect(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
-    """Do all inspect jobs that wait."""
+    """Run all queued inspect jobs."""
     run.drain([JobKind.INSPECT], here=None)
 
 
 @app.task(name="workers.tasks.tune", ignore_result=True)
 def tune(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
-    """Do all jobs that wait for this machine's target: searches first."""
+    """Run all queued jobs of this machine's target."""
     run.drain(_OF_TARGETS, here=this_machine())
 
 
 @app.task(name="workers.tasks.doi", ignore_result=True)
 def doi(job_uuid: str = "") -> None:  # noqa: ARG001 - the claim picks the job
-    """Register the DOIs that were asked for, and tell DataCite what changed about others."""
+    """Run all queued DOI jobs, and send changed metadata of registered DOIs to DataCite."""
     run.drain([JobKind.DOI], here=None)
     update()
 
@@ -58,11 +58,11 @@ def reap(**_: Any) -> None:
 
 @app.task(name="workers.tasks.collect", ignore_result=True)
 def collect(**_: Any) -> None:
-    """Free what nobody needs."""
+    """Delete unreferenced blobs."""
     gc(grace=settings.GC_GRACE)
 
 
 @app.task(name="workers.tasks.deliver", ignore_result=True)
 def deliver(**_: Any) -> None:
-    """Send what waits for webhooks."""
+    """Send queued webhook deliveries."""
     webhook.drain()

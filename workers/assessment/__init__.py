@@ -1,1 +1,1 @@
-"""Looks at records from outside, over HTTP, as strangers' programs do."""
+"""The client of assessment runs: fetches metadata records over HTTP, as outside programs do."""

@@ -1,4 +1,4 @@
-"""Whether a record is as the shape demands that it says it conforms to (SHACL, W3C 2017)."""
+"""Validation of a record against the SHACL shape (W3C 2017) that it declares."""
 
 from pyshacl import validate
 from rdflib import Graph, URIRef
@@ -6,44 +6,44 @@ from rdflib.namespace import SH
 
 from registry.fair.score.reading import Reading
 
-#: More than anybody mends at once.
-_MOST = 20
+#: Upper bound on reported violations.
+_MAX_VIOLATIONS = 20
 
 
 def violations(reading: Reading, shape: bytes, url: str) -> tuple[str, ...]:
-    """What the shape finds wrong in the record; nothing where the record can be read and passes.
+    """Violations of the shape by the record; empty if the record can be read and conforms.
 
-    DANGER: nothing is fetched for it; a shape that wants more than SHACL's core is not obeyed.
+    DANGER: nothing is fetched; only SHACL Core is evaluated.
 
     Args:
-        shape: Turtle, as it lay at ``url``.
+        shape: The shape in Turtle, as served at ``url``.
     """
     shapes = Graph()
     try:
         shapes.parse(data=shape, format="turtle", publicID=url)
-    except Exception as error:  # noqa: BLE001 - its parser raises whatever it stumbles over
+    except Exception as error:  # noqa: BLE001 - the parser raises exceptions of many types
         return (f"The shape at {url} cannot be read: {error}",)
     subject = reading.subject
     if subject is None:
         return (reading.fault or "The record has no address.",)
-    # Asked of the record itself, too: one that no target fits would pass unseen.
-    asked: tuple[list[str | URIRef] | None, ...] = ([URIRef(url)], None)
-    found: set[str] = set()
-    for one in asked:
+    # The record is also validated as a focus node: without a matching target it would conform.
+    selections: tuple[list[str | URIRef] | None, ...] = ([URIRef(url)], None)
+    messages: set[str] = set()
+    for shapes_used in selections:
         try:
             _, report, _ = validate(
                 reading.graph,
                 shacl_graph=shapes,
-                use_shapes=one,
-                focus_nodes=[subject] if one else None,
+                use_shapes=shapes_used,
+                focus_nodes=[subject] if shapes_used else None,
             )
         except RuntimeError as error:
             return (f"The shape at {url} cannot be applied: {str(error).splitlines()[0]}",)
-        found.update(_told(report))
-    return tuple(sorted(found))[:_MOST]
+        messages.update(_messages(report))
+    return tuple(sorted(messages))[:_MAX_VIOLATIONS]
 
 
-def _told(report: object) -> list[str]:
+def _messages(report: object) -> list[str]:
     if not isinstance(report, Graph):
         return ["The shape cannot be applied."]
     return [

@@ -1,7 +1,7 @@
-"""Everything an outside client finds of one record, beginning at its page.
+"""Fetches all documents and files of one record as an outside client, starting at its page.
 
-What the hub knows by itself plays no part: addresses are those that the page gives, sizes and
-digests those of the bytes that came.
+The hub's own knowledge is not used: URLs come from the page, sizes and digests from the received
+bytes.
 """
 
 import random
@@ -18,117 +18,120 @@ from registry.fair.signposting import LINKSET_TYPE, Link, negotiated
 from workers.assessment.conformance import violations
 from workers.assessment.visitor import Visit, Visitor
 
-#: What browsers say when somebody follows a link.
+#: ``Accept`` header of browsers.
 _BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 _TURTLE = "text/turtle"
-#: Files, and documents about the record, that are asked for.
+#: Upper bounds on requested files and on requested documents of each relation.
 MOST_FILES = 100
 _MOST_LINKS = 50
 
 
 def harvest(visitor: Visitor, landing: str, kind: ResourceKind, *, most_bytes: int) -> Harvest:
-    """Look at the record whose page is at ``landing``.
+    """Fetch the record whose landing page is at ``landing``.
 
     Args:
-        most_bytes: Of files together that are fetched to be counted, the smallest files first.
+        most_bytes: Upper bound on bytes of all downloaded files; the smallest come first.
     """
     page = visitor.read(landing, _BROWSER)
-    shown = page_in(page.body.decode(errors="replace"))
-    found = Harvest(
+    content = page_in(page.body.decode(errors="replace"))
+    harvested = Harvest(
         kind=kind,
         landing=page.answer,
-        text_characters=len(shown.text),
-        embedded=shown.embedded,
+        text_characters=len(content.text),
+        embedded=content.embedded,
         links=tuple(links_in(page.link, page.answer.final)),
         header_bytes=len(page.link),
     )
-    if not (page.answer.is_ok or found.is_tombstone):
-        return found
-    found = replace(found, linkset=_linkset(visitor, found))
-    reading = found.reading
+    if not (page.answer.is_ok or harvested.is_tombstone):
+        return harvested
+    harvested = replace(harvested, linkset=_linkset(visitor, harvested))
+    reading = harvested.reading
     policy = _first(visitor, reading.urls(POLICY))
-    described = dict.fromkeys(found.targets("describedby"))
-    named = dict.fromkeys(url for url in reading.identifiers if is_url(url))
+    described = dict.fromkeys(harvested.targets("describedby"))
+    identifiers = dict.fromkeys(url for url in reading.identifiers if is_url(url))
     return replace(
-        found,
-        metadata=_asked(visitor, described),
+        harvested,
+        metadata=_answers(visitor, described),
         negotiated={want: _type_for(visitor.read(landing, want)) for want in negotiated(kind)},
-        # The page is seen already; what others resolve is for them to answer.
-        pids=_asked(
-            visitor, (url for url in named if url not in _pages(found) and visitor.may_ask(url))
+        # Without the landing page, and without resolvers that may not be contacted.
+        pids=_answers(
+            visitor,
+            (url for url in identifiers if url not in _pages(harvested) and visitor.may_visit(url)),
         ),
-        files=_files(visitor, found, most_bytes),
+        files=_files(visitor, harvested, most_bytes),
         policy=policy.answer if policy else None,
         **_conformance(visitor, reading),
-        sources=_asked(visitor, (url for url in found.own_sources if visitor.may_ask(url))),
+        sources=_answers(visitor, (url for url in harvested.own_sources if visitor.may_visit(url))),
     )
 
 
-def _pages(found: Harvest) -> set[str]:
-    return {found.landing.url, found.landing.final}
+def _pages(harvested: Harvest) -> set[str]:
+    return {harvested.landing.url, harvested.landing.final}
 
 
-def _linkset(visitor: Visitor, found: Harvest) -> tuple[Link, ...]:
-    for url in found.targets("linkset")[:1]:
+def _linkset(visitor: Visitor, harvested: Harvest) -> tuple[Link, ...]:
+    for url in harvested.targets("linkset")[:1]:
         answer = visitor.read(url, LINKSET_TYPE)
         if answer.answer.status in {200, 410}:
             return tuple(linkset_in(answer.body, url))
     return ()
 
 
-def _asked(visitor: Visitor, urls: Iterable[str]) -> tuple[Answer, ...]:
+def _answers(visitor: Visitor, urls: Iterable[str]) -> tuple[Answer, ...]:
     return tuple(visitor.read(url).answer for url in list(urls)[:_MOST_LINKS])
 
 
 def _type_for(visit: Visit) -> str:
-    """The type that came; a refusal in whatever type is no answer to what was asked."""
+    """Media type of a response; "" for errors, whose type says nothing."""
     return visit.answer.media_type if visit.answer.status in {200, 410} else ""
 
 
 def _conformance(visitor: Visitor, reading: Reading) -> dict[str, Any]:
-    """The shape that the record says it conforms to, and whether it does."""
+    """The shape that the record declares, and the violations of it."""
     shape = _first(visitor, reading.urls(DCT.conformsTo), _TURTLE)
     if shape is None:
         return {}
     answer = shape.answer
-    found = violations(reading, shape.body, answer.url) if answer.is_ok else ()
-    return {"shape": answer, "violations": found}
+    faults = violations(reading, shape.body, answer.url) if answer.is_ok else ()
+    return {"shape": answer, "violations": faults}
 
 
 def _first(visitor: Visitor, urls: list[str], accept: str = "*/*") -> Visit | None:
-    asked = (url for url in urls if visitor.may_ask(url))
-    return next((visitor.read(url, accept) for url in asked), None)
+    allowed = (url for url in urls if visitor.may_visit(url))
+    return next((visitor.read(url, accept) for url in allowed), None)
 
 
-def _files(visitor: Visitor, found: Harvest, most_bytes: int) -> tuple[FileAnswer, ...]:
-    heads = [_head(visitor, url) for url in _chosen(_claimed(found))]
-    left, seen = most_bytes, []
+def _files(visitor: Visitor, harvested: Harvest, most_bytes: int) -> tuple[FileAnswer, ...]:
+    heads = [_head(visitor, url) for url in _sampled(_declared_sizes(harvested))]
+    left, answers = most_bytes, []
     for head in sorted(heads, key=lambda one: (one.size_bytes or 0, one.answer.url)):
         size = head.size_bytes or 0
         if not head.answer.is_ok or size > left:
-            seen.append(head)
+            answers.append(head)
             continue
         left -= size
-        seen.append(_counted(visitor, head))
-    return tuple(sorted(seen, key=lambda one: one.answer.url))
+        answers.append(_downloaded(visitor, head))
+    return tuple(sorted(answers, key=lambda one: one.answer.url))
 
 
-def _claimed(found: Harvest) -> dict[str, int]:
-    """Address of each file that the metadata or the link set name to the size that is claimed."""
-    sizes = {claim.url: claim.size_bytes or 0 for claim in found.reading.claims}
-    # Documents may spell one address in several ways.
-    named = {unquote(url) for url in sizes}
-    # The crate of all files is an item, too: the one whose profile the header tells.
-    named |= {unquote(link.target) for link in found.links if link.rel == "item" and link.profile}
-    for link in found.linkset:
-        is_new = link.rel == "item" and unquote(link.target) not in named
-        if is_new and link.anchor in _pages(found):
+def _declared_sizes(harvested: Harvest) -> dict[str, int]:
+    """URL of each file in metadata or link set to its declared size; 0 if undeclared."""
+    sizes = {claim.url: claim.size_bytes or 0 for claim in harvested.reading.claims}
+    # Documents may encode a URL in several ways.
+    listed = {unquote(url) for url in sizes}
+    # The crate of all files is an item as well, with a profile in the header.
+    listed |= {
+        unquote(link.target) for link in harvested.links if link.rel == "item" and link.profile
+    }
+    for link in harvested.linkset:
+        is_new = link.rel == "item" and unquote(link.target) not in listed
+        if is_new and link.anchor in _pages(harvested):
             sizes[link.target] = 0
     return sizes
 
 
-def _chosen(sizes: dict[str, int]) -> list[str]:
-    """The smallest files, and of many others some by chance: with time all are looked at."""
+def _sampled(sizes: dict[str, int]) -> list[str]:
+    """The smallest files and a random sample of the others, so that all are checked in time."""
     by_size = sorted(sizes, key=lambda url: (sizes[url], url))
     first = by_size[: MOST_FILES // 2]
     rest = by_size[len(first) :]
@@ -145,8 +148,8 @@ def _head(visitor: Visitor, url: str) -> FileAnswer:
     )
 
 
-def _counted(visitor: Visitor, head: FileAnswer) -> FileAnswer:
-    counted = visitor.count(head.answer.url, head.size_bytes or 0)
-    if counted is None:
+def _downloaded(visitor: Visitor, head: FileAnswer) -> FileAnswer:
+    received = visitor.count(head.answer.url, head.size_bytes or 0)
+    if received is None:
         return replace(head, is_broken=True)
-    return replace(head, received_bytes=counted[0], received_sha256=counted[1])
+    return replace(head, received_bytes=received[0], received_sha256=received[1])

@@ -1,8 +1,7 @@
-"""Asks for addresses as an anonymous client does, and only for those it is safe to ask for.
+"""An anonymous HTTP client that is restricted to a few hosts.
 
-What is asked for stands in records that strangers wrote. So nothing is sent to a host that is not
-the hub's own, or one of the few its addresses lead to; no answer is read beyond a bound; and
-nothing is believed before it came.
+URLs come from records that users wrote. So requests go only to the hub's own host and a few that
+its addresses lead to, and responses are read up to a bound.
 """
 
 import hashlib
@@ -23,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 Read = TypeVar("Read")
 
-#: Longer than any page or metadata of the hub: a card has 1 MiB at most. What is longer is cut.
+#: Upper bound on bytes read of a response. Cards have at most 1 MiB, so no page reaches it.
 MOST_BYTES = 16 * 2**20
 _MOST_REDIRECTS = 5
 _TIMEOUT_S = 30.0
@@ -34,11 +33,11 @@ _PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """An answer with what was read of it.
+    """An answer with its headers and body.
 
     Attributes:
-        headers: Of the last answer; none if none came.
-        body: Cut at :data:`MOST_BYTES`; empty of ``HEAD``.
+        headers: Of the last response; empty without one.
+        body: At most :data:`MOST_BYTES`; empty for ``HEAD``.
     """
 
     answer: Answer
@@ -47,7 +46,7 @@ class Visit:
 
     @property
     def link(self) -> str:
-        """The ``Link`` header; several are one, as RFC 9110 has it."""
+        """The ``Link`` header; several are joined, as by RFC 9110."""
         return ", ".join(self.headers.get_list("Link"))
 
 
@@ -55,10 +54,10 @@ class Visitor:
     """An anonymous client of one hub.
 
     Args:
-        hub: The hub's outside address.
-        inside: Where requests for it go, if not there: workers may not reach what outsiders do.
-        elsewhere: Addresses whose hosts may be asked, too.
-        check: Called before each request and while bytes come; what it raises ends the visit.
+        hub: The hub's public URL.
+        inside: URL to which requests for the hub are sent, if workers cannot reach the public one.
+        elsewhere: URLs whose hosts may be contacted as well.
+        check: Called before each request and while reading; its exceptions end the visit.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class Visitor:
             timeout=_TIMEOUT_S,
             headers={
                 "User-Agent": f"{_AGENT} (+{hub}/fair)",
-                # Lengths and digests are of the bytes as they are.
+                # Lengths and digests are of uncompressed bytes.
                 "Accept-Encoding": "identity",
             },
         )
@@ -95,35 +94,34 @@ class Visitor:
     ) -> None:
         self._client.close()
 
-    def may_ask(self, url: str) -> bool:
-        """Whether the host of ``url`` is one that may be asked."""
+    def may_visit(self, url: str) -> bool:
+        """Whether the host of ``url`` may be contacted."""
         return origin_of(url) in self._hosts
 
     def read(self, url: str, accept: str = "*/*") -> Visit:
-        """``GET``, redirects followed, with the beginning of the body."""
+        """``GET`` with redirects, and the body up to :data:`MOST_BYTES`."""
         return self._go("GET", url, {"Accept": accept}, self._body)
 
     def head(self, url: str) -> Visit:
-        """``HEAD``, redirects followed."""
+        """``HEAD`` with redirects."""
         return self._go("HEAD", url, {}, lambda _: b"")
 
     def count(self, url: str, claimed_bytes: int) -> tuple[int, str] | None:
-        """How many bytes a file has, and the SHA-256 of those that came; ``None`` if it is refused
-        or breaks off.
+        """Size of a file and SHA-256 of the received bytes; ``None`` if the download fails.
 
-        They are asked for as the last so many bytes: a request that begins with the first byte
-        counts as somebody's download. Reading ends behind the bytes that are claimed.
+        The request is for the last ``claimed_bytes`` bytes, because a request from the first byte
+        would count as a download. Reading stops after one chunk more than these.
         """
-        found: list[tuple[int, str]] = []
+        received: list[tuple[int, str]] = []
 
         def counted(response: httpx.Response) -> bytes:
             if response.is_success:
-                found.append(self._counted(response, claimed_bytes))
+                received.append(self._counted(response, claimed_bytes))
             return b""
 
         headers = {"Range": f"bytes=-{claimed_bytes}"} if claimed_bytes else {}
         self._go("GET", url, headers, counted)
-        return found[0] if found else None
+        return received[0] if received else None
 
     def _go(
         self,
@@ -133,26 +131,26 @@ class Visitor:
         read: Callable[[httpx.Response], bytes],
     ) -> Visit:
         statuses: list[int] = []
-        at, media_type, received = url, "", httpx.Headers()
+        at, media_type, response_headers = url, "", httpx.Headers()
         body = b""
         try:
-            # What leads where nobody may be asked is left at the redirect.
-            while len(statuses) <= _MOST_REDIRECTS and self.may_ask(at):
+            # A redirect to a host that may not be contacted is not followed.
+            while len(statuses) <= _MOST_REDIRECTS and self.may_visit(at):
                 self._check()
                 with self._client.stream(method, at, headers=headers) as response:
-                    received = response.headers
-                    media_type = _plain(received.get("Content-Type", ""))
+                    response_headers = response.headers
+                    media_type = _plain(response_headers.get("Content-Type", ""))
                     if not response.has_redirect_location:
                         body = read(response)
                         statuses.append(response.status_code)
                         break
                     statuses.append(response.status_code)
-                    at = urljoin(at, received["Location"])
+                    at = urljoin(at, response_headers["Location"])
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             logger.info("%s %s: %s", method, at, error)
             return Visit(Answer(url=url, statuses=tuple(statuses), final=at))
         answer = Answer(url=url, statuses=tuple(statuses), final=at, media_type=media_type)
-        return Visit(answer, received, body)
+        return Visit(answer, response_headers, body)
 
     def _body(self, response: httpx.Response) -> bytes:
         data = bytearray()
@@ -176,7 +174,7 @@ class Visitor:
 
 
 class _Inside(httpx.BaseTransport):
-    """Takes requests for the hub to where workers reach it, in the name of its outside address."""
+    """Sends requests for the hub to its inside address, with the headers of its public one."""
 
     def __init__(self, outside: str, inside: httpx.URL, transport: httpx.BaseTransport) -> None:
         self._outside = outside
@@ -188,22 +186,22 @@ class _Inside(httpx.BaseTransport):
             return self._transport.handle_request(request)
         inside = self._inside
         url = request.url.copy_with(scheme=inside.scheme, host=inside.host, port=inside.port)
-        # The headers name the outside host already.
-        moved = httpx.Request(
+        # The headers name the public host.
+        redirected = httpx.Request(
             request.method,
             url,
             headers=request.headers,
             stream=request.stream,
             extensions=request.extensions,
         )
-        return self._transport.handle_request(moved)
+        return self._transport.handle_request(redirected)
 
     def close(self) -> None:
         self._transport.close()
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port of an address of the web; "" if it is none, or carries a password."""
+    """Scheme, host and port of a URL; "" if it is invalid or contains credentials."""
     try:
         parts = urlsplit(url)
         port = parts.port or _PORTS.get(parts.scheme)

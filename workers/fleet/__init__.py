@@ -1,1 +1,1 @@
-"""Machines that work for a hub."""
+"""This machine: its target, its device and its energy counters."""

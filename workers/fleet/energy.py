@@ -1,4 +1,4 @@
-"""Counters of the energy that a target's parts take, for the engine's meter."""
+"""Energy counters of a target's processors and GPUs, for the engine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,14 +25,14 @@ class GpuCounter:
 
 
 def counters_of(target: TargetSpec) -> Sequence[EnergyCounter]:
-    """What can be read here of what ``target`` uses: the packages, and for a GPU target the GPU."""
-    found: list[EnergyCounter] = list(zones())
+    """Readable counters of the parts that ``target`` uses: CPU packages, and the GPU if any."""
+    counters: list[EnergyCounter] = list(zones())
     if _CUDA in target.features:
-        # Runtimes open the first GPU.
+        # Runtimes use the first GPU.
         gpu = GpuCounter(0)
         try:
             gpu.read()
         except OSError:
-            return found
-        found.append(gpu)
-    return found
+            return counters
+        counters.append(gpu)
+    return counters

@@ -1,4 +1,4 @@
-"""What this machine is: the target it belongs to and the device it appears as."""
+"""Description of this machine as a device of a target."""
 
 import os
 import socket
@@ -10,13 +10,13 @@ from workers.engine.types import TargetSpec
 
 @dataclass(frozen=True, slots=True)
 class ThisMachine:
-    """This machine as the hub knows it.
+    """This machine as a device of the hub.
 
     Attributes:
         device: Name of the device: ``HPCFAIR_DEVICE``, else the host's name.
         spec: The target with this machine's facts.
-        title: The target's name for people.
-        rank: Orders targets that a machine can use; higher is closer.
+        title: Title of the target.
+        rank: Rank of the target; of the targets that a machine fits, the highest is the closest.
     """
 
     device: str
@@ -25,19 +25,19 @@ class ThisMachine:
     rank: int
 
 
-def this_machine(asked: str | None = None) -> ThisMachine:
-    """Describe this machine now: cores and limits may have changed since the last call.
+def this_machine(slug: str | None = None) -> ThisMachine:
+    """Describe this machine now; cores and limits may change between calls.
 
     Args:
-        asked: The target it shall work for, by default ``HPCFAIR_TARGET``, else its processor's.
-            One machine works for several targets by several workers: ``nvidia-h200`` or ``gpu`` for
-            the GPU in it.
+        slug: Target to work for: its name, ``gpu`` or ``processor``. The default is
+            ``HPCFAIR_TARGET``, or else ``processor``. Several workers may serve several targets of
+            one machine.
 
     Raises:
-        ValueError: this machine has no such target; names those it has.
+        ValueError: this machine does not fit the target; the text names those that it fits.
     """
     described = machine.describe()
-    target = _target(described, asked or os.environ.get("HPCFAIR_TARGET") or "processor")
+    target = _target(described, slug or os.environ.get("HPCFAIR_TARGET") or "processor")
     return ThisMachine(
         device=os.environ.get("HPCFAIR_DEVICE") or socket.gethostname(),
         spec=TargetSpec(
@@ -53,12 +53,12 @@ def this_machine(asked: str | None = None) -> ThisMachine:
     )
 
 
-def _target(described: machine.Machine, asked: str) -> machine.Target:
+def _target(described: machine.Machine, slug: str) -> machine.Target:
     targets = machine.targets_of(described)
-    if asked == "processor":
+    if slug == "processor":
         return targets[0]
     for target in targets:
-        if asked == target.slug or (asked == "gpu" and "cuda" in target.features):
+        if slug == target.slug or (slug == "gpu" and "cuda" in target.features):
             return target
     slugs = ", ".join(target.slug for target in targets)
-    raise ValueError(f"This machine is no {asked!r}; it can work for {slugs}.")
+    raise ValueError(f"This machine does not fit target {slug!r}; it fits {slugs}.")

@@ -221,7 +221,7 @@ def test_of_many_files_the_smallest_and_some_by_chance_are_looked_at(
 ) -> None:
     monkeypatch.setattr(module, "MOST_FILES", 4)
     sizes = {f"https://hub.example.org/{size}": size for size in range(8)}
-    chosen = [set(module._chosen(sizes)) for _ in range(100)]
+    chosen = [set(module._sampled(sizes)) for _ in range(100)]
     assert {len(some) for some in chosen} == {4}
     smallest = set(list(sizes)[:2])
     assert all(some >= smallest for some in chosen)

@@ -87,8 +87,8 @@ def test_odd_addresses_are_no_way_out(site: Site, visitor: Visitor, target: str)
 
 
 def test_an_address_with_a_password_is_not_asked(site: Site, visitor: Visitor) -> None:
-    assert not visitor.may_ask(f"http://me:secret@127.0.0.1:{site.port}/")
-    assert visitor.may_ask(f"{site.url}/any?thing=1")
+    assert not visitor.may_visit(f"http://me:secret@127.0.0.1:{site.port}/")
+    assert visitor.may_visit(f"{site.url}/any?thing=1")
 
 
 def test_nobody_there_is_no_answer(site: Site) -> None:

@@ -105,7 +105,7 @@ def test_a_worker_serves_its_processor_unless_told_otherwise(
     spec = this_machine().spec
     assert spec.slug.startswith("nvidia-h200")
     assert spec.features == {"cuda", "sm_90", "nvidia-h200"}
-    with pytest.raises(ValueError, match=r"no 'nvidia-b200'; it can work for .*nvidia-h200"):
+    with pytest.raises(ValueError, match=r"fit target 'nvidia-b200'; it fits .*nvidia-h200"):
         this_machine("nvidia-b200")
 
 
