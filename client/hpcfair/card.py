@@ -71,7 +71,7 @@ def require_license(readme: str) -> None:
     """
     if not parse(readme)[0].get("license"):
         raise LicenseMissing(
-            "The card names no license, so nobody may use the model.",
+            "The card has no license, so nobody is permitted to use the model.",
             'Pass card={"license": "apache-2.0"}, or write the line into README.md.',
             code="license_missing",
         )

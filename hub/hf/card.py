@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 
 from hub.hf.views import json_answer, json_body, text_in
 from registry.fair.card.findings import TEXT_FIELDS, findings_in, spelled
-from registry.validation.advice import card_faults
+from registry.validation.license import card_faults
 
 
 def validate(request: HttpRequest) -> HttpResponse:

@@ -11,9 +11,8 @@ from registry.fair.card.answers import QUESTIONS, Answers, Creator
 from registry.fair.card.values import MAX_TEXT
 from registry.selectors.repository.answers import PrefilledAnswers, kind_of
 from registry.validation.findings import InvalidValue
+from registry.validation.identifiers import orcid_url, ror_url
 from registry.validation.license import license_of
-from registry.validation.orcid import orcid_url
-from registry.validation.ror import ror_url
 
 #: More are named in README.md: no browser sends that many fields.
 MOST_CREATORS = 100

@@ -1,1 +1,1 @@
-"""What people may write: paths, names, cards, licenses. Pure functions, no tables."""
+"""Validation of user input: paths, names, cards, licenses. Pure functions without tables."""

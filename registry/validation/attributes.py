@@ -1,8 +1,8 @@
-"""Which paths ``.gitattributes`` puts into large file storage (LFS).
+"""Selection of files for large file storage (LFS) by ``.gitattributes``.
 
-The language is that of git's ``gitattributes`` manual page, with the patterns of
-:mod:`registry.validation.wildcards`; the last line that says something about ``filter`` decides.
-Macros are not expanded.
+Syntax of git's ``gitattributes`` manual page, with the patterns of
+:mod:`registry.validation.wildcards`; the last matching line with ``filter`` decides. Macros are not
+expanded.
 """
 
 import re
@@ -10,12 +10,11 @@ from collections.abc import Callable
 
 from registry.validation.wildcards import matches, parts_of
 
-#: Greater files are large wherever they lie and whatever they are called.
+#: Files above this size are large, whatever their path.
 LARGE_BYTES = 10_000_000
 MAX_ATTRIBUTES_BYTES = 1 << 16
 
-#: What the Hugging Face Hub writes into a new model repository, so that its clients find here
-#: what they find there.
+#: Content of a new repository's ``.gitattributes``, as on the Hugging Face Hub.
 DEFAULT = "".join(
     f"{pattern} filter=lfs diff=lfs merge=lfs -text\n"
     for pattern in [
@@ -31,19 +30,19 @@ _LINE = re.compile(r'(?P<pattern>"(?:[^"\\]|\\.)*"|\S+)\s+(?P<attributes>.*)')
 
 
 def lfs_rule(attributes: bytes) -> Callable[[str, int], bool]:
-    """A function of path and size in bytes: does ``.gitattributes`` or the size make it large?"""
+    """A predicate of path and size in bytes: whether the file is stored as a large file."""
     lines: list[tuple[list[str], bool]] = []
     for line in attributes.decode(errors="replace").splitlines():
         match = _LINE.fullmatch(line.strip())
         if match is None or line.lstrip().startswith(("#", "[attr]", "!")):
             continue
-        said = [word for word in match["attributes"].split() if _FILTER.fullmatch(word)]
-        if said:
-            lines.append((_pattern(match["pattern"]), said[-1] == "filter=lfs"))
+        filters = [word for word in match["attributes"].split() if _FILTER.fullmatch(word)]
+        if filters:
+            lines.append((_pattern(match["pattern"]), filters[-1] == "filter=lfs"))
     lines.reverse()
 
     def is_large(path: str, size_bytes: int) -> bool:
-        # Git LFS never makes a pointer of an empty file.
+        # Git LFS makes no pointers of empty files.
         if size_bytes == 0:
             return False
         if size_bytes > LARGE_BYTES:
@@ -57,7 +56,7 @@ def lfs_rule(attributes: bytes) -> Callable[[str, int], bool]:
 _FILTER = re.compile(r"[-!]?filter(?:=\S*)?")
 
 
-def _pattern(spelled: str) -> list[str]:
-    if spelled.startswith('"'):
-        spelled = re.sub(r"\\(.)", r"\1", spelled[1:-1])
-    return parts_of(spelled)
+def _pattern(text: str) -> list[str]:
+    if text.startswith('"'):
+        text = re.sub(r"\\(.)", r"\1", text[1:-1])
+    return parts_of(text)

@@ -9,8 +9,7 @@
     # Galaxies                body: Markdown
     Sorts galaxies by shape.  its first paragraph is the description
 
-The file itself is kept as it came, and every key, known or not, is kept in
-:attr:`Card.values`: what a later reader understands must not be lost by this one.
+:attr:`Card.values` has every key, including unsupported ones.
 """
 
 import itertools
@@ -25,8 +24,8 @@ from registry.validation.yaml_tree import LINE_CHARACTERS, Path, load, refuse
 
 MAX_CARD_BYTES = 1 << 20
 MAX_DESCRIPTION = 2000
-# The description is looked for here: Markdown takes time and a card may be a megabyte.
-_DESCRIPTION_WITHIN = 20_000
+# Upper bound on the characters that are parsed for the description, since a card may have 1 MiB.
+_MAX_PARSED = 20_000
 
 _TEXTS = {"license_name": 200, "license_link": 2000, "pipeline_tag": 100, "library_name": 100}
 _TITLES = ("model_name", "title")
@@ -44,8 +43,8 @@ class Card:
         values: The front matter as plain JSON values.
         body: The Markdown below it.
         lines: Top key to its line in README.md.
-        places: Way to any value to its line there; see :meth:`line_of`.
-        body_line: The body's first line there.
+        places: Path of each value to its line; see :meth:`line_of`.
+        body_line: First line of the body in README.md.
     """
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -61,7 +60,7 @@ class Card:
 
     @property
     def task(self) -> str:
-        """``pipeline_tag``, the Hugging Face Hub's key for the task."""
+        """``pipeline_tag``, Hugging Face's key for the task."""
         return self._text("pipeline_tag")
 
     @property
@@ -71,33 +70,33 @@ class Card:
 
     @property
     def tags(self) -> list[str]:
-        """``tags`` without repetition, in their order."""
+        """``tags`` without repetitions."""
         return list(dict.fromkeys(texts_of(self.values.get("tags"))))
 
     @property
     def description(self) -> str:
-        """The first paragraph of the body that says something, as plain text."""
+        """The first non-empty paragraph of the body as plain text."""
         return _first_paragraph(self.body)[0]
 
     @property
     def description_line(self) -> int:
-        """Where :attr:`description` begins in README.md."""
+        """First line of :attr:`description` in README.md."""
         return self.body_line + _first_paragraph(self.body)[1]
 
     def line_of(self, path: Path) -> int:
-        """The line of README.md where a value stands, or else what it would be part of."""
-        ways = (path[:length] for length in range(len(path), 0, -1))
-        return next((self.places[way] for way in ways if way in self.places), 1)
+        """The line of a value in README.md, or of its nearest existing parent."""
+        prefixes = (path[:length] for length in range(len(path), 0, -1))
+        return next((self.places[one] for one in prefixes if one in self.places), 1)
 
     def _text(self, key: str) -> str:
         return " ".join(texts_of(self.values.get(key))).strip()
 
 
 def parse(data: bytes) -> Card:
-    """Read README.md.
+    """Parse README.md.
 
     Raises:
-        Invalid: ``invalid_card``, naming the line.
+        Invalid: ``invalid_card``, with the line.
     """
     check_size(len(data))
     try:
@@ -108,11 +107,11 @@ def parse(data: bytes) -> Card:
     if opened is None:
         return Card(body=text)
     if closed is None:
-        refuse(opened + 1, "the '---' that opens the card's values is never closed by another")
+        refuse(opened + 1, "the '---' that opens the card's values has no closing '---'")
     matter = lines[opened + 1 : closed]
     for number, line in enumerate(matter, opened + 2):
-        if found := unseen(line, but=LINE_CHARACTERS):
-            refuse(number, f"the character U+{ord(found):04X} is not taken here")
+        if character := unseen(line, but=LINE_CHARACTERS):
+            refuse(number, f"the character U+{ord(character):04X} is not allowed")
     tree = load("\n".join(matter) + "\n", first_line=opened + 2)
     if tree.value is not None and not isinstance(tree.value, dict):
         refuse(opened + 2, "the card's values must be 'key: value' lines")
@@ -125,13 +124,13 @@ def parse(data: bytes) -> Card:
 
 
 def body_of(text: str) -> str:
-    """The Markdown of a README.md, whatever stands in its front matter."""
+    """The Markdown of a README.md; its front matter need not be valid."""
     lines, _, closed = split(text)
     return text if closed is None else "\n".join(lines[closed + 1 :])
 
 
 def check_size(size_bytes: int) -> None:
-    """Refuse a README.md of more than :data:`MAX_CARD_BYTES`.
+    """Reject a README.md of more than :data:`MAX_CARD_BYTES`.
 
     Raises:
         Invalid: ``invalid_card``.
@@ -141,13 +140,13 @@ def check_size(size_bytes: int) -> None:
 
 
 def texts_of(value: Any) -> list[str]:
-    """The texts a card gives where one text or a list of them may stand."""
+    """The texts of a value that may be one text or a list of texts."""
     items = value if isinstance(value, list) else [value]
-    return [_spelled(item) for item in items if item is not None and item != ""]
+    return [_text_of(item) for item in items if item is not None and item != ""]
 
 
 def split(text: str) -> tuple[list[str], int | None, int | None]:
-    """The lines, and the indices of those that open and close the front matter."""
+    """The lines, and the indices of the front matter's opening and closing lines."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")
     opened = next((number for number, line in enumerate(lines) if line.strip()), None)
@@ -157,16 +156,16 @@ def split(text: str) -> tuple[list[str], int | None, int | None]:
     return lines, opened, next((n for n in after if _FENCE.fullmatch(lines[n])), None)
 
 
-def _spelled(item: Any) -> str:
+def _text_of(item: Any) -> str:
     if isinstance(item, bool):
         return "true" if item else "false"
     return str(item).strip()
 
 
 def _check_known(card: Card) -> None:
-    """Check the keys the hub reads: their kind, and that they fit where they are shown."""
+    """Check the types and lengths of the keys that the hub stores or shows."""
     limits = _TEXTS | dict.fromkeys(_TITLES, _MAX_TITLE)
-    for key, most in (limits | _LISTS | {"license": 200}).items():
+    for key, limit in (limits | _LISTS | {"license": 200}).items():
         value = card.values.get(key)
         line = card.lines.get(key, 1)
         items = value if isinstance(value, list) else [value]
@@ -176,15 +175,15 @@ def _check_known(card: Card) -> None:
             refuse(line, f"'{key}' must be a text{'' if key in limits else ' or a list of texts'}")
         if len(items) > _MAX_ITEMS:
             refuse(line, f"'{key}' has more than {_MAX_ITEMS} entries")
-        if any(len(text) > most for text in texts_of(value)):
-            refuse(line, f"'{key}' is longer than {most} characters")
+        if any(len(text) > limit for text in texts_of(value)):
+            refuse(line, f"'{key}' is longer than {limit} characters")
 
 
 def _first_paragraph(body: str) -> tuple[str, int]:
-    """The text, "" if there is none, and how many lines stand above it."""
-    tokens = MarkdownIt("commonmark").parse(body[:_DESCRIPTION_WITHIN])
+    """The text of the paragraph, "" if there is none, and the number of lines above it."""
+    tokens = MarkdownIt("commonmark").parse(body[:_MAX_PARSED])
     for before, token in itertools.pairwise(tokens):
-        # level 0: a paragraph of its own, not one inside a list or a quotation.
+        # Level 0 excludes paragraphs in lists and quotations.
         if before.type == "paragraph_open" and before.level == 0:
             text = "".join(
                 " " if child.type in {"softbreak", "hardbreak"} else child.content

@@ -1,4 +1,4 @@
-"""What is wrong in a card, said so that its author can mend it."""
+"""Findings about a card, with advice for its author."""
 
 import difflib
 from collections.abc import Iterable
@@ -10,15 +10,15 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class CardFinding:
-    """One fault of README.md.
+    """One finding about README.md.
 
     Attributes:
-        line: Of README.md, from 1.
-        field: Where it stands in the card's values, such as ``authors[0].orcid``.
-        code: A stable snake_case word for programs.
-        message: What is wrong, in a sentence.
-        fix: What to do, in a sentence.
-        severity: ``error``: the value is left out of the record; ``warning``: it is taken.
+        line: Line in README.md, from 1.
+        field: Path of the value, such as ``authors[0].orcid``.
+        code: A stable snake_case code.
+        message: The fault, as a sentence.
+        fix: The advice, as a sentence.
+        severity: ``error``: the value is left out of the record; ``warning``: it is used.
     """
 
     line: int
@@ -30,7 +30,7 @@ class CardFinding:
 
 
 class InvalidValue(ValueError):
-    """A value that is not what it should be; who knows its line makes a finding of it."""
+    """An invalid value; readers of cards turn it into a :class:`CardFinding` at its line."""
 
     def __init__(self, code: str, message: str, fix: str) -> None:
         super().__init__(message)
@@ -39,8 +39,8 @@ class InvalidValue(ValueError):
         self.fix = fix
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The beginning of a hint: ``Did you mean 'Software'? ``, "" if nothing known is like it."""
-    spelled = {one.casefold(): one for one in known}
-    near = difflib.get_close_matches(word[:100].casefold(), spelled, n=1, cutoff=0.6)
-    return f"Did you mean {spelled[near[0]]!r}? " if near else ""
+def nearest(word: str, terms: Iterable[str]) -> str:
+    """The start of a hint, ``Did you mean 'Software'? ``; "" if no term is similar."""
+    spellings = {term.casefold(): term for term in terms}
+    near = difflib.get_close_matches(word[:100].casefold(), spellings, n=1, cutoff=0.6)
+    return f"Did you mean {spellings[near[0]]!r}? " if near else ""

@@ -1,8 +1,8 @@
-"""Which paths ``.gitignore`` keeps out of uploads.
+"""Exclusion of paths from uploads by ``.gitignore``.
 
-Git's own rule (its ``gitignore`` manual page), of one file at the top: the last line that matches
-decides, ``!`` takes a path back in, a slash at the end means folders, and what lies in a folder
-that is left out cannot be taken back in.
+Rules of git's ``gitignore`` manual page for one file at the top: the last matching line decides,
+``!`` includes a path again, a final slash matches folders only, and files in an excluded folder
+cannot be included again.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from registry.errors import Invalid
 from registry.validation.wildcards import matches, parts_of
 
 MAX_IGNORE_BYTES = 1 << 16
-#: Every line is compared with every path; the longest lists people share have a few hundred.
+#: Upper bound on the patterns, since each is compared with each path; usual lists have hundreds.
 MAX_LINES = 2000
 
 
@@ -24,10 +24,10 @@ class _Line:
 
 
 def ignore_rule(text: str) -> Callable[[str], bool]:
-    """A function of a path: is it left out?
+    """A predicate of a path: whether it is excluded.
 
     Raises:
-        Invalid: ``invalid_request`` if ``text`` is longer than anybody would write.
+        Invalid: ``invalid_request`` if ``text`` exceeds the bounds.
     """
     lines = [line for raw in text.splitlines() if (line := _line(raw)) is not None]
     if len(text) > MAX_IGNORE_BYTES or len(lines) > MAX_LINES:
@@ -63,7 +63,7 @@ def ignore_rule(text: str) -> Callable[[str], bool]:
 
 
 def _line(raw: str) -> _Line | None:
-    # Of the spaces at the end only one behind a backslash counts.
+    # Of final spaces, only one after a backslash counts.
     text = raw.rstrip(" ")
     if text.endswith("\\") and text != raw:
         text += " "

@@ -17,13 +17,13 @@ from registry.validation.texts import unseen
 MAX_LABEL = 200
 MAX_LABELS = 500
 
-#: Files that only one library writes; the first that is there decides.
+#: Files that only one library writes; the first existing one decides.
 LIBRARY_FILES = {
     "modules.json": "sentence-transformers",
     "adapter_config.json": "peft",
     "model_index.json": "diffusers",
 }
-#: How a transformers architecture ends: the class that loads it, and its task.
+#: Suffix of a transformers architecture: the class that loads it, and its task.
 _ARCHITECTURES = {
     "ForCausalLM": ("AutoModelForCausalLM", "text-generation"),
     "LMHeadModel": ("AutoModelForCausalLM", "text-generation"),
@@ -41,7 +41,7 @@ _ARCHITECTURES = {
     "ForCTC": ("AutoModelForCTC", "automatic-speech-recognition"),
     "Model": ("AutoModel", "feature-extraction"),
 }
-#: Keys of a data set's card whose values are labels behind the key's own name.
+#: Keys of a data set's card whose values are labels with the key as prefix.
 _DATASET_KEYS = (
     *("task_categories", "task_ids", "language", "multilinguality", "size_categories"),
     *("annotations_creators", "language_creators", "source_datasets"),
@@ -50,11 +50,11 @@ _DATASET_KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class LabelValue:
-    """One of an MLModel's labels.
+    """A label of an MLModel or data set.
 
     Attributes:
-        kind: What it tells: ``library``, ``format``, ``pipeline_tag``, ``language``, ``license``,
-            ``dataset``, a key of a data set's card, or ``other``.
+        kind: ``library``, ``format``, ``pipeline_tag``, ``language``, ``license``, ``dataset``, a
+            key of a data set's card, or ``other``.
     """
 
     kind: str
@@ -67,48 +67,47 @@ def labels_of(
     paths: Iterable[str],
     config: Mapping[str, Any],
 ) -> list[LabelValue]:
-    """All labels, each value once.
+    """All labels with distinct values.
 
     Args:
         card: The card's values.
-        paths: Of all files.
-        config: What the configuration files say, as in
-            :func:`registry.selectors.repository.contents.config_of`.
+        paths: Paths of all files.
+        config: See :func:`registry.selectors.repository.contents.config_of`.
     """
     names = list(paths)
     if kind == RepositoryKind.DATASET:
-        found = [
+        labels = [
             LabelValue(key, f"{key}:{text}") for key in _DATASET_KEYS for text in _texts(card, key)
         ]
-        found += _others(_texts(card, "tags"))
+        labels += _others(_texts(card, "tags"))
     else:
-        found = _labels_of_model(card, names, config)
-    # As the card spells them, not as SPDX does: so clients ask.
-    found += [LabelValue("license", f"license:{text.lower()}") for text in _texts(card, "license")]
-    fitting: dict[str, LabelValue] = {}
-    for label in found:
+        labels = _labels_of_model(card, names, config)
+    # In the spelling of the card, not of SPDX, because clients search so.
+    labels += [LabelValue("license", f"license:{text.lower()}") for text in _texts(card, "license")]
+    unique: dict[str, LabelValue] = {}
+    for label in labels:
         if 0 < len(label.value) <= MAX_LABEL and not unseen(label.value):
-            fitting.setdefault(label.value, label)
-    return list(fitting.values())[:MAX_LABELS]
+            unique.setdefault(label.value, label)
+    return list(unique.values())[:MAX_LABELS]
 
 
 def library_of(card: Mapping[str, Any], paths: Iterable[str], config: Mapping[str, Any]) -> str:
-    """The library the files are made for: as the card says, else as the files tell, else ""."""
-    said = " ".join(_texts(card, "library_name"))
-    if said:
-        return said
-    there = set(paths)
-    by_file = next((library for name, library in LIBRARY_FILES.items() if name in there), "")
+    """The library of the card, else that of the files, else ""."""
+    declared = " ".join(_texts(card, "library_name"))
+    if declared:
+        return declared
+    names = set(paths)
+    by_file = next((library for name, library in LIBRARY_FILES.items() if name in names), "")
     return by_file or ("transformers" if loader_of(config)[0] else "")
 
 
 def task_of(card: Mapping[str, Any], config: Mapping[str, Any]) -> str:
-    """The task: as the card says, else as the architecture tells, else ""."""
+    """The task of the card, else that of the architecture, else ""."""
     return " ".join(_texts(card, "pipeline_tag")) or loader_of(config)[1]
 
 
 def loader_of(config: Mapping[str, Any]) -> tuple[str, str]:
-    """The transformers class that loads the first architecture, and its task; or twice ""."""
+    """The transformers class that loads the first architecture, and its task; "" if unknown."""
     architectures = config.get("architectures") or [""]
     name = architectures[0] if config.get("model_type") else ""
     return next((known for end, known in _ARCHITECTURES.items() if name.endswith(end)), ("", ""))

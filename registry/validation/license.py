@@ -1,7 +1,7 @@
-"""What a card says about its license, as an SPDX expression.
+"""The license of a card as an SPDX expression.
 
-Cards write the Hugging Face Hub's lower-case ids. Most are SPDX ids in other letters; the rest
-name a known text that SPDX does not list, and become ``LicenseRef-<id>`` as SPDX foresees.
+Cards use Hugging Face's lower-case ids. Most are SPDX ids in lower case; the others name texts that
+SPDX does not list, and become ``LicenseRef-<id>`` as SPDX specifies.
 """
 
 import difflib
@@ -13,6 +13,7 @@ from typing import Any
 from license_expression import ExpressionError, LicenseSymbol, Licensing, get_spdx_licensing
 
 from registry.errors import Invalid
+from registry.validation.card import Card, parse
 
 MAX_LENGTH = 200
 _LICENSE_REF = re.compile(r"(?:DocumentRef-[A-Za-z0-9.-]+:)?LicenseRef-[A-Za-z0-9.-]+")
@@ -62,15 +63,15 @@ _HF_WITHOUT_SPDX = frozenset(
 
 
 def license_of(card: Mapping[str, Any]) -> str:
-    """The SPDX expression of a card, "" where it names no license.
+    """The SPDX expression of a card's values, "" without a license.
 
-    Several licenses in a list hold together. ``other`` without ``license_name`` names none.
+    Several licenses in a list are joined by AND. ``other`` needs ``license_name``.
 
     Raises:
         Invalid: ``license_unknown``.
     """
-    given = card.get("license")
-    ids = given if isinstance(given, list) else [given]
+    value = card.get("license")
+    ids = value if isinstance(value, list) else [value]
     parts = [_one(str(one).strip(), card) for one in ids if one is not None]
     parts = [part for part in parts if part]
     if len(parts) > 1:
@@ -82,31 +83,60 @@ def license_of(card: Mapping[str, Any]) -> str:
 
 
 def simple_ids(expression: str) -> list[str]:
-    """The licenses of an expression of :func:`license_of`, in its order, exceptions left out."""
+    """The licenses of an expression in its order, without exceptions."""
     symbols = _licensing().license_symbols(_licensing().parse(expression), decompose=True)
     return [symbol.key for symbol in symbols if not symbol.is_exception]
 
 
 def license_missing(card: Mapping[str, Any]) -> Invalid:
-    """The error ``license_missing`` for a card of which :func:`license_of` is empty."""
+    """The error ``license_missing`` for a card without a license."""
     if str(card.get("license")).lower() == "other":
         return Invalid(
             "license_missing",
-            "'license: other' says nothing without a name.",
+            "'license: other' needs a name.",
             "Add 'license_name: <name>' and, if you can, 'license_link: <address or file>'.",
             fields={"license_name": "missing"},
         )
     return Invalid(
         "license_missing",
-        "The card names no license, so nobody may use the model.",
+        "The card has no license, so nobody is permitted to use the model.",
         "Put a line such as 'license: apache-2.0' between '---' lines at the top of README.md.",
         fields={"license": "missing"},
     )
 
 
+def card_faults(text: str) -> tuple[list[str], list[str]]:
+    """Errors that prevent a commit of README.md, and warnings, as texts."""
+    try:
+        # JSON may contain lone surrogates, which the check of the card reports.
+        card = parse(text.encode("utf-8", "surrogatepass"))
+        if not card.values:
+            return [], [
+                "README.md has no values: put 'key: value' lines between '---' lines at its top."
+            ]
+        license_ = license_in(card)
+    except Invalid as error:
+        return [str(error)], []
+    return [], [] if license_ else [str(license_missing(card.values))]
+
+
+def license_in(card: Card) -> str:
+    """The SPDX expression of a card, "" without a license.
+
+    Raises:
+        Invalid: ``license_unknown``, with the line.
+    """
+    try:
+        return license_of(card.values)
+    except Invalid as error:
+        line = card.lines.get("license", 1)
+        detail = f"README.md, line {line}: {error.detail}"
+        raise Invalid(error.code, detail, error.hint, fields=error.fields) from error
+
+
 def _one(text: str, card: Mapping[str, Any]) -> str:
     lower = text.lower()
-    # The Hub's word for not knowing; absent is absent.
+    # Hugging Face's value for no license.
     if lower in {"", "unknown"}:
         return ""
     if lower == "other":
@@ -147,7 +177,7 @@ def _unknown(text: str, why: str, *, like: str = "") -> Invalid:
     hint = f"Did you mean {_spellings()[near[0]]!r}? {_HINT}" if near else _HINT
     return Invalid(
         "license_unknown",
-        f"The license {text[:100]!r} is not known: {why}.",
+        f"The license {text[:100]!r} is unknown: {why}.",
         hint,
         fields={"license": why},
     )
@@ -160,6 +190,6 @@ def _licensing() -> Licensing:
 
 @cache
 def _spellings() -> dict[str, str]:
-    """Every known id in lower case, to its proper spelling."""
+    """Known ids in lower case to their proper spelling."""
     spdx: dict[str, LicenseSymbol] = _licensing().known_symbols
     return {key.lower(): key for key in spdx} | {key: key for key in _HF_WITHOUT_SPDX}

@@ -1,16 +1,12 @@
-"""Which license a text is: by the sentences that only it has.
-
-Cards and their LICENSE files often differ (a study of 1.8 million repositories found so); this
-tells the common ones, and is silent about the rest.
-"""
+"""Recognition of common licenses by characteristic sentences of their text."""
 
 import re
 
-# A long file is read from its beginning: the sentences below stand there.
-_WITHIN = 20_000
+# The sentences are near the start of the text.
+_MAX_CHARACTERS = 20_000
 _IDENTIFIER = re.compile(r"SPDX-License-Identifier:\s*([A-Za-z0-9.+-]+)")
-#: SPDX id to what its text must hold, letters and spaces as here; the first that fits is it. Where
-#: an id ends in a hyphen, the text alone does not tell whether later versions may be chosen.
+#: SPDX id and the sentences that its text contains, in lower case; the first match counts. If an id
+#: ends in a hyphen, the text does not tell whether later versions are permitted.
 _SENTENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Apache-2.0", ("apache license", "version 2.0, january 2004")),
     ("MPL-2.0", ("mozilla public license version 2.0",)),
@@ -38,11 +34,11 @@ _SENTENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def recognise(text: str) -> str:
-    """The SPDX id of the license ``text`` is, or how its id begins; "" if it is not known."""
-    named = _IDENTIFIER.search(text[:_WITHIN])
-    if named:
-        return named[1]
-    plain = " ".join(text[:_WITHIN].casefold().split())
+    """The SPDX id of the license text, or its prefix ending in a hyphen; "" if it is unknown."""
+    match = _IDENTIFIER.search(text[:_MAX_CHARACTERS])
+    if match:
+        return match[1]
+    plain = " ".join(text[:_MAX_CHARACTERS].casefold().split())
     return next(
         (license_ for license_, parts in _SENTENCES if all(part in plain for part in parts)), ""
     )

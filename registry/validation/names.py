@@ -9,7 +9,7 @@ _NAME_HINT = (
     "Use letters, digits, '-', '_' and '.', at most 96; begin with a letter or digit, end with a "
     "letter, digit or '_', without '--' or '..'."
 )
-# What `git check-ref-format` refuses, so that every branch and tag can become a git reference.
+# Names that `git check-ref-format` rejects: every branch and tag must be a valid git reference.
 _REF_FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)")
 _LOOKS_LIKE_OID = re.compile(r"[0-9a-fA-F]{7,40}")
 
@@ -20,9 +20,11 @@ def check_name(name: str, *, what: str = "model") -> str:
     Raises:
         Invalid: ``invalid_name``.
     """
-    fits = NAME_RE.fullmatch(name) and "--" not in name and ".." not in name
-    if not fits or name.lower().endswith(".git"):
-        raise Invalid("invalid_name", f"{name[:100]!r} cannot name a {what}.", _NAME_HINT)
+    is_valid = NAME_RE.fullmatch(name) and "--" not in name and ".." not in name
+    if not is_valid or name.lower().endswith(".git"):
+        raise Invalid(
+            "invalid_name", f"{name[:100]!r} is not a valid name of a {what}.", _NAME_HINT
+        )
     return name
 
 
@@ -53,14 +55,14 @@ def check_ref(name: str) -> str:
         or name.startswith(("-", "/", ".", "refs/"))
         or name.endswith(("/", "."))
         or name in {"@", "HEAD"}
-        # It would hide the revision of that id.
+        # It would shadow the revision with that id.
         or _LOOKS_LIKE_OID.fullmatch(name)
     )
     if bad:
         raise Invalid(
             "invalid_ref",
-            f"{name[:100]!r} cannot name a branch or tag.",
-            "Follow git's rules for reference names, and do not use a name that reads as a "
-            "revision id or begins with 'refs/'.",
+            f"{name[:100]!r} is not a valid name of a branch or tag.",
+            "Follow git's rules for reference names, and avoid names that look like a revision "
+            "id or begin with 'refs/'.",
         )
     return name

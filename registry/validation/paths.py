@@ -1,8 +1,7 @@
 """Paths of files inside a revision.
 
-A path is written to many file systems by many tools, so what one of them misreads is refused:
-climbing out of the folder, hidden characters, and git's own folder in every spelling that some
-file system folds into ``.git``.
+Paths are written to many file systems by many tools. Paths that are dangerous on any of them are
+rejected: those that leave the folder, invisible characters, and every spelling of git's own folder.
 """
 
 import unicodedata
@@ -12,55 +11,55 @@ from registry.errors import Invalid
 
 MAX_PATH_BYTES = 1024
 MAX_PART_BYTES = 255
-# Cc, Cs: control characters and lone surrogates; Cf, Zl, Zp: characters that show as nothing.
+# Cc, Cs: control characters and lone surrogates; Cf, Zl, Zp, Cn: invisible characters.
 _UNSEEN = frozenset({"Cc", "Cs", "Cf", "Zl", "Zp", "Cn"})
 
 
 def check_path(path: str) -> str:
-    """``path`` if it may name a file of a revision.
+    """``path`` if it is a valid path of a file.
 
     Raises:
-        Invalid: ``invalid_path``, saying what is wrong with it.
+        Invalid: ``invalid_path``, with the reason.
     """
     fault = _fault_of(path)
     if fault:
         raise Invalid(
             "invalid_path",
-            f"{path[:200]!r} cannot be a file's path: {fault}.",
-            "Give the path relative to the model's folder, parted by '/'.",
+            f"{path[:200]!r} is not a valid file path: {fault}.",
+            "Give the path relative to the repository's folder, with '/' as separator.",
         )
     return path
 
 
 def check_together(paths: Iterable[str]) -> None:
-    """Check that files with these paths can lie in one folder on every file system.
+    """Check that files with these paths can coexist on every file system.
 
     Raises:
-        Invalid: see :func:`clashes`.
+        Invalid: See :func:`clashes`.
     """
     for _, refusal in clashes(paths):
         raise refusal
 
 
 def clashes(paths: Iterable[str]) -> Iterator[tuple[str, Invalid]]:
-    """Each path that cannot lie beside those before it in order, and why.
+    """Paths that conflict with an earlier one in sorted order, with the error.
 
-    The reason is ``case_collision`` where two differ only by case or by the spelling of an
-    accent, ``invalid_path`` where one is a folder on the way to another.
+    It is ``case_collision`` if they differ only by case or Unicode normalisation, ``invalid_path``
+    if one is a parent folder of the other.
     """
-    spelled: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     names = set(paths)
     for path in sorted(names):
         for prefix in _prefixes(path):
-            known = spelled.setdefault(_folded(prefix), prefix)
-            if known != prefix:
-                first, second = sorted((known, prefix))
+            other = spellings.setdefault(_folded(prefix), prefix)
+            if other != prefix:
+                first, second = sorted((other, prefix))
                 yield (
                     path,
                     Invalid(
                         "case_collision",
                         f"{first!r} and {second!r} are the same name on some file systems.",
-                        "Spell both alike, or rename one.",
+                        "Use the same spelling, or rename one.",
                     ),
                 )
                 break
@@ -69,7 +68,7 @@ def clashes(paths: Iterable[str]) -> Iterator[tuple[str, Invalid]]:
                     path,
                     Invalid(
                         "invalid_path",
-                        f"{prefix!r} is a file, so {path!r} cannot lie in it.",
+                        f"{prefix!r} is a file, so {path!r} cannot be in it.",
                         "Rename one of them, or delete it in the same commit.",
                     ),
                 )
@@ -77,7 +76,7 @@ def clashes(paths: Iterable[str]) -> Iterator[tuple[str, Invalid]]:
 
 
 def check_once(paths: Iterable[str]) -> None:
-    """Check that no path is given twice.
+    """Check that no path is repeated.
 
     Raises:
         Invalid: ``duplicate_path``.
@@ -87,7 +86,7 @@ def check_once(paths: Iterable[str]) -> None:
         if path in seen:
             raise Invalid(
                 "duplicate_path",
-                f"{path[:200]!r} is given more than once in one commit.",
+                f"{path[:200]!r} occurs more than once in one commit.",
                 "Name each path once.",
             )
         seen.add(path)
@@ -97,11 +96,11 @@ def _fault_of(path: str) -> str:
     if not path:
         return "it is empty"
     if any(unicodedata.category(character) in _UNSEEN for character in path):
-        return "it holds a control character or an invisible one"
+        return "it contains a control character or an invisible one"
     if len(path.encode()) > MAX_PATH_BYTES:
         return f"it is longer than {MAX_PATH_BYTES} bytes"
     if "\\" in path:
-        return "it holds a backslash"
+        return "it contains a backslash"
     if path.startswith("/"):
         return "it is absolute"
     return next(filter(None, map(_fault_of_part, path.split("/"))), "")
@@ -109,14 +108,14 @@ def _fault_of(path: str) -> str:
 
 def _fault_of_part(part: str) -> str:
     if not part:
-        return "it holds '//' or ends in '/'"
+        return "it contains '//' or ends in '/'"
     if part in {".", ".."}:
-        return f"it holds {part!r}"
+        return f"it contains {part!r}"
     if len(part.encode()) > MAX_PART_BYTES:
         return f"a part of it is longer than {MAX_PART_BYTES} bytes"
-    # "git~1" is the short name old Windows file systems give to ".git".
+    # "git~1" is the short name of ".git" on old Windows file systems.
     if _folded(part).rstrip(". ") in {".git", "git~1"}:
-        return "it names git's own folder"
+        return "it is git's own folder"
     return ""
 
 

@@ -1,7 +1,7 @@
-"""Addresses in cards: of pages, of publications by DOI, of preprints by their arXiv id.
+"""References in cards: web addresses, DOIs and arXiv ids.
 
-Sources: ISO 26324 and the DOI handbook for DOIs; arXiv's "Understanding the arXiv identifier", and
-its announcement that each paper has the DOI ``10.48550/arXiv.<id>``.
+Sources: ISO 26324 and the DOI handbook; arXiv's "Understanding the arXiv identifier", and its
+announcement that each paper has the DOI ``10.48550/arXiv.<id>``.
 """
 
 import re
@@ -22,15 +22,15 @@ _ARXIV = re.compile(
     rf"|{_ARXIV_LEAD}(?P<archive>[a-z-]+)(?:\.[A-Z]{{2}})?/(?P<old>[0-9]{{7}})(?:v[0-9]+)?(?:\.pdf)?",
     _ASCII,
 )
-# What RFC 3986 lets stand in a path; a DOI may hold more, such as <.
+# Characters that RFC 3986 allows in paths; a DOI may contain others, such as <.
 _SAFE = "/:;()!$&'*+,=@-._~"
 
 
 def web_address(text: str) -> str:
-    """``text`` if it is an address of the web.
+    """``text`` if it is a web address.
 
     Raises:
-        Fault: ``url_invalid``.
+        InvalidValue:  ``url_invalid``.
     """
     try:
         return check_url(text.strip(), private=True)
@@ -38,52 +38,54 @@ def web_address(text: str) -> str:
         raise InvalidValue(
             "url_invalid",
             f"The address {text[:100]!r} {error.fields['url']}.",
-            "Write a whole address, such as https://example.org/page.",
+            "Write a complete address, such as https://example.org/page.",
         ) from error
 
 
 def doi_url(text: str) -> str:
-    """The DOI in ``text``, bare or with what is put before it, as ``https://doi.org/...``.
+    """The DOI ``text``, bare or with a prefix, as ``https://doi.org/...``.
 
     Raises:
-        Fault: ``doi_invalid``.
+        InvalidValue:  ``doi_invalid``.
     """
     match = _DOI.fullmatch(text.strip())
     if match is None:
         raise InvalidValue(
             "doi_invalid",
-            f"{text[:100]!r} is no DOI.",
-            "Write it such as 10.1038/s41597-022-01712-9.",
+            f"{text[:100]!r} is not a DOI.",
+            "Write it like 10.1038/s41597-022-01712-9.",
         )
-    # In an address it is escaped already.
+    # DOIs in addresses are escaped already.
     safe = _SAFE + "%" if (match["lead"] or "").endswith("/") else _SAFE
     return f"https://doi.org/{quote(match['doi'], safe=safe)}"
 
 
 def arxiv_url(text: str) -> str:
-    """The arXiv id in ``text``, bare or an address, as the address of its DOI.
+    """The arXiv id ``text``, bare or an address, as the address of its DOI.
 
     Raises:
-        Fault: ``arxiv_invalid``.
+        InvalidValue:  ``arxiv_invalid``.
     """
     match = _ARXIV.fullmatch(text.strip())
     if match is None:
         raise InvalidValue(
-            "arxiv_invalid", f"{text[:100]!r} is no arXiv id.", "Write it such as arxiv:1810.03993."
+            "arxiv_invalid",
+            f"{text[:100]!r} is not an arXiv id.",
+            "Write it like arxiv:1810.03993.",
         )
     paper = match["new"] or f"{match['archive']}/{match['old']}"
     return f"https://doi.org/10.48550/arXiv.{paper}"
 
 
 def reference_url(text: str) -> str:
-    """The address of what is named by a DOI, an arXiv id or an address.
+    """The address of a DOI, an arXiv id or a web address.
 
     Raises:
-        Fault: ``url_invalid``.
+        InvalidValue:  ``url_invalid``.
     """
-    for known in (doi_url, arxiv_url):
+    for parse in (doi_url, arxiv_url):
         try:
-            return known(text)
+            return parse(text)
         except InvalidValue:
             continue
     return web_address(text)

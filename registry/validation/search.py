@@ -1,4 +1,4 @@
-"""What a person may wish of a search."""
+"""Parameters of searches."""
 
 import re
 from collections.abc import Callable
@@ -10,13 +10,13 @@ _WORD_RE = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 
 def check_search(parameters: dict[str, Any], *, longest_s: float) -> dict[str, Any]:
-    """``parameters`` of a tune job, if the engine can make something of each.
+    """``parameters`` of a tune job, if all are valid.
 
     Args:
-        longest_s: Longest budget a job may ask for, in seconds.
+        longest_s: Upper bound on the budget, in seconds.
 
     Raises:
-        Invalid: ``invalid_request``, naming the parameters.
+        Invalid: ``invalid_request``, with the parameters in its fields.
     """
     rules: dict[str, tuple[Callable[[Any], bool], str]] = {
         "budget_s": (
@@ -31,20 +31,20 @@ def check_search(parameters: dict[str, Any], *, longest_s: float) -> dict[str, A
     fields = {}
     for name, value in parameters.items():
         if name not in rules:
-            fields[name[:64]] = f"is not known; known are {', '.join(sorted(rules))}"
+            fields[name[:64]] = f"is not supported; supported are {', '.join(sorted(rules))}"
         elif not rules[name][0](value):
             fields[name] = rules[name][1]
     if fields:
         raise Invalid(
             "invalid_request",
-            "A search cannot be run so.",
+            "The parameters of the search are invalid.",
             "; ".join(f"{name} {fault}" for name, fault in fields.items()) + ".",
             fields=fields,
         )
     return parameters
 
 
-# By exact type throughout: to Python, True is an int.
+# Exact types, because bool is a subclass of int.
 def _number(value: object) -> bool:
     return type(value) in {int, float}
 

@@ -1,7 +1,6 @@
-"""Sections of a README: what stands below each of its headings.
+"""Sections of a README with their Markdown.
 
-The text is kept as Markdown, as it was written, but for comments and the Hugging Face template's
-``[More Information Needed]``, which say nothing.
+Comments and the placeholders of Hugging Face's template are left out.
 """
 
 import re
@@ -9,11 +8,11 @@ from dataclasses import dataclass
 
 from markdown_it import MarkdownIt
 
-# Headings are looked for here: Markdown takes time and a card may be a megabyte.
-_WITHIN = 100_000
+# Upper bound on the parsed characters, since a card may have 1 MiB.
+_MAX_CHARACTERS = 100_000
 _MAX_TITLE = 300
 _EMPTY = re.compile(r"[\s>*_-]*\[?more information (?:is )?needed\.?\]?[\s.*_]*", re.IGNORECASE)
-#: What the Hugging Face Hub's template says of every model, and so of none.
+#: Sentences of Hugging Face's template.
 _BOILERPLATE = frozenset(
     {
         (
@@ -32,12 +31,12 @@ _BLOCKS = MarkdownIt("commonmark").disable("inline")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One heading and what follows it up to the next heading, of whatever level.
+    """A heading with the text up to the next heading of any level.
 
     Attributes:
-        title: The heading's text, as written.
-        level: 1 for ``#`` to 6.
-        line: Of the heading in the body, from 1.
+        title: Text of the heading.
+        level: 1 (``#``) to 6.
+        line: Line of the heading in the body, from 1.
     """
 
     title: str
@@ -47,31 +46,31 @@ class Section:
 
     @property
     def words(self) -> str:
-        """The title's words in lower case, without marks, emoji and ``[optional]``."""
+        """The title's words in lower case, without punctuation, emoji and ``[optional]``."""
         plain = re.sub(r"\[optional\]|<[^<>]*>", " ", self.title.casefold())
         return " ".join(re.findall(r"\w+", plain.replace("&", " and ")))
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether ``text`` is one of the template's ways to say nothing."""
+    """Whether ``text`` is a placeholder of the template."""
     return text.strip() in _BOILERPLATE or _EMPTY.fullmatch(text[:200]) is not None
 
 
 def sections_of(body: str) -> list[Section]:
-    """The sections of a README's body, in order; what stands above the first heading is none."""
-    body = body[:_WITHIN].replace("\r\n", "\n").replace("\r", "\n")
+    """The sections of a README's body, in order; text above the first heading is left out."""
+    body = body[:_MAX_CHARACTERS].replace("\r\n", "\n").replace("\r", "\n")
     lines = body.split("\n")
     hidden: set[int] = set()
     headings: list[tuple[int, int, int, str]] = []
     tokens = _BLOCKS.parse(body)
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token.map is None:
             continue
         first, end = token.map
         if token.type == "html_block" and token.content.lstrip().startswith("<!--"):
             hidden.update(range(first, end))
         elif token.type == "heading_open" and token.level == 0:
-            title = tokens[place + 1].content[:_MAX_TITLE]
+            title = tokens[index + 1].content[:_MAX_TITLE]
             headings.append((first, end, int(token.tag[1:]), title))
     ends = [*(first for first, *_ in headings), len(lines)][1:]
     return [
@@ -81,5 +80,5 @@ def sections_of(body: str) -> list[Section]:
 
 
 def _text(lines: list[str], numbers: range, hidden: set[int]) -> str:
-    kept = [lines[n] for n in numbers if n not in hidden and not is_placeholder(lines[n])]
-    return "\n".join(kept).strip()
+    text = [lines[n] for n in numbers if n not in hidden and not is_placeholder(lines[n])]
+    return "\n".join(text).strip()

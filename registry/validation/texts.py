@@ -1,6 +1,8 @@
-"""Texts that people type."""
+"""Texts and JSON values in requests."""
 
+import json
 import unicodedata
+from typing import Any
 
 from registry.errors import Invalid
 
@@ -20,17 +22,17 @@ def check_text(text: str, *, field: str, most: int, least: int = 0) -> str:
     elif len(text) > most:
         fault = f"is longer than {most} characters"
     elif unseen(text):
-        fault = "holds a control character"
+        fault = "contains a control character"
     if fault:
         raise Invalid("invalid_request", f"{field} {fault}.", fields={field: fault})
     return text
 
 
 def check_lines(text: str, *, what: str, field: str, most: int, least: int = 1) -> str:
-    """``text`` as it is kept, if it has ``least`` to ``most`` characters, line breaks among them.
+    """``text`` without outer blanks, if it has ``least`` to ``most`` characters; it may have lines.
 
     Args:
-        what: What it is, for people.
+        what: Name of the text in error messages.
 
     Raises:
         Invalid: ``invalid_request`` with ``field`` in its fields.
@@ -42,24 +44,46 @@ def check_lines(text: str, *, what: str, field: str, most: int, least: int = 1) 
     elif len(text) > most:
         fault = f"is longer than {most} characters"
     elif unseen(text, but="\n\t"):
-        fault = "holds a control character"
+        fault = "contains a control character"
     if fault:
         raise Invalid("invalid_request", f"The {what} {fault}.", fields={field: fault})
     return text
 
 
 def unseen(text: str, *, but: str = "") -> str:
-    """The first character of ``text`` that nobody can see and no line holds, "" if there is none.
+    """The first control character or line separator in ``text``, "" if there is none.
 
     Args:
-        but: Characters to let pass, such as line breaks.
+        but: Allowed characters, such as line breaks.
     """
     if text.isprintable():
         return ""
-    found = (c for c in text if c not in but and unicodedata.category(c) in _UNSEEN)
-    return next(found, "")
+    characters = (c for c in text if c not in but and unicodedata.category(c) in _UNSEEN)
+    return next(characters, "")
 
 
 def message_of(title: str, body: str) -> str:
-    """A commit's message out of the two parts clients send it in."""
+    """A commit message from its title and body."""
     return f"{title.strip()}\n\n{body.strip()}".strip()
+
+
+def check_json(value: dict[str, Any]) -> dict[str, Any]:
+    """``value`` if every database can store it as JSON.
+
+    Raises:
+        Invalid: ``invalid_request`` if it contains values that JSON lacks, non-finite numbers, or
+            the character U+0000, which PostgreSQL rejects.
+    """
+    try:
+        text = json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Invalid("invalid_request", f"The value cannot be stored as JSON: {error}.") from error
+    # Without escaped backslashes, this sequence can only be the character itself.
+    if "\\u0000" in text.replace("\\\\", ""):
+        raise Invalid("invalid_request", "The value contains the character U+0000.")
+    return value
+
+
+def printable(text: str) -> str:
+    """``text`` without U+0000, which crashing processes may print and PostgreSQL rejects."""
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")

@@ -1,8 +1,7 @@
-"""Addresses that the hub itself is asked to call.
+"""Addresses that users let the hub call.
 
-Whoever may make the hub send requests could have it speak to what only it can reach: its own
-ports, its neighbours, the cloud's metadata service. So an address of such a host is refused, both
-as it is written and, when it is called, as it resolves.
+Requests by the hub could reach its own ports, its network and the cloud's metadata service (SSRF).
+Addresses of such hosts are rejected, both as written and, when they are called, as resolved.
 """
 
 import ipaddress
@@ -11,15 +10,15 @@ from urllib.parse import urlsplit
 from registry.errors import Invalid
 
 MAX_URL = 2000
-# RFC 6052 and 8215: an IPv4 address in the last 32 bits, which a gateway on the way unpacks.
+# RFC 6052: a gateway translates these to the IPv4 address in the last 32 bits.
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 def check_url(url: str, *, private: bool) -> str:
-    """``url`` if it is one of http or https that names a host and no credentials.
+    """``url`` if it is an HTTP or HTTPS address with a host and without credentials.
 
     Args:
-        private: Whether addresses of this machine and its network are fine.
+        private: Whether addresses of this machine and its network are allowed.
 
     Raises:
         Invalid: ``invalid_url``.
@@ -31,7 +30,7 @@ def check_url(url: str, *, private: bool) -> str:
 
 
 def is_public(address: str) -> bool:
-    """Whether an IP address, as the system's resolver writes it, is reachable by everybody."""
+    """Whether an IP address, as written by the system's resolver, is publicly routable."""
     ip = ipaddress.ip_address(address.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address):
         if ip.ipv4_mapped is not None or ip in _NAT64:
@@ -46,7 +45,7 @@ def _fault_of(url: str, *, private: bool) -> str:
     if len(url) > MAX_URL:
         return f"is longer than {MAX_URL} characters"
     if not (url.isascii() and url.isprintable() and " " not in url):
-        return "holds a character that is to be escaped"
+        return "contains a character that must be escaped"
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -56,19 +55,19 @@ def _fault_of(url: str, *, private: bool) -> str:
     if parts.scheme not in {"http", "https"}:
         fault = "does not begin with http:// or https://"
     elif not host or port == 0:
-        fault = "names no host"
+        fault = "has no host"
     elif parts.username is not None or parts.password is not None:
-        fault = "holds credentials"
+        fault = "contains credentials"
     return fault or ("" if private else _fault_of_host(host))
 
 
 def _fault_of_host(host: str) -> str:
     name = host.rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
-        return "is one of the hub's own machine"
+        return "belongs to the hub's own machine"
     try:
         public = is_public(host)
     except ValueError:
-        # A name: where it leads is seen when it is called.
+        # A host name is checked when it is resolved for a call.
         return ""
-    return "" if public else "is one of a private network"
+    return "" if public else "belongs to a private network"

@@ -1,4 +1,4 @@
-"""Where each key of a YAML document stands with its value, so that it can be replaced."""
+"""Text positions of the keys of a YAML document, for editing."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,10 +10,10 @@ from registry.validation.yaml_tree import Loader, index_of
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a key of the top mapping stands with its value, as offsets into the text.
+    """A key of the top mapping with its value, as offsets into the text.
 
     Attributes:
-        stop: Behind the value's last character; for a text in block style, behind its last line.
+        stop: End of the value; of a text in block style, end of its last line.
         is_block: Whether the value is a text in block style.
     """
 
@@ -24,11 +24,11 @@ class Span:
 
 
 def spans(text: str) -> list[Span]:
-    """The keys of the top mapping of a document that :func:`load` takes, in their order.
+    """The keys of the top mapping of a document that :func:`load` accepts, in their order.
 
-    Empty where the top is no mapping in block style: only there does a key have lines of its own.
+    Empty unless that mapping is in block style, where each key has lines of its own.
     """
-    found: list[Span] = []
+    keys: list[Span] = []
     flows: list[bool] = []
     keys_and_values = 0
     for event in yaml.parse(text, Loader=Loader):
@@ -38,15 +38,15 @@ def spans(text: str) -> list[Span]:
             return []
         if len(flows) == 1 and not ends:
             if keys_and_values % 2 == 0:
-                found.append(
+                keys.append(
                     Span(getattr(event, "value", ""), index_of(event.start_mark), 0, is_block=False)
                 )
             keys_and_values += 1
-        # The end of a collection in block style is where the next thing begins.
-        is_written = isinstance(event, yaml.NodeEvent) and not begins
-        if found and (is_written or (ends and flows[-1])):
-            found[-1] = replace(
-                found[-1],
+        # A collection in block style ends only where the next node starts.
+        has_text = isinstance(event, yaml.NodeEvent) and not begins
+        if keys and (has_text or (ends and flows[-1])):
+            keys[-1] = replace(
+                keys[-1],
                 stop=index_of(event.end_mark),
                 is_block=isinstance(event, yaml.ScalarEvent) and event.style in {"|", ">"},
             )
@@ -54,7 +54,7 @@ def spans(text: str) -> list[Span]:
             flows.append(_is_flow(event))
         elif ends:
             flows.pop()
-    return found
+    return keys
 
 
 def _is_block_mapping(event: yaml.Event) -> bool:

@@ -1,12 +1,12 @@
-"""YAML of strangers to plain JSON values, within bounds and with line numbers.
+"""Parser of untrusted YAML to JSON values, with bounds and line numbers.
 
-Differs from ``yaml.safe_load`` where that would surprise:
+Differences from ``yaml.safe_load``:
 
-- Scalars follow YAML 1.2's core schema, as the Hugging Face Hub's parser does: ``no`` is a word
-  (Norwegian), ``2024-01-01`` a text, ``1:30`` no sexagesimal number.
-- Nothing but JSON comes out: no dates, bytes, sets, objects, NaN; keys are texts.
-- A key given twice is an error, not a silent loss.
-- Nesting, and the size an alias expands to, are bounded before anything is built.
+- Scalars follow YAML 1.2's core schema, as Hugging Face's parser does: ``no`` and ``2024-01-01``
+  are texts, and ``1:30`` is not a sexagesimal number.
+- Values are JSON: no dates, bytes, sets, objects or NaN; keys are texts.
+- Repeated keys are errors.
+- Nesting and the expansion of aliases are bounded.
 """
 
 import bisect
@@ -24,7 +24,7 @@ from registry.validation.texts import unseen
 MAX_DEPTH = 32
 MAX_VALUES = 100_000
 _MAX_DIGITS = 300
-# What may stand in a text of several lines; the separators come from word processors.
+# Characters allowed in texts of several lines; word processors write the separators.
 LINE_CHARACTERS = "\t\n\r\u2028\u2029"
 
 _CORE = "tag:yaml.org,2002:"
@@ -38,7 +38,7 @@ _SCALARS: list[tuple[str, str, str]] = [
         "-+.0123456789",
     ),
 ]
-#: Tag, form and first characters of the scalars that are no texts, as PyYAML takes them.
+#: Tag, pattern and first characters of the scalars that are not texts, in the form of PyYAML.
 RESOLVERS = [
     (_CORE + name, re.compile(f"(?:{pattern})\\Z"), ["" if c == "\0" else c for c in first])
     for name, pattern, first in _SCALARS
@@ -46,26 +46,26 @@ RESOLVERS = [
 
 
 class Loader(yaml.CSafeLoader):
-    """libyaml's parser with YAML 1.2's words for null, booleans and numbers."""
+    """libyaml's parser with YAML 1.2's null, booleans and numbers."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
 
 
-for _tag, _form, _first in RESOLVERS:
-    Loader.add_implicit_resolver(_tag, _form, _first)
+for _tag, _pattern, _first in RESOLVERS:
+    Loader.add_implicit_resolver(_tag, _pattern, _first)
 
 
-#: The way to a value: keys of mappings and positions in lists, from the top.
+#: Path of a value from the top: keys of mappings and indices of lists.
 Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class YamlTree:
-    """What a document says and where.
+    """The value of a document with line numbers.
 
     Attributes:
-        lines: Way to a value to the line where its key, or else the value, begins. What an alias
-            repeats stands where it was written first.
+        lines: Path of a value to the line of its key, or else of the value. Aliases have the lines
+            of their anchor.
     """
 
     value: Any
@@ -73,14 +73,14 @@ class YamlTree:
 
 
 def load(text: str, *, first_line: int) -> YamlTree:
-    """Read one YAML document.
+    """Parse one YAML document.
 
     Args:
-        text: The document, without its ``---``.
-        first_line: Number of the text's first line in its file; errors count from there.
+        text: The document without ``---`` lines.
+        first_line: Line number of the text's first line in its file.
 
     Raises:
-        Invalid: ``invalid_card``, naming the line.
+        Invalid: ``invalid_card``, with the line.
     """
     lines = _Lines(text, first_line)
     try:
@@ -105,7 +105,7 @@ def refuse(line: int, why: str) -> NoReturn:
 
 
 class _Lines:
-    """Numbers lines as the file's readers do: libyaml sees a break in U+2028, too."""
+    """Line numbers by ``\\n`` only; libyaml also counts U+2028 as a line break."""
 
     def __init__(self, text: str, first_line: int) -> None:
         self._first_line = first_line
@@ -116,14 +116,13 @@ class _Lines:
 
 
 def index_of(mark: Any) -> int:
-    """A mark's place in the text, in characters."""
-    # PyYAML has a mark of its own for each of its two parsers.
+    """Offset of a PyYAML mark in the text, in characters."""
     index: int = mark.index if mark else 0
     return index
 
 
 def _check_bounds(text: str, lines: _Lines) -> None:
-    # Events come from a loop; composing recurses and would exhaust the stack of the C library.
+    # Parsing to events is iterative; composing recurses and could exhaust the C stack.
     depth = 0
     for count, event in enumerate(yaml.parse(text, Loader=Loader)):
         if isinstance(event, yaml.CollectionStartEvent):
@@ -132,28 +131,28 @@ def _check_bounds(text: str, lines: _Lines) -> None:
             depth -= 1
         if depth > MAX_DEPTH:
             refuse(lines.of(event.start_mark), f"nested deeper than {MAX_DEPTH} levels")
-        # Each value, and each end of a collection, is one event.
+        # Every value and every end of a collection is one event.
         if count > 2 * MAX_VALUES:
             refuse(lines.of(event.start_mark), f"more than {MAX_VALUES} values")
 
 
 class _Builder:
-    """Turns nodes into values, counting what aliases repeat as often as it comes out."""
+    """Builds values from nodes, counting values of aliases as often as they are used."""
 
     def __init__(self, lines: _Lines) -> None:
         self._lines = lines
-        self._found: dict[Path, int] = {}
+        self._line_of: dict[Path, int] = {}
         self._values = 0
         self._open: set[int] = set()
 
     def tree(self, node: yaml.Node | None) -> YamlTree:
-        return YamlTree(None if node is None else self._build(node, ()), self._found)
+        return YamlTree(None if node is None else self._build(node, ()), self._line_of)
 
     def _build(self, node: yaml.Node, path: Path) -> Any:
         self._values += 1
         if self._values > MAX_VALUES:
             self._refuse(node, f"more than {MAX_VALUES} values, aliases counted as often as used")
-        self._found.setdefault(path, self._lines.of(node.start_mark))
+        self._line_of.setdefault(path, self._lines.of(node.start_mark))
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
         if id(node) in self._open:
@@ -169,7 +168,7 @@ class _Builder:
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode) and node.tag == f"{_CORE}seq":
             return [self._build(item, (*path, place)) for place, item in enumerate(node.value)]
-        return self._refuse(node, f"the tag {node.tag!r} is not taken here")
+        return self._refuse(node, f"the tag {node.tag!r} is not allowed")
 
     def _mapping(self, node: yaml.MappingNode, path: Path) -> dict[str, Any]:
         mapping: dict[str, Any] = {}
@@ -178,8 +177,8 @@ class _Builder:
                 self._refuse(key_node, "a key must be a text")
             key = self._text(key_node)
             if key in mapping:
-                self._refuse(key_node, f"the key {key[:100]!r} is given twice")
-            self._found[*path, key] = self._lines.of(key_node.start_mark)
+                self._refuse(key_node, f"the key {key[:100]!r} is repeated")
+            self._line_of[*path, key] = self._lines.of(key_node.start_mark)
             mapping[key] = self._build(value_node, (*path, key))
         return mapping
 
@@ -187,13 +186,13 @@ class _Builder:
         text = self._text(node)
         kind = node.tag.removeprefix(_CORE)
         if kind not in _READ:
-            self._refuse(node, f"the tag {node.tag!r} is not taken here")
+            self._refuse(node, f"the tag {node.tag!r} is not allowed")
         return _READ[kind](text)
 
     def _text(self, node: yaml.ScalarNode) -> str:
         text: str = node.value
-        if found := unseen(text, but=LINE_CHARACTERS):
-            self._refuse(node, f"the character U+{ord(found):04X} is not taken here")
+        if character := unseen(text, but=LINE_CHARACTERS):
+            self._refuse(node, f"the character U+{ord(character):04X} is not allowed")
         return text
 
     def _refuse(self, node: yaml.Node, why: str) -> NoReturn:
@@ -201,13 +200,13 @@ class _Builder:
 
 
 def _whole(text: str) -> int | str:
-    # YAML 1.2: a leading zero is only a zero, octal is 0o17.
+    # In YAML 1.2, leading zeros do not mean octal, which is written 0o17.
     base = {"0o": 8, "0x": 16}.get(text[:2].lower(), 10)
     return int(text, base) if len(text) <= _MAX_DIGITS else text
 
 
 def _real(text: str) -> float | str:
-    # What overflows has no JSON number either; its text loses nothing.
+    # Numbers that overflow stay texts, since JSON has no infinity.
     value = float(text)
     return value if math.isfinite(value) else text
 

@@ -33,9 +33,9 @@ from registry.fair.parts import (
 )
 from registry.validation.card import Card
 from registry.validation.findings import CardFinding
-from registry.validation.language import language_code
 from registry.validation.license import license_missing, license_of, simple_ids
 from registry.validation.references import web_address
+from registry.validation.vocabularies import language_code
 
 #: Supported keys; all others are passed on as ``unknown``.
 KEYS = frozenset(

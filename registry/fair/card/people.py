@@ -16,11 +16,10 @@ import re
 
 from registry.fair.card.values import CardValue
 from registry.fair.parts import Agent, Funding, Organization
-from registry.validation.credit import credit_term
 from registry.validation.findings import InvalidValue
-from registry.validation.orcid import orcid_url
+from registry.validation.identifiers import orcid_url, ror_url
 from registry.validation.references import web_address
-from registry.validation.ror import ror_url
+from registry.validation.vocabularies import credit_term
 
 _MAX_NAME = 300
 _AGENT = (

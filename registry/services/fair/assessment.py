@@ -25,7 +25,7 @@ from registry.services.work.lease import NOTIFY_AGAIN_AFTER_S, held_job
 from registry.services.work.plan import BACKGROUND_PRIORITY
 from registry.states import JobKind, JobState, Role
 from registry.tables import Assessment, Job, MLModel, Revision
-from registry.validation.document import check_json
+from registry.validation.texts import check_json
 
 #: Least time between two assessment runs of one version.
 PAUSE = timedelta(seconds=60)

@@ -11,8 +11,7 @@ from registry.services.people.token import require_whole_account
 from registry.states import NamespaceKind, Role
 from registry.tables import Namespace, User
 from registry.validation.findings import InvalidValue
-from registry.validation.orcid import orcid_url
-from registry.validation.ror import ror_url
+from registry.validation.identifiers import orcid_url, ror_url
 from registry.validation.texts import check_text
 
 _MAX_NAME = 200

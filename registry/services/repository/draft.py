@@ -12,8 +12,7 @@ from registry.services.repository.branch import require_parent
 from registry.services.repository.content import contents_of
 from registry.services.repository.operation import Operation, paths_left
 from registry.tables import MLModel, Revision
-from registry.validation.advice import license_in
-from registry.validation.license import license_missing
+from registry.validation.license import license_in, license_missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

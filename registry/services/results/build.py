@@ -12,8 +12,8 @@ from registry.services.results.graph import required_graph
 from registry.services.work.lease import held_job, target_of
 from registry.states import ToleranceClass, Verdict
 from registry.tables import Blob, Build, BuildFile, Graph, Job, OutboxEntry, Record
-from registry.validation.document import check_json
 from registry.validation.paths import check_path, check_together
+from registry.validation.texts import check_json
 
 _REQUIRED = frozenset(
     {

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from registry.errors import Invalid
-from registry.validation.document import check_json
+from registry.validation.texts import check_json
 
 
 def check_columns(

@@ -10,7 +10,7 @@ from registry.services.work.lease import held_job
 from registry.states import ArchitectureClass
 from registry.tables import Graph, Job, OutboxEntry
 from registry.tickets import GraphFacts
-from registry.validation.document import check_json
+from registry.validation.texts import check_json
 
 _COLUMNS = (
     "graph_hash", "architecture_class", "parameters", "macs", "signature", "operators", "embedding",

@@ -14,7 +14,7 @@ from registry.services.work.lease import held_job, target_of
 from registry.services.work.plan import BACKGROUND_PRIORITY
 from registry.states import ArchitectureClass, JobKind, TrialOutcome
 from registry.tables import Job, PassPortfolio, PassTrial
-from registry.validation.document import check_json, printable
+from registry.validation.texts import check_json, printable
 
 #: Studied networks of a class after which no further one is planned.
 ENOUGH_NETWORKS = 5

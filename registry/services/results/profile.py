@@ -10,7 +10,7 @@ from registry.ids import SHA256_RE
 from registry.services.storage.blob import blobs_hold
 from registry.services.work.lease import held_job
 from registry.tables import Build, CallSite, Kernel, KernelCode, Profile
-from registry.validation.document import check_json, printable
+from registry.validation.texts import check_json, printable
 
 _BATCH = 500
 _LARGEST = 2**62

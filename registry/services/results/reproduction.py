@@ -13,7 +13,7 @@ from registry.services.work.job import job_submit
 from registry.services.work.lease import held_job
 from registry.states import JobKind, ReproductionOutcome
 from registry.tables import Build, Job, Reproduction, Target
-from registry.validation.document import check_json, printable
+from registry.validation.texts import check_json, printable
 
 #: Takes seconds: after searches submitted by users, before background jobs, which take minutes.
 _PRIORITY = 250

@@ -22,7 +22,7 @@ from registry.services.work.lease import held_job, target_of
 from registry.services.work.plan import BACKGROUND_PRIORITY
 from registry.states import JobKind, TrialOutcome
 from registry.tables import Job, ScheduleSketch, ScheduleTask, ScheduleTrial, ScheduleUse
-from registry.validation.document import check_json, printable
+from registry.validation.texts import check_json, printable
 
 _TASK = frozenset({"key", "toolchain", "name", "anchor", "arguments", "flops", "features"})
 _REQUIRED = frozenset(

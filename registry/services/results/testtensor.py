@@ -15,7 +15,7 @@ from registry.services.work.lease import held_job
 from registry.states import TensorSide
 from registry.tables import Graph, TestTensor
 from registry.tickets import TensorTicket
-from registry.validation.document import check_json
+from registry.validation.texts import check_json
 
 #: Upper bound on the tensors of all test sets of a network.
 MOST_TENSORS = 20_000

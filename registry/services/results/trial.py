@@ -9,7 +9,7 @@ from registry.services.results.columns import check_columns
 from registry.services.work.lease import held_job, target_of
 from registry.states import ToleranceClass, TrialOutcome
 from registry.tables import Trial
-from registry.validation.document import printable
+from registry.validation.texts import printable
 
 _REQUIRED = frozenset(
     {

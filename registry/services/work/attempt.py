@@ -27,7 +27,7 @@ from registry.services.work.lease import (
 from registry.states import FailureClass, JobKind, JobState
 from registry.tables import Device, Job
 from registry.tickets import HeartbeatReply, JobTicket
-from registry.validation.document import check_json, printable
+from registry.validation.texts import check_json, printable
 
 
 def job_claim(

@@ -12,7 +12,7 @@ from registry.errors import Invalid
 from registry.services.audit import audit
 from registry.states import DeviceHealth
 from registry.tables import Device, Target
-from registry.validation.document import check_json
+from registry.validation.texts import check_json
 
 # Leases without a sign of life; a worker sends at least one per lease, also when idle.
 _SUSPECT_AFTER = 2

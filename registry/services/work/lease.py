@@ -15,7 +15,7 @@ from registry.errors import Conflict, Invalid
 from registry.ids import parse_uuid
 from registry.states import JOB_ENDED, JOB_TRANSITIONS, FailureClass, JobState
 from registry.tables import Job, JobEvent, Target
-from registry.validation.document import printable
+from registry.validation.texts import printable
 
 #: Upper bound on claims of a job, yields not counted, as a multiple of ``max_attempts``.
 CLAIMS_PER_ATTEMPT = 3

@@ -27,8 +27,8 @@ def test_findings_are_of_the_revision_that_was_asked_for(
         "line": 4,
         "field": "authors[0].orcid",
         "code": "orcid_invalid",
-        "message": "The last digit of the ORCID iD 0000-0002-1825-0098 does not fit the others.",
-        "fix": "If the others are right, the iD is 0000-0002-1825-0097.",
+        "message": "The check digit of the ORCID iD 0000-0002-1825-0098 is wrong.",
+        "fix": "If the other digits are correct, the iD is 0000-0002-1825-0097.",
         "severity": "error",
     }
 

@@ -37,8 +37,8 @@ def test_a_card_with_a_known_license_passes(hub_url: str, license_: str) -> None
     [
         ("---\nlicense: mit\ntags: [\n---\n", "README.md, line 4"),
         ("---\ntags: x\nlicense: freeware\n---\n", "README.md, line 3: The license 'freeware'"),
-        ("---\nlicense: mit\nlicense: mit\n---\n", "given twice"),
-        ("---\nlicense: mit\n", "never closed"),
+        ("---\nlicense: mit\nlicense: mit\n---\n", "is repeated"),
+        ("---\nlicense: mit\n", "no closing"),
         ("x" * 1_048_577, "a card may have"),
     ],
     ids=["yaml", "license", "twice", "open", "huge"],
@@ -89,6 +89,6 @@ def test_the_client_refuses_to_commit_a_card_with_errors_and_warns_of_what_it_la
     with pytest.raises(ValueError, match=r"Invalid metadata in README\.md"):
         api.upload_file(path_or_fileobj=b"---\na: [\n---\n", **card)
     assert revision_get(net) == head
-    with pytest.warns(UserWarning, match="The card names no license"):
+    with pytest.warns(UserWarning, match="The card has no license"):
         api.upload_file(path_or_fileobj=readme(license=None, tags=["x"]).encode(), **card)
     assert readme_of(revision_get(net)).startswith("# A model")

@@ -102,7 +102,7 @@ def test_a_path_that_cannot_be_is_refused_before_anything_is_sent(
     for path in ["..\\x", "../x", "/x", "a//b", "", ".git/x", "x" * 2000]:
         answer = ask(hub_url, alice, "good.txt", path)
         assert answer.status_code == 422, path
-        assert "cannot be a file's path" in answer.headers["X-Error-Message"]
+        assert "is not a valid file path" in answer.headers["X-Error-Message"]
 
 
 def test_a_question_that_makes_no_sense_is_refused(hub_url: str, alice: User, net: MLModel) -> None:

@@ -107,9 +107,9 @@ def test_saved_answers_are_in_the_card_and_all_else_stays(as_alice: Client, net:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"license": ""}, "names no license"),
-        ({"license": "freeware"}, "The license &#x27;freeware&#x27; is not known"),
-        ({"license": "other"}, "says nothing without a name"),
+        ({"license": ""}, "has no license"),
+        ({"license": "freeware"}, "The license &#x27;freeware&#x27; is unknown"),
+        ({"license": "other"}, "needs a name"),
         ({"creators-0-orcid": "0000-0002-1825-0098"}, "the iD is 0000-0002-1825-0097"),
         ({"creators-0-ror": "05gq02988", "creators-0-affiliation": "A"}, "05gq02987"),
         ({"creators-0-name": ""}, "Write the name"),
@@ -142,7 +142,7 @@ def test_looking_at_the_score_writes_nothing(as_alice: Client, net: MLModel) -> 
     assert "No creator has an ORCID iD." not in page
     sent = form(page, {**ADA, "orcid": "0000-0002-1825-0098"}, license="mitt")
     page = as_alice.post(PAGE, {**sent, "action": "check"}).content.decode()
-    assert "If the others are right, the iD is 0000-0002-1825-0097." in page
+    assert "If the other digits are correct, the iD is 0000-0002-1825-0097." in page
     assert "Did you mean &#x27;MIT&#x27;" in page
     assert revision_get(net) == head
 

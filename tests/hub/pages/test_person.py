@@ -47,7 +47,7 @@ def test_a_value_is_taken_away_again(client: Client, alice: User) -> None:
     ("field", "value", "said"),
     [
         ("orcid", "0000-0002-1825-0098", "the iD is 0000-0002-1825-0097"),
-        ("orcid", "josiah", "is no ORCID iD"),
+        ("orcid", "josiah", "is not an ORCID iD"),
         ("affiliation_ror", "https://ror.org/05gq02988", "the id is https://ror.org/05gq02987"),
         ("full_name", "A\x07", "control character"),
         ("affiliation", "x" * 201, "at most 200 characters"),

@@ -15,8 +15,8 @@ TEXT = "# Galaxies\n\nSorts galaxies by their shapes, for surveys of the whole s
     ("data", "line", "words"),
     [
         (b"---\nlicense: mit\ntags: [\n---\n", 4, "not YAML"),
-        (b"---\nlicense: mit\n", 1, "never closed"),
-        (b"---\na: 1\na: 2\n---\n", 3, "given twice"),
+        (b"---\nlicense: mit\n", 1, "no closing"),
+        (b"---\na: 1\na: 2\n---\n", 3, "is repeated"),
         (b"# \xff\n", 1, "UTF-8"),
         (b"x" * (MAX_CARD_BYTES + 1), 1, "a card may have"),
     ],
@@ -57,7 +57,7 @@ def test_all_sorts_come_in_the_order_of_their_lines() -> None:
 
 def test_a_finding_is_a_line_of_text() -> None:
     (finding,) = findings_in(f"---\nlicense: mitt\n---\n{TEXT}".encode())
-    assert spelled(finding).startswith("README.md, line 2: The license 'mitt' is not known")
+    assert spelled(finding).startswith("README.md, line 2: The license 'mitt' is unknown")
     assert "Did you mean 'MIT'" in spelled(finding)
 
 

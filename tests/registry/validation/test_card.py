@@ -108,12 +108,12 @@ def test_any_bytes_are_read_or_refused_and_what_is_read_is_json(data: bytes) -> 
 @pytest.mark.parametrize(
     ("data", "line", "why"),
     [
-        (b"---\nlicense: mit\n", 1, "never closed"),
-        (b"\n\n---\nlicense: mit\n", 3, "never closed"),
+        (b"---\nlicense: mit\n", 1, "no closing"),
+        (b"\n\n---\nlicense: mit\n", 3, "no closing"),
         (b"---\n- a\n- b\n---\n", 2, "'key: value'"),
         (b"---\nhello\n---\n", 2, "'key: value'"),
-        (b"---\na: 1\nb: 2\na: 3\n---\n", 4, "given twice"),
-        (b"---\na: 1\nb: {c: 1, c: 2}\n---\n", 3, "given twice"),
+        (b"---\na: 1\nb: 2\na: 3\n---\n", 4, "is repeated"),
+        (b"---\na: 1\nb: {c: 1, c: 2}\n---\n", 3, "is repeated"),
         (b"---\na: [1, 2\nb: 3\n---\n", 3, "not YAML"),
         (b"---\na: b\n\tc: d\n---\n", 3, "not YAML"),
         (b"---\na: *nowhere\n---\n", 2, "undefined alias"),

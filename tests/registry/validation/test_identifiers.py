@@ -6,13 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.validation.credit import TERMS, credit_term
 from registry.validation.findings import InvalidValue
-from registry.validation.language import language_code
+from registry.validation.identifiers import orcid_url, ror_url
 from registry.validation.license_text import recognise
-from registry.validation.orcid import orcid_url
 from registry.validation.references import arxiv_url, doi_url, reference_url, web_address
-from registry.validation.ror import ror_url
+from registry.validation.vocabularies import TERMS, credit_term, language_code
 
 
 @pytest.mark.parametrize(
@@ -148,7 +146,7 @@ def test_languages_have_one_code(text: str, code: str) -> None:
 
 @pytest.mark.parametrize("text", ["xx", "English", "zzz", "<b>", "-"])
 def test_no_language_is_told(text: str) -> None:
-    with pytest.raises(InvalidValue, match="is no code of a language"):
+    with pytest.raises(InvalidValue, match="is not a language code"):
         language_code(text)
 
 

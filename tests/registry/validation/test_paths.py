@@ -50,7 +50,7 @@ def test_a_plain_path_is_taken(path: str) -> None:
     ],
 )
 def test_a_dangerous_path_is_refused_and_told_why(path: str, why: str) -> None:
-    with pytest.raises(Invalid, match="cannot be a file's path") as caught:
+    with pytest.raises(Invalid, match="is not a valid file path") as caught:
         check_path(path)
     assert caught.value.code == "invalid_path"
     assert why in caught.value.detail
