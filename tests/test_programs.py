@@ -27,18 +27,21 @@ def pytest_on(
     path: Path, *arguments: str, **environment: str
 ) -> "subprocess.CompletedProcess[str]":
     """What pytest does where only the programs in the folder ``path`` are installed."""
-    inherited = {"CC", "CXX", "HPCFAIR_REQUIRED_PROGRAMS", "HPCFAIR_SKIPS", "PYTEST_ADDOPTS"}
-    kept = {
+    removed = {"CC", "CXX", "HPCFAIR_REQUIRED_PROGRAMS", "HPCFAIR_SKIPS"}
+    inherited = {
         name: value
         for name, value in os.environ.items()
-        if name not in inherited and not name.startswith("PYTEST_")
+        if name not in removed and not name.startswith("PYTEST_")
     }
     nowhere = str(path / "nothing")
     programs = {"PATH": str(path), "HPCFAIR_NGINX": nowhere, "HPCFAIR_CHROMIUM": nowhere}
+    # At its start pytest closes the temporary folder that all runs of a user share to other users,
+    # such as the one that PostgreSQL runs as where the suite runs as root.
+    options = ["-q", "-p", "no:cacheprovider", f"--basetemp={path / 'temporary'}"]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
+        [sys.executable, "-m", "pytest", *options, *arguments],
         cwd=ROOT,
-        env=kept | programs | environment,
+        env=inherited | programs | environment,
         capture_output=True,
         text=True,
         check=False,
