@@ -20,7 +20,7 @@ _TREES = "ai.onnx.ml::"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Weight elements, their bytes, MACs of one run (``None`` if unknown), and elements by dtype."""
+    """Weight elements, their bytes, MACs of a run (``None`` if unknown), and elements by dtype."""
 
     parameters: int
     weight_bytes: int

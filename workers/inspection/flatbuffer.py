@@ -20,7 +20,7 @@ class Malformed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table at position ``at`` of ``data``. Fields are identified by their number in the schema."""
+    """A table at position ``at`` of ``data``. Fields are identified by number in the schema."""
 
     data: bytes
     at: int

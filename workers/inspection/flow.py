@@ -121,7 +121,7 @@ class Flow:
         return constant.values if constant else None
 
     def fixed(self) -> set[int]:
-        """Values that are the same in every run: constants and values computed from constants only."""
+        """Values that are the same in every run: constants and what is computed from them only."""
         fixed = set(self.constants)
         for step in self.steps():
             sources = [value for value in (*step.inputs, *step.captured) if value is not None]
