@@ -8,8 +8,8 @@
     y = m(x)
     print(m.explain())
 
-Names are imported on first use, so that ``import hpcfair`` costs nothing. No module of this
-package is called like a function here: importing it would replace the function.
+Names are imported on first use, so that ``import hpcfair`` is fast. No module of this package has
+the name of a function here, because importing the module would replace the function.
 """
 
 from importlib import import_module

@@ -1,7 +1,7 @@
-"""Reads a Linux machine's facts out of ``/proc`` and ``/sys``.
+"""Reads the facts of a Linux machine from ``/proc`` and ``/sys``.
 
-Every function takes the folder that stands for ``/`` first, and answers ``None`` (or nothing) for
-what a kernel, a container or an architecture does not show.
+The first argument of every function is the root folder, normally ``/``. The result is ``None`` or
+empty for facts that the kernel, container or architecture does not expose.
 """
 
 import os
@@ -39,7 +39,7 @@ class Processor:
 
 
 def processor(root: Path) -> Processor:
-    """What ``/proc/cpuinfo`` says of the first processor."""
+    """The entry of the first processor in ``/proc/cpuinfo``."""
     fields: dict[str, str] = {}
     for line in (_read(root / "proc/cpuinfo") or "").splitlines():
         name, _, value = line.partition(":")
@@ -56,10 +56,10 @@ def processor(root: Path) -> Processor:
 
 
 def usable_cores(root: Path, cpus: list[int]) -> int:
-    """Physical cores among ``cpus``, at most what the cgroup's CPU quota pays for, at least 1.
+    """Physical cores among ``cpus``, limited by the cgroup's CPU quota; at least 1.
 
-    A quota is rounded down: one thread more than paid for makes all of them wait for the next
-    period.
+    A quota is rounded down: with one thread more than the quota allows, all threads wait for the
+    next period.
     """
     physical = {_core_of(root, cpu) for cpu in cpus}
     quota = min(_cpu_quotas(root), default=float("inf"))
@@ -68,8 +68,8 @@ def usable_cores(root: Path, cpus: list[int]) -> int:
 
 def memory_bytes(root: Path) -> int | None:
     """``MemTotal``, or the cgroup's limit if that is lower."""
-    found = re.search(r"^MemTotal:\s+(\d+) kB", _read(root / "proc/meminfo") or "", re.MULTILINE)
-    total = [int(found[1]) * 1024] if found else []
+    match = re.search(r"^MemTotal:\s+(\d+) kB", _read(root / "proc/meminfo") or "", re.MULTILINE)
+    total = [int(match[1]) * 1024] if match else []
     limits = (
         _integer(folder / name)
         for folder in _cgroup_folders(root, "memory")
@@ -80,17 +80,17 @@ def memory_bytes(root: Path) -> int | None:
 
 def caches(root: Path) -> tuple[tuple[str, int], ...]:
     """Level and kind (``L1d``, ``L2``...) to bytes of one instance, as seen from CPU 0."""
-    found = {}
+    sizes = {}
     for folder in sorted((root / "sys/devices/system/cpu/cpu0/cache").glob("index*")):
         level, kind, size = (_read(folder / name) for name in ("level", "type", "size"))
         if level and size and size[-1] in _SUFFIXES:
             suffix = {"Data": "d", "Instruction": "i"}.get(kind or "", "")
-            found[f"L{level}{suffix}"] = int(size[:-1]) * _SUFFIXES[size[-1]]
-    return tuple(sorted(found.items()))
+            sizes[f"L{level}{suffix}"] = int(size[:-1]) * _SUFFIXES[size[-1]]
+    return tuple(sorted(sizes.items()))
 
 
 def virtualisation(root: Path, cpu: Processor) -> str | None:
-    """``vm``, ``container``, both, ``none``; ``None`` where nothing tells."""
+    """``vm``, ``container``, both, ``none``; ``None`` if unknown."""
     firmware = (_read(root / "sys/class/dmi/id/sys_vendor") or "") + (
         _read(root / "sys/class/dmi/id/product_name") or ""
     )
@@ -117,13 +117,13 @@ def governor(root: Path) -> str | None:
 def distribution(root: Path) -> str | None:
     """Name and version of the distribution."""
     text = _read(root / "etc/os-release") or ""
-    found = re.search(r'^PRETTY_NAME="?([^"\n]+)', text, re.MULTILINE)
-    return found[1] if found else None
+    match = re.search(r'^PRETTY_NAME="?([^"\n]+)', text, re.MULTILINE)
+    return match[1] if match else None
 
 
 def _core_of(root: Path, cpu: int) -> tuple[str | None, str]:
     topology = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
-    # Where the kernel shows no topology, each CPU counts as a core.
+    # Without a topology, each CPU counts as a core.
     return _read(topology / "physical_package_id"), _read(topology / "core_id") or f"cpu{cpu}"
 
 
@@ -138,9 +138,9 @@ def _cpu_quotas(root: Path) -> Iterator[float]:
 
 
 def _cgroup_folders(root: Path, controller: str) -> Iterator[Path]:
-    """Folders whose limits bind this process: its own and all above it, of v1 and v2.
+    """The cgroup folders (v1 and v2) that limit this process: its own and their parents.
 
-    In a container the path may be the host's and not exist here; its end, the mount, still does.
+    In a container the path may be that of the host and not exist; the mount point does.
     """
     for line in (_read(root / "proc/self/cgroup") or "").splitlines():
         number, _, rest = line.partition(":")

@@ -1,13 +1,13 @@
-"""Who asks, and the token they ask with."""
+"""The account that an access token belongs to."""
 
 from hpcfair.transport import Transport
 from hpcfair.types import Account
 
 
 def whoami(http: Transport) -> Account:
-    """The account the token belongs to.
+    """The account that the token belongs to.
 
     Raises:
-        Unauthenticated: there is no token, or the hub does not take it.
+        Unauthenticated: there is no token, or the hub rejects it.
     """
     return Account.from_json(http.get("/api/v1/whoami"))

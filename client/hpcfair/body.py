@@ -1,4 +1,4 @@
-"""The body of an answer, read as fast as the connection gives it."""
+"""Reads the body of an HTTP response at full connection speed."""
 
 from collections.abc import Iterator
 
@@ -6,16 +6,15 @@ import httpcore
 import httpx
 
 _BLOCK_BYTES = 2**20
-#: A connection we read past its protocol cannot be used again; a shorter rest is not worth a new
-#: one.
+#: A connection that is read directly cannot be reused; a shorter rest is not worth a new one.
 _WORTH_BYTES = 4 * 2**20
 
 
 def blocks(response: httpx.Response) -> Iterator[bytes]:
-    """The bytes of a streamed answer, in blocks as large as they come.
+    """The bytes of a streamed response, in blocks of varying size.
 
-    The rest of a large plain body is taken from the connection itself, whose ``read`` gives more
-    at once and passes no parser. That is httpx's ``network_stream`` extension:
+    The rest of a large plain body is read from the connection itself, which returns larger blocks
+    and bypasses the parser, by httpx's ``network_stream`` extension:
     https://www.python-httpx.org/advanced/extensions/#network_stream
 
     Raises:
@@ -24,7 +23,7 @@ def blocks(response: httpx.Response) -> Iterator[bytes]:
     if response.headers.get("Content-Encoding", "identity") != "identity":
         yield from response.iter_bytes()
         return
-    # DANGER: letting go of this iterator closes the connection, so it must outlive our reading.
+    # DANGER: releasing this iterator closes the connection, so it must outlive the reading.
     parsed = response.iter_raw()
     first = next(parsed, b"")
     yield first
@@ -33,13 +32,13 @@ def blocks(response: httpx.Response) -> Iterator[bytes]:
     if stream is None or left < _WORTH_BYTES:
         yield from parsed
     else:
-        # The parser hands out all it holds at once, so what follows is still in the connection.
+        # The parser returns all its buffered bytes at once, so the rest is still in the connection.
         yield from _rest(stream, left, response)
     parsed.close()  # type: ignore[attr-defined]  # a generator
 
 
 def _length(response: httpx.Response) -> int:
-    """Bytes of the body; 0 unless it comes as they are, without a frame around them."""
+    """Length of the body in bytes; 0 if it is compressed or chunked."""
     framed = response.http_version != "HTTP/1.1" or "Transfer-Encoding" in response.headers
     length = response.headers.get("Content-Length", "")
     return 0 if framed or not length.isdigit() else int(length)

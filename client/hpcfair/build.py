@@ -1,4 +1,4 @@
-"""Builds of a model, for people who want to see all of them; ``load`` picks one."""
+"""Lists the builds of a model; ``load`` chooses one."""
 
 from hpcfair.mlmodel import address
 from hpcfair.transport import Transport

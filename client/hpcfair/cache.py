@@ -1,19 +1,19 @@
-"""Files and answers kept on this machine.
+"""The cache of files and answers of the hub.
 
 ::
 
     <cache>/
-      CACHEDIR.TAG                       tells backup programs to leave this folder out
-      blobs/ab/abcd...                   bytes, named by their SHA-256; read-only
-      partial/                           downloads under way; see partial.py
-      trees/<id>/files/<path>            real files of one build or revision, under their names
-      trees/<id>/verified.json           whose they are, and what each was when verified
-      answers/<id>.json                  the hub's last answer to one question
+      CACHEDIR.TAG                       excludes the folder from backups
+      blobs/ab/abcd...                   files named by their SHA-256; read-only
+      partial/                           downloads in progress; see partial.py
+      trees/<id>/files/<path>            files of one build or revision, under their names
+      trees/<id>/verified.json           owner, and state of each file when verified
+      answers/<id>.json                  the hub's last answer to one request
       documents/<sha256>.json            records, named by their SHA-256
 
-No locks: everything is written under a unique name and renamed into place, so that any number of
-processes, also on other nodes of a shared file system, may use one cache. Whoever comes second
-finds the same bytes. Deleting the folder at any time costs only downloads.
+There are no locks: every file is written under a unique name and renamed into place, so any number
+of processes may share one cache, also on several nodes of a shared file system. The folder may be
+deleted at any time; that costs only downloads.
 """
 
 import contextlib
@@ -32,25 +32,25 @@ _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of hpcfair: safe 
 
 
 class Cache:
-    """The cache in a folder, which need not exist yet."""
+    """The cache in a folder, which is created on first use."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     def blob(self, sha256: str) -> Path:
-        """Where the bytes of that digest are, or would be."""
+        """Path of the blob with that digest, whether or not it exists."""
         digest = checked_sha256(sha256)
         return self.root / "blobs" / digest[:2] / digest
 
     def has(self, file: File) -> bool:
-        """Whether the blob is here in full size. Its digest is checked where it is used."""
+        """Whether the blob exists with its full size. Its digest is verified on use."""
         try:
             return self.blob(file.sha256).stat().st_size == file.size_bytes
         except OSError:
             return False
 
     def keep_blob(self, verified: Path, sha256: str) -> Path:
-        """Move a finished download, whose digest was checked as it came, into place."""
+        """Move a finished and verified download into place."""
         place = self.blob(sha256)
         place.parent.mkdir(parents=True, exist_ok=True)
         verified.chmod(0o444)
@@ -62,31 +62,31 @@ class Cache:
 
     @property
     def partials(self) -> Partials:
-        """Downloads under way."""
+        """Downloads in progress."""
         return Partials(self._folder("partial"))
 
     def answer(self, key: str) -> Any:
-        """The answer kept for a question, or ``None``."""
+        """The cached answer to a request, or ``None``."""
         return _read_json(self.root / "answers" / f"{checked_sha256(key)}.json")
 
     def keep_answer(self, key: str, answer: Any) -> None:
         self._write_json(self._folder("answers") / f"{checked_sha256(key)}.json", answer)
 
     def document(self, sha256: str) -> Any:
-        """The document of that digest, or ``None``; the reader checks it."""
+        """The document of that digest, or ``None``; the caller verifies it."""
         return _read_json(self.root / "documents" / f"{checked_sha256(sha256)}.json")
 
     def keep_document(self, sha256: str, document: Mapping[str, Any]) -> None:
         self._write_json(self._folder("documents") / f"{checked_sha256(sha256)}.json", document)
 
     def temporary_folder(self) -> Path:
-        """A new folder on the cache's file system, to be renamed into place or removed."""
+        """A new folder on the cache's file system, to be renamed or removed by the caller."""
         folder = self._folder("partial") / f"{uuid.uuid4().hex}.tmp"
         folder.mkdir()
         return folder
 
     def tree(self, tree_id: str) -> Path:
-        """Where the tree of that id is, or would be."""
+        """Path of the tree with that id, whether or not it exists."""
         return self.root / "trees" / checked_sha256(tree_id)
 
     def _folder(self, name: str) -> Path:
@@ -104,7 +104,7 @@ class Cache:
 
 
 def _read_json(path: Path) -> Any:
-    """The JSON of a file; a missing or damaged one is no answer."""
+    """The JSON of a file; ``None`` if it is missing or damaged."""
     try:
         return json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -112,9 +112,9 @@ def _read_json(path: Path) -> Any:
 
 
 def link_or_copy(source: Path, place: Path, *, link: bool) -> None:
-    """Make ``place`` hold the bytes of ``source``: a hard link if wished and possible, else a copy.
+    """Create ``place`` as a hard link to ``source`` if requested and possible, else as a copy.
 
-    Copies share their blocks where the file system can (Btrfs, XFS).
+    Copies share their blocks if the file system supports it (Btrfs, XFS).
     """
     if link:
         with contextlib.suppress(OSError):
@@ -124,7 +124,7 @@ def link_or_copy(source: Path, place: Path, *, link: bool) -> None:
         left = os.fstat(reading.fileno()).st_size
         while left > 0 and (copied := _copy_range(reading.fileno(), writing.fileno(), left)):
             left -= copied
-        # Where the kernel cannot, both descriptors still stand where it stopped.
+        # If the kernel does not support it, both descriptors are at the position where it stopped.
         while chunk := reading.read(2**20):
             writing.write(chunk)
 

@@ -9,18 +9,18 @@ import yaml
 from hpcfair.errors import BadCard, LicenseMissing
 
 _FRONT = re.compile(r"\A\s*---[ \t]*\n(?P<values>.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-#: Words of this package to the front matter's.
+#: Keys of this package to those of the front matter.
 _ALIASES = {"task": "pipeline_tag", "library": "library_name"}
 #: Keys of ``card=`` that become text below the front matter.
 _TEXTS = ("description", "readme")
 
 
 def merge(readme: str | None, card: Mapping[str, Any] | None, *, name: str) -> str:
-    """README.md with the values of ``card`` put into its front matter.
+    """README.md with the values of ``card`` inserted into its front matter.
 
     ``card`` takes any front-matter key, ``task`` and ``library`` for the Hub's ``pipeline_tag``
     and ``library_name``, ``description`` for the first paragraph and ``readme`` for the whole text
-    of a card that has none yet. Without ``card`` the text comes back as it is, to the byte.
+    of a card without text. Without ``card`` the text is returned unchanged.
 
     Args:
         readme: The text so far, or ``None``.
@@ -31,10 +31,10 @@ def merge(readme: str | None, card: Mapping[str, Any] | None, *, name: str) -> s
     """
     if readme is not None and not card:
         return readme
-    given = {_ALIASES.get(key, key): value for key, value in (card or {}).items()}
-    texts = {key: str(given.pop(key)) for key in _TEXTS if key in given}
+    declared = {_ALIASES.get(key, key): value for key, value in (card or {}).items()}
+    texts = {key: str(declared.pop(key)) for key in _TEXTS if key in declared}
     values, body = parse(readme or "")
-    values |= {key: value for key, value in given.items() if value is not None}
+    values |= {key: value for key, value in declared.items() if value is not None}
     if not body.strip():
         title = values.get("title") or values.get("model_name") or name.partition("/")[2]
         body = texts.get("readme") or f"# {title}\n\n{texts.get('description', '')}".rstrip() + "\n"
@@ -64,10 +64,10 @@ def parse(readme: str) -> tuple[dict[str, Any], str]:
 
 
 def require_license(readme: str) -> None:
-    """Refuse a card without a license before anything is sent.
+    """Reject a card without a license before anything is sent.
 
     Raises:
-        LicenseMissing: nobody would know what they may do.
+        LicenseMissing: the card has no license.
     """
     if not parse(readme)[0].get("license"):
         raise LicenseMissing(

@@ -1,4 +1,4 @@
-"""Finding models."""
+"""Searches for models."""
 
 from typing import Literal, TypedDict, Unpack
 
@@ -10,11 +10,11 @@ _PAGE = 100
 
 
 class Filters(TypedDict, total=False):
-    """What a search can be narrowed by.
+    """Filters of a search.
 
-    ``license`` is an SPDX id such as ``apache-2.0``; ``signature`` is what goes in and comes out,
-    ``float32[N,3,64,64] -> float32[N,10]``; ``target`` finds models with a build for that hardware,
-    ``auto`` for this machine's; ``similar_to`` finds networks built like that model's, nearest
+    ``license`` is an SPDX id such as ``apache-2.0``; ``signature`` gives inputs and outputs,
+    ``float32[N,3,64,64] -> float32[N,10]``; ``target`` selects models with a build for that target,
+    ``auto`` for this machine's; ``similar_to`` selects networks of similar structure, nearest
     first.
     """
 
@@ -33,15 +33,15 @@ class Filters(TypedDict, total=False):
 def search(
     http: Transport, query: str = "", *, limit: int = 30, **filters: Unpack[Filters]
 ) -> Hits:
-    """Find models by words and by what the hub knows of them; see :meth:`Client.search`."""
-    given: dict[str, str | int | None] = {"q": query, **filters}  # type: ignore[dict-item]
-    if given.get("target") == "auto":
-        given["target"] = machine.target_slug(machine.describe())
+    """Search for models; see :meth:`Client.search`."""
+    parameters: dict[str, str | int | None] = {"q": query, **filters}  # type: ignore[dict-item]
+    if parameters.get("target") == "auto":
+        parameters["target"] = machine.target_slug(machine.describe())
     items: list[MLModelSummary] = []
     cursor: str | None = None
     while True:
-        wanted = min(_PAGE, limit - len(items))
-        page = http.get("/api/v1/models", {**given, "limit": wanted, "cursor": cursor})
+        page_size = min(_PAGE, limit - len(items))
+        page = http.get("/api/v1/models", {**parameters, "limit": page_size, "cursor": cursor})
         items += [MLModelSummary.from_json(item) for item in page["items"]]
         cursor = page.get("next")
         if not cursor or len(items) >= limit:

@@ -1,7 +1,7 @@
-"""Files of a revision in a folder of somebody's own, to be kept and changed.
+"""Copies the files of a revision into a folder of the user.
 
-What the cache holds is copied from there. The rest comes from the hub straight into the folder's
-file system and is renamed into place: bytes are written once, and fill no cache nobody asked for.
+Cached files are copied from the cache. Others are downloaded to the folder's file system and
+renamed into place, so bytes are written once and do not fill the cache.
 """
 
 from collections.abc import Sequence
@@ -21,26 +21,26 @@ from hpcfair.types import File
 def checkout(
     http: Transport, cache: Cache, files: Sequence[File], folder: Path, *, what: str
 ) -> None:
-    """Make ``folder`` hold ``files``; each is replaced in one step, others are left alone.
+    """Write ``files`` into ``folder``, each atomically. Other files in the folder are not touched.
 
     Args:
-        what: Whose files these are, for people.
+        what: Name of the files' owner, for messages.
 
     Raises:
         Corrupt: the hub's bytes differ from their digest.
-        UnsafePath: the hub named a file that would leave its folder; nothing is written.
-        HubUnreachable: bytes are missing and cannot be had; the next call goes on with the rest.
+        UnsafePath: the hub named a file outside the folder; nothing is written.
+        HubUnreachable: bytes are missing and cannot be downloaded; the next call resumes.
     """
     places = {safe_join(folder, file.path): file for file in files}
-    wanted = {place: file for place, file in places.items() if not _holds(place, file)}
-    if not wanted:
+    missing = {place: file for place, file in places.items() if not _holds(place, file)}
+    if not missing:
         return
     tree = find_tree(cache, files)
     partials = Partials(folder / STAGING)
     done: dict[str, Path] = {}
     try:
-        with transferring(what, sum(file.size_bytes for file in wanted.values())) as meter:
-            for place, file in wanted.items():
+        with transferring(what, sum(file.size_bytes for file in missing.values())) as meter:
+            for place, file in missing.items():
                 near = done.get(file.sha256) or (tree and safe_join(tree, file.path))
                 part = near and _copied(near, partials, file, meter, hashed=True)
                 part = part or _from_blob(cache, partials, file, meter)
@@ -53,7 +53,7 @@ def checkout(
 
 
 def _holds(place: Path, file: File) -> bool:
-    """Whether the file is there already, with those bytes."""
+    """Whether the file exists with those bytes."""
     return (
         place.is_file()
         and not place.is_symlink()
@@ -71,10 +71,10 @@ def _from_blob(cache: Cache, partials: Partials, file: File, meter: Meter) -> Pa
 def _copied(
     source: Path, partials: Partials, file: File, meter: Meter, *, hashed: bool
 ) -> Path | None:
-    """A copy among ``partials``; ``None`` if ``source`` is not, or no longer, what it should be.
+    """A copy among ``partials``; ``None`` if ``source`` is missing or damaged.
 
     Args:
-        hashed: Its digest is known to be right.
+        hashed: Whether its digest has been verified.
     """
     part = partials.start(file.sha256)
     try:

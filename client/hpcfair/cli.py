@@ -4,14 +4,14 @@ Exit status:
 
 ====  ====================================================================
 0     done
-1     failed in a way of its own (a damaged cache, a full disk, a runtime)
-2     wrong usage: an option, an argument, a setting, an input
+1     another failure (a damaged cache, a full disk, a runtime)
+2     usage error: an option, an argument, a setting, an input
 3     not found
 4     not signed in, or not allowed
-5     the hub does not answer, or not now
-6     the hub refuses: invalid, in conflict, too large
-7     a job failed, or the hub cannot use a model's file
-8     a record, or a model's tests, were not reproduced
+5     the hub does not answer, or is temporarily unavailable
+6     the hub rejects the request: invalid, conflict, too large
+7     a job failed, or the hub cannot use a model file
+8     a record or the test tensors of a model were not reproduced
 130   interrupted
 ====  ====================================================================
 """
@@ -28,7 +28,7 @@ from hpcfair.job import WaitingWarning
 from hpcfair.resolution import PlainModelWarning, StaleAnswerWarning
 from hpcfair.transport import user_agent
 
-#: First match wins.
+#: Error class to exit status; the first match applies.
 EXIT_STATUS: tuple[tuple[type[Exception], int], ...] = (
     (errors.InvalidModelFile, 7),
     (errors.JobFailed, 7),
@@ -50,12 +50,12 @@ _INTERRUPTED = 130
 
 
 def exit_status(error: Exception) -> int:
-    """The status an error ends the command with."""
+    """The exit status for an error."""
     return next((status for kind, status in EXIT_STATUS if isinstance(error, kind)), 1)
 
 
 class _Commands(TyperGroup):
-    """Turns errors into a line and a status instead of a traceback."""
+    """Prints errors as one line with an exit status instead of a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
         with warnings.catch_warnings():
@@ -76,8 +76,8 @@ def _warn(message: Warning | str, *_: object, **__: object) -> None:
     typer.echo(f"hpcfair: {message}", err=True)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(shows_version: bool) -> None:
+    if shows_version:
         typer.echo(user_agent())
         raise typer.Exit
 

@@ -1,4 +1,4 @@
-"""One hub, one identity, all verbs."""
+"""The client of one hub: all operations as methods."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -43,15 +43,15 @@ from hpcfair.types import Account, Build, Finding, Hits, MLModel, Revision, Targ
 
 
 class Client:
-    """A hub as one person sees it. Threads may share it.
+    """A hub, accessed with one account. Thread-safe.
 
     Args:
-        url: Address of the hub; else ``HPCFAIR_URL``, else where ``hpcfair login`` went.
-        token: Access token; else ``HPCFAIR_TOKEN``, else what ``hpcfair login`` stored for the hub.
+        url: Address of the hub; default: ``HPCFAIR_URL``, else the hub of ``hpcfair login``.
+        token: Access token; default: ``HPCFAIR_TOKEN``, else the one stored by ``hpcfair login``.
         config: All settings at once; excludes ``url`` and ``token``.
         transport: Replaces the network in tests.
 
-    Every method raises :class:`hpcfair.errors.HubError` if the hub refuses and
+    Every method raises :class:`hpcfair.errors.HubError` if the hub rejects the request and
     :class:`hpcfair.errors.HubUnreachable` if it does not answer.
     """
 
@@ -82,11 +82,11 @@ class Client:
         return account.whoami(self.http)
 
     def search(self, query: str = "", *, limit: int = 30, **filters: Unpack[Filters]) -> Hits:
-        """Find models by words and by what the hub knows of them.
+        """Search for models by text and facts.
 
         Args:
             query: Words, ``"phrases"`` and filters such as ``task:image-classification``.
-            limit: Models to return at most; the result's ``total`` counts all.
+            limit: Maximum number of models returned; ``total`` of the result counts all.
             filters: ``task``, ``license`` (``apache-2.0``), ``library``, ``tag``,
                 ``architecture_class``, ``namespace``, ``signature``
                 (``float32[N,3,64,64] -> float32[N,10]``), ``target`` (``auto`` is this machine's),
@@ -94,12 +94,12 @@ class Client:
                 ``downloads``, ``name``).
 
         Raises:
-            Invalid: the hub cannot read the query or signature; the message says what it meant.
+            Invalid: the query or the signature is malformed; the message suggests a correction.
         """
         return catalogue.search(self.http, query, limit=limit, **filters)
 
     def info(self, name: str) -> MLModel:
-        """All the hub knows of a model."""
+        """Everything that the hub states about a model."""
         name, _ = pid.locate(self.http, self.cache, name)
         return mlmodel.info(self.http, name)
 
@@ -114,18 +114,19 @@ class Client:
     ) -> Loaded:
         """Load the fastest trustworthy build for this machine.
 
-        Without a suitable build the plain model runs, said aloud by a
-        :class:`PlainModelWarning`. Without a hub its last answer is used, said aloud by a
+        Without a suitable build, the published model is loaded with a
+        :class:`PlainModelWarning`. If the hub is unreachable, its last answer is used with a
         :class:`StaleAnswerWarning`.
 
         Args:
             name: ``namespace/name``, or a persistent identifier of a model or of one version:
-                ``ark:/99999/h2...``, ``doi:10.../...``, or an address of either.
-            revision: Branch, tag or commit id; else the default branch.
-            target: ``auto``, another target this machine can run, or ``None`` for the plain model.
-            tolerance: How far outputs may stray from the float32 reference: ``exact``, ``fp16``,
-                ``bf16`` or ``int8``; each accepts those before it.
-            verify: Hash all files again, even those unchanged since they were verified.
+                ``ark:/99999/h2...``, ``doi:10.../...``, or a URL of either.
+            revision: Branch, tag or commit id; default: the default branch.
+            target: ``auto``, another target that this machine supports, or ``None`` for the
+                published model.
+            tolerance: Accepted deviation from the float32 reference: ``exact``, ``fp16``, ``bf16``
+                or ``int8``. Classes are ordered: each implies the stricter ones.
+            verify: Verify the digests of all files, even if they are unchanged since the last time.
 
         Raises:
             ModelNotFound, RevisionNotFound, Withdrawn: as the classes say.
@@ -150,7 +151,7 @@ class Client:
         target: str | None = "auto",
         tolerance: Tolerance = "exact",
     ) -> Resolution:
-        """What :meth:`load` would load, without loading it."""
+        """The build that :meth:`load` would load."""
         name, revision = pid.locate(self.http, self.cache, name, revision)
         return resolution.resolve(
             self.http, self.cache, name, revision=revision, target=target, tolerance=tolerance
@@ -164,13 +165,13 @@ class Client:
         target: str | None = "auto",
         tolerance: Tolerance = "exact",
     ) -> Reproduction:
-        """Run a model on its test tensors here, and compare: proof that it can be reused.
+        """Run a model on its test tensors on this machine and compare the outputs.
 
         Args:
-            name, revision, target, tolerance: As of :meth:`load`, whose build it runs.
+            name, revision, target, tolerance: As for :meth:`load`, whose build is run.
 
         Raises:
-            BadInput: the hub has no test tensors of that revision.
+            BadInput: the revision has no test tensors.
             MissingPackage: the ``onnx`` package is not installed.
         """
         name, revision = pid.locate(self.http, self.cache, name, revision)
@@ -189,30 +190,30 @@ class Client:
     ) -> Revision:
         """Publish a model; the hub inspects it and tunes it for its targets.
 
-        Saving the same again makes no new revision.
+        Saving an unchanged model creates no new revision.
 
         Args:
             model: Path to an ONNX file or a folder, ONNX bytes, an ``onnx.ModelProto``, a
-                scikit-learn estimator, or a PyTorch module; the last is published as a program too,
-                so that PyTorch's own compiler competes.
-            name: ``namespace/name``; created if there is none.
+                scikit-learn estimator, or a PyTorch module. A PyTorch module is also published as
+                an exported program, so that PyTorch's own compiler is tried.
+            name: ``namespace/name``; created if it does not exist.
             example_inputs: Arrays of samples, in the order of the inputs or by name. The hub checks
-                and times builds on them, rather than on random numbers.
-            labels: Their classes, ``int64[n]``, if the first output is scores ``[n, classes]``;
-                then builds of lower precision show their accuracy.
+                and measures builds on them instead of on random numbers.
+            labels: Class of each sample, ``int64[n]``, if the first output is scores
+                ``[n, classes]``; builds then state their accuracy.
             how: ``card`` (front matter of README.md: ``license`` is required unless the card has
                 it; ``title``, ``task``, ``library``, ``tags``, ``description``...), ``message``,
-                ``branch`` (made from the default branch if there is none), ``visibility``
+                ``branch`` (created from the default branch if missing), ``visibility``
                 (``public`` or ``private``, for a new model), ``wait`` (for the inspection, on by
                 default), ``timeout_s``.
 
         Returns:
-            The new revision, or the branch's if nothing changed.
+            The new revision, or the current one if nothing changed.
 
         Raises:
             LicenseMissing: nothing was sent.
-            InvalidModelFile: the hub cannot use the model's file; its ``code`` says why.
-            NotSupported: nothing here can export this object.
+            InvalidModelFile: the hub cannot use the file; ``code`` states the reason.
+            NotSupported: there is no exporter for this object.
         """
         return publish.save(
             self.http, model, name, example_inputs=example_inputs, labels=labels, **how
@@ -226,7 +227,7 @@ class Client:
         to: str | None = None,
         revision: str | None = None,
     ) -> Reused:
-        """Get a model's files to work on, and a fork of one's own that says where it is from.
+        """Get the files of a model for further work, and optionally publish a derived model.
 
         Args:
             as_: ``path`` for the folder of its files, ``onnx`` for an ``onnx.ModelProto``.
@@ -236,9 +237,9 @@ class Client:
         return fork.reuse(self.http, self.cache, name, as_=as_, to=to, revision=revision)
 
     def pull(self, name: str, folder: Path | str, *, revision: str | None = None) -> Revision:
-        """Copy a revision's files into a folder, to be kept and changed.
+        """Copy the files of a revision into a folder.
 
-        What is there already stays; what broke off goes on where it stopped.
+        Unchanged files are kept, and an interrupted download is resumed.
         """
         name, revision = pid.locate(self.http, self.cache, name, revision)
         return snapshot.pull(self.http, self.cache, name, Path(folder), revision)
@@ -252,15 +253,15 @@ class Client:
         revision: str | None = None,
         strategy: str | None = None,
     ) -> Jobs:
-        """Ask the hub to search for faster builds.
+        """Request searches for faster builds.
 
         Args:
-            targets: Kinds of hardware; else all the hub has machines of.
-            budget: Search time of each: seconds, or ``"10min"``.
-            strategy: Name of the search strategy; else the hub's choice.
+            targets: Hardware targets; default: all targets with an online device.
+            budget: Search time per target: seconds, or ``"10min"``.
+            strategy: Name of the search strategy; default: chosen by the hub.
 
         Returns:
-            A job a target. ``wait()`` waits for all of them.
+            One job per target. ``wait()`` waits for all of them.
         """
         name, revision = pid.locate(self.http, self.cache, name, revision)
         return job.tune(
@@ -279,11 +280,11 @@ class Client:
         model: str | None = None,
         target: str | None = None,
     ) -> Iterator[Job]:
-        """Jobs you may see, newest first."""
+        """Jobs visible to this account, newest first."""
         return job.jobs(self.http, state=state, kind=kind, model=model, target=target)
 
     def targets(self) -> list[Target]:
-        """Kinds of hardware the hub tunes for."""
+        """Hardware targets of the hub."""
         return target.targets(self.http)
 
     def builds(
@@ -294,7 +295,7 @@ class Client:
         return build.builds(self.http, name, revision=revision, target=target)
 
     def record(self, record_id: str) -> Record:
-        """A benchmark record, verified against its name."""
+        """A benchmark record, verified against its digest."""
         return record.record(self.http, self.cache, record_id)
 
     def records(self, *, name: str | None = None, target: str | None = None) -> Iterator[Record]:
@@ -307,27 +308,28 @@ class Client:
         return revision.revisions(self.http, name, revision_)
 
     def findings(self, name: str, *, revision: str | None = None) -> tuple[Finding, ...]:
-        """What is to be mended in a model's card, by line of README.md."""
+        """Findings in the card of a model, with lines of README.md."""
         return findings.findings(self.http, name, revision)
 
     def register_doi(self, name: str, *, revision: str | None = None) -> Job:
-        """Register a DOI for a version, for ever, if the hub has an account with DataCite.
+        """Register a permanent DOI for a version, if the hub has an account with DataCite.
 
-        Once the job is done, its ``result["doi"]`` has it.
+        After the job has succeeded, ``result["doi"]`` contains the DOI.
 
         Raises:
-            Invalid: the hub registers no DOIs, or the record lacks what one needs: ``fields``.
+            Invalid: the hub registers no DOIs, or the metadata record is incomplete: see
+                ``fields``.
         """
         name, revision = pid.locate(self.http, self.cache, name, revision)
         return doi.register(self.http, name, revision=revision)
 
     def locate(self, name: str, *, revision: str | None = None) -> tuple[str, str | None]:
-        """``namespace/name`` and version that a persistent identifier names.
+        """Resolve a persistent identifier to ``namespace/name`` and a version.
 
-        The version is a commit id, or ``revision`` for an identifier of all versions together.
+        The version is a commit id, or ``revision`` for an identifier of all versions.
         """
         return pid.locate(self.http, self.cache, name, revision)
 
     def delete(self, name: str) -> None:
-        """Delete a model with all its revisions, builds and records. There is no way back."""
+        """Delete a model with all its revisions, builds and records. This cannot be undone."""
         mlmodel.delete(self.http, name)

@@ -1,17 +1,17 @@
-"""Where the hub is, who asks and where files are kept: environment first, then what login wrote.
+"""Settings of the client: from the environment, then from the file that ``hpcfair login`` writes.
 
 ========================  ==============================================================
 ``HPCFAIR_URL``           address of the hub
 ``HPCFAIR_TOKEN``         access token
 ``HPCFAIR_CACHE``         folder of the cache
 ``HPCFAIR_CONFIG``        folder of ``config.json``, written by ``hpcfair login``
-``HPCFAIR_OFFLINE``       ``1``: never ask the hub, use what the cache holds
-``HPCFAIR_DOI_RESOLVER``  who resolves DOIs; else https://doi.org
+``HPCFAIR_OFFLINE``       ``1``: use the cache only, never contact the hub
+``HPCFAIR_DOI_RESOLVER``  resolver of DOIs; default https://doi.org
 ``HPCFAIR_QUIET``         ``1``: no progress bars
 ========================  ==============================================================
 
 ``config.json`` is ``{"url": <default hub>, "tokens": {<hub>: <token>}}``, readable by its owner
-alone. A token is only ever used for the hub it was given to.
+only. A token is sent only to the hub that it was stored for.
 """
 
 import json
@@ -34,10 +34,10 @@ _FALSE = {"", "0", "false", "no", "off"}
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What a client needs to know of its surroundings.
+    """Settings of a client.
 
     Attributes:
-        doi: Address of who resolves DOIs.
+        doi: Address of the DOI resolver.
     """
 
     url: str
@@ -99,7 +99,7 @@ class _Stored:
 
     def write(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # mkstemp makes the file 0600 from its first moment; a rename keeps that.
+        # mkstemp creates the file with mode 0600, which the rename preserves.
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".config-")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -111,14 +111,14 @@ class _Stored:
 
 
 def config_file(environment: Mapping[str, str] | None = None) -> Path:
-    """The file ``hpcfair login`` writes."""
+    """The file that ``hpcfair login`` writes."""
     env = os.environ if environment is None else environment
     folder = env.get("HPCFAIR_CONFIG") or platformdirs.user_config_dir("hpcfair")
     return Path(folder) / "config.json"
 
 
 def keep_token(url: str, token: str) -> Path:
-    """Store a token for a hub and make that hub the default; returns the file."""
+    """Store a token for a hub and make that hub the default. Returns the path of the file."""
     path = config_file()
     stored = _Stored.read(path)
     hub = clean_url(url)
@@ -127,7 +127,7 @@ def keep_token(url: str, token: str) -> Path:
 
 
 def forget_token(url: str) -> bool:
-    """Remove the stored token of a hub; says whether there was one."""
+    """Remove the stored token of a hub. Returns whether there was one."""
     path = config_file()
     stored = _Stored.read(path)
     hub = clean_url(url)
@@ -142,7 +142,7 @@ def clean_url(url: str) -> str:
     """Scheme, host and path without a trailing slash.
 
     Raises:
-        BadConfig: it is not an http(s) address, or carries a password, query or fragment.
+        BadConfig: it is not an http(s) URL, or contains a password, query or fragment.
     """
     parts = urlsplit(url.strip())
     if parts.scheme not in {"http", "https"} or not parts.hostname:

@@ -1,7 +1,7 @@
-"""The client's verbs as functions, on a client made from the environment.
+"""The methods of :class:`hpcfair.Client` as functions, with settings from the environment.
 
-The environment is read at each call, so that a notebook may set ``HPCFAIR_URL`` after the import;
-equal settings share one client and its connections.
+The environment is read at each call, so that a notebook can set ``HPCFAIR_URL`` after the import.
+Equal settings share one client and its connections.
 """
 
 import inspect
@@ -18,10 +18,10 @@ R = TypeVar("R")
 
 
 def default_client() -> Client:
-    """The client the module's functions use.
+    """The client that the module's functions use.
 
     Raises:
-        BadConfig: the environment or the configuration file holds nonsense.
+        BadConfig: a variable or the configuration file has an invalid value.
     """
     return _client(Config.read())
 
@@ -46,14 +46,14 @@ def _verb(method: Callable[Concatenate[Client, P], R]) -> Callable[P, R]:
 
 
 def login(token: str, url: str | None = None) -> Account:
-    """Check a token and keep it for this hub, readable by its owner alone.
+    """Verify a token and store it for this hub, readable by its owner only.
 
     Args:
-        token: From the settings page of the hub.
-        url: The hub; else ``HPCFAIR_URL``, else the one stored last.
+        token: Created on the settings page of the hub.
+        url: Address of the hub; default: ``HPCFAIR_URL``, else the hub stored last.
 
     Raises:
-        Unauthenticated: the hub does not take the token; nothing is stored.
+        Unauthenticated: the hub rejects the token; nothing is stored.
     """
     with Client(url, token) as client:
         account = client.whoami()

@@ -1,4 +1,4 @@
-"""SHA-256, the name of all bytes, and canonical JSON, the bytes of all documents."""
+"""SHA-256 digests of files and of canonical JSON."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ _CHUNK_BYTES = 2**20
 
 
 def sha256_of_file(path: Path, advance: Callable[[int], None] | None = None) -> str:
-    """Hex SHA-256 of a file's bytes; ``advance`` is told how many were read."""
+    """Hex SHA-256 of a file's bytes; ``advance`` is called with the number of bytes read."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK_BYTES):
@@ -24,7 +24,7 @@ def sha256_of_json(value: Any) -> str:
     """Hex SHA-256 of ``value`` as UTF-8 JSON with sorted keys and no spaces.
 
     Raises:
-        ValueError: it holds NaN or infinity, which JSON has not.
+        ValueError: it contains NaN or infinity, which JSON does not support.
     """
     text = json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False

@@ -1,4 +1,4 @@
-"""DOIs for versions of a model."""
+"""Registration of DOIs for versions."""
 
 from hpcfair.job import Job
 from hpcfair.mlmodel import address
@@ -6,5 +6,5 @@ from hpcfair.transport import Transport
 
 
 def register(http: Transport, name: str, *, revision: str | None = None) -> Job:
-    """Ask for a DOI; where the version has one, for its metadata to be brought up to date."""
+    """Request a DOI; if the version has one already, request an update of its metadata."""
     return Job(http, http.post(f"{address(name)}/doi", {"revision": revision}))

@@ -1,4 +1,4 @@
-"""Files of a build or revision in the cache, to be read there."""
+"""Downloads files of a build or revision into the cache."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,16 +15,16 @@ from hpcfair.types import File
 def fetch_tree(
     http: Transport, cache: Cache, files: Sequence[File], *, what: str, verify: bool = False
 ) -> Path:
-    """The folder with ``files``, downloading what the cache lacks.
+    """The folder with ``files``; files that are not in the cache are downloaded.
 
     Args:
-        what: Whose files these are, for people.
-        verify: Hash all bytes even if the cache holds them unchanged.
+        what: Name of the files' owner, for messages.
+        verify: Verify digests even if the cached files are unchanged.
 
     Raises:
         Corrupt: the hub's bytes differ from their digest.
-        UnsafePath: the hub named a file that would leave its folder.
-        HubUnreachable: bytes are missing and cannot be had.
+        UnsafePath: the hub named a file outside the folder.
+        HubUnreachable: bytes are missing and cannot be downloaded.
     """
     folder = find_tree(cache, files, thorough=verify)
     if folder:
@@ -33,13 +33,13 @@ def fetch_tree(
     try:
         return make_tree(cache, files, what=what, verified=fetched)
     except Corrupt:
-        # A blob was damaged on this disk; it is gone now.
+        # A blob was damaged on disk and has been removed.
         fetched |= fetch_blobs(http, cache, files, what=what)
         return make_tree(cache, files, what=what, verified=fetched)
 
 
 def fetch_blobs(http: Transport, cache: Cache, files: Sequence[File], *, what: str) -> set[str]:
-    """Download the blobs of ``files`` that the cache lacks; their digests, just verified."""
+    """Download the blobs of ``files`` that are not in the cache. Returns their verified digests."""
     missing = {file.sha256: file for file in files if not cache.has(file)}
     if missing:
         with transferring(what, sum(file.size_bytes for file in missing.values())) as meter:

@@ -1,9 +1,9 @@
-"""Everything that can go wrong, as one tree.
+"""The exceptions of this package.
 
 ::
 
     HpcfairError
-    ├── HubError                  the hub refused; carries its code, detail, hint, fields, status
+    ├── HubError                  the hub rejected the request: code, detail, hint, fields, status
     │   ├── Unauthenticated       (PermissionError)
     │   ├── Forbidden             (PermissionError)
     │   ├── NotFound              (FileNotFoundError)   ModelNotFound, RevisionNotFound, Withdrawn
@@ -12,20 +12,20 @@
     │   ├── TooLarge              (ValueError)
     │   ├── Unavailable           (ConnectionError)
     │   └── JobFailed             (RuntimeError)
-    ├── HubUnreachable            (ConnectionError)     no answer, or none that makes sense
-    │   └── Offline               (ConnectionError)     asked not to ask
+    ├── HubUnreachable            (ConnectionError)     no answer, or an invalid one
+    │   └── Offline               (ConnectionError)     offline mode
     ├── Corrupt                   (OSError)             bytes differ from their digest
-    ├── UnsafePath                (ValueError)          a name that would leave its folder
+    ├── UnsafePath                (ValueError)          a path outside its folder
     ├── BadConfig                 (ValueError)
-    ├── BadInput                  (ValueError)          arrays that do not fit the signature
-    ├── NotSupported              (TypeError)           nothing here can take this object
+    ├── BadInput                  (ValueError)          arrays that do not match the signature
+    ├── NotSupported              (TypeError)           no exporter for this object
     ├── MissingPackage            (ImportError)
     ├── RuntimeFailed             (RuntimeError)        a runtime could not open or run a build
     ├── BadCard                   (ValueError)
     └── NoModelFile               (FileNotFoundError)
 
-The class follows from the hub's code alone, never from a text or an address. A code this client
-does not know (the hub is newer) falls back to the class of its HTTP status.
+The class depends on the hub's error code only, never on message texts or addresses. For a code that
+this client does not know (from a newer hub), it depends on the HTTP status.
 """
 
 
@@ -33,9 +33,9 @@ class HpcfairError(Exception):
     """Base of all errors of this package.
 
     Attributes:
-        detail: One sentence saying what is wrong.
-        hint: One sentence saying what to do.
-        code: The hub's stable code, or a code of this client's own.
+        detail: One sentence: what is wrong.
+        hint: One sentence: how to fix it.
+        code: The stable code of the hub or of this client.
     """
 
     code = "client_error"
@@ -52,12 +52,12 @@ class HpcfairError(Exception):
 
 
 class HubError(HpcfairError):
-    """The hub understood and refused.
+    """The hub rejected a request.
 
     Attributes:
-        status: HTTP status; 0 where the refusal was read out of a job.
-        fields: Field or path to what is wrong with it.
-        request_id: Names the request in the hub's log.
+        status: HTTP status; 0 if the error is the failure of a job.
+        fields: Field or path to its error.
+        request_id: Id of the request in the hub's log.
     """
 
     def __init__(
@@ -86,55 +86,55 @@ class Unauthenticated(HubError, PermissionError):
 
 
 class Forbidden(HubError, PermissionError):
-    """You are known, and may not."""
+    """The account lacks the permission."""
 
 
 class NotFound(HubError, FileNotFoundError):
-    """It does not exist, or you may not know that it does."""
+    """It does not exist, or is not visible to the account."""
 
 
 class ModelNotFound(NotFound):
-    """No such model, or a private one of somebody else."""
+    """The model does not exist, or is private."""
 
 
 class RevisionNotFound(NotFound):
-    """No branch, tag or commit of that name."""
+    """There is no branch, tag or commit of that name."""
 
 
 class Withdrawn(NotFound):
-    """It was here, and was withdrawn; its record, with the reason, stays."""
+    """It was withdrawn; its metadata record remains, with the reason."""
 
 
 class Conflict(HubError, FileExistsError):
-    """Something else is, or happened, in the way."""
+    """The request conflicts with the current state."""
 
 
 class StaleParent(Conflict):
-    """Somebody committed to the branch since you looked."""
+    """The branch has a newer commit than the expected parent."""
 
 
 class NothingToCommit(Conflict):
-    """The branch already holds exactly this."""
+    """The branch already has exactly this content."""
 
 
 class Invalid(HubError, ValueError):
-    """The request is wrong; asking again will not help."""
+    """The request is invalid; repeating it does not help."""
 
 
 class LicenseMissing(Invalid):
-    """The card names no license, so nobody would know what they may do."""
+    """The card states no license."""
 
 
 class InvalidModelFile(Invalid):
-    """The hub inspected the model's files and cannot use them."""
+    """The hub inspected the files of a model and cannot use them."""
 
 
 class TooLarge(HubError, ValueError):
-    """More bytes than this hub takes."""
+    """The data exceed a size limit of the hub."""
 
 
 class Unavailable(HubError, ConnectionError):
-    """The hub cannot do this now; asking again later may help."""
+    """The hub is temporarily unable to do this; try again later."""
 
 
 class JobFailed(HubError, RuntimeError):
@@ -142,13 +142,13 @@ class JobFailed(HubError, RuntimeError):
 
 
 class HubUnreachable(HpcfairError, ConnectionError):
-    """No answer came, or none that this client understands."""
+    """There was no answer, or an invalid one."""
 
     code = "hub_unreachable"
 
 
 class Offline(HubUnreachable):
-    """``HPCFAIR_OFFLINE`` is set and the cache does not hold the answer."""
+    """``HPCFAIR_OFFLINE`` is set, and the answer is not in the cache."""
 
     code = "offline"
 
@@ -160,54 +160,54 @@ class Corrupt(HpcfairError, OSError):
 
 
 class UnsafePath(HpcfairError, ValueError):
-    """A name that would leave the folder it is meant for, or hide in it."""
+    """A path that leads outside its folder or is hidden."""
 
     code = "unsafe_path"
 
 
 class BadConfig(HpcfairError, ValueError):
-    """An environment variable or the configuration file holds nonsense."""
+    """An environment variable or the configuration file has an invalid value."""
 
     code = "bad_config"
 
 
 class BadInput(HpcfairError, ValueError):
-    """Arrays that do not fit the model's signature, or an argument outside its range."""
+    """Arrays that do not match the signature, or an argument outside its range."""
 
     code = "bad_input"
 
 
 class NotSupported(HpcfairError, TypeError):
-    """No exporter takes this object."""
+    """There is no exporter for this object."""
 
     code = "not_supported"
 
 
 class MissingPackage(HpcfairError, ImportError):
-    """An optional package is needed; the hint names it."""
+    """An optional package is missing; the hint names it."""
 
     code = "missing_package"
 
 
 class RuntimeFailed(HpcfairError, RuntimeError):
-    """A runtime could not open a build, or broke while running it."""
+    """A runtime failed to open or to run a build."""
 
     code = "runtime_failed"
 
 
 class BadCard(HpcfairError, ValueError):
-    """The front matter of README.md cannot be read."""
+    """The front matter of README.md is malformed."""
 
     code = "bad_card"
 
 
 class NoModelFile(HpcfairError, FileNotFoundError):
-    """There is no ONNX file where one is needed."""
+    """There is no model file."""
 
     code = "no_model_file"
 
 
-#: Every code of the hub, with the class raised for it; the hub's own list is the same.
+#: Error code of the hub to exception class. A test compares it with the hub's list.
 CODES: dict[str, type[HubError]] = {
     **dict.fromkeys(
         ("not_authenticated", "token_invalid", "token_expired", "token_revoked"), Unauthenticated
@@ -348,7 +348,7 @@ _BY_STATUS: dict[int, type[HubError]] = {
 
 
 def class_of(code: str, status: int) -> type[HubError]:
-    """The exception class for a hub's code; ``status`` decides for codes not known here."""
+    """The exception class for a code of the hub; ``status`` determines it for unknown codes."""
     if code in CODES:
         return CODES[code]
     if status in _BY_STATUS:

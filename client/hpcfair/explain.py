@@ -1,4 +1,4 @@
-"""Choices put into words."""
+"""Explains in text why a build was chosen."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ from hpcfair.types import Build
 
 
 def explain(resolution: Resolution, path: Path) -> str:
-    """What was chosen, why, what else there was, and the numbers behind it."""
+    """The chosen build, the reason, the alternatives, and the measurements."""
     lines = [
         f"{resolution.name} at revision {resolution.revision[:12]}",
         *_rows(_chosen(resolution)),
@@ -26,7 +26,7 @@ def explain(resolution: Resolution, path: Path) -> str:
 
 
 def describe(build: Build) -> str:
-    """A build's backend, what was set, and its precision class."""
+    """Backend, options and tolerance class of a build."""
     options = build.candidate.get("options") or build.runtime_options
     settings = " ".join(f"{name}={_word(value)}" for name, value in options.items())
     default = build.is_baseline or options == {"default": True}
@@ -34,7 +34,7 @@ def describe(build: Build) -> str:
 
 
 def numbers(build: Build) -> str:
-    """A build's latency and what it is compared to the baseline."""
+    """Latency of a build and its ratio to the baseline."""
     if build.p50_ns is None:
         return "not measured"
     text = f"{milliseconds(build.p50_ns)} median"
@@ -44,7 +44,7 @@ def numbers(build: Build) -> str:
 
 
 def ratio_text(ratio: float | None, low: float | None, high: float | None) -> str:
-    """A latency ratio with its interval, if there is one."""
+    """A latency ratio with its confidence interval, if there is one."""
     if ratio is None:
         return "not compared"
     interval = f" (95 % interval {low:.3f} to {high:.3f})" if low and high else ""
@@ -72,13 +72,13 @@ def _chosen(resolution: Resolution) -> Iterator[tuple[str, str]]:
 
 
 def _baseline(*builds: Build) -> str:
-    """What latencies are compared with: another runtime's defaults on another kind of target."""
-    found = next((build for build in builds if build.is_baseline), None)
-    return f"{found.backend} with nothing set" if found else "the runtime with nothing set"
+    """The baseline that latencies are compared with, which depends on the target."""
+    baseline = next((build for build in builds if build.is_baseline), None)
+    return f"{baseline.backend} with nothing set" if baseline else "the runtime with nothing set"
 
 
 def _deviation(deviation: Mapping[str, Any]) -> str:
-    """Largest and overall difference to the unoptimised float32 reference."""
+    """Largest and overall deviation from the unoptimised float32 reference."""
     names = {"max_absolute": "max |y - ref|", "relative_l2": "relative L2"}
     parts = [
         f"{name} {deviation[key]:.2g}"
@@ -97,7 +97,7 @@ def _accuracy(build: Build) -> str:
 
 
 def _rows(pairs: Iterator[tuple[str, str]]) -> list[str]:
-    """Name and text in two columns; what is empty is left out."""
+    """Names and texts in two columns, without empty rows."""
     return [f"  {name:<10} {text}" for name, text in pairs if text]
 
 

@@ -1,4 +1,4 @@
-"""What is to be mended in a model's card."""
+"""Findings in the card of a model."""
 
 from hpcfair.mlmodel import address
 from hpcfair.transport import Transport
@@ -6,10 +6,10 @@ from hpcfair.types import Finding
 
 
 def findings(http: Transport, name: str, revision: str | None = None) -> tuple[Finding, ...]:
-    """What is wrong in a revision's README.md, by line.
+    """Findings in the README.md of a revision, with lines.
 
     Raises:
-        ModelNotFound, RevisionNotFound: as the classes say.
+        ModelNotFound, RevisionNotFound: see the classes.
     """
-    found = http.get(f"{address(name)}/findings", params={"revision": revision})
-    return tuple(Finding.from_json(item) for item in found["items"])
+    document = http.get(f"{address(name)}/findings", params={"revision": revision})
+    return tuple(Finding.from_json(item) for item in document["items"])

@@ -1,4 +1,4 @@
-"""Reusing a model: its files or graph here, and a model of one's own that says where it is from."""
+"""Reuse of a model: its files or graph, and a derived model that names its base."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,13 +21,13 @@ Form = Literal["onnx", "path"]
 
 @dataclass(frozen=True, slots=True)
 class Reused:
-    """What came of reusing a model.
+    """The result of reusing a model.
 
     Attributes:
         model: An ``onnx.ModelProto`` with its weights, or the folder's path.
-        folder: The files, in the cache: not to be changed.
-        base: The model they are from, at revision ``base_revision``.
-        fork: The first revision of the new model, if one was wanted.
+        folder: The files in the cache; do not change them.
+        base: Name of the original model, at revision ``base_revision``.
+        fork: The first revision of the derived model, if one was published.
     """
 
     model: Any
@@ -46,11 +46,11 @@ def reuse(
     to: str | None = None,
     revision: str | None = None,
 ) -> Reused:
-    """Get a model's files to work on; see :meth:`hpcfair.Client.reuse`."""
+    """Get the files of a model; see :meth:`hpcfair.Client.reuse`."""
     if as_ not in ("onnx", "path"):
         raise BadInput(f"There is no form {as_!r}.", "Choose 'onnx' or 'path'.")
-    found, folder = snapshot(http, cache, name, revision)
-    paths = [file.path for file in found.files]
+    commit, folder = snapshot(http, cache, name, revision)
+    paths = [file.path for file in commit.files]
     model = _open_onnx(http, name, folder, paths) if as_ == "onnx" else folder
     fork = None
     if to is not None:
@@ -63,11 +63,11 @@ def reuse(
                 files,
                 Path(scratch),
                 card=lineage,
-                message=f"Fork {name} at {found.oid}",
-                # The same bytes were inspected once; there is nothing to find out.
+                message=f"Fork {name} at {commit.oid}",
+                # The same files have been inspected already.
                 wait=False,
             )
-    return Reused(model, folder, name, found.oid, fork)
+    return Reused(model, folder, name, commit.oid, fork)
 
 
 def _open_onnx(http: Transport, name: str, folder: Path, paths: list[str]) -> Any:

@@ -1,4 +1,4 @@
-"""A file that grows, and the SHA-256 of what is in it, computed beside the writing."""
+"""Writes a file and computes its SHA-256 in parallel."""
 
 import hashlib
 from collections import deque
@@ -9,17 +9,17 @@ from typing import Self
 from hpcfair.progress import Meter
 
 _READ_BYTES = 2**20
-#: Handing a smaller block to another thread costs more than hashing it.
+#: For smaller blocks, passing them to another thread costs more than hashing.
 _BESIDE_BYTES = 2**16
-#: Blocks that may wait to be hashed; their memory is what this bounds.
+#: Upper bound on blocks waiting to be hashed, which bounds memory.
 _WAITING = 16
 
 
 class Intake:
-    """Appends to a file; one that has content already is read to its end first.
+    """Appends to a file; existing content is hashed first.
 
     Args:
-        meter: Told of every byte that is in the file.
+        meter: Receives the number of bytes in the file.
     """
 
     def __init__(self, part: Path, meter: Meter) -> None:
@@ -43,7 +43,7 @@ class Intake:
         """Append.
 
         Raises:
-            OSError: the disk is full, or gone.
+            OSError: the disk is full or unavailable.
         """
         left = memoryview(block)
         while left:
@@ -51,7 +51,7 @@ class Intake:
         self._count(block)
 
     def restart(self) -> None:
-        """Forget all that is in the file."""
+        """Truncate the file and start again."""
         self._file.seek(0)
         self._file.truncate()
         self._settle(0)
@@ -60,7 +60,7 @@ class Intake:
         self.size_bytes = 0
 
     def sha256(self) -> str:
-        """Hex digest of all that is in the file."""
+        """Hex digest of the file's content."""
         self._settle(0)
         return self._digest.hexdigest()
 
@@ -74,6 +74,6 @@ class Intake:
         self._meter.advance(len(block))
 
     def _settle(self, allowed: int) -> None:
-        """Wait until at most ``allowed`` blocks wait to be hashed; let go of those that are."""
+        """Wait until at most ``allowed`` blocks are not hashed yet, and release the others."""
         while self._waiting and (len(self._waiting) > allowed or self._waiting[0].done()):
             self._waiting.popleft().result()

@@ -1,4 +1,4 @@
-"""Work on the hub: watched, waited for, cancelled."""
+"""Jobs of the hub: progress, waiting, cancelling."""
 
 import re
 import time
@@ -12,28 +12,28 @@ from hpcfair.progress import Meter, working
 from hpcfair.transport import Transport, pages, quoted
 from hpcfair.types import Trial
 
-#: A job that waits for so long may wait for a worker that is not there.
+#: After this time in the queue, a warning says that no worker may be running.
 _UNHEARD_S = 30.0
 _ENDED = frozenset({"succeeded", "failed", "cancelled"})
-#: Between two looks: soon while something moves, seldom while nothing does.
+#: Polling intervals: short while there is progress, long otherwise.
 _FIRST_LOOK_S, _LAST_LOOK_S, _SLOWER = 0.3, 5.0, 1.5
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|sec|seconds?|min|minutes?|m|h|hours?)?")
 _SECONDS = {"m": 60.0, "h": 3600.0}
 
 
 class WaitingWarning(UserWarning):
-    """No worker of the hub has taken a job yet."""
+    """No worker has claimed the job yet."""
 
 
 class Job:
-    """One piece of work on one revision; attributes are as of the last look.
+    """A job on one revision. Attributes are those of the last refresh.
 
     Attributes:
-        uuid, kind, model, revision, target: What is done to what.
+        uuid, kind, model, revision, target: Identity and subject of the job.
         state: ``queued``, ``leased``, ``succeeded``, ``failed`` or ``cancelled``.
-        progress: ``phase``, ``done``, ``total`` and ``message``, for people.
-        result: What came out, once it succeeded.
-        failure: ``class``, ``code`` and ``detail``, once it failed.
+        progress: ``phase``, ``done``, ``total`` and ``message``, for display.
+        result: The result of a succeeded job.
+        failure: ``class``, ``code`` and ``detail`` of a failed job.
     """
 
     def __init__(
@@ -73,9 +73,9 @@ class Job:
 
     @property
     def trials(self) -> list[Trial]:
-        """All trials so far, in their order."""
-        found = pages(self._http, f"{self.address}/trials")
-        return sorted((Trial.from_json(item) for item in found), key=lambda trial: trial.number)
+        """All trials so far, in order."""
+        items = pages(self._http, f"{self.address}/trials")
+        return sorted((Trial.from_json(item) for item in items), key=lambda trial: trial.number)
 
     @property
     def events(self) -> list[dict[str, Any]]:
@@ -83,22 +83,22 @@ class Job:
         return list(pages(self._http, f"{self.address}/events"))
 
     def refresh(self) -> "Job":
-        """Look again."""
+        """Request the current state."""
         self._take(self._http.get(self.address))
         return self
 
     def cancel(self) -> "Job":
-        """Ask for the job's end. A worker in the middle of a trial stops within seconds."""
+        """Cancel the job. A worker stops within seconds, even during a trial."""
         self._take(self._http.post(f"{self.address}/cancel", {}))
         return self
 
     def wait(self, timeout_s: float | None = None) -> "Job":
-        """Wait for the end, with a progress bar on a terminal.
+        """Wait until the job ends, with a progress bar on a terminal.
 
         Raises:
-            TimeoutError: ``timeout_s`` passed; the job goes on.
-            HubError: it failed; class and code are the failure's.
-            JobFailed: it was cancelled, or failed without a known code.
+            TimeoutError: ``timeout_s`` has passed; the job continues.
+            HubError: the job failed; class and code are those of the failure.
+            JobFailed: the job was cancelled, or failed with an unknown code.
         """
         with working(self.title) as meter:
             self._watch(meter, timeout_s)
@@ -108,7 +108,7 @@ class Job:
 
     @property
     def title(self) -> str:
-        """The job in a few words."""
+        """A short title of the job."""
         return f"{self.kind} {self.model}{f' for {self.target}' if self.target else ''}"
 
     def _watch(self, meter: Meter, timeout_s: float | None) -> None:
@@ -126,7 +126,7 @@ class Job:
             pause_s = _FIRST_LOOK_S if moved else min(_LAST_LOOK_S, pause_s * _SLOWER)
 
     def _count_waiting(self, unheard_s: float, pause_s: float) -> float:
-        """Seconds without a worker; says so once, as nobody may be watching a progress bar."""
+        """Count the seconds without a worker, and warn once, because progress may not be watched."""
         if self.state != "queued":
             return 0.0
         if unheard_s < _UNHEARD_S <= unheard_s + pause_s:
@@ -142,8 +142,8 @@ class Job:
         if self.state == "queued":
             place = f", place {self.queue_position}" if self.queue_position else ""
             return f"{self.title}: waiting for a worker{place}"
-        said = [self.progress.get("phase"), self.progress.get("message")]
-        return ": ".join([self.title, *(str(word) for word in said if word)])
+        texts = [self.progress.get("phase"), self.progress.get("message")]
+        return ": ".join([self.title, *(str(word) for word in texts if word)])
 
     def _raise(self) -> NoReturn:
         if self.state == "cancelled":
@@ -161,7 +161,7 @@ class Job:
 
 
 class Jobs(Sequence[Job]):
-    """Several jobs asked for together, one a target."""
+    """Jobs that were requested together, one per target."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._jobs = tuple(jobs)
@@ -182,14 +182,14 @@ class Jobs(Sequence[Job]):
         return [trial for job in self for trial in job.trials]
 
     def wait(self, timeout_s: float | None = None) -> "Jobs":
-        """Wait for all; raises as :meth:`Job.wait` for the first that did not succeed."""
+        """Wait for all; raises as :meth:`Job.wait` for the first unsuccessful one."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         for job in self:
             job.wait(None if deadline is None else max(0.0, deadline - time.monotonic()))
         return self
 
     def cancel(self) -> "Jobs":
-        """Ask for the end of all that have not ended."""
+        """Cancel all jobs that have not ended."""
         for job in self:
             if not job.ended:
                 job.cancel()
@@ -212,9 +212,9 @@ def jobs(
     model: str | None = None,
     target: str | None = None,
 ) -> Iterator[Job]:
-    """Jobs you may see, newest first."""
-    wanted = {"state": state, "kind": kind, "model": model, "target": target}
-    return (Job(http, item) for item in pages(http, "/api/v1/jobs", wanted))
+    """Jobs visible to this account, newest first."""
+    parameters = {"state": state, "kind": kind, "model": model, "target": target}
+    return (Job(http, item) for item in pages(http, "/api/v1/jobs", parameters))
 
 
 def tune(
@@ -226,14 +226,14 @@ def tune(
     revision: str | None = None,
     strategy: str | None = None,
 ) -> Jobs:
-    """Ask the hub to search for faster builds; see :meth:`hpcfair.Client.tune`."""
-    wanted = {
+    """Request searches for faster builds; see :meth:`hpcfair.Client.tune`."""
+    parameters = {
         "targets": list(targets) if targets is not None else None,
         "budget_s": seconds(budget) if budget is not None else None,
         "revision": revision,
         "strategy": strategy,
     }
-    body = {key: value for key, value in wanted.items() if value is not None}
+    body = {key: value for key, value in parameters.items() if value is not None}
     answer = http.post(f"{address(name)}/tune", body)
     return Jobs([Job(http, item) for item in answer["items"]])
 
@@ -242,7 +242,7 @@ def seconds(duration: str | float) -> float:
     """``"10min"``, ``"90s"``, ``"1.5h"`` or a number of seconds, as seconds.
 
     Raises:
-        BadInput: it is none of these, or not above zero.
+        BadInput: it has another form, or is not positive.
     """
     match = _DURATION.fullmatch(str(duration).strip().lower())
     value = float(match[1]) * _SECONDS.get((match[2] or "s")[0], 1.0) if match else 0.0

@@ -1,4 +1,4 @@
-"""A model, loaded: arrays in, arrays out, and an account of why it is this build."""
+"""A loaded model: runs on arrays and explains the choice of its build."""
 
 import threading
 import warnings
@@ -23,15 +23,15 @@ from hpcfair.types import Build
 
 
 class Loaded:
-    """A model that runs. Threads may share it; calls then take turns.
+    """A loaded model. Thread-safe; concurrent calls are serialised.
 
-    Use it as a context manager, or :meth:`close` it, to give its memory back early.
+    Use it as a context manager or call :meth:`close` to release its memory early.
 
     Attributes:
-        name, revision: What was loaded.
-        signature: What goes in and comes out.
-        build: The build that runs; ``None`` for the plain model.
-        path: The file the runtime opened.
+        name, revision: The model and its revision.
+        signature: Inputs and outputs.
+        build: The loaded build; ``None`` for the published model.
+        path: The file that the runtime opened.
     """
 
     def __init__(
@@ -51,19 +51,19 @@ class Loaded:
         self._read_record = read_record
         self._turn = threading.Lock()
 
-    # A union would make every typed caller narrow what the signature has told already.
+    # A union type would force every typed caller to narrow it, although the signature decides.
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run once.
+        """Run the model once.
 
-        Inputs are given in the signature's order, by name, or as one mapping by name.
+        Inputs are passed in the order of the signature, by name, or as one mapping by name.
 
         Returns:
-            The array, if the model has one output; else a dictionary by output name, in the
-            signature's order.
+            The array if the model has one output, else a dictionary by output name in the order of
+            the signature.
 
         Raises:
-            BadInput: a name, type or shape does not fit the signature.
-            RuntimeFailed: the runtime broke on these inputs.
+            BadInput: a name, type or shape does not match the signature.
+            RuntimeFailed: the runtime failed on these inputs.
         """
         inputs = self.signature.bind(args, kwargs)
         with self._turn:
@@ -72,16 +72,16 @@ class Loaded:
 
     @property
     def record(self) -> Record | None:
-        """The measurement behind the build, from the cache or the hub."""
+        """The benchmark record of the build, from the cache or the hub."""
         record_id = self._resolution.record_id
         return self._read_record(record_id) if record_id else None
 
     def explain(self) -> str:
-        """What was chosen, why, what else there was, and the numbers behind it."""
+        """The chosen build, the reason, the alternatives, and the measurements."""
         return explain(self._resolution, self.path)
 
     def close(self) -> None:
-        """Give back threads and memory."""
+        """Release threads and memory."""
         with self._turn:
             self._runtime.close()
 

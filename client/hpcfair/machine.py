@@ -1,7 +1,6 @@
-"""What this machine is, and which of the hub's targets that makes it.
+"""Describes this machine and assigns it to targets of the hub.
 
-Needs nothing but the standard library, so that a device can describe itself before anything is
-installed. What cannot be found out is ``None`` or left out, never zero.
+Unknown facts are ``None`` or absent, never zero.
 """
 
 import os
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hpcfair import _linux, nvidia
-from hpcfair._targets import GPU_TARGETS, TARGETS, Target
+from hpcfair._targets import GPU_TARGETS, TARGETS, TargetDefinition
 
 __all__ = [
     "FEATURES",
@@ -22,14 +21,14 @@ __all__ = [
     "TARGETS",
     "Accelerator",
     "Machine",
-    "Target",
+    "TargetDefinition",
     "describe",
     "target_of",
     "target_slug",
     "targets_of",
 ]
 
-#: Instruction-set extensions that decide how fast a network runs, as Linux spells them.
+#: Instruction-set extensions that affect the speed of networks, in Linux's spelling.
 FEATURES = frozenset(
     (  # noqa: SIM905  one name a line would take a screen
         "sse4_2 avx f16c fma avx2 avx_vnni avx512f avx512bw avx512dq avx512vl avx512_vnni"
@@ -63,12 +62,12 @@ _MACOS_FEATURES = {
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
-    """A GPU beside the processor.
+    """A GPU of the machine.
 
     Attributes:
         driver: Version of its driver.
         capability: Compute capability, such as ``9.0``.
-        uuid_sha256: Hash of its serial identity.
+        uuid_sha256: SHA-256 of the card's UUID.
     """
 
     name: str
@@ -79,29 +78,29 @@ class Accelerator:
 
     @property
     def features(self) -> tuple[str, ...]:
-        """What targets can ask for: ``cuda``, its generation, its model."""
+        """Features that targets can require: ``cuda``, its generation, its model."""
         if self.capability is None:
             return ("cuda", self.slug)
         return ("cuda", f"sm_{self.capability.replace('.', '')}", self.slug)
 
     @property
     def slug(self) -> str:
-        """Its model as a name of a target, such as ``nvidia-h200``."""
+        """Slug of its model, such as ``nvidia-h200``."""
         words = re.findall("[a-z0-9]+", self.name.lower())
         return "-".join(words if words[:1] == ["nvidia"] else ["nvidia", *words])[:50].rstrip("-")
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """One machine, as this process may use it.
+    """One machine, with the resources that this process may use.
 
     Attributes:
         architecture: ``x86-64``, ``arm64``, or the kernel's name for another.
         features: Those of :data:`FEATURES` that the processor has, and those of its accelerators,
             sorted.
-        cores: Physical cores left to this process by affinity and cgroup quota; at least 1.
-        logical_cpus: Hardware threads left to this process by affinity.
-        memory_bytes: Main memory, or the cgroup's limit where that is lower; ``None`` if unknown.
+        cores: Physical cores available to this process by affinity and cgroup quota; at least 1.
+        logical_cpus: Hardware threads available to this process by affinity.
+        memory_bytes: Main memory, or the cgroup's limit if that is lower; ``None`` if unknown.
         processor: Name of the processor.
         family, model, stepping, microcode: As the kernel prints them (x86 only).
         caches: ``"L1d"``, ``"L1i"``, ``"L2"``, ``"L3"`` to bytes, each of one instance.
@@ -128,39 +127,39 @@ class Machine:
     accelerators: tuple[Accelerator, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON form; what is unknown is left out."""
-        document = _known(asdict(self)) | {
+        """As JSON, without unknown facts."""
+        document = _without_unknown(asdict(self)) | {
             "features": list(self.features),
             "caches": dict(self.caches),
-            "accelerators": [_known(asdict(each)) for each in self.accelerators],
+            "accelerators": [_without_unknown(asdict(each)) for each in self.accelerators],
         }
         if not self.accelerators:
             del document["accelerators"]
         return document
 
 
-#: Above a GPU's generation: code is tuned for one model.
+#: Rank of a GPU's model, above its generation, because tuned code is specific to the model.
 _MODEL_RANK = 200
 
 
 def describe() -> Machine:
-    """Describe the machine this process runs on, under the limits it runs in now."""
+    """Describe this machine under the current limits of this process."""
     if platform.system() == "Linux":
         return _with_accelerators(_describe_linux())
     return _describe_other()
 
 
-def targets_of(machine: Machine) -> tuple[Target, ...]:
-    """All this machine can be tuned for: the closest processor target, then its GPUs' targets.
+def targets_of(machine: Machine) -> tuple[TargetDefinition, ...]:
+    """All targets of this machine: the best processor target, then those of its GPUs.
 
-    A GPU is a target by its model, such as ``nvidia-h200``, since tuned code fits that alone, and
-    by its generation.
+    A GPU has a target for its model, such as ``nvidia-h200``, because tuned code is specific to it,
+    and one for its generation.
     """
     architecture = machine.architecture
     ours = [target for target in GPU_TARGETS if target.architecture == architecture]
     suffix = "" if architecture == "x86-64" else f"-{architecture}"
     models = [
-        Target(gpu.slug + suffix, gpu.name, architecture, _MODEL_RANK, gpu.features)
+        TargetDefinition(gpu.slug + suffix, gpu.name, architecture, _MODEL_RANK, gpu.features)
         for gpu in machine.accelerators
     ]
     has = set(machine.features)
@@ -168,8 +167,8 @@ def targets_of(machine: Machine) -> tuple[Target, ...]:
     return (target_of(machine), *dict.fromkeys(models), *generations)
 
 
-def target_of(machine: Machine) -> Target:
-    """The closest target of the processor: tune for this one, and prefer its builds."""
+def target_of(machine: Machine) -> TargetDefinition:
+    """The best target of the processor: it is tuned for, and its builds are preferred."""
     has = set(machine.features)
     fitting = [
         target
@@ -177,14 +176,14 @@ def target_of(machine: Machine) -> Target:
         if target.architecture == machine.architecture and has.issuperset(target.features)
     ]
     if not fitting:
-        return Target(
+        return TargetDefinition(
             f"{machine.architecture}-generic", machine.architecture, machine.architecture, 0
         )
     return max(fitting, key=lambda target: target.rank)
 
 
 def target_slug(machine: Machine) -> str:
-    """Name of the closest target, such as ``x86-64-avx512``."""
+    """Slug of the best target, such as ``x86-64-avx512``."""
     return target_of(machine).slug
 
 
@@ -200,19 +199,19 @@ def _with_accelerators(machine: Machine) -> Machine:
 
 @cache
 def _accelerators() -> tuple[Accelerator, ...]:
-    """Asked once: it takes a while, and cards do not come and go."""
+    """The GPUs. Queried once, because it is slow and cards do not change."""
     return tuple(
         Accelerator(gpu.name, gpu.memory_bytes, gpu.driver, gpu.capability, gpu.uuid_sha256)
         for gpu in nvidia.gpus()
     )
 
 
-def _known(document: dict[str, Any]) -> dict[str, Any]:
+def _without_unknown(document: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in document.items() if value is not None}
 
 
 def _describe_linux(root: Path = Path("/")) -> Machine:
-    """``root`` holds ``proc`` and ``sys``: elsewhere than ``/`` it describes a recorded machine."""
+    """Describe the machine whose ``proc`` and ``sys`` are in ``root``; tests pass recorded ones."""
     cpu = _linux.processor(root)
     usable = sorted(os.sched_getaffinity(0))
     return Machine(

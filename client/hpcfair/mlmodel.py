@@ -1,4 +1,4 @@
-"""Models: what the hub knows of one, and its bare existence."""
+"""Facts, creation and deletion of models."""
 
 from hpcfair.errors import Conflict
 from hpcfair.paths import checked_name
@@ -7,25 +7,25 @@ from hpcfair.types import MLModel
 
 
 def address(name: str) -> str:
-    """Where the hub answers about ``namespace/name``.
+    """The API path of ``namespace/name``.
 
     Raises:
-        BadInput: it is not a model's name.
+        BadInput: it is not the name of a model.
     """
     return f"/api/v1/models/{quoted(checked_name(name))}"
 
 
 def info(http: Transport, name: str) -> MLModel:
-    """All the hub knows of a model.
+    """Everything that the hub states about a model.
 
     Raises:
-        ModelNotFound: there is none, or it is private and not yours.
+        ModelNotFound: it does not exist, or is private.
     """
     return MLModel.from_json(http.get(address(name)))
 
 
 def ensure(http: Transport, name: str, *, visibility: str) -> None:
-    """Create the model unless it exists. An existing one keeps its visibility."""
+    """Create the model if it does not exist. An existing one keeps its visibility."""
     namespace, _, short = checked_name(name).partition("/")
     body = {"namespace": namespace, "name": short, "visibility": visibility}
     try:

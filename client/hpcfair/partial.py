@@ -1,9 +1,9 @@
-"""Downloads under way, in a folder any number of processes may share.
+"""Downloads in progress, in a folder that any number of processes may share.
 
 ::
 
-    <sha256>.<unique>.part   being written by somebody
-    <sha256>.<unique>.rest   given up, for the next one to go on with
+    <sha256>.<unique>.part   being written
+    <sha256>.<unique>.rest   interrupted, to be resumed
 """
 
 import contextlib
@@ -13,23 +13,23 @@ from pathlib import Path
 
 from hpcfair.paths import checked_sha256
 
-#: The folder of them inside a folder of somebody's own.
+#: Name of the folder of partial files inside a folder of the user.
 STAGING = ".hpcfair-partial"
-#: A .part file untouched for this long has lost its writer.
+#: A .part file that was not written for this long is abandoned.
 _ABANDONED_S = 120.0
 
 
 class Partials:
-    """The partial files in a folder, which need not exist yet."""
+    """The partial files in a folder, which is created on first use."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def start(self, sha256: str) -> Path:
-        """A file to download into, which nobody else writes: what somebody left, or a new one."""
+        """A file for this process alone to download into: an interrupted one, or a new one."""
         mine = self.folder / f"{checked_sha256(sha256)}.{uuid.uuid4().hex}.part"
         for left in self.folder.glob(f"{sha256}.*"):
-            # The rename decides between two who find the same rest.
+            # The rename decides between two processes that find the same file.
             with contextlib.suppress(OSError):
                 if left.suffix == ".rest" or _age_s(left) > _ABANDONED_S:
                     left.rename(mine)
@@ -37,13 +37,13 @@ class Partials:
                     return mine
         while True:
             self.folder.mkdir(parents=True, exist_ok=True)
-            # Somebody else may just be tidying up.
+            # Another process may be removing it.
             with contextlib.suppress(FileNotFoundError):
                 mine.touch()
                 return mine
 
     def leave(self, part: Path) -> None:
-        """Give up a download so that the next one may go on with it."""
+        """Release an interrupted download, so that the next one can resume it."""
         with contextlib.suppress(OSError):
             if part.stat().st_size:
                 part.rename(part.with_suffix(".rest"))
@@ -51,7 +51,7 @@ class Partials:
                 part.unlink()
 
     def tidy(self) -> None:
-        """Remove the folder if nothing is in it."""
+        """Remove the folder if it is empty."""
         with contextlib.suppress(OSError):
             self.folder.rmdir()
 

@@ -1,7 +1,7 @@
-"""Names that come from elsewhere, made safe to become paths here.
+"""Validates names from the hub before they become local paths.
 
-The hub checks what it stores, but a client must not have to trust its hub: everything a server
-says that ends in a path on this machine passes through this module.
+A client must not have to trust its hub: every string from a server that becomes a path on this
+machine passes through this module.
 """
 
 import re
@@ -13,12 +13,12 @@ from hpcfair.errors import BadInput, UnsafePath
 _MAX_PATH = 1024
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _MLMODEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}/[A-Za-z0-9][A-Za-z0-9._-]{0,95}")
-# Device names mean devices in every folder of Windows, whatever their ending.
+# On Windows, device names refer to devices in every folder, with any extension.
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))}
 
 
 def _complaint(path: str) -> str:
-    """Why ``path`` is not a safe relative path; empty where it is one."""
+    """The reason why ``path`` is not a safe relative path; empty if it is."""
     parts = path.split("/")
     faults = {
         f"is empty or longer than {_MAX_PATH} bytes": not path
@@ -31,14 +31,14 @@ def _complaint(path: str) -> str:
         "holds '.' or '..'": any(part in {".", ".."} for part in parts),
         "holds a device name": any(part.split(".")[0].lower() in _DEVICES for part in parts),
     }
-    return next((fault for fault, found in faults.items() if found), "")
+    return next((fault for fault, applies in faults.items() if applies), "")
 
 
 def safe_join(folder: Path, path: str) -> Path:
     """``folder / path``, where ``path`` is relative, uses ``/`` and stays inside.
 
     Raises:
-        UnsafePath: ``path`` is absolute, climbs out, or holds a backslash, colon or control
+        UnsafePath: ``path`` is absolute, leads outside, or contains a backslash, colon or control
             character.
     """
     complaint = _complaint(path)
@@ -56,10 +56,10 @@ def is_sha256(digest: str) -> bool:
 
 
 def checked_sha256(digest: str) -> str:
-    """``digest`` itself, being 64 lower-case hexadecimal digits.
+    """``digest``, if it is 64 lower-case hexadecimal digits.
 
     Raises:
-        UnsafePath: it is anything else, so it must not become a file name.
+        UnsafePath: it is anything else and must not become a file name.
     """
     if not is_sha256(digest):
         raise UnsafePath(f"{digest!r} is not a SHA-256 digest.", "The hub's answer was not used.")
@@ -67,7 +67,7 @@ def checked_sha256(digest: str) -> str:
 
 
 def checked_name(name: str) -> str:
-    """``name`` itself, being ``namespace/name``.
+    """``name``, if it has the form ``namespace/name``.
 
     Raises:
         BadInput: it has another form.

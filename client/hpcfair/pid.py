@@ -1,8 +1,8 @@
 """Persistent identifiers in place of a model's name: ``ark:/NAAN/name`` and ``doi:10.../...``.
 
-An identifier leads to a model of the hub this client is set to, and nowhere else. DANGER: builds
-are programs. Where a DOI leads to another hub, that one is named and not asked: whom to trust is
-for the person to say, by ``HPCFAIR_URL``.
+An identifier is resolved to a model of the configured hub only. DANGER: builds are native programs.
+If a DOI leads to another hub, the error names that hub; the user decides whom to trust by setting
+``HPCFAIR_URL``.
 """
 
 import re
@@ -26,7 +26,7 @@ from hpcfair.paths import checked_name
 from hpcfair.resolution import StaleAnswerWarning
 from hpcfair.transport import Transport
 
-#: In an address, too: what stands before it says who resolves it. Hyphens say nothing.
+#: Also inside a URL, whose beginning names the resolver. Hyphens are ignored.
 _ARK = re.compile(r"ark:/?([0-9a-z]{2,})/([0-9a-z-]+)", re.IGNORECASE)
 _DOI = re.compile(r"(?:doi:|https?://(?:dx\.|www\.)?doi\.org/)(10\.[0-9.]+/\S+)", re.IGNORECASE)
 _IN_DOIS = "/:;()"
@@ -34,63 +34,63 @@ _MOST_STEPS = 10
 
 
 class Located(NamedTuple):
-    """What an identifier names: a model, and the commit id of one version if it names one."""
+    """The model that an identifier names, and the commit id if it names one version."""
 
     name: str
     revision: str | None
 
 
 def locate(http: Transport, cache: Cache, name: str, revision: str | None = None) -> Located:
-    """The model and the version that ``name`` and ``revision`` mean.
+    """Resolve ``name`` and ``revision`` to a model and a version.
 
-    A name is itself. Of an identifier, the hub (and before it, for a DOI, the resolver) is asked;
-    if that cannot be, what it said last time counts, said aloud by a :class:`StaleAnswerWarning`.
+    Identifiers are resolved by the hub, and DOIs by their resolver first. If these are unreachable,
+    the last answer is used with a :class:`StaleAnswerWarning`.
 
     Args:
-        name: ``namespace/name``, ``ark:...``, ``doi:...``, or an address of either.
+        name: ``namespace/name``, ``ark:...``, ``doi:...``, or a URL of either.
 
     Raises:
-        BadInput: it is no identifier of a model; or it names a version, and ``revision`` another.
-        NotFound: nobody here knows it, or you may not read what it names.
-        Withdrawn: its record is all there is left.
-        HubUnreachable: who is to be asked does not answer, and never did.
+        BadInput: it is not an identifier of a model, or names another version than ``revision``.
+        NotFound: the identifier is unknown, or the model is not visible to the account.
+        Withdrawn: only the metadata record remains.
+        HubUnreachable: the hub or the resolver does not answer, and there is no earlier answer.
     """
     if not is_identifier(name):
         return Located(name, revision)
-    found = _remembered(http, cache, name)
-    if revision is None or found.revision is None:
-        return Located(found.name, revision or found.revision)
-    if not found.revision.startswith(revision.lower()):
+    located = _remembered(http, cache, name)
+    if revision is None or located.revision is None:
+        return Located(located.name, revision or located.revision)
+    if not located.revision.startswith(revision.lower()):
         raise BadInput(
-            f"{name} names the version {found.revision[:12]}, and not {revision!r}.",
-            f"Leave the revision out, or write {found.name}.",
+            f"{name} names the version {located.revision[:12]}, and not {revision!r}.",
+            f"Leave the revision out, or write {located.name}.",
         )
-    return found
+    return located
 
 
 def is_identifier(name: str) -> bool:
-    """Whether ``name`` is an identifier or an address, and so no ``namespace/name``."""
+    """Whether ``name`` is an identifier or a URL rather than ``namespace/name``."""
     return name.lower().startswith(("ark:", "doi:", "http://", "https://"))
 
 
 def _remembered(http: Transport, cache: Cache, text: str) -> Located:
     key = sha256_of_json({"hub": http.config.url, "identifier": text})
     try:
-        found = _asked(http, text)
+        located = _resolve(http, text)
     except (HubUnreachable, Unavailable) as error:
-        kept = cache.answer(key)
-        if kept is None:
+        cached = cache.answer(key)
+        if cached is None:
             raise
         warnings.warn(
-            f"{error.detail} Using the answer of {kept['at']}.", StaleAnswerWarning, stacklevel=4
+            f"{error.detail} Using the answer of {cached['at']}.", StaleAnswerWarning, stacklevel=4
         )
-        return Located(kept["answer"]["name"], kept["answer"]["revision"])
+        return Located(cached["answer"]["name"], cached["answer"]["revision"])
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    cache.keep_answer(key, {"at": now, "answer": found._asdict()})
-    return found
+    cache.keep_answer(key, {"at": now, "answer": located._asdict()})
+    return located
 
 
-def _asked(http: Transport, text: str) -> Located:
+def _resolve(http: Transport, text: str) -> Located:
     way = text
     doi = _DOI.fullmatch(text.strip())
     if doi:
@@ -102,11 +102,11 @@ def _asked(http: Transport, text: str) -> Located:
             leads if doi else f"{text!r} is no identifier of a model.",
             "Write namespace/name, ark:/NAAN/name or doi:10.../...",
         )
-    return _known(http, text, f"ark:/{ark[1]}/{ark[2]}", way)
+    return _lookup(http, text, f"ark:/{ark[1]}/{ark[2]}", way)
 
 
 def _end_of(http: Transport, text: str, url: str) -> str:
-    """The first address on a DOI's way that holds an ARK; else where the way ends."""
+    """The first URL with an ARK among the redirects of a DOI, else the last URL."""
     for step in range(_MOST_STEPS):
         try:
             with http.open("GET", url, follow=False) as answer:
@@ -135,14 +135,14 @@ def _end_of(http: Transport, text: str, url: str) -> str:
     return url
 
 
-def _known(http: Transport, text: str, ark: str, way: str) -> Located:
-    """What the hub says of an ARK.
+def _lookup(http: Transport, text: str, ark: str, way: str) -> Located:
+    """Resolve an ARK at the hub.
 
     Args:
-        text: What was asked for, and ``way``, the address that led here, for messages.
+        text: The requested identifier, and ``way``, the URL that led here, for messages.
     """
     try:
-        found = http.get(f"/api/v1/identifiers/{ark}")
+        document = http.get(f"/api/v1/identifiers/{ark}")
     except NotFound as error:
         if "://" not in way or way.startswith(f"{http.config.url}/"):
             raise
@@ -152,17 +152,17 @@ def _known(http: Transport, text: str, ark: str, way: str) -> Located:
             code=error.code,
             status=error.status,
         ) from error
-    name, since = str(found["name"]), found.get("withdrawn_at")
+    name, since = str(document["name"]), document.get("withdrawn_at")
     if since:
-        why = found.get("reason") or "No reason was given."
+        why = document.get("reason") or "No reason was given."
         raise Withdrawn(
             f"{text}, which was {name}, was withdrawn on {str(since)[:10]}. {why}",
-            f"Its record stays at {found['url']}.",
+            f"Its record stays at {document['url']}.",
             code="identifier_withdrawn",
         )
-    if found["repository_kind"] != "model":
+    if document["repository_kind"] != "model":
         raise BadInput(
             f"{text} is the data set {name}, and no model.",
             f"`HF_ENDPOINT={http.config.url} hf download --repo-type dataset {name}` fetches it.",
         )
-    return Located(checked_name(name), found.get("revision"))
+    return Located(checked_name(name), document.get("revision"))

@@ -1,4 +1,4 @@
-"""Progress on long steps: a bar on a terminal, silence elsewhere. Always on standard error."""
+"""Progress bars on standard error; silent if it is not a terminal."""
 
 import os
 import sys
@@ -20,14 +20,14 @@ from rich.progress import (
 
 
 class Meter(Protocol):
-    """Told how far a step is."""
+    """Receives the progress of a step."""
 
     def advance(self, amount: int) -> None:
-        """``amount`` more is done; negative where a step starts over."""
+        """Advance by ``amount``, which is negative if a step starts again."""
         ...
 
     def show(self, done: int, total: int | None, message: str) -> None:
-        """Set where the step is; ``total`` is ``None`` where nobody knows."""
+        """Set the progress; ``total`` is ``None`` if unknown."""
         ...
 
 
@@ -51,28 +51,28 @@ class _Silence:
         pass
 
 
-def wanted() -> bool:
-    """Whether a person watches: standard error is a terminal and ``HPCFAIR_QUIET`` is not set."""
+def is_enabled() -> bool:
+    """Whether to show progress: on a terminal, unless ``HPCFAIR_QUIET`` is set."""
     return sys.stderr.isatty() and not os.environ.get("HPCFAIR_QUIET")
 
 
 @contextmanager
 def transferring(message: str, total_bytes: int) -> Iterator[Meter]:
-    """A meter of bytes."""
+    """A progress bar in bytes."""
     with _meter(message, total_bytes, DownloadColumn(), TransferSpeedColumn()) as meter:
         yield meter
 
 
 @contextmanager
 def working(message: str) -> Iterator[Meter]:
-    """A meter of steps whose number may be unknown or change."""
+    """A progress bar in steps, whose total may be unknown or change."""
     with _meter(message, None, MofNCompleteColumn(), TimeElapsedColumn()) as meter:
         yield meter
 
 
 @contextmanager
 def _meter(message: str, total: int | None, *columns: ProgressColumn) -> Iterator[Meter]:
-    if not wanted():
+    if not is_enabled():
         yield _Silence()
         return
     text = TextColumn("{task.description}", markup=False)

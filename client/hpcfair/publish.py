@@ -1,4 +1,4 @@
-"""Publishing a model: export, card, upload, commit, inspection."""
+"""Publishes a model: export, card, upload, commit, inspection."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +22,7 @@ README = "README.md"
 
 
 class Publication(TypedDict, total=False):
-    """How to publish; see :meth:`hpcfair.Client.save`."""
+    """Options of publishing; see :meth:`hpcfair.Client.save`."""
 
     card: Mapping[str, Any] | None
     message: str
@@ -54,10 +54,10 @@ def save(
 def publish(
     http: Transport, name: str, files: Files, scratch: Path, **how: Unpack[Publication]
 ) -> Revision:
-    """Commit ``files`` with their card and wait for the hub's word on them.
+    """Commit ``files`` with their card and wait for the inspection.
 
     Args:
-        scratch: A folder to put the card into.
+        scratch: A folder for the card.
     """
     branch = how.get("branch", "main")
     if README in files:
@@ -84,7 +84,7 @@ def publish(
 def _commit(
     http: Transport, name: str, digests: dict[str, str], message: str, branch: str
 ) -> Revision:
-    """Commit to a branch; one that is not there yet grows out of the default branch."""
+    """Commit to a branch, which is created from the default branch if it does not exist."""
     try:
         return commit(http, name, add=digests, message=message, branch=branch)
     except RevisionNotFound:
@@ -93,7 +93,7 @@ def _commit(
 
 
 def _current_readme(http: Transport, name: str, branch: str) -> str | None:
-    """The card the hub has already, so that new weights need no new card."""
+    """The current card, so that new weights need no new card."""
     try:
         with http.open("GET", f"{address(name)}/files/{README}", params={"revision": branch}) as r:
             return r.read().decode("utf-8")

@@ -13,10 +13,10 @@ from hpcfair.transport import Transport, pages
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record whose bytes are what its name says.
+    """A benchmark record whose digest was verified.
 
     Attributes:
-        document: The whole document; the properties only shorten the way to what is read most.
+        document: The whole document. The properties are shortcuts to common fields.
     """
 
     id: str
@@ -40,8 +40,8 @@ class Record:
 
     @property
     def comparison(self) -> Mapping[str, Any] | None:
-        """``ratio``, ``ratio_low``, ``ratio_high``, ``verdict``...; ``None`` if nothing was
-        compared."""
+        """``ratio``, ``ratio_low``, ``ratio_high``, ``verdict``...; ``None`` without a
+        comparison."""
         return self.document.get("comparison")
 
     def __repr__(self) -> str:
@@ -51,7 +51,7 @@ class Record:
 
 
 def record_id(document: Mapping[str, Any]) -> str:
-    """The digest that names a document: of its canonical JSON without ``record_id``."""
+    """The id of a document: the SHA-256 of its canonical JSON without ``record_id``."""
     return sha256_of_json({key: value for key, value in document.items() if key != "record_id"})
 
 
@@ -59,16 +59,16 @@ def record(http: Transport, cache: Cache, name: str) -> Record:
     """The record of that id, from the cache or the hub.
 
     Raises:
-        BadInput: it is not a record's id.
-        NotFound: the hub has none, or it belongs to a model you may not see.
-        Corrupt: what came is not what the id names.
+        BadInput: it is not the id of a record.
+        NotFound: it does not exist, or its model is not visible to the account.
+        Corrupt: the document does not match its id.
     """
     digest = name.lower()
     if not is_sha256(digest):
         raise BadInput(f"{name!r} is not a record's id.", "It has 64 hexadecimal digits.")
-    kept = cache.document(digest)
-    if kept is not None and record_id(kept) == digest:
-        return Record(digest, kept)
+    cached = cache.document(digest)
+    if cached is not None and record_id(cached) == digest:
+        return Record(digest, cached)
     document = http.get(f"/api/v1/records/{digest}")
     if record_id(document) != digest:
         raise Corrupt(
@@ -82,12 +82,12 @@ def record(http: Transport, cache: Cache, name: str) -> Record:
 def records(
     http: Transport, *, name: str | None = None, target: str | None = None
 ) -> Iterator[Record]:
-    """Records the hub has, newest first."""
+    """Records of the hub, newest first."""
     for document in pages(http, "/api/v1/records", {"model": name, "target": target}):
         yield Record(document["record_id"], document)
 
 
 def publish_record(http: Transport, document: Mapping[str, Any]) -> str:
-    """Give a reproduction to the hub; returns its id. The same one twice is one."""
+    """Upload the record of a repeated measurement. Idempotent; returns its id."""
     answer = http.post("/api/v1/records", dict(document), idempotent=True)
     return str(answer["record_id"])

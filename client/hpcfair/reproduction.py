@@ -1,7 +1,7 @@
-"""Does a model do here what its test tensors say? Reuse, proven on this machine.
+"""Runs a model on its test tensors on this machine.
 
-The hub judges its builds by the same rules: within the limits of the build's tolerance class, or
-within a few of the deviations of the runtime's own defaults; and those as float16 would be.
+The rules are those of the hub: outputs must be within the limits of the build's tolerance class, or
+within a multiple of the deviation of the runtime's defaults, which must be within those of float16.
 """
 
 from collections.abc import Sequence
@@ -27,15 +27,15 @@ _SHOWN_FIGURES = ("max_relative", "relative_l2")
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """What came of running a model on its test tensors.
+    """The result of running a model on its test tensors.
 
     Attributes:
-        build: That ran; ``None`` for the plain model.
+        build: The build; ``None`` for the published model.
         cases: Number of test sets.
-        is_made: The hub made them; else they were published with the model.
-        outcome: ``failed`` says that it did not run at all.
-        deviation: From the tests' outputs, as of :class:`hpcfair.Build`; empty if none came.
-        detail: Why it differs or did not run.
+        is_made: Whether the hub generated them; otherwise they were published with the model.
+        outcome: ``failed`` if the build did not run.
+        deviation: From the expected outputs, as in :class:`hpcfair.Build`; empty without outputs.
+        detail: The reason for a difference or a failure.
     """
 
     name: str
@@ -64,12 +64,12 @@ class Reproduction:
         if self.deviation:
             figures = (f"{name} {self.deviation[name]:.2g}" for name in _SHOWN_FIGURES)
             lines.append(f"  deviation  {', '.join(figures)}")
-        said = {
+        rows = {
             "reproduced": "Reproduced: it gives the tests' outputs.",
             "differs": "Not reproduced: its outputs differ.",
             "failed": "Not reproduced: it does not run.",
         }
-        lines.append(f"{said[self.outcome]} {self.detail}".rstrip())
+        lines.append(f"{rows[self.outcome]} {self.detail}".rstrip())
         return "\n".join(lines)
 
 
@@ -89,7 +89,7 @@ def reproduce(
         build = model.build
     outcome, deviation, detail = result
     if outcome == "differs" and deviation and build is not None and not build.is_baseline:
-        # In a badly conditioned network any other order of sums exceeds the limits.
+        # In a badly conditioned network, any other order of sums exceeds the limits.
         with load(http, cache, model.name, revision=model.revision, target=None) as plain:
             defaults, slack, _ = _compare(plain, cases, _DEFAULTS_TOLERANCE)
         if defaults == "reproduced" and violation(build.tolerance, deviation, slack) is None:
@@ -107,14 +107,14 @@ def reproduce(
 
 
 def _tolerance_of(build: Build | None) -> str:
-    """The class whose limits count for a build, or for the plain model under the defaults."""
+    """The tolerance class that applies to a build, or to the published model with defaults."""
     return _DEFAULTS_TOLERANCE if build is None or build.is_baseline else build.tolerance
 
 
 def _compare(
     model: Loaded, cases: Sequence[Case], tolerance: str
 ) -> tuple[Outcome, Deviation | None, str]:
-    """Outcome, deviation over all cases together, and reason."""
+    """Outcome, deviation over all cases, and reason."""
     comparison = OutputComparison()
     try:
         for case in cases:

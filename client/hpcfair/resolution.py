@@ -1,4 +1,4 @@
-"""Which build suits this machine: one question to the hub, and the answer kept for bad days."""
+"""Asks the hub for the best build for this machine and caches the answer for offline use."""
 
 import warnings
 from collections.abc import Mapping
@@ -18,15 +18,13 @@ from hpcfair.signature import Signature
 from hpcfair.transport import Transport
 from hpcfair.types import Build, File
 
-#: How far outputs may stray from the float32 reference; a class accepts those before it.
-
 
 class StaleAnswerWarning(UserWarning):
-    """The hub could not be asked; what it said last time is used."""
+    """The hub is unreachable; its last answer is used."""
 
 
 class PlainModelWarning(UserWarning):
-    """No build suits this machine; the plain model is used."""
+    """No build is suitable for this machine; the published model is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +32,10 @@ class Resolution:
     """The hub's answer.
 
     Attributes:
-        build: ``None`` if none suits; then ``files`` are the plain model's.
-        reason: Why this one, in the hub's words.
-        target: What was asked for: the machine's own target, another, or ``None``.
-        stale_since: When the hub said so, if it could not be asked now.
+        build: ``None`` if none is suitable; ``files`` are then those of the published model.
+        reason: The hub's reason for the choice.
+        target: The requested target: that of the machine, another, or ``None``.
+        stale_since: Time of the answer, if the hub is unreachable now.
     """
 
     name: str
@@ -54,7 +52,7 @@ class Resolution:
     stale_since: str | None = None
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], **known: Any) -> Self:
+    def from_json(cls, data: Mapping[str, Any], **values: Any) -> Self:
         build = data.get("build")
         return cls(
             revision=data["revision"],
@@ -65,7 +63,7 @@ class Resolution:
             signature=Signature.from_json(data["signature"]),
             alternatives=tuple(Build.from_json(item) for item in data.get("alternatives") or ()),
             record_id=data.get("record_id"),
-            **known,
+            **values,
         )
 
 
@@ -78,29 +76,30 @@ def resolve(
     target: str | None = "auto",
     tolerance: Tolerance = "exact",
 ) -> Resolution:
-    """Ask for the best build; without a hub, take its last answer to the same question.
+    """Request the best build. If the hub is unreachable, use its last answer to the same request.
 
     Args:
-        target: ``auto``; another target this machine can run; ``None`` for the plain model.
+        target: ``auto``, another target that this machine supports, or ``None`` for the published
+            model.
 
     Raises:
-        BadInput: this machine cannot run that target, or there is no such tolerance.
-        ModelNotFound, RevisionNotFound: as the classes say.
-        HubUnreachable: the hub does not answer and was never asked this before.
+        BadInput: this machine does not support the target, or the tolerance class is unknown.
+        ModelNotFound, RevisionNotFound: see the classes.
+        HubUnreachable: the hub does not answer, and there is no earlier answer.
     """
     if tolerance not in TOLERANCES:
         raise BadInput(f"There is no tolerance {tolerance!r}.", f"Choose of {TOLERANCES}.")
     here = machine.describe()
-    wanted = _target(here, target)
+    requested = _target(here, target)
     body = {
         "revision": revision,
         "tolerance": tolerance,
         "machine": {
             "architecture": here.architecture,
-            "features": list(here.features if target == "auto" else wanted.features),
+            "features": list(here.features if target == "auto" else requested.features),
             "cores": here.cores,
         },
-        # Without a runtime nothing but the plain model can be the answer.
+        # Without a runtime, only the published model can be the answer.
         "runtimes": {} if target is None else registry.installed(),
     }
     key = sha256_of_json({"hub": http.config.url, "name": checked_name(name), **body})
@@ -108,7 +107,7 @@ def resolve(
     return Resolution.from_json(
         answer,
         name=name,
-        target=None if target is None else wanted.slug,
+        target=None if target is None else requested.slug,
         tolerance=tolerance,
         stale_since=since,
     )
@@ -117,31 +116,31 @@ def resolve(
 def _ask(
     http: Transport, cache: Cache, path: str, body: dict[str, Any], key: str
 ) -> tuple[Mapping[str, Any], str | None]:
-    """The answer, and since when it is known if it is not from now."""
+    """The answer, and its time if it comes from the cache."""
     try:
         answer = http.post(path, body, idempotent=True)
     except (HubUnreachable, Unavailable) as error:
-        kept = cache.answer(key)
-        if kept is None:
+        cached = cache.answer(key)
+        if cached is None:
             raise
         warnings.warn(
-            f"{error.detail} Using the answer of {kept['at']}.", StaleAnswerWarning, stacklevel=5
+            f"{error.detail} Using the answer of {cached['at']}.", StaleAnswerWarning, stacklevel=5
         )
-        return kept["answer"], kept["at"]
+        return cached["answer"], cached["at"]
     now = datetime.now(UTC).isoformat(timespec="seconds")
     cache.keep_answer(key, {"at": now, "answer": answer})
     return answer, None
 
 
-def _target(here: machine.Machine, slug: str | None) -> machine.Target:
+def _target(here: machine.Machine, slug: str | None) -> machine.TargetDefinition:
     own = machine.target_of(here)
     if slug is None or slug in {"auto", own.slug}:
         return own
     every = dict.fromkeys((*machine.TARGETS, *machine.targets_of(here), *machine.GPU_TARGETS))
     named = next((target for target in every if target.slug == slug), None)
     if named is None:
-        known = ", ".join(target.slug for target in every)
-        raise BadInput(f"There is no target {slug!r}.", f"Known are {known}.")
+        slugs = ", ".join(target.slug for target in every)
+        raise BadInput(f"There is no target {slug!r}.", f"Known are {slugs}.")
     lacking = sorted(set(named.features) - set(here.features))
     if named.architecture != here.architecture or lacking:
         what = ", ".join(lacking) or named.architecture

@@ -1,4 +1,4 @@
-"""When to ask again, and how long to wait before."""
+"""Retries of requests with exponential backoff."""
 
 import random
 from collections.abc import Callable
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-#: Answers that say "not now" rather than "no".
+#: Statuses of temporary failures.
 PASSING_STATUS = frozenset({429, 502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Exponential backoff with full jitter, so that many clients do not come back together.
+    """Exponential backoff with full jitter, so that clients do not retry in lockstep.
 
     Attributes:
-        attempts: Requests sent at most, the first included.
-        base_s: Upper bound of the first wait; doubles with each.
-        cap_s: Upper bound of any wait, also of one the hub asks for.
-        jitter: Draws a number from [0, 1).
+        attempts: Maximum number of requests, including the first.
+        base_s: Upper bound of the first wait in seconds; it doubles with each attempt.
+        cap_s: Upper bound of every wait in seconds, also of one that the hub requests.
+        jitter: Returns a random number from [0, 1).
     """
 
     attempts: int = 4
@@ -29,14 +29,14 @@ class Retry:
     def wait_s(self, attempt: int, retry_after: str | None = None) -> float:
         """Seconds to wait after failed attempt number ``attempt`` (from 1).
 
-        ``retry_after`` is that header's value, seconds or a date, and is a lower bound.
+        ``retry_after`` is the value of that header, in seconds or as a date; it is a lower bound.
         """
         backoff = self.jitter() * min(self.cap_s, self.base_s * 2.0 ** (attempt - 1))
         return min(self.cap_s, max(backoff, _seconds(retry_after)))
 
 
 def _seconds(retry_after: str | None) -> float:
-    """The header's value in seconds from now; 0 where absent, past or unreadable (RFC 9110)."""
+    """The header's value in seconds from now; 0 if absent, past or malformed (RFC 9110)."""
     if not retry_after:
         return 0.0
     if retry_after.strip().isdigit():

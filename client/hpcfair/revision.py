@@ -8,18 +8,18 @@ from hpcfair.types import Revision
 
 
 def revision(http: Transport, name: str, rev: str) -> Revision:
-    """The revision a branch, tag or commit id names.
+    """The revision of a branch, tag or commit id.
 
     Raises:
-        RevisionNotFound: nothing has that name.
+        RevisionNotFound: there is no such name.
     """
     return Revision.from_json(http.get(f"{address(name)}/revisions/{quoted(rev)}"))
 
 
 def revisions(http: Transport, name: str, rev: str | None = None) -> Iterator[Revision]:
-    """History, newest first, from ``rev`` or the default branch backwards."""
-    found = pages(http, f"{address(name)}/revisions", {"revision": rev})
-    return (Revision.from_json(item) for item in found)
+    """History of ``rev`` or the default branch, newest first."""
+    items = pages(http, f"{address(name)}/revisions", {"revision": rev})
+    return (Revision.from_json(item) for item in items)
 
 
 def commit(
@@ -32,14 +32,14 @@ def commit(
     delete: Sequence[str] = (),
     parent: str | None = None,
 ) -> Revision:
-    """Make a revision on a branch.
+    """Create a revision on a branch.
 
     Args:
-        add: Path to the SHA-256 of bytes the hub has.
-        parent: Refuse unless the branch still stands there.
+        add: Path to the SHA-256 of an uploaded blob.
+        parent: Expected head of the branch.
 
     Raises:
-        StaleParent, NothingToCommit, Invalid: as the classes say.
+        StaleParent, NothingToCommit, Invalid: see the classes.
     """
     operations = [{"op": "add", "path": path, "sha256": digest} for path, digest in add.items()]
     operations += [{"op": "delete", "path": path} for path in delete]
@@ -48,10 +48,10 @@ def commit(
 
 
 def branch_make(http: Transport, name: str, branch: str, revision: str) -> None:
-    """Give a revision (a branch, tag or commit id) the name of a new branch.
+    """Create a branch at a revision (a branch, tag or commit id).
 
     Raises:
-        Conflict: the branch is there and stands elsewhere.
-        Invalid: that is no branch's name.
+        Conflict: the branch exists at another revision.
+        Invalid: it is not a valid name of a branch.
     """
     http.json("PUT", f"{address(name)}/refs/branch/{quoted(branch)}", body={"revision": revision})

@@ -1,4 +1,4 @@
-"""Test tensors that travel with a model: ``samples.npz``.
+"""Samples that are published with a model: ``samples.npz``.
 
 ::
 
@@ -20,17 +20,17 @@ from hpcfair.runtimes.base import Array
 NAME = "samples.npz"
 
 
-def as_examples(given: Examples | Array) -> Examples:
-    """One array alone stands for a tuple of one."""
-    return (given,) if isinstance(given, np.ndarray) else given
+def as_examples(examples: Examples | Array) -> Examples:
+    """Turn a single array into a tuple."""
+    return (examples,) if isinstance(examples, np.ndarray) else examples
 
 
 def add_samples(files: Files, examples: Examples, labels: Array | None, scratch: Path) -> Files:
-    """``files`` with a samples file made of ``examples``; unchanged without any.
+    """``files`` with a samples file of ``examples``; unchanged without examples.
 
     Raises:
-        BadInput: labels without examples, or of another number; or examples that do not name
-            their inputs, and no or several networks to tell the names.
+        BadInput: there are labels without examples or of another number, or the names of the inputs
+            are neither given nor determined by exactly one network.
     """
     if examples is None:
         if labels is not None:

@@ -1,4 +1,4 @@
-"""What goes into a network and what comes out: ``float32[N,3,64,64] -> float32[N,10]``."""
+"""Tensor signatures of networks, such as ``float32[N,3,64,64] -> float32[N,10]``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ import numpy as np
 from hpcfair.errors import BadInput
 from hpcfair.runtimes.base import Array, Tensor, check_inputs
 
-#: NumPy's type for those whose names it does not share.
+#: NumPy's types for names that differ.
 _NUMPY = {"string": "U"}
 
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """The inputs and outputs of a network, in its order."""
+    """The inputs and outputs of a network, in order."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
@@ -34,20 +34,20 @@ class Signature:
         return " -> ".join(sides)
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Array]:
-        """Arguments as arrays by input name, checked.
+        """Arguments as validated arrays by input name.
 
         Args:
             args: In the order of the inputs, or one mapping by name.
             kwargs: By name.
 
-        Things without a type of their own (lists, numbers) take the one wanted; arrays must have
-        it, as a silent cast would hide that the data is not what the network was trained on.
+        Lists and numbers are converted to the expected type. Arrays must have it, because a silent
+        cast would hide that the data differ from what the network was trained on.
 
         Raises:
-            BadInput: a name, number, type or shape does not fit; the message says how to.
+            BadInput: a name, number, type or shape does not match; the message states the remedy.
         """
-        given = self._named(args, kwargs)
-        arrays = {tensor.name: _as_array(given[tensor.name], tensor) for tensor in self.inputs}
+        values = self._named(args, kwargs)
+        arrays = {tensor.name: _as_array(values[tensor.name], tensor) for tensor in self.inputs}
         for tensor in self.inputs:
             if arrays[tensor.name].ndim == len(tensor.shape) - 1:
                 raise BadInput(
@@ -66,28 +66,28 @@ class Signature:
             return self._named((), {**mapping, **kwargs})
         if len(args) > len(names):
             raise self._refusal(f"{len(args)} inputs were given, the model takes {len(names)}.")
-        given = dict(zip(names, args, strict=False))
+        values = dict(zip(names, args, strict=False))
         problems = {
-            "given twice": given.keys() & kwargs.keys(),
+            "given twice": values.keys() & kwargs.keys(),
             "unknown": kwargs.keys() - set(names),
-            "missing": set(names) - given.keys() - kwargs.keys(),
+            "missing": set(names) - values.keys() - kwargs.keys(),
         }
         for problem, which in problems.items():
             if which:
                 raise self._refusal(f"Inputs {problem}: {', '.join(map(repr, sorted(which)))}.")
-        return {**given, **kwargs}
+        return {**values, **kwargs}
 
     def _check_sizes(self, arrays: Mapping[str, Array]) -> None:
-        """Named dimensions must agree over all inputs."""
+        """Check that dimensions of one name have one size over all inputs."""
         seen: dict[str, tuple[int, str]] = {}
         for tensor in self.inputs:
-            for wanted, size in zip(tensor.shape, arrays[tensor.name].shape, strict=True):
-                if isinstance(wanted, int) or wanted == "?":
+            for expected, size in zip(tensor.shape, arrays[tensor.name].shape, strict=True):
+                if isinstance(expected, int) or expected == "?":
                     continue
-                first, where = seen.setdefault(wanted, (size, tensor.name))
+                first, where = seen.setdefault(expected, (size, tensor.name))
                 if first != size:
                     raise self._refusal(
-                        f"Dimension {wanted!r} is {first} in input {where!r} and {size} in "
+                        f"Dimension {expected!r} is {first} in input {where!r} and {size} in "
                         f"{tensor.name!r}."
                     )
 
@@ -99,7 +99,7 @@ class Signature:
 def _as_array(value: Any, tensor: Tensor) -> Array:
     typed = hasattr(value, "dtype") or hasattr(value, "__array__")
     try:
-        # order="C": runtimes read the memory as it lies.
+        # order="C": runtimes read the memory directly.
         return np.asarray(
             value, dtype=None if typed else _NUMPY.get(tensor.dtype, tensor.dtype), order="C"
         )

@@ -1,4 +1,4 @@
-"""All files of a revision, here."""
+"""Downloads all files of a revision."""
 
 from pathlib import Path
 
@@ -14,21 +14,21 @@ from hpcfair.types import Revision
 def snapshot(
     http: Transport, cache: Cache, name: str, rev: str | None = None
 ) -> tuple[Revision, Path]:
-    """A revision and the folder in the cache that holds its files; they are not to be changed."""
-    found = _find(http, name, rev)
-    return found, fetch_tree(http, cache, found.files, what=name)
+    """A revision and the folder in the cache with its files, which must not be changed."""
+    commit = _find(http, name, rev)
+    return commit, fetch_tree(http, cache, commit.files, what=name)
 
 
 def pull(
     http: Transport, cache: Cache, name: str, folder: Path, rev: str | None = None
 ) -> Revision:
-    """Copy a revision's files into a folder, to be kept and changed.
+    """Copy the files of a revision into a folder.
 
-    Files of the same name are replaced, each in one step; others are left alone.
+    Files of the same name are replaced atomically; others are not touched.
     """
-    found = _find(http, name, rev)
-    checkout(http, cache, found.files, folder, what=name)
-    return found
+    commit = _find(http, name, rev)
+    checkout(http, cache, commit.files, folder, what=name)
+    return commit
 
 
 def _find(http: Transport, name: str, rev: str | None) -> Revision:

@@ -1,4 +1,4 @@
-"""Test tensors of a model: what goes in, and what must come out."""
+"""Test tensors of a model: inputs with expected outputs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ _SIDES = ("input", "output")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One test set, by tensor name.
+    """One test set, with arrays by tensor name.
 
     Attributes:
-        is_made: By the hub; else published with the model.
+        is_made: Whether the hub generated it; otherwise it was published with the model.
     """
 
     number: int
@@ -33,10 +33,10 @@ class Case:
 
 
 def cases_of(http: Transport, cache: Cache, name: str, revision: str) -> list[Case]:
-    """The test sets of a revision, fetched, verified and read.
+    """Download, verify and read the test sets of a revision.
 
     Raises:
-        BadInput: it has none, or one that cannot be read.
+        BadInput: there is none, or one is malformed.
         MissingPackage: the ``onnx`` package, which reads them, is not installed.
     """
     sets = http.get(f"{address(name)}/tests", {"revision": revision})["sets"]
@@ -73,7 +73,7 @@ def _array(path: Path) -> Array:
     tensor = onnx.TensorProto()
     try:
         tensor.ParseFromString(path.read_bytes())
-        # DANGER: onnx would read data that lie elsewhere from any file of this machine.
+        # DANGER: onnx would read external data from any file of this machine.
         elsewhere = tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data
         array: Array | None = None if elsewhere else numpy_helper.to_array(tensor)
     # onnx and protobuf raise classes of their own, some of them not public.

@@ -1,4 +1,4 @@
-"""One file from the hub: resumed where it broke off, verified before it counts."""
+"""Downloads one file, with resumption and verification."""
 
 from pathlib import Path
 
@@ -10,18 +10,18 @@ from hpcfair.progress import Meter
 from hpcfair.transport import Transport
 from hpcfair.types import File
 
-#: Broken connections in a row without a byte gained, after which we give up.
+#: Broken connections in a row without progress before the download fails.
 _PATIENCE = 3
 
 
 def receive(http: Transport, partials: Partials, file: File, meter: Meter) -> Path:
     """A verified file among ``partials``, for the caller to rename into place.
 
-    What came until a failure is left there, for whoever asks next.
+    After a failure, the received bytes are kept for the next attempt.
 
     Raises:
-        Corrupt: the hub's bytes differ from their digest; they are gone.
-        HubUnreachable: bytes are missing and cannot be had.
+        Corrupt: the bytes do not match their digest; they are removed.
+        HubUnreachable: bytes are missing and cannot be downloaded.
         OSError: the disk is full.
     """
     part = partials.start(file.sha256)
@@ -43,7 +43,7 @@ def _complete(http: Transport, file: File, intake: Intake) -> None:
     resumed = intake.size_bytes
     _fill(http, file, intake)
     if resumed and intake.sha256() != file.sha256:
-        # The rest somebody left was damaged: once more from the start.
+        # The interrupted download was damaged: start again.
         intake.restart()
         _fill(http, file, intake)
     if intake.sha256() != file.sha256:
@@ -54,7 +54,7 @@ def _complete(http: Transport, file: File, intake: Intake) -> None:
 
 
 def _fill(http: Transport, file: File, intake: Intake) -> None:
-    """Fill ``intake`` up to the file's size, going on after broken connections."""
+    """Fill ``intake`` up to the size of the file, resuming after broken connections."""
     fruitless = 0
     while (have := intake.size_bytes) < file.size_bytes:
         try:
@@ -78,7 +78,7 @@ def _request_rest(http: Transport, file: File, intake: Intake) -> None:
     have = intake.size_bytes
     headers = {"Accept-Encoding": "identity"}
     if have:
-        # The tag is the digest: other bytes under the same address are sent whole, not spliced.
+        # The tag is the digest: if the content has changed, the whole file is sent.
         headers |= {"Range": f"bytes={have}-", "If-Range": f'"{file.sha256}"'}
     with http.open("GET", file.url, headers=headers) as response:
         spliced = response.headers.get("Content-Range", "").startswith(f"bytes {have}-")
@@ -86,5 +86,7 @@ def _request_rest(http: Transport, file: File, intake: Intake) -> None:
             intake.restart()
         for block in blocks(response):
             intake.write(block)
-            if intake.size_bytes > file.size_bytes:  # never fill a disk for a server that goes on
+            if (
+                intake.size_bytes > file.size_bytes
+            ):  # never fill the disk for a server that sends too much
                 return

@@ -1,4 +1,4 @@
-"""HTTP to the hub: one place for tokens, retries, timeouts, request names and refusals."""
+"""HTTP requests to the hub: tokens, retries, timeouts, request ids and errors."""
 
 import platform
 import time
@@ -15,7 +15,7 @@ from hpcfair.config import Config
 from hpcfair.errors import HubError, HubUnreachable, Offline, class_of
 from hpcfair.retry import PASSING_STATUS, Retry
 
-#: Makes a request's body anew for each attempt.
+#: Creates the body of a request, once per attempt.
 Body = Callable[[], Iterable[bytes]]
 Params = Mapping[str, str | int | float | None]
 
@@ -24,7 +24,7 @@ _IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 
 
 def user_agent() -> str:
-    """This client's name and version, and the Python it runs on."""
+    """Name and version of this client and of Python."""
     try:
         ours = version("hpcfair")
     except PackageNotFoundError:  # run from a source tree that is not installed
@@ -33,15 +33,15 @@ def user_agent() -> str:
 
 
 def quoted(path: str) -> str:
-    """``path`` as part of an address, its slashes kept."""
+    """``path`` percent-encoded for a URL, with its slashes."""
     return quote(path, safe="/")
 
 
 class Transport:
-    """Requests to one hub. Threads may share it.
+    """Requests to one hub. Thread-safe.
 
     Args:
-        config: The hub, the token and whether to ask at all.
+        config: The hub, the token and offline mode.
         transport: Replaces the network in tests.
         sleep: Replaces waiting in tests.
     """
@@ -78,7 +78,7 @@ class Transport:
         return self.json("GET", path, params=params)
 
     def post(self, path: str, body: Any, *, idempotent: bool = False) -> Any:
-        """The JSON answer to ``body``; ``idempotent`` allows asking again after a failure."""
+        """The JSON response to ``body``; ``idempotent`` permits retries after a failure."""
         return self.json("POST", path, body=body, idempotent=idempotent)
 
     def json(
@@ -90,10 +90,10 @@ class Transport:
         body: Any = None,
         idempotent: bool = False,
     ) -> Any:
-        """Send JSON, get JSON (``None`` for an empty answer).
+        """Send JSON and return JSON (``None`` for an empty response).
 
         Raises:
-            HubError: the hub refused; the class follows from its code.
+            HubError: the hub rejected the request; the class depends on its code.
             HubUnreachable: no answer, or not JSON.
         """
         with self.open(method, path, params=params, body=body, idempotent=idempotent) as response:
@@ -121,19 +121,19 @@ class Transport:
         idempotent: bool = False,
         follow: bool = True,
     ) -> Iterator[httpx.Response]:
-        """A successful answer whose body is not read yet.
+        """A successful response with an unread body.
 
-        Connection errors and passing refusals are retried where repeating cannot do harm; 429
-        always, as the hub then has done nothing.
+        Connection errors and temporary failures are retried if repetition is harmless; status 429
+        always, because the hub has then done nothing.
 
         Args:
-            path: Path on the hub, or an absolute address; only the hub itself gets the token.
-            content: Makes the raw body; excludes ``body``.
-            follow: Whether to go where the hub sends one; else its answer is what it says of that.
+            path: Path on the hub, or an absolute URL; the token is sent to the hub only.
+            content: Creates the raw body; excludes ``body``.
+            follow: Whether to follow redirects; otherwise the redirect is the response.
 
         Raises:
-            HubError: the hub refused.
-            HubUnreachable: no answer came.
+            HubError: the hub rejected the request.
+            HubUnreachable: there was no answer.
         """
         if self.config.offline:
             raise Offline(
@@ -163,8 +163,8 @@ class Transport:
         follow: bool,
     ) -> Callable[[], httpx.Response]:
         url = urljoin(f"{self.config.url}/", path.lstrip("/") if "://" not in path else path)
-        given = {key: value for key, value in (params or {}).items() if value not in (None, "")}
-        # One name for all attempts, so that the hub's log shows them as one wish.
+        query = {key: value for key, value in (params or {}).items() if value not in (None, "")}
+        # One id for all attempts, so that the hub's log shows them as one request.
         named = {"X-Request-Id": uuid.uuid4().hex, **(headers or {})}
         if self.config.token and _origin(url) == _origin(self.config.url):
             named["Authorization"] = f"Bearer {self.config.token}"
@@ -173,7 +173,7 @@ class Transport:
             request = self._http.build_request(
                 method,
                 url,
-                params=given or None,
+                params=query or None,
                 json=body,
                 content=content() if content else None,
                 headers=named,
@@ -228,7 +228,7 @@ class Transport:
 
 
 def pages(http: Transport, path: str, params: Params | None = None) -> Iterator[Any]:
-    """All items of a keyset-paged list, page after page as they are wanted."""
+    """All items of a keyset-paginated list; pages are requested on demand."""
     cursor: str | None = None
     while True:
         page = http.get(path, {**(params or {}), "cursor": cursor})
@@ -245,5 +245,5 @@ def _origin(url: str) -> tuple[str, str | None, int | None]:
 
 
 def _plain(url: httpx.URL) -> str:
-    """An address without its query, which may carry a signature."""
+    """A URL without its query, which may contain a signature."""
     return str(url.copy_with(query=None))

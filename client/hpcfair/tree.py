@@ -1,8 +1,8 @@
-"""The files of one build or revision, as real files under their own names.
+"""The files of one build or revision in the cache, under their own names.
 
-ONNX refuses external data behind symbolic or hard links, so a folder with more than one file is
-made of copies. A folder appears complete or not at all; its files are verified when it is made,
-and again whenever size or time of change says that somebody touched them.
+ONNX rejects external data behind symbolic or hard links, so a folder with several files contains
+copies. A folder appears complete or not at all. Its files are verified when it is created, and
+again whenever their size or modification time has changed.
 """
 
 import contextlib
@@ -24,20 +24,20 @@ STAMPS = "verified.json"
 
 
 def tree_id(files: Sequence[File]) -> str:
-    """Identity of a set of files: equal paths and bytes give equal ids."""
+    """Id of a set of files; equal paths and contents give equal ids."""
     return sha256_of_json(sorted([file.path, file.sha256] for file in files))
 
 
 def find_tree(cache: Cache, files: Sequence[File], *, thorough: bool = False) -> Path | None:
-    """The folder holding ``files``, if it is there and unchanged.
+    """The folder with ``files``, if it exists unchanged.
 
     Args:
-        thorough: Hash all bytes instead of trusting size and time of change.
+        thorough: Verify digests instead of size and modification time.
     """
     tree = cache.tree(tree_id(files))
     if damaged_files(tree, files, thorough=thorough):
         return None
-    # The time of use, for prune.
+    # The time of last use, for prune.
     with contextlib.suppress(OSError):
         os.utime(tree)
     return tree / "files"
@@ -46,15 +46,15 @@ def find_tree(cache: Cache, files: Sequence[File], *, thorough: bool = False) ->
 def make_tree(
     cache: Cache, files: Sequence[File], *, what: str, verified: Collection[str] = ()
 ) -> Path:
-    """Make the folder from blobs in the cache, verifying every byte on the way.
+    """Create the folder from blobs in the cache and verify them.
 
     Args:
-        what: Whose files these are, for people who look into the cache.
-        verified: Digests of blobs that were hashed just now, which need not be hashed again.
+        what: Name of the files' owner, for listings of the cache.
+        verified: Digests of blobs that were verified just now.
 
     Raises:
-        Corrupt: a blob is damaged; it has been dropped, so fetching again helps.
-        UnsafePath: a path would leave the folder; nothing is made.
+        Corrupt: a blob is damaged; it has been removed, so that downloading it again helps.
+        UnsafePath: a path leads outside the folder; nothing is created.
     """
     tree = cache.tree(tree_id(files))
     building = cache.temporary_folder()
@@ -64,8 +64,8 @@ def make_tree(
         for file in files:
             place = safe_join(folder, file.path)
             _place(cache, file, place, link=len(files) == 1, hashed=file.sha256 in verified)
-        stamps = {file.path: _stamp(safe_join(folder, file.path), file) for file in files}
-        text = json.dumps({"what": what, "files": stamps})
+        states = {file.path: _state(safe_join(folder, file.path), file) for file in files}
+        text = json.dumps({"what": what, "files": states})
         (building / STAMPS).write_text(text, "utf-8")
         _move_in(cache, building, tree, files)
     finally:
@@ -74,23 +74,23 @@ def make_tree(
 
 
 def damaged_files(tree: Path, files: Sequence[File], *, thorough: bool) -> list[str]:
-    """Paths in ``tree`` that are missing, or not what was verified; all, where it is not there."""
-    stamps = read_stamps(tree)[1]
-    if not stamps:
+    """Paths in ``tree`` that are missing or changed; all paths if the tree does not exist."""
+    states = read_states(tree)[1]
+    if not states:
         return [file.path for file in files] or [STAMPS]
     return [
         file.path
         for file in files
-        if not _intact(safe_join(tree / "files", file.path), file, stamps, thorough=thorough)
+        if not _intact(safe_join(tree / "files", file.path), file, states, thorough=thorough)
     ]
 
 
-def read_stamps(tree: Path) -> tuple[str, dict[str, list[Any]]]:
-    """Whose files a tree holds, and path to ``[sha256, size_bytes, mtime_ns]`` as last verified;
-    nothing for a tree that is not there."""
+def read_states(tree: Path) -> tuple[str, dict[str, list[Any]]]:
+    """Owner of a tree, and path to ``[sha256, size_bytes, mtime_ns]`` as last verified; empty for a
+    tree that does not exist."""
     try:
-        stamps = json.loads((tree / STAMPS).read_text("utf-8"))
-        return str(stamps["what"]), dict(stamps["files"])
+        states = json.loads((tree / STAMPS).read_text("utf-8"))
+        return str(states["what"]), dict(states["files"])
     except (OSError, ValueError, KeyError, TypeError):
         return "", {}
 
@@ -105,25 +105,25 @@ def _place(cache: Cache, file: File, place: Path, *, link: bool, hashed: bool) -
     place.chmod(0o444)
 
 
-def _stamp(place: Path, file: File) -> list[Any]:
+def _state(place: Path, file: File) -> list[Any]:
     return [file.sha256, file.size_bytes, place.stat().st_mtime_ns]
 
 
-def _intact(place: Path, file: File, stamps: Any, *, thorough: bool) -> bool:
+def _intact(place: Path, file: File, states: Any, *, thorough: bool) -> bool:
     try:
         status = place.lstat()
     except OSError:
         return False
     if not stat.S_ISREG(status.st_mode) or status.st_size != file.size_bytes:
         return False
-    touched = stamps.get(file.path) != [file.sha256, status.st_size, status.st_mtime_ns]
+    touched = states.get(file.path) != [file.sha256, status.st_size, status.st_mtime_ns]
     return not (touched or thorough) or sha256_of_file(place) == file.sha256
 
 
 def _move_in(cache: Cache, building: Path, tree: Path, files: Sequence[File]) -> None:
-    """Rename into place, unless somebody else has just finished the same work.
+    """Rename into place, unless another process has created the same folder.
 
-    A folder that is intact is never replaced: a process may be reading from it.
+    An intact folder is never replaced, because a process may be reading it.
     """
     tree.parent.mkdir(parents=True, exist_ok=True)
     for _ in range(3):

@@ -1,8 +1,8 @@
-"""What the hub answers, as frozen data.
+"""Responses of the hub as immutable data.
 
-``from_json`` takes what it knows and ignores the rest, so that a newer hub does not break an older
-client. Latency ratios are to ONNX Runtime with nothing set, in the same interleaved run: below 1
-is faster. Times are nanoseconds, sizes bytes.
+``from_json`` ignores unknown fields, so that an older client works with a newer hub. Latency ratios
+are relative to ONNX Runtime's defaults in the same interleaved run: below 1 is faster. Times are
+nanoseconds, sizes bytes.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,18 +12,18 @@ from typing import Any, Self, overload
 
 
 class _FromJson:
-    """Reads the fields of a dataclass out of a JSON object."""
+    """Reads the fields of a dataclass from a JSON object."""
 
     __slots__ = ()
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        known = {}
+        values = {}
         for item in fields(cls):  # type: ignore[arg-type]  # every subclass is a dataclass
             name = item.metadata.get("from", item.name)
             if name in data:
-                known[item.name] = item.metadata.get("read", _same)(data[name])
-        return cls(**known)
+                values[item.name] = item.metadata.get("read", _same)(data[name])
+        return cls(**values)
 
 
 def _same(value: Any) -> Any:
@@ -31,7 +31,7 @@ def _same(value: Any) -> Any:
 
 
 def _many(read: Callable[[Any], Any] = _same, *, source: str = "") -> Any:
-    """A tuple field, read item by item from a JSON array that may be null."""
+    """A tuple field, read from a JSON array or null."""
     metadata: dict[str, Any] = {"read": lambda items: tuple(read(item) for item in items or ())}
     return field(default=(), metadata={**metadata, **({"from": source} if source else {})})
 
@@ -48,7 +48,7 @@ class File(_FromJson):
 
 @dataclass(frozen=True, slots=True)
 class Ref(_FromJson):
-    """A branch or tag, and the revision it names."""
+    """A branch or tag with its revision."""
 
     kind: str
     name: str
@@ -70,11 +70,11 @@ class Revision(_FromJson):
 
 @dataclass(frozen=True, slots=True)
 class Finding(_FromJson):
-    """Something to mend in README.md.
+    """A finding in README.md.
 
     Attributes:
-        field: Where it stands in the card, such as ``authors[0].orcid``.
-        severity: ``error``: the value is left out of the record; ``warning``: it is taken.
+        field: Its place in the card, such as ``authors[0].orcid``.
+        severity: ``error``: the value is omitted from the metadata record; ``warning``: it is used.
     """
 
     line: int
@@ -90,11 +90,11 @@ class Finding(_FromJson):
 
 @dataclass(frozen=True, slots=True)
 class MLModelSummary(_FromJson):
-    """A model as a search finds it.
+    """A model in search results.
 
     Attributes:
         signature: ``float32[N,3,64,64] -> float32[N,10]``, once inspected.
-        builds: Target to the best build's latency ratio.
+        builds: Target to the latency ratio of the best build.
     """
 
     name: str
@@ -117,11 +117,11 @@ class MLModelSummary(_FromJson):
 
 @dataclass(frozen=True, slots=True)
 class MLModel(MLModelSummary):
-    """All the hub knows of a model.
+    """Everything that the hub states about a model.
 
     Attributes:
         card: The parsed front matter of README.md.
-        graph: Facts read out of the primary ONNX file, once inspected.
+        graph: Facts of the primary network, once inspected.
         inspection: ``{"state", "code", "detail"}`` of the newest inspection.
     """
 
@@ -139,10 +139,10 @@ class Build(_FromJson):
     """An artefact published for a target.
 
     Attributes:
-        tolerance: How far outputs may stray by design: exact, fp16, bf16 or int8.
-        deviation: How far they do, against the unoptimised float32 reference.
+        tolerance: Tolerance class: exact, fp16, bf16 or int8.
+        deviation: Measured deviation from the unoptimised float32 reference.
         ratio_low, ratio_high: The ratio's 95 % confidence interval.
-        reproduced: Whether it gave the test tensors' outputs when the hub last ran it on them.
+        reproduced: Whether its newest run on the test tensors gave the expected outputs.
     """
 
     uuid: str
@@ -172,7 +172,7 @@ class Build(_FromJson):
 
 @dataclass(frozen=True, slots=True)
 class Target(_FromJson):
-    """A kind of hardware the hub tunes for."""
+    """A hardware target of the hub."""
 
     slug: str
     title: str = ""
@@ -207,7 +207,7 @@ class Trial(_FromJson):
 
 @dataclass(frozen=True, slots=True)
 class Account(_FromJson):
-    """Who the hub thinks you are."""
+    """The account of the current token."""
 
     name: str
     full_name: str = ""
@@ -221,10 +221,10 @@ class Account(_FromJson):
 
 @dataclass(frozen=True, slots=True)
 class Hits(Sequence[MLModelSummary]):
-    """Models a search found, best first.
+    """Search results, best first.
 
     Attributes:
-        total: How many there are, shown or not.
+        total: Number of all results, shown or not.
         facets: Field to values with their counts.
     """
 

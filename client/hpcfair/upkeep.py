@@ -1,4 +1,4 @@
-"""Looking after the cache: what it holds, what can go, what is damaged."""
+"""Maintenance of the cache: listing, pruning, verifying."""
 
 import contextlib
 import shutil
@@ -9,10 +9,10 @@ from pathlib import Path
 
 from hpcfair.cache import Cache
 from hpcfair.digest import sha256_of_file
-from hpcfair.tree import damaged_files, read_stamps
+from hpcfair.tree import damaged_files, read_states
 from hpcfair.types import File
 
-#: What a broken download left behind is worth keeping this long.
+#: Interrupted downloads are kept this long.
 _REST_S = 86_400.0
 
 
@@ -21,8 +21,8 @@ class Entry:
     """The files of one build or revision in the cache.
 
     Attributes:
-        what: Whose they are.
-        used_at: Seconds since the epoch of the last load.
+        what: Name of their owner.
+        used_at: Time of the last load, in seconds since the epoch.
     """
 
     id: str
@@ -37,25 +37,25 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """What prune took away."""
+    """What ``prune`` removed."""
 
     entries: int
     size_bytes: int
 
 
 def entries(cache: Cache) -> list[Entry]:
-    """All builds and revisions in the cache, last used first."""
-    found = []
+    """All builds and revisions in the cache, most recently used first."""
+    trees = []
     for tree in _children(cache.root / "trees"):
-        what, stamps = read_stamps(tree)
-        files = tuple(File(path, stamp[0], stamp[1]) for path, stamp in stamps.items())
+        what, states = read_states(tree)
+        files = tuple(File(path, stamp[0], stamp[1]) for path, stamp in states.items())
         with contextlib.suppress(OSError):
-            found.append(Entry(tree.name, what, files, tree.stat().st_mtime))
-    return sorted(found, key=lambda entry: entry.used_at, reverse=True)
+            trees.append(Entry(tree.name, what, files, tree.stat().st_mtime))
+    return sorted(trees, key=lambda entry: entry.used_at, reverse=True)
 
 
 def size_bytes(cache: Cache) -> int:
-    """Bytes on disk of all files; those with two names count once."""
+    """Bytes on disk of all files; hard links count once."""
     sizes = {}
     for path in cache.root.rglob("*"):
         with contextlib.suppress(OSError):
@@ -66,15 +66,15 @@ def size_bytes(cache: Cache) -> int:
 
 
 def prune(cache: Cache, *, unused_s: float) -> Removed:
-    """Remove what was not loaded for ``unused_s`` seconds, and rests of broken downloads."""
+    """Remove what was not loaded for ``unused_s`` seconds, and abandoned downloads."""
     before = size_bytes(cache)
     now = time.time()
     stale = [entry for entry in entries(cache) if now - entry.used_at >= unused_s]
     for entry in stale:
         _remove_tree(cache, entry.id)
-    kept = {file.sha256 for entry in entries(cache) for file in entry.files}
+    digests = {file.sha256 for entry in entries(cache) for file in entry.files}
     for blob in _blobs(cache):
-        if blob.name not in kept and _age_s(blob, now) >= unused_s:
+        if blob.name not in digests and _age_s(blob, now) >= unused_s:
             _remove(blob)
     for rest in _children(cache.root / "partial"):
         if _age_s(rest, now) >= min(unused_s, _REST_S):
@@ -87,7 +87,7 @@ def prune(cache: Cache, *, unused_s: float) -> Removed:
 
 
 def verify(cache: Cache) -> list[str]:
-    """Hash everything; what is damaged is removed, to be fetched again, and named."""
+    """Verify all digests. Damaged files are removed, to be downloaded again, and returned."""
     damaged = []
     for entry in entries(cache):
         wrong = damaged_files(cache.tree(entry.id), entry.files, thorough=True)
@@ -102,7 +102,7 @@ def verify(cache: Cache) -> list[str]:
 
 
 def _remove_tree(cache: Cache, tree_id: str) -> None:
-    """Out of sight in one step, so that nobody finds half of it."""
+    """Remove a tree: rename it first, so that no process finds half of it."""
     doomed = cache.temporary_folder()
     with contextlib.suppress(OSError):
         cache.tree(tree_id).rename(doomed / "tree")

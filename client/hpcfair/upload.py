@@ -1,4 +1,4 @@
-"""Bytes to the hub: named first, sent only if the hub lacks them."""
+"""Uploads files that the hub does not have yet."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,18 +12,18 @@ _ASK_AT_ONCE = 1000
 
 
 def upload(http: Transport, files: Mapping[str, Path], *, what: str) -> dict[str, str]:
-    """Make sure the hub has the bytes of all files.
+    """Upload all files that the hub does not have yet.
 
     Args:
-        files: Path in the revision to the file here.
-        what: Names the step on the progress bar.
+        files: Path in the revision to local file.
+        what: Label of the progress bar.
 
     Returns:
         Path in the revision to SHA-256.
 
     Raises:
-        Invalid: ``digest_mismatch``, if a file changed while it was sent.
-        TooLarge: a file is larger than the hub takes.
+        Invalid: ``digest_mismatch``, if a file changed during the upload.
+        TooLarge: a file exceeds the hub's limit.
     """
     sizes = {path: local.stat().st_size for path, local in files.items()}
     with transferring(f"{what}: reading", sum(sizes.values())) as meter:
@@ -39,11 +39,11 @@ def upload(http: Transport, files: Mapping[str, Path], *, what: str) -> dict[str
 
 
 def _missing(http: Transport, digests: Sequence[str]) -> set[str]:
-    found: set[str] = set()
+    missing: set[str] = set()
     for start in range(0, len(digests), _ASK_AT_ONCE):
         body = {"sha256": digests[start : start + _ASK_AT_ONCE]}
-        found.update(http.post("/api/v1/blobs/missing", body, idempotent=True)["missing"])
-    return found
+        missing.update(http.post("/api/v1/blobs/missing", body, idempotent=True)["missing"])
+    return missing
 
 
 def _put(http: Transport, digest: str, local: Path, meter: Meter) -> None:
@@ -51,7 +51,7 @@ def _put(http: Transport, digest: str, local: Path, meter: Meter) -> None:
 
     def body() -> Iterator[bytes]:
         nonlocal sent
-        # A second attempt starts over, and so does its share of the bar.
+        # A retry starts again, and so does its share of the bar.
         meter.advance(-sent)
         sent = 0
         with local.open("rb") as file:

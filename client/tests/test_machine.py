@@ -180,7 +180,7 @@ def test_the_closest_target_is_taken(architecture: str, features: set[str], slug
 
 @pytest.mark.parametrize("target", machine.TARGETS, ids=lambda target: target.slug)
 def test_a_machine_with_just_the_features_of_a_target_gets_that_target(
-    target: machine.Target,
+    target: machine.TargetDefinition,
 ) -> None:
     assert machine.target_of(with_features(target.architecture, set(target.features))) == target
 

@@ -53,7 +53,7 @@ def this_machine(slug: str | None = None) -> ThisMachine:
     )
 
 
-def _target(described: machine.Machine, slug: str) -> machine.Target:
+def _target(described: machine.Machine, slug: str) -> machine.TargetDefinition:
     targets = machine.targets_of(described)
     if slug == "processor":
         return targets[0]

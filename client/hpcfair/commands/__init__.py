@@ -1,1 +1,1 @@
-"""What ``hpcfair`` does on the command line, a module a topic."""
+"""The commands of ``hpcfair``, one module per topic."""

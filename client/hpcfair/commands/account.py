@@ -17,10 +17,10 @@ def login(
     context: typer.Context,
     url: Annotated[str | None, typer.Argument(help="Address of the hub.")] = None,
 ) -> None:
-    """Keep an access token for a hub, and make that hub the default.
+    """Store an access token for a hub and make that hub the default.
 
-    The token is asked for, or read from standard input if that is not a terminal, or taken from
-    HPCFAIR_TOKEN. It is checked first and stored readable by you alone.
+    The token is prompted for, read from standard input if that is not a terminal, or taken from
+    HPCFAIR_TOKEN. It is verified and stored in a file that only you can read.
     """
     config = Config.read(url or context.find_root().params.get("url"))
     secret = os.environ.get("HPCFAIR_TOKEN", "")
@@ -40,14 +40,14 @@ def logout(
     context: typer.Context,
     url: Annotated[str | None, typer.Argument(help="Address of the hub.")] = None,
 ) -> None:
-    """Forget the token kept for a hub. It stays valid until it is revoked there."""
+    """Remove the stored token of a hub. It stays valid until it is revoked there."""
     config = Config.read(url or context.find_root().params.get("url"))
-    found = forget_token(config.url)
-    say(f"Signed out of {config.url}." if found else f"No token was kept for {config.url}.")
+    removed = forget_token(config.url)
+    say(f"Signed out of {config.url}." if removed else f"No token was kept for {config.url}.")
 
 
 def whoami(context: typer.Context, as_json: Json = False) -> None:
-    """Show who the hub thinks you are."""
+    """Show the account of the current token."""
     client = client_of(context)
     account = client.whoami()
     if as_json:

@@ -1,4 +1,4 @@
-"""Benchmark records: read and repeated."""
+"""Commands for benchmark records."""
 
 from itertools import islice
 from typing import Annotated
@@ -14,7 +14,7 @@ from hpcfair.record import publish_record
 app = typer.Typer(no_args_is_help=True, help="Benchmark records: read and repeated.")
 RecordId = Annotated[str, typer.Argument(help="Id of a record, 64 hexadecimal digits.")]
 
-#: The figures of a repeated measurement contradict the record's.
+#: Exit status if a repeated measurement contradicts the record.
 NOT_REPRODUCED = 8
 
 
@@ -27,12 +27,12 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List records, newest first."""
-    found = list(islice(client_of(context).records(name=name, target=target), limit))
+    records = list(islice(client_of(context).records(name=name, target=target), limit))
     if as_json:
-        emit_json([record.document for record in found])
+        emit_json([record.document for record in records])
         return
     rows = []
-    for record in found:
+    for record in records:
         compared = record.comparison or {}
         ratio = ratio_text(*(compared.get(key) for key in ("ratio", "ratio_low", "ratio_high")))
         rows.append((record.id, record.mlmodel, record.target, milliseconds(record.p50_ns), ratio))
@@ -54,10 +54,10 @@ def reproduce(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Measure a record's build and baseline again on this machine, and compare.
+    """Repeat the measurement of a record on this machine, and compare.
 
-    Ends with status 8 if this machine is of the record's target and the intervals of the two
-    ratios do not overlap.
+    Exit status 8 if this machine belongs to the record's target and the intervals of the two ratios
+    do not overlap.
     """
     client = client_of(context)
     repeated = reproduce_record(client.http, client.cache, record)

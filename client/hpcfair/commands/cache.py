@@ -1,4 +1,4 @@
-"""The files kept on this machine."""
+"""Commands for the local cache."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -11,22 +11,23 @@ from hpcfair.commands.output import Json, emit_json, emit_table, say, size
 
 app = typer.Typer(no_args_is_help=True, help="The files kept on this machine.")
 
-#: Something in the cache was not what its name says.
+#: Exit status if a cached file was damaged.
 DAMAGED = 1
 _DAY_S = 86_400.0
 
 
 @app.command("list")
 def list_(context: typer.Context, as_json: Json = False) -> None:
-    """List what the cache holds, last used first."""
+    """List the contents of the cache, most recently used first."""
     cache = client_of(context).cache
-    found = upkeep.entries(cache)
+    entries = upkeep.entries(cache)
     if as_json:
-        emit_json({"folder": cache.root, "size_bytes": upkeep.size_bytes(cache), "entries": found})
+        total = upkeep.size_bytes(cache)
+        emit_json({"folder": cache.root, "size_bytes": total, "entries": entries})
         return
     emit_table(
         ("what", "files", "size", "used"),
-        ((e.what, len(e.files), size(e.size_bytes), _moment(e.used_at)) for e in found),
+        ((e.what, len(e.files), size(e.size_bytes), _moment(e.used_at)) for e in entries),
     )
     say(f"{cache.root}: {size(upkeep.size_bytes(cache))}")
 
@@ -37,7 +38,7 @@ def prune(
     days: Annotated[float, typer.Option(min=0, help="Remove what was unused for so long.")] = 30,
     as_json: Json = False,
 ) -> None:
-    """Remove what was not used lately. It is fetched again when wanted."""
+    """Remove what was not used recently. It is downloaded again when needed."""
     removed = upkeep.prune(client_of(context).cache, unused_s=days * _DAY_S)
     if as_json:
         emit_json(removed)
@@ -47,7 +48,7 @@ def prune(
 
 @app.command()
 def verify(context: typer.Context, as_json: Json = False) -> None:
-    """Hash everything, and remove what is damaged. Ends with status 1 if something was."""
+    """Verify all files and remove damaged ones. Exit status 1 if there were any."""
     damaged = upkeep.verify(client_of(context).cache)
     if as_json:
         emit_json({"damaged": damaged})

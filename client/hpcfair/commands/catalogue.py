@@ -1,4 +1,4 @@
-"""Finding models and looking at one."""
+"""Commands for finding and showing models."""
 
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ from hpcfair.explain import describe, numbers
 from hpcfair.types import MLModel
 
 Option = typer.Option
-#: What came of a build when the hub last ran it on the test tensors.
+#: Text for the newest run of a build on the test tensors.
 _AGAIN = {None: "not run yet", True: "reproduced", False: "not reproduced"}
 
 
@@ -33,8 +33,8 @@ def search(
     limit: Annotated[int, Option(min=1, help="Models to show at most.")] = 30,
     as_json: Json = False,
 ) -> None:
-    """Find models."""
-    wanted: Any = {"sort": sort}
+    """Search for models."""
+    filters: Any = {"sort": sort}
     hits = client_of(context).search(
         query,
         limit=limit,
@@ -45,7 +45,7 @@ def search(
         signature=signature,
         target=target,
         similar_to=similar_to,
-        **wanted,
+        **filters,
     )
     if as_json:
         emit_json(hits)
@@ -65,26 +65,26 @@ def info(
     name: Annotated[str, typer.Argument(help="namespace/name, ark:..., or doi:...")],
     as_json: Json = False,
 ) -> None:
-    """Show what the hub knows of a model: card, files, builds."""
+    """Show a model: card, files, builds."""
     client = client_of(context)
     name, revision = client.locate(name)
     model = client.info(name)
-    found = client.builds(name, revision=revision)
+    builds = client.builds(name, revision=revision)
     if as_json:
-        emit_json({"model": model, "builds": found})
+        emit_json({"model": model, "builds": builds})
         return
     _describe(client, model)
     typer.echo("\nfiles")
     emit_table(
         ("path", "size"), ((f"  {file.path}", size(file.size_bytes)) for file in model.files)
     )
-    if found:
+    if builds:
         typer.echo("\nbuilds")
         emit_table(
             ("target", "build", "speed", "tests", "record"),
             (
                 (f"  {b.target}", describe(b), numbers(b), _AGAIN[b.reproduced], b.record_id)
-                for b in found
+                for b in builds
             ),
         )
 

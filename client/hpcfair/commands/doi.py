@@ -1,4 +1,4 @@
-"""DOIs for versions of a model."""
+"""Registration of DOIs for versions."""
 
 from typing import Annotated
 
@@ -18,7 +18,7 @@ def doi(
     wait: Annotated[bool, Option(help="Wait until it is registered.")] = True,
     as_json: Json = False,
 ) -> None:
-    """Register a DOI for a version of a model. It can never be taken back."""
+    """Register a DOI for a version of a model. It cannot be withdrawn."""
     job = client_of(context).register_doi(name, revision=revision)
     if wait:
         job.wait()

@@ -1,4 +1,4 @@
-"""Models down and up."""
+"""Commands for downloading and publishing."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -26,15 +26,15 @@ def pull(
     revision: Revision = None,
     as_json: Json = False,
 ) -> None:
-    """Copy a model's files into a folder."""
+    """Copy the files of a model into a folder."""
     client = client_of(context)
     name, revision = client.locate(name, revision=revision)
     place = folder or Path(name.partition("/")[2])
-    found = client.pull(name, place, revision=revision)
+    commit = client.pull(name, place, revision=revision)
     if as_json:
-        emit_json({"folder": place, "revision": found})
+        emit_json({"folder": place, "revision": commit})
     else:
-        say(f"{name} at {found.oid[:12]}: {len(found.files)} files in {place}.")
+        say(f"{name} at {commit.oid[:12]}: {len(commit.files)} files in {place}.")
 
 
 def push(
@@ -54,7 +54,7 @@ def push(
     wait: Annotated[bool, Option(help="Wait for the hub's inspection.")] = True,
     as_json: Json = False,
 ) -> None:
-    """Publish an ONNX file or a folder, and tell what is to be mended in its README.md."""
+    """Publish a model file or a folder, and print findings in its README.md."""
     values: dict[str, Any] = {
         "license": license,
         "title": title,
@@ -71,11 +71,11 @@ def push(
     }
     client = client_of(context)
     saved = client.save(path, name, **how)
-    found = _findings(client, name, saved.oid)
+    findings = _findings(client, name, saved.oid)
     if as_json:
-        emit_json({**asdict(saved), "findings": found})
+        emit_json({**asdict(saved), "findings": findings})
         return
-    for finding in found:
+    for finding in findings:
         say(str(finding))
     say(f"{name} is at {saved.oid[:12]}: {client.config.url}/{name}")
 
@@ -84,5 +84,5 @@ def _findings(client: Client, name: str, revision: str) -> list[Finding]:
     try:
         return list(client.findings(name, revision=revision))
     except NotFound:
-        # A hub that is older than this: what was pushed is there all the same.
+        # An older hub has no findings; the push succeeded nevertheless.
         return []

@@ -1,4 +1,4 @@
-"""The client a command works with."""
+"""The client of a command."""
 
 from typing import cast
 
@@ -8,7 +8,7 @@ from hpcfair.client import Client
 
 
 def client_of(context: typer.Context) -> Client:
-    """The client of this run; made on first use, so that ``--help`` needs no configuration."""
+    """The client, created on first use, so that ``--help`` needs no configuration."""
     root = context.find_root()
     if root.obj is None:
         root.obj = Client(root.params.get("url"))

@@ -1,4 +1,4 @@
-"""Work on the hub: asked for, watched, cancelled; and the hardware it is for."""
+"""Commands for jobs and targets."""
 
 from itertools import islice
 from typing import Annotated, Any
@@ -29,16 +29,16 @@ def tune(
     wait: Annotated[bool, Option(help="Wait for the end.")] = True,
     as_json: Json = False,
 ) -> None:
-    """Ask the hub to search for faster builds of a model."""
-    asked = client_of(context).tune(
+    """Request searches for faster builds of a model."""
+    searches = client_of(context).tune(
         name, targets=target, budget=budget, revision=revision, strategy=strategy
     )
     if wait:
-        asked.wait()
+        searches.wait()
     if as_json:
-        emit_json([document_of(job) for job in asked])
+        emit_json([document_of(job) for job in searches])
     else:
-        _table(list(asked))
+        _table(list(searches))
 
 
 @app.command("list")
@@ -57,8 +57,8 @@ def list_(
     as_json: Json = False,
 ) -> None:
     """List jobs, newest first."""
-    found = client_of(context).jobs(model=model, state=state, kind=kind, target=target)
-    shown = list(islice(found, limit))
+    jobs = client_of(context).jobs(model=model, state=state, kind=kind, target=target)
+    shown = list(islice(jobs, limit))
     if as_json:
         emit_json([document_of(job) for job in shown])
     else:
@@ -67,7 +67,7 @@ def list_(
 
 @app.command()
 def show(context: typer.Context, uuid: Uuid, as_json: Json = False) -> None:
-    """Show a job with its trials and its log."""
+    """Show a job with its trials and log."""
     job = client_of(context).job(uuid)
     trials, events = job.trials, job.events
     if as_json:
@@ -109,7 +109,7 @@ def show(context: typer.Context, uuid: Uuid, as_json: Json = False) -> None:
 
 @app.command()
 def wait(context: typer.Context, uuid: Uuid, as_json: Json = False) -> None:
-    """Wait for a job's end."""
+    """Wait until a job ends."""
     job = client_of(context).job(uuid).wait()
     if as_json:
         emit_json(document_of(job))
@@ -119,7 +119,7 @@ def wait(context: typer.Context, uuid: Uuid, as_json: Json = False) -> None:
 
 @app.command()
 def cancel(context: typer.Context, uuid: Uuid, as_json: Json = False) -> None:
-    """Ask for a job's end."""
+    """Cancel a job."""
     job = client_of(context).job(uuid).cancel()
     if as_json:
         emit_json(document_of(job))
@@ -128,11 +128,11 @@ def cancel(context: typer.Context, uuid: Uuid, as_json: Json = False) -> None:
 
 
 def targets(context: typer.Context, as_json: Json = False) -> None:
-    """List the kinds of hardware the hub tunes for, and which one this machine is."""
-    found = client_of(context).targets()
+    """List the targets of the hub and mark the one of this machine."""
+    rows = client_of(context).targets()
     own = machine.target_slug(machine.describe())
     if as_json:
-        emit_json({"targets": found, "this_machine": own})
+        emit_json({"targets": rows, "this_machine": own})
         return
     emit_table(
         ("target", "what", "enabled", "here"),
@@ -143,10 +143,10 @@ def targets(context: typer.Context, as_json: Json = False) -> None:
                 "yes" if target.enabled else "no",
                 "this machine" if target.slug == own else "",
             )
-            for target in found
+            for target in rows
         ),
     )
-    if own not in {target.slug for target in found}:
+    if own not in {target.slug for target in rows}:
         say(f"This machine is {own}, which the hub does not know.")
 
 

@@ -1,4 +1,4 @@
-"""How commands speak: tables for people, tab-separated lines for pipes, JSON for programs.
+"""Output of commands: tables on a terminal, tab-separated lines in a pipe, JSON with ``--json``.
 
 Results go to standard output, everything else to standard error.
 """
@@ -30,7 +30,7 @@ def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        # Ids that do not fit are folded: half of one is of no use.
+        # Long ids are wrapped, because a truncated id is useless.
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
@@ -38,20 +38,20 @@ def emit_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
 
 
 def emit_pairs(pairs: Iterable[tuple[str, Any]]) -> None:
-    """Print names and values, those that have one."""
-    known = [(name, value) for name, value in pairs if value not in (None, "", [], (), {})]
-    width = max((len(name) for name, _ in known), default=0)
-    for name, value in known:
+    """Print names with their values; empty values are omitted."""
+    filled = [(name, value) for name, value in pairs if value not in (None, "", [], (), {})]
+    width = max((len(name) for name, _ in filled), default=0)
+    for name, value in filled:
         typer.echo(f"{name:<{width}}  {_cell(value)}")
 
 
 def say(message: str) -> None:
-    """A word to the person, not part of the result."""
+    """Print a message that is not part of the result."""
     typer.echo(message, err=True)
 
 
 def size(count: int) -> str:
-    """Bytes as people write them."""
+    """A size in bytes with a unit."""
     value = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if value < 1024:

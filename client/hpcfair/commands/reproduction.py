@@ -1,4 +1,4 @@
-"""Running a model on its test tensors."""
+"""Command for running a model on its test tensors."""
 
 from typing import cast
 
@@ -19,19 +19,19 @@ def reproduce(
     tolerance: Tolerated = "exact",
     as_json: Json = False,
 ) -> None:
-    """Run the best build on the model's test tensors, here, and compare.
+    """Run the best build on the test tensors on this machine, and compare.
 
-    Ends with status 8 if it does not give the tests' outputs.
+    Exit status 8 if the outputs differ.
     """
-    found = client_of(context).reproduce(
+    result = client_of(context).reproduce(
         name,
         revision=revision,
         target=None if target == "none" else target,
         tolerance=cast("Tolerance", tolerance),
     )
     if as_json:
-        emit_json(found)
+        emit_json(result)
     else:
-        typer.echo(str(found))
-    if not found.reproduced:
+        typer.echo(str(result))
+    if not result.reproduced:
         raise typer.Exit(NOT_REPRODUCED)

@@ -1,4 +1,4 @@
-"""Loading a model and running it on arrays in files."""
+"""Commands for loading and running a model."""
 
 import time
 from pathlib import Path
@@ -33,7 +33,7 @@ def load(
     verify: Annotated[bool, Option("--verify", help="Hash all files again.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Fetch the best build for this machine, and say why it is that one."""
+    """Download the best build for this machine and explain the choice."""
     with _load(context, name, revision, target, tolerance, verify=verify) as model:
         if as_json:
             emit_json(
@@ -99,7 +99,7 @@ def _load(
 
 
 def _read(path: Path) -> Any:
-    """An array, or arrays by name; a samples file's inputs alone."""
+    """An array, or arrays by name; of a samples file, its inputs."""
     try:
         loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):

@@ -1,1 +1,1 @@
-"""From objects of other libraries to the files of a revision: a table line and a module each."""
+"""Exporters: turn objects of other libraries into files to publish."""

@@ -16,9 +16,7 @@ _IGNORED = frozenset({".git", "__pycache__", ".DS_Store", ".ipynb_checkpoints", 
 
 
 def export_path(model: Path, examples: Examples, scratch: Path) -> Files:  # noqa: ARG001
-    """A folder with all in it, or one file of a network with what belongs to it beside it.
-
-    That is the external data of an ONNX file, and the card.
+    """The files of a folder, or one model file with its external data and card.
 
     Raises:
         NoModelFile: there is no such file, or it is empty.
@@ -51,7 +49,7 @@ def _folder(folder: Path) -> Files:
 def _external_data(model: Path) -> list[str]:
     """Files beside an ONNX file that hold its weights.
 
-    Without the ``onnx`` package nobody here can tell; the hub then names what is missing.
+    Empty without the ``onnx`` package; the hub then reports missing files.
     """
     try:
         onnx: Any = import_module("onnx")
@@ -60,7 +58,7 @@ def _external_data(model: Path) -> list[str]:
         return []
     try:
         proto = onnx.load(model, load_external_data=False)
-    # Whatever is wrong with the file, the hub says it better and for everyone.
+    # The hub reports errors in the file.
     except Exception:  # noqa: BLE001
         return []
     tensors = helper._get_all_tensors(proto)  # noqa: SLF001  the only walk over subgraphs there is

@@ -7,12 +7,12 @@ import onnx
 
 from hpcfair.exporters.registry import Examples, Files
 
-#: Protocol buffers end at 2 GiB; larger weights go into a file beside the graph.
+#: Size limit of protocol buffers, 2 GiB; larger weights go to a file beside the graph.
 _LARGEST_BYTES = 2**31 - 2**20
 
 
 def export(model: Any, examples: Examples, scratch: Path) -> Files:  # noqa: ARG001
-    """One file, or two where one cannot hold the weights. The object stays as it is."""
+    """One file, or two if the weights exceed 2 GiB. The object is not changed."""
     large = model.ByteSize() > _LARGEST_BYTES
     local = scratch / "model.onnx"
     if large:

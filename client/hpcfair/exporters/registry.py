@@ -1,8 +1,8 @@
-"""What ``save`` takes: a table line each, imported on first use.
+"""The table of exporters for ``save``; modules are imported on first use.
 
-An exporter is ``export(model, examples, scratch) -> {path in the revision: file here}``. It may
-write new files into the empty folder ``scratch``, and needs ``examples`` only if the library's
-models do not know their own inputs. To add a library: a line here, a module beside this one.
+An exporter is ``export(model, examples, scratch) -> {path in the revision: local file}``. It may
+write files into the empty folder ``scratch``, and requires ``examples`` only if the library's
+models do not state their inputs. To add a library, add a line here and a module beside this one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ Examples = Sequence[Array] | Mapping[str, Array] | None
 
 
 class Export(Protocol):
-    """See the module."""
+    """Signature of an exporter; see the module."""
 
     def __call__(self, model: Any, examples: Examples, scratch: Path) -> Files: ...
 
@@ -30,14 +30,14 @@ class Exporter:
 
     Attributes:
         path: ``module:function``.
-        packages: What must be installed beside this package.
+        packages: Required additional packages.
     """
 
     path: str
     packages: str = ""
 
 
-#: Top package of an object's class, or of one it derives from, to what exports it.
+#: Top-level package of an object's class or of a base class, to its exporter.
 EXPORTERS: dict[str, Exporter] = {
     "pathlib": Exporter("hpcfair.exporters.files:export_path"),
     "onnx": Exporter("hpcfair.exporters.onnx_proto:export", "onnx"),
@@ -47,16 +47,16 @@ EXPORTERS: dict[str, Exporter] = {
 
 
 def export(model: Any, examples: Examples, scratch: Path) -> Files:
-    """The files a model becomes.
+    """Export a model to files.
 
     Args:
         model: A path to an ONNX file or a folder, ONNX bytes, or an object of a library above.
         examples: Arrays in the order of the model's inputs, or by name.
 
     Raises:
-        NotSupported: no exporter takes it.
-        MissingPackage: one does, with a package that is not installed.
-        NoModelFile: there is nothing at the path.
+        NotSupported: there is no exporter for it.
+        MissingPackage: its exporter requires a package that is not installed.
+        NoModelFile: there is no file at the path.
     """
     if isinstance(model, str):
         model = Path(model)

@@ -1,4 +1,4 @@
-"""scikit-learn estimators and pipelines, by way of skl2onnx."""
+"""Exports scikit-learn estimators and pipelines with skl2onnx."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,13 +12,13 @@ from hpcfair.exporters.registry import Examples, Files
 
 
 def export(model: Any, examples: Examples, scratch: Path) -> Files:
-    """One ONNX file, its element type that of the example.
+    """One ONNX file with the element type of the example.
 
-    A classifier's scores come as one array ``[n, classes]`` and before its labels, so that the hub
-    can measure accuracy.
+    The scores of a classifier are one array ``[n, classes]`` and come before its labels, so that
+    the hub can measure accuracy.
 
     Raises:
-        BadInput: there is no example to tell the number and type of features.
+        BadInput: there is no example, which determines number and type of the features.
     """
     arrays = list(examples.values()) if isinstance(examples, Mapping) else list(examples or ())
     if len(arrays) != 1:

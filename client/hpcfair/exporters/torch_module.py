@@ -1,4 +1,4 @@
-"""PyTorch modules, as an exported program and as ONNX."""
+"""Exports PyTorch modules as an exported program and as ONNX."""
 
 import inspect
 import logging
@@ -16,23 +16,23 @@ import torch
 from hpcfair.errors import BadInput
 from hpcfair.exporters.registry import Examples, Files
 
-#: Where a node came from in its author's files: left out of what is published.
+#: Metadata with the author's local file names, which are not published.
 _TRACES = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", "custom")
-#: Protocol buffers end at 2 GiB; larger weights go into a file beside the graph.
+#: Size limit of protocol buffers, 2 GiB; larger weights go to a file beside the graph.
 _LARGEST_BYTES = 2**31 - 2**24
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def export(model: Any, examples: Examples, scratch: Path) -> Files:
-    """``model.pt2``, which Inductor compiles, and ``model.onnx``, which everything else does.
+    """``model.pt2`` for Inductor, and ``model.onnx`` for all other backends.
 
-    The leading dimension of all inputs is the open batch, unless the module only works with the
-    number of rows of the examples; then that is part of both files. The module is exported as it
-    infers, and keeps its mode and its weights.
+    The leading dimension of all inputs is dynamic, unless the module works only with the number of
+    rows of the examples, which is then fixed in both files. The module is exported in evaluation
+    mode; its own mode and weights are not changed.
 
     Raises:
-        BadInput: there are no examples, or not of the module's inputs, or PyTorch cannot export
-            the module; says what PyTorch says.
+        BadInput: there are no examples, they do not match the inputs, or PyTorch cannot export the
+            module; with PyTorch's message.
     """
     if isinstance(model, torch.export.ExportedProgram):
         program = model
@@ -56,7 +56,7 @@ def export(model: Any, examples: Examples, scratch: Path) -> Files:
                 output_names=_names(len(program.graph_signature.user_outputs)),
                 verbose=False,
             )
-    # Its exporters raise whatever they stumble over.
+    # PyTorch's exporters raise arbitrary exceptions.
     except Exception as error:
         raise _refused(error) from error
     data = scratch / "model.onnx.data"
@@ -83,12 +83,12 @@ def _tensors(model: Any, examples: Examples) -> tuple[torch.Tensor, ...]:
 
 
 def _program(model: Any, tensors: tuple[torch.Tensor, ...]) -> torch.export.ExportedProgram:
-    # PyTorch takes sizes 0 and 1 for part of the program; two rows stand for any number.
+    # PyTorch specialises sizes 0 and 1; two rows represent any number.
     several = tuple(t if len(t) > 1 else t.repeat(2, *[1] * (t.dim() - 1)) for t in tensors)
     batch = torch.export.Dim("N")
     shapes: Any = tuple({0: batch} for _ in tensors)
     with _inferring(model), _quiet():
-        # That the module does not work with any number of rows is told in many ways.
+        # A fixed number of rows shows up as various errors.
         with suppress(Exception):
             return torch.export.export(model, several, dynamic_shapes=shapes)
         try:
@@ -99,7 +99,7 @@ def _program(model: Any, tensors: tuple[torch.Tensor, ...]) -> torch.export.Expo
 
 @contextmanager
 def _inferring(model: Any) -> Iterator[None]:
-    """The module as it infers; each part gets its own mode back."""
+    """The module in evaluation mode; the mode of each part is restored."""
     modes = {part: part.training for part in model.modules()}
     model.eval()
     try:
@@ -111,7 +111,7 @@ def _inferring(model: Any) -> Iterator[None]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what PyTorch says to its own developers, and of packages nobody asked for."""
+    """Suppress PyTorch's developer messages and notes on optional packages."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)
