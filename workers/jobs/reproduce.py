@@ -42,14 +42,14 @@ from workers.jobs.workspace import fetch, workspace
 _WALL_S = 300.0
 _BASELINE_TOLERANCE: Tolerance = "fp16"
 
-Outcome = Literal["reproduced", "differs", "failed"]
+_Outcome = Literal["reproduced", "differs", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class _RunResult:
-    """Outcome of one build; ``checked`` if its outputs could be compared."""
+    """_Outcome of one build; ``checked`` if its outputs could be compared."""
 
-    outcome: Outcome
+    outcome: _Outcome
     checked: OutputCheck | None = None
     detail: str = ""
 

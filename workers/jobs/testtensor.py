@@ -1,8 +1,7 @@
 """Test tensors of a network: published with it, or made by the hub.
 
-Published tests are files ``test_data_set_0/input_0.pb`` etc. beside the network. For networks
-without them the hub takes inputs from the samples or a seed, and stores the outputs of the
-unoptimised float32 network on a CPU.
+Published tests are files such as ``test_data_set_0/input_0.pb`` beside the network. Made ones have
+inputs of the samples or a seed, and outputs of the unoptimised float32 network on a CPU.
 """
 
 from collections.abc import Sequence

@@ -152,12 +152,12 @@ def choose(
         reason = f"No target fits this {request.architecture} machine; builds exist for {slugs}."
     else:
         reason = "No build is published for this revision: it is not tuned yet."
-    chosen = best[1] if best else None
-    others = [build for _, build in loadable if build is not chosen]
+    winner = best[1] if best else None
+    others = [build for _, build in loadable if build is not winner]
     return Selection(
-        best=chosen.key if chosen else None,
+        best=winner.key if winner else None,
         others=tuple(build.key for build in others),
-        reason=" ".join([reason, *_faults(chosen, others)]),
+        reason=" ".join([reason, *_faults(winner, others)]),
     )
 
 
@@ -201,10 +201,10 @@ def _reason(best: _Offer, tolerance: str) -> str:
     )
 
 
-def _faults(chosen: BuildFacts | None, others: Iterable[BuildFacts]) -> Iterator[str]:
+def _faults(winner: BuildFacts | None, others: Iterable[BuildFacts]) -> Iterator[str]:
     """Sentences on the builds whose newest reproduction did not succeed."""
-    if chosen is not None and chosen.is_faulty:
-        yield f"It {_FAULTS[chosen.reproduction]}, but there is no other."
+    if winner is not None and winner.is_faulty:
+        yield f"It {_FAULTS[winner.reproduction]}, but there is no other."
     excluded = [
         f"{build.backend} at {build.ratio:.3f}, which {_FAULTS[build.reproduction]}"
         for build in others

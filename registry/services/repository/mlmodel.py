@@ -141,7 +141,7 @@ def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -
             _redirect(row, mlmodel)
             assess_head(mlmodel)
             dois_due(mlmodel)
-            notify_repository(row, "move", moved=mlmodel)
+            notify_repository(row, "move", destination=mlmodel)
             if row.namespace != owner:
                 mlmodel_changed(actor, mlmodel, "mlmodel.receive", {"from": row.full_name})
     except IntegrityError:

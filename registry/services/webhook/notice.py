@@ -32,18 +32,19 @@ _REF_PREFIXES = {
 }
 
 
-def notify_repository(mlmodel: MLModel, action: str, *, moved: MLModel | None = None) -> None:
+def notify_repository(mlmodel: MLModel, action: str, *, destination: MLModel | None = None) -> None:
     """Report that a repository was created, is being deleted, or was moved.
 
     Args:
         action: ``create``, ``delete`` or ``move``.
-        moved: For ``move`` the row with its new name; ``mlmodel`` has the old one.
+        destination: For ``move`` the row with its new name; ``mlmodel`` has the old one.
     """
-    if moved is None:
+    if destination is None:
         _notify(mlmodel, "repo", action)
         return
-    destination = {"name": moved.full_name, "owner": {"id": moved.namespace.uuid.hex}}
-    _notify(mlmodel, "repo", action, also=moved.namespace, movedTo=destination)
+    owner = {"id": destination.namespace.uuid.hex}
+    moved_to = {"name": destination.full_name, "owner": owner}
+    _notify(mlmodel, "repo", action, also=destination.namespace, movedTo=moved_to)
 
 
 def notify_config(mlmodel: MLModel) -> None:

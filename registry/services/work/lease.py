@@ -108,12 +108,12 @@ def end_attempt(
         Whether this caller changed the job's state.
     """
     if job.cancel_requested:
-        moved = transition(rows, JobState.LEASED, JobState.CANCELLED)
+        has_changed = transition(rows, JobState.LEASED, JobState.CANCELLED)
         message = "Cancelled."
     elif (charged and job.attempt >= job.max_attempts) or (
         job.fence - job.yields >= job.max_attempts * CLAIMS_PER_ATTEMPT
     ):
-        moved = transition(
+        has_changed = transition(
             rows,
             JobState.LEASED,
             JobState.FAILED,
@@ -123,11 +123,11 @@ def end_attempt(
         )
         message = f"Failed: {failure.detail}"
     else:
-        moved = _queue_again(rows, job, charged=charged, pause=pause)
+        has_changed = _queue_again(rows, job, charged=charged, pause=pause)
         message = f"Queued again: {failure.detail}"
-    if moved:
+    if has_changed:
         note(job, message)
-    return moved
+    return has_changed
 
 
 def _queue_again(rows: QuerySet[Job], job: Job, *, charged: bool, pause: bool) -> bool:
@@ -140,9 +140,9 @@ def _queue_again(rows: QuerySet[Job], job: Job, *, charged: bool, pause: bool) -
         columns["not_before"] = now + timedelta(seconds=seconds)
         # Such a date that the reaper notifies workers as soon as the pause is over.
         columns["notified_at"] = columns["not_before"] - timedelta(seconds=NOTIFY_AGAIN_AFTER_S)
-    moved = transition(
+    has_changed = transition(
         rows, JobState.LEASED, JobState.QUEUED, device=None, lease_until=None, **columns
     )
-    if moved and not pause:
+    if has_changed and not pause:
         dispatch.notify(job)
-    return moved
+    return has_changed
