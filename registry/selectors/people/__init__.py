@@ -1,1 +1,1 @@
-"""Reads of people, organisations, their memberships, tokens and sign-ins."""
+"""Reads of people: accounts, organisations, memberships, tokens and sign-ins."""

@@ -1,3 +1,1 @@
-"""Reads of models and data sets as repositories: revisions, branches, tags, files, cards, likes,
-access requests.
-"""
+"""Reads of repositories: models, data sets, revisions, branches, tags, likes, access requests."""

@@ -1,3 +1,1 @@
-"""Reads of blobs and the ways they arrive (Git LFS, Xet, multipart), quotas, garbage collection and
-integrity checks.
-"""
+"""Reads of blobs, uploads (Git LFS, Xet, multipart), quotas, garbage collection."""

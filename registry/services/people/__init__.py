@@ -1,1 +1,1 @@
-"""Writes to people, organisations, their memberships, tokens and sign-ins."""
+"""Writes to people: accounts, organisations, memberships, tokens and sign-ins."""

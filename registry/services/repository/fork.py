@@ -3,7 +3,6 @@
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from hpcfair.formats import has_network
 from registry.selectors.access import Actor, person, require
 from registry.selectors.people.account import namespace_get
 from registry.selectors.repository.gate import require_fetch
@@ -16,8 +15,8 @@ from registry.services.fair.identifier import identifiers_mint
 from registry.services.repository.mlmodel import check_visibility, mlmodel_changed, name_conflict
 from registry.services.storage.quota import quota_check
 from registry.services.webhook.notice import notify_repository
-from registry.services.work.job import job_submit
-from registry.states import JobKind, RefKind, RepositoryKind, Role, Visibility
+from registry.services.work.plan import plan_inspection
+from registry.states import RefKind, RepositoryKind, Role, Visibility
 from registry.tables import Label, MLModel, Ref, Revision, Tag
 from registry.validation.names import check_name
 
@@ -86,7 +85,9 @@ def fork(
             detail = {"source": source.full_name, "source_uuid": str(source.uuid)}
             mlmodel_changed(actor, copy, "mlmodel.fork", detail)
             notify_repository(copy, "create")
-            _inspect(actor, copy)
+            head = revision_get(copy)
+            paths = head.files.values_list("path", flat=True)
+            plan_inspection(actor=actor, revision=head, paths=paths)
             assess_head(copy)
     except IntegrityError:
         raise name_conflict(kind, f"{owner.name}/{name}") from None
@@ -150,10 +151,3 @@ def _copy_files(source: MLModel, copy: MLModel) -> None:
             """,
             (copy.pk, copy.pk, source.pk),
         )
-
-
-def _inspect(actor: Actor, copy: MLModel) -> None:
-    head = revision_get(copy)
-    paths = head.files.values_list("path", flat=True)
-    if copy.kind == RepositoryKind.MODEL and has_network(paths):
-        job_submit(actor=actor, kind=JobKind.INSPECT, revision=head)

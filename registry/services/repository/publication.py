@@ -3,7 +3,6 @@
 from django.db import transaction
 from django.utils import timezone
 
-from hpcfair.formats import has_network
 from registry.selectors.access import Actor
 from registry.selectors.fair.derivation import declared_bases
 from registry.services.audit import audit
@@ -16,8 +15,8 @@ from registry.services.repository.card import card_apply
 from registry.services.repository.draft import RevisionDraft
 from registry.services.repository.history import revision_write
 from registry.services.webhook.notice import notify_ref
-from registry.services.work.job import job_submit
-from registry.states import JobKind, RefKind, RepositoryKind
+from registry.services.work.plan import plan_inspection
+from registry.states import RefKind
 from registry.tables import OutboxEntry, Ref, Revision
 
 
@@ -59,10 +58,8 @@ def publish(actor: Actor, head: Ref, draft: RevisionDraft) -> Revision:
         if head.kind == RefKind.PULL:
             pull_request_committed(actor=actor, head=head, revision=revision)
         notify_ref(head, old=replaced.oid, new=revision.oid)
-        # A pull request is inspected after the merge, for which the role write is needed.
-        is_proposed = head.kind == RefKind.PULL
-        is_model = mlmodel.kind == RepositoryKind.MODEL
-        if is_model and not is_proposed and has_network(draft.snapshot.entries):
-            job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
+        if head.kind != RefKind.PULL:
+            # A pull request is inspected after the merge, for which the role write is needed.
+            plan_inspection(actor=actor, revision=revision, paths=draft.snapshot.entries)
         assess_soon(revision)
     return revision

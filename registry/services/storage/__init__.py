@@ -1,3 +1,1 @@
-"""Writes to blobs and the ways they arrive (Git LFS, Xet, multipart), quotas, garbage collection
-and integrity checks.
-"""
+"""Writes to blobs, uploads (Git LFS, Xet, multipart), quotas, garbage collection."""

@@ -78,13 +78,13 @@ def blobs_store(*, actor: Actor) -> Iterator[Callable[[storage.Readable, int], s
     waiting: list[Arrived] = []
     with ExitStack() as arrivals:
 
-        def keep() -> None:
+        def keep_waiting() -> None:
             if waiting:
                 blobs_keep(actor, user, waiting)
             waiting.clear()
             arrivals.close()
 
-        def take(stream: storage.Readable, size_bytes: int) -> str:
+        def store(stream: storage.Readable, size_bytes: int) -> str:
             arriving = storage.blob_store().receive(
                 stream, size_bytes=size_bytes, limit_bytes=settings.MAX_BLOB_BYTES
             )
@@ -92,11 +92,11 @@ def blobs_store(*, actor: Actor) -> Iterator[Callable[[storage.Readable, int], s
             sha256 = waiting[-1].sha256
             waiting_bytes = sum(one.size_bytes for one in waiting)
             if len(waiting) >= _TOGETHER or waiting_bytes >= _TOGETHER_BYTES:
-                keep()
+                keep_waiting()
             return sha256
 
-        yield take
-        keep()
+        yield store
+        keep_waiting()
 
 
 def blob_keep(actor: Actor, user: User | None, arrived: Arrived) -> Blob:

@@ -18,7 +18,6 @@ from collections.abc import Collection, Iterable
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from hpcfair.formats import has_network
 from registry.errors import Conflict, Invalid
 from registry.ids import SHA256_RE
 from registry.selectors.access import Actor, require
@@ -29,8 +28,8 @@ from registry.services.repository.card import card_apply
 from registry.services.repository.revision import Delete, commit
 from registry.services.storage.quota import usage_recount
 from registry.services.webhook.notice import notify_ref
-from registry.services.work.job import job_submit
-from registry.states import JobKind, JobState, RefKind, RepositoryKind, Role
+from registry.services.work.plan import plan_inspection
+from registry.states import JobState, RefKind, Role
 from registry.storage.git import commit_oid, tree_oid
 from registry.tables import (
     Build,
@@ -166,8 +165,7 @@ def _rename(actor: Actor, mlmodel: MLModel, refs: list[Ref], changed: dict[int, 
         snapshot = snapshot_of(new)
         if ref.name == mlmodel.default_branch:
             card_apply(mlmodel, snapshot)
-        if mlmodel.kind == RepositoryKind.MODEL and has_network(snapshot.entries):
-            job_submit(actor=actor, kind=JobKind.INSPECT, revision=new)
+        plan_inspection(actor=actor, revision=new, paths=snapshot.entries)
 
 
 def _check_unused(changed: list[Revision]) -> None:

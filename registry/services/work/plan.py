@@ -1,10 +1,11 @@
-"""Plans searches of networks: one tune job per target."""
+"""Plans jobs: the inspection of a new revision, and searches, with one tune job per target."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.db import transaction
 
+from hpcfair.formats import has_network
 from registry.errors import Invalid, NotFound
 from registry.selectors.access import Actor
 from registry.selectors.results.graph import graph_of
@@ -12,7 +13,7 @@ from registry.selectors.work.job import unsearched_heads
 from registry.selectors.work.target import target_get, targets_served
 from registry.services.work.job import job_submit
 from registry.services.work.lease import held_job, target_of
-from registry.states import JobKind
+from registry.states import JobKind, RepositoryKind
 from registry.tables import Job, Revision, Target
 
 #: Priorities; lower runs first, and submissions by users have 100.
@@ -22,6 +23,17 @@ _CATCH_UP_PRIORITY = 200
 _FOLLOW_UP_PRIORITY = 280
 #: Background jobs, which study schedules and passes: behind every search.
 BACKGROUND_PRIORITY = 300
+
+
+def plan_inspection(*, actor: Actor, revision: Revision, paths: Iterable[str]) -> None:
+    """Queue the inspection of a model's revision if its files have a network.
+
+    Args:
+        revision: With its MLModel; new, in the caller's transaction.
+        paths: Paths of all its files.
+    """
+    if revision.mlmodel.kind == RepositoryKind.MODEL and has_network(paths):
+        job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
 
 
 def plan(

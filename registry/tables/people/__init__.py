@@ -1,1 +1,1 @@
-"""Tables of people, organisations, their memberships, tokens and sign-ins."""
+"""Tables of people: accounts, organisations, memberships, tokens and sign-ins."""

@@ -1,3 +1,1 @@
-"""Tables of models and data sets as repositories: revisions, branches, tags, files, cards, likes,
-access requests.
-"""
+"""Tables of repositories: models, data sets, revisions, branches, tags, likes, access requests."""

@@ -1,3 +1,1 @@
-"""Tables of blobs and the ways they arrive (Git LFS, Xet, multipart), quotas, garbage collection
-and integrity checks.
-"""
+"""Tables of blobs, uploads and xorbs."""
