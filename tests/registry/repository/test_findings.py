@@ -101,7 +101,7 @@ def test_a_license_of_another_text_than_the_file_is_told(net: MLModel, alice: Us
     text = "Apache License\nVersion 2.0, January 2004\n"
     files = {"README.md": readme(TEXT, license="mit"), "LICENSE": text}
     (finding,) = findings_of(commit_files(net, files, actor=alice))
-    assert "LICENSE holds Apache-2.0" in finding.message
+    assert "LICENSE contains Apache-2.0" in finding.message
 
 
 def test_without_a_readme_there_is_nothing_to_tell(alice: User) -> None:
