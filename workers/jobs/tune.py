@@ -30,7 +30,7 @@ from workers.jobs.workspace import workspace
 # Limit of one build or run; builds of large networks take minutes on slow machines.
 _CANDIDATE_WALL_S = 300.0
 _STRATEGY = "learned"
-#: A search from which on a third finalist of each class is worth its processes.
+#: Seconds of a search from which a third candidate of each class is confirmed.
 _LONG_S = 60.0
 
 
