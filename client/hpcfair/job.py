@@ -126,8 +126,7 @@ class Job:
             pause_s = _FIRST_LOOK_S if moved else min(_LAST_LOOK_S, pause_s * _SLOWER)
 
     def _count_waiting(self, unheard_s: float, pause_s: float) -> float:
-        """Count the seconds without a worker, and warn once, because progress may not be watched.
-        """
+        """Count the seconds without a worker, and warn once."""
         if self.state != "queued":
             return 0.0
         if unheard_s < _UNHEARD_S <= unheard_s + pause_s:

@@ -8,7 +8,7 @@ from hub.credentials import signed_in
 from hub.hf.errors import BadRequest
 from hub.hf.views import flag_in, json_answer, json_body, text_in
 from registry.selectors.repository.revision import branch_get, revision_get
-from registry.selectors.storage.upload import Offer, Plan, upload_plans
+from registry.selectors.storage.upload import Offer, UploadPlan, upload_plans
 from registry.services.discussion.talk import require_voice
 from registry.services.repository.branch import require_commit
 from registry.tables import MLModel
@@ -53,7 +53,7 @@ def size_in(data: dict[str, Any]) -> int:
     return size
 
 
-def _shape(plan: Plan) -> dict[str, Any]:
+def _shape(plan: UploadPlan) -> dict[str, Any]:
     return {
         "path": plan.path,
         "uploadMode": "lfs" if plan.is_large else "regular",

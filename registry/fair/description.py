@@ -22,12 +22,12 @@ from registry.fair.parts import (
     DatasetUse,
     DerivationDescription,
     Emissions,
-    Evaluation,
     FileDescription,
     Funding,
     Hub,
     License,
-    Network,
+    NetworkDescription,
+    QualityEvaluation,
     Reference,
     Software,
 )
@@ -108,11 +108,11 @@ class Description:
     architectures: tuple[str, ...] = ()
 
     files: tuple[FileDescription, ...] = ()
-    network: Network | None = None
+    network: NetworkDescription | None = None
     tests: tuple[FileDescription, ...] = ()
 
     datasets: tuple[DatasetUse, ...] = ()
-    evaluations: tuple[Evaluation, ...] = ()
+    evaluations: tuple[QualityEvaluation, ...] = ()
     intended_use: str | None = None
     out_of_scope: str | None = None
     limitations: str | None = None

@@ -1,4 +1,4 @@
-"""Evaluation results as ``model-index`` of Hugging Face model cards.
+"""QualityEvaluation results as ``model-index`` of Hugging Face model cards.
 
 Source: the model card specification (docs/hub/model-cards, ``modelcard.md``). It has no fields for
 confidence intervals or latencies on named hardware; the other formats have them.
@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from registry.fair.description import Description
-from registry.fair.parts import Evaluation
+from registry.fair.parts import QualityEvaluation
 from registry.fair.serialise import drop_empty, yaml_bytes
 
 
@@ -35,7 +35,7 @@ def document(description: Description) -> dict[str, Any]:
     }
 
 
-def _result_key(evaluation: Evaluation) -> tuple[object, ...]:
+def _result_key(evaluation: QualityEvaluation) -> tuple[object, ...]:
     return (
         evaluation.task,
         evaluation.dataset,
@@ -46,7 +46,7 @@ def _result_key(evaluation: Evaluation) -> tuple[object, ...]:
     )
 
 
-def _result(evaluations: list[Evaluation], description: Description) -> dict[str, Any]:
+def _result(evaluations: list[QualityEvaluation], description: Description) -> dict[str, Any]:
     first = evaluations[0]
     return drop_empty(
         task={"type": first.task},
@@ -61,7 +61,7 @@ def _result(evaluations: list[Evaluation], description: Description) -> dict[str
     )
 
 
-def _source(evaluation: Evaluation, description: Description) -> dict[str, str]:
+def _source(evaluation: QualityEvaluation, description: Description) -> dict[str, str]:
     """The source of a result. The Hugging Face Hub rejects sources with a name but no address."""
     if not evaluation.url:
         return {}

@@ -110,7 +110,7 @@ class TensorDescription:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
+class NetworkDescription:
     """Facts that inspection computed from the model file.
 
     Attributes:
@@ -165,7 +165,7 @@ class DatasetUse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
+class QualityEvaluation:
     """An evaluation result: from the card's ``model-index``, or measured by the hub.
 
     Attributes:

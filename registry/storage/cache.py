@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from registry.storage.digest import place
-from registry.storage.meter import Meter
+from registry.storage.meter import ByteMeter
 
 #: A copy used within this time is not deleted, however full the folder is.
 SPARED_S = 900.0
@@ -46,7 +46,7 @@ class LocalCopies:
         arriving = path.with_name(f".{secrets.token_hex(8)}")
         try:
             with fetch() as stream, arriving.open("xb") as file:
-                meter = Meter(stream, size_bytes=None, limit_bytes=None)
+                meter = ByteMeter(stream, size_bytes=None, limit_bytes=None)
                 for piece in meter.pieces():
                     file.write(piece)
             meter.check_digest(sha256)

@@ -30,7 +30,7 @@ from registry.storage.durable import (
     translate_disk_full,
     write_new,
 )
-from registry.storage.meter import Meter, check_all_parts, no_blob
+from registry.storage.meter import ByteMeter, check_all_parts, no_blob
 from registry.storage.parallel import in_parallel
 from registry.storage.partfile import PartFile
 
@@ -64,7 +64,7 @@ class FolderStore:
         limit_bytes: int | None = None,
     ) -> Iterator[Arrived]:
         """See :meth:`registry.storage.base.BlobStore.receive`."""
-        meter = Meter(stream, size_bytes=size_bytes, limit_bytes=limit_bytes)
+        meter = ByteMeter(stream, size_bytes=size_bytes, limit_bytes=limit_bytes)
         arriving = self._incoming / secrets.token_hex(16)
         try:
             with translate_disk_full():
@@ -119,7 +119,7 @@ class FolderStore:
             with translate_disk_full():
                 self._parts(upload).seal(whole)
             with whole.open("rb") as stream:
-                meter = Meter(stream, size_bytes=upload.size_bytes, limit_bytes=None)
+                meter = ByteMeter(stream, size_bytes=upload.size_bytes, limit_bytes=None)
                 for _ in meter.pieces():
                     pass
             yield meter.arrived(whole.name, sha256=sha256, again=lambda: whole.open("rb"))

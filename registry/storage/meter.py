@@ -13,7 +13,7 @@ from registry.storage.digest import git_hasher, git_oid_of, pieces
 _WORTH_A_THREAD = 2**18
 
 
-class Meter:
+class ByteMeter:
     """Reads a stream once, and measures and checks it.
 
     Raises:

@@ -23,7 +23,7 @@ from registry.ids import SHA256_RE
 from registry.storage.base import Arrived, Leftover, PartUpload, Readable, StoredEntry
 from registry.storage.cache import LocalCopies
 from registry.storage.digest import PIECE_BYTES
-from registry.storage.meter import Meter, check_all_parts, check_part, no_blob
+from registry.storage.meter import ByteMeter, check_all_parts, check_part, no_blob
 from registry.storage.parallel import in_parallel
 from registry.storage.s3_bucket import Bucket, S3Address
 from registry.storage.s3_streams import (
@@ -78,7 +78,7 @@ class S3Store:
         limit_bytes: int | None = None,
     ) -> Iterator[Arrived]:
         """See :meth:`registry.storage.base.BlobStore.receive`."""
-        meter = Meter(stream, size_bytes=size_bytes, limit_bytes=limit_bytes)
+        meter = ByteMeter(stream, size_bytes=size_bytes, limit_bytes=limit_bytes)
         most = size_bytes or limit_bytes or 0
         target = self._bucket.incoming(secrets.token_hex(16))
         writer = ObjectWriter(
@@ -154,7 +154,7 @@ class S3Store:
             with translate_outage():
                 length = self._bucket.client.head_object(**whole)["ContentLength"]
             with self._open(whole, length) as stream:
-                meter = Meter(stream, size_bytes=upload.size_bytes, limit_bytes=None)
+                meter = ByteMeter(stream, size_bytes=upload.size_bytes, limit_bytes=None)
                 for _ in meter.pieces():
                     pass
             yield meter.arrived(

@@ -26,7 +26,7 @@ _QUANTISED = frozenset({"int8", "uint8", "int16"})
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
+class TfliteNetwork:
     """The tables of a file, and the parts of its main graph.
 
     Attributes:
@@ -51,7 +51,7 @@ def read_tflite(path: Path) -> Interface:
     return open_tflite(path).interface
 
 
-def open_tflite(path: Path) -> Network:
+def open_tflite(path: Path) -> TfliteNetwork:
     """Parse a TensorFlow Lite file.
 
     Raises:
@@ -68,7 +68,7 @@ def open_tflite(path: Path) -> Network:
         raise Unusable(f"it is damaged: {error}") from error
 
 
-def _read(model: Table) -> Network:
+def _read(model: Table) -> TfliteNetwork:
     for code in model.tables(1):
         if operator_code(code) == _CUSTOM:
             raise Unusable(f"it needs the custom operator {code.text(1)!r}")
@@ -82,7 +82,7 @@ def _read(model: Table) -> Network:
     sizes = [_held(buffer) for buffer in model.tables(4)]
     places = [tensor.scalar(2, "I") for tensor in tensors]
     constants = [sizes[place] if place < len(sizes) else 0 for place in places]
-    return Network(model, main, tensors, constants, Interface(inputs, outputs))
+    return TfliteNetwork(model, main, tensors, constants, Interface(inputs, outputs))
 
 
 def operator_code(code: Table) -> int:

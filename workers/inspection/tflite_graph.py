@@ -22,7 +22,7 @@ from workers.inspection.flatbuffer import Malformed, Table
 from workers.inspection.interface import Unusable
 from workers.inspection.motifs import Convolution, Motifs
 from workers.inspection.tflite import (
-    Network,
+    TfliteNetwork,
     dtype_of,
     is_quantised,
     open_tflite,
@@ -68,7 +68,7 @@ def read_tflite_graph(folder: Path, shown: str) -> dict[str, Any]:
         raise InspectionError("tflite_invalid", detail, _HINT) from error
 
 
-def _facts(network: Network, shown: str) -> dict[str, Any]:
+def _facts(network: TfliteNetwork, shown: str) -> dict[str, Any]:
     steps = list(_steps(network))
     weights = _weights(network)
     macs = sum(_macs(network, step) for step in steps)
@@ -94,7 +94,7 @@ def _facts(network: Network, shown: str) -> dict[str, Any]:
     }
 
 
-def _steps(network: Network) -> Iterator[_Step]:
+def _steps(network: TfliteNetwork) -> Iterator[_Step]:
     codes = [operator_code(code) for code in network.model.tables(1)]
     for table in network.main.tables(3):
         code, inputs, outputs = table.scalar(0, "I"), table.numbers(1, "i"), table.numbers(2, "i")
@@ -103,7 +103,7 @@ def _steps(network: Network) -> Iterator[_Step]:
         yield _Step(name_of(codes[code]), inputs, outputs, table)
 
 
-def _histogram(network: Network) -> dict[str, int]:
+def _histogram(network: TfliteNetwork) -> dict[str, int]:
     codes = [operator_code(code) for code in network.model.tables(1)]
     used: Counter[str] = Counter()
     for graph in network.model.tables(2):
@@ -119,7 +119,7 @@ def _described(tensors: tuple[TensorSpec, ...]) -> list[dict[str, Any]]:
     return [{"name": t.name, "dtype": t.dtype, "shape": list(t.shape)} for t in tensors]
 
 
-def _weights(network: Network) -> Counter[str]:
+def _weights(network: TfliteNetwork) -> Counter[str]:
     """Number of weight elements by element type, without sizes, axes and indices."""
     elements_by_dtype: Counter[str] = Counter()
     for tensor, held in zip(network.tensors, network.constants, strict=True):
@@ -138,7 +138,7 @@ def _shape(tensor: Table) -> tuple[int, ...]:
     return tuple(max(0, size) for size in tensor.numbers(0, "i"))
 
 
-def _macs(network: Network, step: _Step) -> int:
+def _macs(network: TfliteNetwork, step: _Step) -> int:
     """Multiply-accumulates of a linear operator; see :mod:`workers.inspection.cost`."""
     if step.op not in CONVOLUTIONS | PRODUCTS or not step.outputs:
         return 0
@@ -157,7 +157,7 @@ def _macs(network: Network, step: _Step) -> int:
     return out * math.prod(right[1:])
 
 
-def _motifs(network: Network, steps: list[_Step]) -> Motifs:
+def _motifs(network: TfliteNetwork, steps: list[_Step]) -> Motifs:
     motifs = Motifs()
     softmaxes = 0
     for step in steps:
@@ -181,7 +181,7 @@ def _motifs(network: Network, steps: list[_Step]) -> Motifs:
     return motifs
 
 
-def _convolution(network: Network, step: _Step) -> Convolution:
+def _convolution(network: TfliteNetwork, step: _Step) -> Convolution:
     """Filters are ``[outputs, height, width, inputs]``, or ``[1, height, width, n]`` by channel."""
     shape = _shape_at(network, _place(step, 1))
     read = _place(step, 2 if step.op == "TRANSPOSE_CONV" else 0)
@@ -200,13 +200,13 @@ def _convolution(network: Network, step: _Step) -> Convolution:
     )
 
 
-def _is_skip(network: Network, step: _Step) -> bool:
+def _is_skip(network: TfliteNetwork, step: _Step) -> bool:
     computed = {n for n in step.inputs if n >= 0 and not _is_constant(network, n)}
     shapes = {_shape_at(network, n) for n in computed}
     return len(computed) > 1 and len(shapes) == 1 and len(next(iter(shapes))) > 1
 
 
-def _integer_bounds(network: Network, steps: list[_Step]) -> dict[str, int]:
+def _integer_bounds(network: TfliteNetwork, steps: list[_Step]) -> dict[str, int]:
     """Number of rows of the tables that integer inputs index directly."""
     names = dict(zip(network.main.numbers(1, "i"), network.interface.inputs, strict=True))
     bounds: dict[str, int] = {}
@@ -221,7 +221,7 @@ def _integer_bounds(network: Network, steps: list[_Step]) -> dict[str, int]:
     return bounds
 
 
-def _graph_hash(network: Network, steps: list[_Step]) -> str:
+def _graph_hash(network: TfliteNetwork, steps: list[_Step]) -> str:
     """Hex SHA-256 over operators, their options, shapes and connections; no names, no weights.
 
     Tensors are identified by their order in the file, so two exporters may yield different hashes
@@ -246,9 +246,9 @@ def _place(step: _Step, number: int) -> int:
     return step.inputs[number] if number < len(step.inputs) else -1
 
 
-def _shape_at(network: Network, place: int) -> tuple[int, ...]:
+def _shape_at(network: TfliteNetwork, place: int) -> tuple[int, ...]:
     return _shape(network.tensors[place]) if place >= 0 else ()
 
 
-def _is_constant(network: Network, place: int) -> bool:
+def _is_constant(network: TfliteNetwork, place: int) -> bool:
     return place >= 0 and network.constants[place] > 0

@@ -16,7 +16,7 @@ from registry.tickets import JobTicket
 from workers.assessment.harvest import harvest
 from workers.assessment.visitor import Visitor, origin_of
 from workers.fleet.probe import ThisMachine
-from workers.jobs.errors import JobFailed
+from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease
 
 #: Hosts besides the hub's own that a run may contact: DOI resolvers.
@@ -31,7 +31,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     """Assess the version of the job; returns a summary.
 
     Raises:
-        JobFailed: The landing page cannot be fetched, or the run exceeds its time limit.
+        JobFailure: The landing page cannot be fetched, or the run exceeds its time limit.
         LeaseLost, Cancelled: See :class:`workers.jobs.lease.Lease`.
     """
     revision = assessable_of(ticket.job_uuid)
@@ -83,7 +83,7 @@ def _check(lease: Lease) -> Callable[[], None]:
     def check() -> None:
         lease.check()
         if time.monotonic() > deadline:
-            raise JobFailed(
+            raise JobFailure(
                 "timeout",
                 "job_timeout",
                 f"The assessment took longer than {_MAX_RUN_S:.0f} s.",
@@ -105,11 +105,11 @@ def _stores(ticket: JobTicket) -> list[str]:
     return [origin_of(url)] if url else []
 
 
-def _no_page(harvested: Harvest) -> JobFailed:
+def _no_page(harvested: Harvest) -> JobFailure:
     """A retryable failure: an unreachable hub says nothing about the record."""
     status = harvested.landing.status
     answer = f"The answer was {status}." if status else "There was no answer."
-    return JobFailed(
+    return JobFailure(
         "infrastructure",
         "internal_error",
         f"The record was requested at {harvested.landing.url}. {answer} HPCFAIR_URL must be the "

@@ -29,7 +29,7 @@ _ADVICE = {
 }
 
 
-class Refused(Exception):
+class DataCiteRefusal(Exception):
     """DataCite rejected a request; the text says why and what to do."""
 
 
@@ -79,7 +79,7 @@ class DataCite:
             document: See :mod:`registry.fair.datacite.registration`.
 
         Raises:
-            Refused: with DataCite's message.
+            DataCiteRefusal: with DataCite's message.
             NotAnswered: all attempts failed temporarily.
         """
         for attempt in range(1, _ATTEMPTS + 1):
@@ -92,7 +92,7 @@ class DataCite:
                 if answer.is_success:
                     return
                 if answer.status_code not in _TEMPORARY:
-                    raise Refused(_refusal(answer))
+                    raise DataCiteRefusal(_refusal(answer))
                 failure = f"DataCite is unavailable ({answer.status_code})."
                 wait_s = max(wait_s, _seconds(answer.headers.get("Retry-After", "")))
             if attempt < _ATTEMPTS:

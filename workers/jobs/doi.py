@@ -8,8 +8,8 @@ from registry.fair.datacite.registration import drafted
 from registry.services.fair.doi import doi_begin, doi_claim, doi_keep, doi_put_off, doi_told
 from registry.tickets import JobTicket
 from workers.fleet.probe import ThisMachine
-from workers.jobs.datacite import DataCite, NotAnswered, Refused
-from workers.jobs.errors import JobFailed
+from workers.jobs.datacite import DataCite, DataCiteRefusal, NotAnswered
+from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease
 
 logger = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     """Register the version's DOI as a draft, then make it findable; returns a summary.
 
     Raises:
-        JobFailed: DataCite rejected a request, or does not answer.
+        JobFailure: DataCite rejected a request, or does not answer.
         LeaseLost, Cancelled: see :class:`~workers.jobs.lease.Lease`; before the DOI is findable.
     """
     request = doi_begin(job_uuid=ticket.job_uuid, fence=ticket.fence)
@@ -33,10 +33,10 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
             datacite.put(request.doi, drafted(request.body))
             lease.progress("publish", 1, 2, request.doi)
             datacite.put(request.doi, request.body)
-    except Refused as error:
-        raise JobFailed("invalid", "doi_refused", str(error)) from error
+    except DataCiteRefusal as error:
+        raise JobFailure("invalid", "doi_refused", str(error)) from error
     except NotAnswered as error:
-        raise JobFailed("infrastructure", "doi_unavailable", str(error)) from error
+        raise JobFailure("infrastructure", "doi_unavailable", str(error)) from error
     doi_keep(job_uuid=ticket.job_uuid, ticket=request)
     return {"summary": f"https://doi.org/{request.doi}", "doi": request.doi}
 
@@ -53,7 +53,7 @@ def update() -> int:
             # The others would fail as well. They are tried again when the claim expires.
             logger.warning("%s: %s", ticket.doi, error)
             break
-        except Refused as error:
+        except DataCiteRefusal as error:
             logger.error("%s: %s", ticket.doi, error)  # noqa: TRY400 - a traceback adds nothing
             doi_put_off(ticket=ticket)
         else:

@@ -12,7 +12,7 @@ _CODES: dict[Outcome, str] = {
 }
 
 
-class JobFailed(Exception):
+class JobFailure(Exception):
     """A job failed for a reason to be stored.
 
     Attributes:
@@ -28,9 +28,9 @@ class JobFailed(Exception):
         self.detail = detail
 
     @classmethod
-    def of(cls, error: "JobFailed | ReferenceFailed | CandidateFailed") -> "JobFailed":
+    def of(cls, error: "JobFailure | ReferenceFailed | CandidateFailed") -> "JobFailure":
         """A failure of the engine as a failure of the job."""
-        if isinstance(error, JobFailed):
+        if isinstance(error, JobFailure):
             return error
         detail = str(error)
         if isinstance(error, ReferenceFailed):

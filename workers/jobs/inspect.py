@@ -15,7 +15,7 @@ from registry.tickets import GraphFacts, JobTicket
 from workers.engine.child import call
 from workers.engine.types import Limits
 from workers.fleet.probe import ThisMachine
-from workers.jobs.errors import JobFailed
+from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease
 from workers.jobs.testtensor import keep_tests
 from workers.jobs.workspace import fetch, workspace
@@ -29,7 +29,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     """Inspect the revision; returns a summary.
 
     Raises:
-        JobFailed: the files are invalid, for the reason that the code tells.
+        JobFailure: the files are invalid, for the reason that the code tells.
     """
     with workspace("inspect") as folder:
         lease.progress("fetch", 0, None, f"{len(ticket.files)} files")
@@ -47,7 +47,7 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         )
         if error := report.get("error"):
             detail = f"{error['detail']} {error.get('hint', '')}".strip()
-            raise JobFailed("invalid", error["code"], detail)
+            raise JobFailure("invalid", error["code"], detail)
         primary = _store(ticket, report)
         lease.progress("tests", 0, None, "test tensors")
         tests = keep_tests(ticket, primary, folder)

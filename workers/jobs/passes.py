@@ -33,7 +33,7 @@ from workers.engine.passes.study import StudyBudget, study
 from workers.engine.ports import Backend
 from workers.engine.types import Limits, Network, TuningRequest
 from workers.fleet.probe import ThisMachine
-from workers.jobs.errors import JobFailed
+from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease, give_way
 from workers.jobs.network import formats_of, network_of
 from workers.jobs.pass_store import (
@@ -58,18 +58,18 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     Queues a search if the portfolio has a new list that makes code faster.
 
     Raises:
-        JobFailed: the network is not inspected, or no such backend is installed.
+        JobFailure: the network is not inspected, or no such backend is installed.
         ReferenceFailed: the reference does not run.
         LeaseLost: see :class:`~workers.jobs.lease.Lease`; also if the job yields to a search.
         Cancelled: see :class:`~workers.jobs.lease.Lease`.
     """
     graph = ticket.graph
     if here is None or graph is None:
-        raise JobFailed("invalid", "graph_not_found", "Inspect the revision before studying it.")
+        raise JobFailure("invalid", "graph_not_found", "Inspect the revision before studying it.")
     backends, _ = available(here.spec, formats=formats_of(graph))
     compilers = {name: each for name, each in backends.items() if isinstance(each, PassBackend)}
     if not compilers:
-        raise JobFailed("invalid", "no_backend", "No installed backend has configurable passes.")
+        raise JobFailure("invalid", "no_backend", "No installed backend has configurable passes.")
     summaries = []
     with workspace("passes") as folder:
         lease.progress("fetch", 0, None, "copying the model")

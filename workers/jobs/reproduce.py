@@ -32,7 +32,7 @@ from workers.engine.ports import Backend
 from workers.engine.samples import TestSet
 from workers.engine.types import BuildResult, Limits, TargetSpec, TuningRequest
 from workers.fleet.probe import ThisMachine
-from workers.jobs.errors import JobFailed
+from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease, give_way
 from workers.jobs.network import network_at
 from workers.jobs.testtensor import Case, keep_tests, load_cases
@@ -60,14 +60,14 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     Outcomes of earlier attempts are reused.
 
     Raises:
-        JobFailed: the network is not inspected, or its test tensors cannot be read.
+        JobFailure: the network is not inspected, or its test tensors cannot be read.
         InfrastructureFailed: the machine cannot run builds.
         LeaseLost: see :class:`~workers.jobs.lease.Lease`; also if the job yields to a search.
         Cancelled: see :class:`~workers.jobs.lease.Lease`.
     """
     graph = ticket.graph
     if here is None or graph is None:
-        raise JobFailed("invalid", "graph_not_found", "Inspect the revision before running it.")
+        raise JobFailure("invalid", "graph_not_found", "Inspect the revision before running it.")
     builds = builds_of_job(ticket.job_uuid)
     prior_outcomes = outcomes_of_job(ticket.job_uuid)
     with workspace("reproduce") as folder:

@@ -17,7 +17,7 @@ from workers.engine.errors import (
 )
 from workers.fleet.probe import ThisMachine
 from workers.jobs import assess, doi, inspect, passes, reproduce, schedule, tune
-from workers.jobs.errors import JobFailed
+from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease
 
 logger = logging.getLogger(__name__)
@@ -93,23 +93,23 @@ def perform(ticket: JobTicket, here: ThisMachine | None) -> None:
     except Cancelled as error:
         logger.warning("%s", error)
         _release(ticket)
-    except (JobFailed, ReferenceFailed, CandidateFailed) as error:
-        _fail(ticket, JobFailed.of(error))
+    except (JobFailure, ReferenceFailed, CandidateFailed) as error:
+        _fail(ticket, JobFailure.of(error))
     except InfrastructureFailed as error:
-        _fail(ticket, JobFailed("infrastructure", "internal_error", str(error)))
+        _fail(ticket, JobFailure("infrastructure", "internal_error", str(error)))
     except RegistryError as error:
         if isinstance(error, Conflict):
             logger.warning("%s %s: %s", ticket.kind, ticket.mlmodel, error)
         else:
-            _fail(ticket, JobFailed("invalid", error.code, str(error)))
+            _fail(ticket, JobFailure("invalid", error.code, str(error)))
     except Exception as error:
         # An unexpected error counts as a failure of the infrastructure: a retry may succeed.
         logger.exception("%s %s broke", ticket.kind, ticket.mlmodel)
         detail = f"{type(error).__name__}: {error}"
-        _fail(ticket, JobFailed("infrastructure", "internal_error", detail))
+        _fail(ticket, JobFailure("infrastructure", "internal_error", detail))
 
 
-def _fail(ticket: JobTicket, failure: JobFailed) -> None:
+def _fail(ticket: JobTicket, failure: JobFailure) -> None:
     try:
         job_fail(
             job_uuid=ticket.job_uuid,

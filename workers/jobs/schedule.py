@@ -20,7 +20,7 @@ from workers.engine.schedules.tune import tune_schedules
 from workers.engine.schedules.types import ScheduleBudget, ScheduleResult, ScheduleTask
 from workers.engine.types import Limits, Network, canonical_json
 from workers.fleet.probe import ThisMachine
-from workers.jobs.errors import JobFailed
+from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease, give_way
 from workers.jobs.network import formats_of, network_of
 from workers.jobs.schedule_store import RegistryScheduleStore
@@ -38,17 +38,17 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     Queues a search of configurations if better schedules were found.
 
     Raises:
-        JobFailed: the network is not inspected, or the compiler is not installed.
+        JobFailure: the network is not inspected, or the compiler is not installed.
         InfrastructureFailed: the machine cannot run trials.
         LeaseLost: see :class:`~workers.jobs.lease.Lease`; also if the job yields to a search.
         Cancelled: see :class:`~workers.jobs.lease.Lease`.
     """
     graph = ticket.graph
     if here is None or graph is None:
-        raise JobFailed("invalid", "graph_not_found", "Inspect the revision before tuning it.")
+        raise JobFailure("invalid", "graph_not_found", "Inspect the revision before tuning it.")
     backends, missing = available(here.spec, [_BACKEND], formats_of(graph))
     if not backends:
-        raise JobFailed("invalid", "no_backend", missing[_BACKEND])
+        raise JobFailure("invalid", "no_backend", missing[_BACKEND])
     tools = backends[_BACKEND].probe(here.spec)
     with workspace("schedule") as folder:
         lease.progress("fetch", 0, None, "copying the model")

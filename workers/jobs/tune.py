@@ -17,7 +17,7 @@ from workers.engine.tune import SearchResult, tune
 from workers.engine.types import Limits, SearchBudget, TuningRequest, sha256_of
 from workers.fleet.energy import counters_of
 from workers.fleet.probe import ThisMachine
-from workers.jobs.errors import JobFailed
+from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease
 from workers.jobs.network import formats_of, network_of
 from workers.jobs.pass_store import pass_portfolio
@@ -38,13 +38,13 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
     """Search the network's configurations on this machine's target; returns a summary.
 
     Raises:
-        JobFailed: the network is not inspected, or no backend for it is installed.
+        JobFailure: the network is not inspected, or no backend for it is installed.
         ReferenceFailed: the reference does not run.
         LeaseLost, Cancelled: see :class:`~workers.jobs.lease.Lease`.
     """
     graph = ticket.graph
     if here is None or graph is None:
-        raise JobFailed("invalid", "graph_not_found", "Inspect the revision before tuning it.")
+        raise JobFailure("invalid", "graph_not_found", "Inspect the revision before tuning it.")
     backends, toolchain = _backends(ticket, graph, here)
     key = search_key(graph.graph_hash, here.spec.slug, toolchain)
     with workspace("tune") as folder:
@@ -112,7 +112,7 @@ def _backends(
         job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=reason)
     if reference not in backends or not _searched(ticket, backends):
         detail = " ".join(missing.values()) or "No backend is installed on this machine."
-        raise JobFailed("invalid", "no_backend", detail)
+        raise JobFailure("invalid", "no_backend", detail)
     return backends, {name: backend.probe(here.spec) for name, backend in backends.items()}
 
 
@@ -126,7 +126,7 @@ def _strategy(ticket: JobTicket) -> str:
     name = str(ticket.parameters.get("strategy") or _STRATEGY)
     if name not in STRATEGIES:
         detail = f"There is no strategy {name!r}; choose from {', '.join(STRATEGIES)}."
-        raise JobFailed("invalid", "invalid_request", detail)
+        raise JobFailure("invalid", "invalid_request", detail)
     return name
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from registry.fair.description import Description
-from registry.fair.parts import Evaluation, FileDescription
+from registry.fair.parts import FileDescription, QualityEvaluation
 
 #: Value of a parameter, an option or a metric.
 Value: TypeAlias = str | float | bool
@@ -62,7 +62,7 @@ def license_addresses(description: Description) -> dict[str, str]:
     )
 
 
-def slice_of(evaluation: Evaluation) -> str:
+def slice_of(evaluation: QualityEvaluation) -> str:
     """Data set, configuration and split: ``galaxy-zoo, default, test``."""
     parts = (evaluation.dataset, evaluation.dataset_config, evaluation.split)
     return ", ".join(part for part in parts if part)

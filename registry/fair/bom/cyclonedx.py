@@ -28,7 +28,7 @@ from registry.fair.bom.cyclonedx_parts import (
 )
 from registry.fair.description import Description
 from registry.fair.iris import iri
-from registry.fair.parts import Agent, DerivationDescription, Network, Organization
+from registry.fair.parts import Agent, DerivationDescription, NetworkDescription, Organization
 from registry.fair.serialise import drop_empty
 
 _SCHEMA = "http://cyclonedx.org/schema/bom-1.7.schema.json"
@@ -228,7 +228,7 @@ def _properties(description: Description) -> list[dict[str, str]]:
     )
 
 
-def _network(network: Network) -> list[dict[str, str]]:
+def _network(network: NetworkDescription) -> list[dict[str, str]]:
     macs, weight_bytes = network.macs, network.weight_bytes
     return (
         properties_of(

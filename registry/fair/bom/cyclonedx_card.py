@@ -10,7 +10,13 @@ from registry.fair.bom.common import slice_of, text_of, utc
 from registry.fair.bom.cyclonedx_parts import entries_of, metrics_of, properties_of
 from registry.fair.description import Description
 from registry.fair.iris import iri
-from registry.fair.parts import DatasetRole, DatasetUse, Emissions, Evaluation, TensorDescription
+from registry.fair.parts import (
+    DatasetRole,
+    DatasetUse,
+    Emissions,
+    QualityEvaluation,
+    TensorDescription,
+)
 from registry.fair.serialise import drop_empty
 
 _ROLE_TEXTS: dict[DatasetRole, str] = {
@@ -85,7 +91,7 @@ def _dataset(use: DatasetUse) -> dict[str, Any]:
     )
 
 
-def _metric(evaluation: Evaluation) -> dict[str, Any]:
+def _metric(evaluation: QualityEvaluation) -> dict[str, Any]:
     low, high = evaluation.low, evaluation.high
     return drop_empty(
         type=evaluation.metric,

@@ -10,7 +10,7 @@ from registry.fair.bom.common import slice_of, text_of, utc
 from registry.fair.bom.spdx_graph import SpdxGraph, entry, external_id, external_refs
 from registry.fair.description import Description
 from registry.fair.figures import figures_of
-from registry.fair.parts import Emissions, Evaluation, Network
+from registry.fair.parts import Emissions, NetworkDescription, QualityEvaluation
 
 
 def add_package(graph: SpdxGraph, description: Description) -> str:
@@ -64,7 +64,7 @@ def _ai_properties(description: Description) -> dict[str, Any]:
     }
 
 
-def _metric(one: Evaluation) -> dict[str, str]:
+def _metric(one: QualityEvaluation) -> dict[str, str]:
     who = ", by a third party" if one.by == "third party" else ""
     return entry(f"{one.metric} ({slice_of(one)}{who})", text_of(one.value))
 
@@ -116,7 +116,7 @@ def _training(emissions: Emissions | None) -> str:
     return "\n".join(f"{title}: {text}" for title, text in parts.items() if text)
 
 
-def _hyperparameters(network: Network) -> list[dict[str, str]]:
+def _hyperparameters(network: NetworkDescription) -> list[dict[str, str]]:
     values: dict[str, int | str | None] = {
         "parameters": network.parameters,
         "weight bytes": network.weight_bytes,

@@ -26,9 +26,9 @@ from registry.fair.parts import (
     Agent,
     DatasetUse,
     Emissions,
-    Evaluation,
     Funding,
     License,
+    QualityEvaluation,
     Reference,
 )
 from registry.validation.card import Card
@@ -77,7 +77,7 @@ class CardFacts:
     task: str | None
     library: str | None
     datasets: tuple[DatasetUse, ...]
-    evaluations: tuple[Evaluation, ...]
+    evaluations: tuple[QualityEvaluation, ...]
     intended_use: str | None
     out_of_scope: str | None
     limitations: str | None

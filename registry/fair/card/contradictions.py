@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from registry.errors import Invalid
 from registry.fair.card.library import disproof
 from registry.fair.card.values import CardReader, CardValue
-from registry.fair.parts import Network
+from registry.fair.parts import NetworkDescription
 from registry.validation.card import Card
 from registry.validation.findings import CardFinding
 from registry.validation.license import license_of, simple_ids
@@ -33,7 +33,7 @@ class Computed:
         license_text: Text of the file LICENSE, or its beginning.
     """
 
-    network: Network | None = None
+    network: NetworkDescription | None = None
     paths: tuple[str, ...] = ()
     license_text: str = ""
 
@@ -70,7 +70,7 @@ def _compare_license(reader: CardReader, computed: Computed) -> None:
         _contradicts(reader.top("license"), what, _FIX_LICENSE)
 
 
-def _compare_parameters(reader: CardReader, network: Network) -> None:
+def _compare_parameters(reader: CardReader, network: NetworkDescription) -> None:
     for key in _PARAMETERS:
         value = reader.top(key)
         match = _AMOUNT.fullmatch((value.text() or "").replace(",", "").replace("_", ""))
@@ -83,7 +83,7 @@ def _compare_parameters(reader: CardReader, network: Network) -> None:
             _contradicts(value, f"says {value.text()}, but the network has {network.parameters}")
 
 
-def _compare_opset(reader: CardReader, network: Network) -> None:
+def _compare_opset(reader: CardReader, network: NetworkDescription) -> None:
     opset = network.opsets.get("ai.onnx")
     for key in _OPSETS:
         value = reader.top(key)

@@ -5,7 +5,7 @@ and metrics, and emissions are grams.
 """
 
 from registry.fair.card.values import CardValue
-from registry.fair.parts import Emissions, Evaluation
+from registry.fair.parts import Emissions, QualityEvaluation
 from registry.validation.references import web_address
 
 _FORM = (
@@ -17,14 +17,14 @@ _MAX_VALUE = 200
 _GRAMS = 1000
 
 
-def evaluations_of(value: CardValue) -> tuple[Evaluation, ...]:
+def evaluations_of(value: CardValue) -> tuple[QualityEvaluation, ...]:
     """Evaluations of a ``model-index``; malformed results become findings."""
     if value.value is None:
         return ()
     if not isinstance(value.value, list):
         _bad(value, "must be a list")
         return ()
-    evaluations: list[Evaluation] = []
+    evaluations: list[QualityEvaluation] = []
     for model in value.items():
         results = model.entry("results")
         if not isinstance(results.value, list):
@@ -57,7 +57,7 @@ def emissions_of(value: CardValue) -> Emissions | None:
     )
 
 
-def _of_result(result: CardValue) -> list[Evaluation]:
+def _of_result(result: CardValue) -> list[QualityEvaluation]:
     task = _first(result.entry("task"), "type", "name")
     dataset = _first(result.entry("dataset"), "name", "type")
     metrics = result.entry("metrics")
@@ -79,7 +79,7 @@ def _of_result(result: CardValue) -> list[Evaluation]:
             _bad(metric, "needs a type and a value")
             continue
         evaluations.append(
-            Evaluation(
+            QualityEvaluation(
                 task=task,
                 dataset=dataset,
                 metric=name,

@@ -15,7 +15,7 @@ from registry.fair.crate.graph import CrateGraph, Entity, agent, compact, local,
 from registry.fair.description import Description
 from registry.fair.figures import figures_of
 from registry.fair.iris import iri
-from registry.fair.parts import Network
+from registry.fair.parts import NetworkDescription
 
 
 def actions(graph: CrateGraph, description: Description, ids: Mapping[str, str]) -> list[Entity]:
@@ -47,7 +47,7 @@ def derivations(graph: CrateGraph, description: Description) -> list[Entity]:
     ]
 
 
-def facts(graph: CrateGraph, network: Network | None) -> list[Entity]:
+def facts(graph: CrateGraph, network: NetworkDescription | None) -> list[Entity]:
     """Facts about the network as named values."""
     if network is None:
         return []

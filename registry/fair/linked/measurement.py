@@ -18,7 +18,7 @@ from registry.fair.linked.nodes import (
     ref,
     software,
 )
-from registry.fair.parts import Assessor, Evaluation
+from registry.fair.parts import Assessor, QualityEvaluation
 from registry.fair.serialise import drop_empty
 
 # UN/CEFACT Recommendation 20: nanosecond, reciprocal second, byte, joule.
@@ -72,7 +72,7 @@ def benchmark(
     )
 
 
-def evaluation(description: Description, one: Evaluation) -> dict[str, Any]:
+def evaluation(description: Description, one: QualityEvaluation) -> dict[str, Any]:
     """``fair4ml:MLModelEvaluation``: one metric with its data set and assessor."""
     data = drop_empty(
         **{"@type": "Dataset"},

@@ -14,7 +14,7 @@ from registry.fair.linked.nodes import (
     refs,
     software,
 )
-from registry.fair.parts import DatasetUse, Emissions, Network, TensorDescription
+from registry.fair.parts import DatasetUse, Emissions, NetworkDescription, TensorDescription
 from registry.fair.serialise import drop_empty
 
 _ROLES = {
@@ -39,7 +39,7 @@ def model(description: Description) -> dict[str, Any]:
     }
 
 
-def _network(network: Network) -> dict[str, Any]:
+def _network(network: NetworkDescription) -> dict[str, Any]:
     names = dict.fromkeys(tensor.name for tensor in (*network.inputs, *network.outputs))
     return {
         "hpc:format": network.format,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from registry.fair.parts import Network, TensorDescription
+from registry.fair.parts import NetworkDescription, TensorDescription
 from registry.tables import Graph, Revision
 from registry.tickets import GraphFacts
 
@@ -36,10 +36,10 @@ def graph_facts(graph: Graph) -> GraphFacts:
     )
 
 
-def network_of(graph: Graph) -> Network:
+def network_of(graph: Graph) -> NetworkDescription:
     """A stored graph as metadata records describe it; ``embedding`` is not read."""
     dtypes: dict[str, int] = graph.facts.get("weight_dtypes", {})
-    return Network(
+    return NetworkDescription(
         path=graph.path,
         format=graph.facts.get("format", "onnx"),
         architecture_class=str(graph.architecture_class),

@@ -21,7 +21,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class UploadPlan:
     """How an offered file is to be sent.
 
     Attributes:
@@ -39,7 +39,7 @@ class Plan:
 
 def upload_plans(
     revision: Revision, offers: Sequence[Offer], *, ignore: str | None = None
-) -> list[Plan]:
+) -> list[UploadPlan]:
     """A plan for each offer, in the same order, for a commit on top of ``revision``.
 
     Args:
@@ -64,7 +64,7 @@ def upload_plans(
         large = is_large(offer.path, offer.size_bytes)
         blob = present.get(offer.path)
         oid = (blob.sha256 if large else blob.git_oid) if blob else None
-        plans.append(Plan(offer.path, large, is_ignored(offer.path), oid))
+        plans.append(UploadPlan(offer.path, large, is_ignored(offer.path), oid))
     return plans
 
 

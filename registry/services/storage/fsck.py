@@ -35,7 +35,7 @@ from registry.selectors.storage.quota import bytes_of
 from registry.states import RefKind
 from registry.storage import BlobStore, blob_store
 from registry.storage.git import blob_oid, commit_oid, lfs_pointer, tree_oid
-from registry.storage.meter import Meter
+from registry.storage.meter import ByteMeter
 from registry.tables import Blob, File, MLModel, Ref, Revision
 
 LITTER = frozenset({"stray", "leftover"})
@@ -195,7 +195,7 @@ class _Check:
 def _content_fault(store: BlobStore, blob: Blob, length: int) -> IntegrityFault | None:
     try:
         with store.open(blob.pk) as stream:
-            meter = Meter(stream, size_bytes=length, limit_bytes=None)
+            meter = ByteMeter(stream, size_bytes=length, limit_bytes=None)
             for _ in meter.pieces():
                 pass
         actual = meter.arrived("", sha256=None, again=lambda: store.open(blob.pk))

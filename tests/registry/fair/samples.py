@@ -12,13 +12,13 @@ from registry.fair.parts import (
     DatasetUse,
     DerivationDescription,
     Emissions,
-    Evaluation,
     FileDescription,
     Funding,
     Hub,
     License,
-    Network,
+    NetworkDescription,
     Organization,
+    QualityEvaluation,
     Reference,
     TensorDescription,
 )
@@ -139,7 +139,7 @@ MOST = replace(
         file_of("model.onnx", "application/octet-stream", "model", 4_912_345),
         file_of("samples.npz", "application/octet-stream", "samples", 65_536),
     ),
-    network=Network(
+    network=NetworkDescription(
         path="model.onnx",
         format="onnx",
         architecture_class="residual-cnn",
@@ -166,7 +166,7 @@ MOST = replace(
         DatasetUse(name="unheard-of", role="validated"),
     ),
     evaluations=(
-        Evaluation(
+        QualityEvaluation(
             task="image-classification",
             dataset="galaxy-zoo",
             metric="accuracy",
@@ -176,7 +176,7 @@ MOST = replace(
             split="test",
             by="author",
         ),
-        Evaluation(
+        QualityEvaluation(
             task="image-classification",
             dataset="galaxy-zoo",
             metric="f1",
@@ -184,7 +184,7 @@ MOST = replace(
             by="third party",
             url="https://leaderboard.example.org/galaxies",
         ),
-        Evaluation(
+        QualityEvaluation(
             task="image-classification",
             dataset="samples.npz",
             metric="accuracy",

@@ -15,10 +15,10 @@ from registry.fair.parts import (
     Agent,
     DatasetUse,
     Emissions,
-    Evaluation,
     Funding,
     License,
     Organization,
+    QualityEvaluation,
     Reference,
 )
 from registry.validation.card import Card, parse
@@ -136,7 +136,7 @@ def test_every_key_is_read() -> None:
             ),
         ),
         evaluations=tuple(
-            Evaluation(
+            QualityEvaluation(
                 task="image-classification",
                 dataset="Zoo",
                 metric=metric,

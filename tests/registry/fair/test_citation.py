@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.fair import citation, modelindex
-from registry.fair.parts import Agent, Evaluation, License, Organization
+from registry.fair.parts import Agent, License, Organization, QualityEvaluation
 from registry.validation.card import parse
 from tests.registry.fair.samples import DATASET, EVERY, LEAST, MOST, WITHDRAWN
 from tests.validators.environments import run
@@ -201,7 +201,7 @@ def test_a_model_index_says_where_a_figure_was_shown_and_joins_those_of_one_plac
     assert "source" not in first
     assert first["dataset"]["split"] == "test"
     assert second["source"] == {"name": "Example Hub", "url": MOST.evaluations[2].url}
-    more = Evaluation(
+    more = QualityEvaluation(
         task="image-classification", dataset="samples.npz", metric="f1", value="high", by="hub",
         url=MOST.evaluations[2].url,
     )  # fmt: skip

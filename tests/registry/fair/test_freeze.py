@@ -11,7 +11,14 @@ from registry.fair.activities import Activity, BuildDescription, FairScore, With
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
 from registry.fair.freeze import dump, load
-from registry.fair.parts import Agent, Evaluation, FileDescription, Funding, License, Network
+from registry.fair.parts import (
+    Agent,
+    FileDescription,
+    Funding,
+    License,
+    NetworkDescription,
+    QualityEvaluation,
+)
 from tests.registry.fair.samples import DATASET, LEAST, MOST
 from tests.registry.shopfloor import json_values
 
@@ -36,8 +43,8 @@ drawn = st.builds(
     funding=some(Funding),
     license=st.none() | st.from_type(License),
     files=some(FileDescription),
-    network=st.none() | st.from_type(Network),
-    evaluations=some(Evaluation),
+    network=st.none() | st.from_type(NetworkDescription),
+    evaluations=some(QualityEvaluation),
     activities=some(Activity),
     builds=some(BuildDescription),
     fair=st.none() | st.from_type(FairScore),

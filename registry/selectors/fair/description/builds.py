@@ -15,7 +15,7 @@ from registry.fair.addresses import (
     target_url,
 )
 from registry.fair.files import media_type, role
-from registry.fair.parts import Evaluation, FileDescription, FileRole, Software
+from registry.fair.parts import FileDescription, FileRole, QualityEvaluation, Software
 from registry.selectors.fair.description.measurements import (
     MeasurementDetails,
     energy_of,
@@ -85,13 +85,15 @@ def describe_builds(
     return builds
 
 
-def accuracy_of(builds: Iterable[DescribedBuild], task: str | None) -> tuple[Evaluation, ...]:
+def accuracy_of(
+    builds: Iterable[DescribedBuild], task: str | None
+) -> tuple[QualityEvaluation, ...]:
     """Accuracy of the unoptimised float32 network on its labelled samples, as the hub measured."""
     for build in builds:
         described = build.description
         if described.accuracy_reference is not None:
             return (
-                Evaluation(
+                QualityEvaluation(
                     task=task or "",
                     dataset=_SAMPLES,
                     metric="accuracy",

@@ -13,7 +13,7 @@ from registry.fair.activities import FairScore
 from registry.fair.addresses import RepositoryAddress
 from registry.fair.card.card import CardFacts
 from registry.fair.description import Access, Description, Status
-from registry.fair.parts import Evaluation
+from registry.fair.parts import QualityEvaluation
 from registry.selectors.fair.description.activities import activities_of, scan_of
 from registry.selectors.fair.description.agents import owner_agent
 from registry.selectors.fair.description.builds import accuracy_of, hardware_of, software_of
@@ -185,7 +185,7 @@ def _provenance(
     }
 
 
-def _evaluations(card: CardFacts, address: RepositoryAddress) -> tuple[Evaluation, ...]:
+def _evaluations(card: CardFacts, address: RepositoryAddress) -> tuple[QualityEvaluation, ...]:
     """The card's evaluations; those with a source elsewhere are attributed to a third party."""
     own = (address.concept, *([card.code.url] if card.code else []))
     papers = {paper.url for paper in card.papers}

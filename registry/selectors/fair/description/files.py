@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from registry.fair.addresses import RepositoryAddress
 from registry.fair.files import media_type, role
-from registry.fair.parts import FileDescription, Network, TensorDescription
+from registry.fair.parts import FileDescription, NetworkDescription, TensorDescription
 from registry.selectors.results.testtensor import test_path
 from registry.storage.git import tree_oid
 from registry.tables import Blob, File, Revision, TestTensor
@@ -53,7 +53,7 @@ def directory_oids(revisions: Collection[Revision]) -> dict[int, str]:
     return {revision.pk: directory_oid(revision, files[revision.pk]) for revision in revisions}
 
 
-def snippet_of(address: RepositoryAddress, oid: str, network: Network | None) -> str:
+def snippet_of(address: RepositoryAddress, oid: str, network: NetworkDescription | None) -> str:
     """Python that downloads the version, and runs it if it has an inspected network.
 
     It needs no configuration beyond the installed packages.
@@ -80,7 +80,7 @@ def _describe(path: str, url: str, blob: Blob) -> FileDescription:
     )
 
 
-def _run_snippet(address: RepositoryAddress, oid: str, network: Network) -> str:
+def _run_snippet(address: RepositoryAddress, oid: str, network: NetworkDescription) -> str:
     inputs = "".join(f"    {json.dumps(one.name)}: {_zeros(one)},\n" for one in network.inputs)
     return (
         "import hpcfair\n"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.db.models import OuterRef, Subquery
 
-from registry.fair.parts import Agent, Network
+from registry.fair.parts import Agent, NetworkDescription
 from registry.selectors.fair.description.agents import person_agent, users_of
 from registry.selectors.fair.description.builds import (
     DescribedBuild,
@@ -50,7 +50,7 @@ class DescriptionInputs:
     files: Mapping[int, Sequence[File]]
     metadata: Mapping[int, DeclaredMetadata]
     identifiers: Mapping[int, VersionIdentifiers]
-    networks: Mapping[int, Network]
+    networks: Mapping[int, NetworkDescription]
     tests: Mapping[int, Sequence[TestTensor]]
     builds: Mapping[int, Sequence[DescribedBuild]]
     histories: Mapping[int, History]
