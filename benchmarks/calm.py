@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from benchmarks.report import say
 from workers.engine.condition import quality_between, read_condition
-from workers.engine.evaluation import ConfirmedResult
+from workers.engine.confirmation import ConfirmedResult
 
 #: Share of the processors that others may take while we want all of them.
 QUIET_SHARE, QUIET_PROBES = 0.05, 3

@@ -13,8 +13,9 @@ from onnx import TensorProto, helper, numpy_helper
 from workers.backends.tvm.targets import target_of
 from workers.backends.tvm.tuning.compiler import TvmSchedules
 from workers.backends.tvm.tuning.handover import tasks_of
+from workers.engine.requests import Limits
 from workers.engine.schedules.types import ScheduleBudget, ScheduleTask
-from workers.engine.types import Limits, Network, TargetSpec
+from workers.engine.types import Network, TargetSpec
 from workers.testing.networks import describe
 
 LIMITS = Limits(wall_s=600.0)

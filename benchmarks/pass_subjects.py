@@ -26,7 +26,8 @@ from workers.engine.passes.menu import DEFAULT, Menu, PassBackend
 from workers.engine.passes.objective import PassComparison, PassTrial
 from workers.engine.passes.study import StudyBudget, study
 from workers.engine.ports import Backend
-from workers.engine.types import Network, TargetSpec, TuningRequest
+from workers.engine.requests import TuningRequest
+from workers.engine.types import Network, TargetSpec
 
 Maker = Callable[[Path], Network]
 
@@ -165,7 +166,7 @@ class Laboratory:
                 found.winners = done.winners
                 for trial in done.trials:
                     found.comparisons[trial.passes, DEFAULT] = trial.comparison
-                say(f"{subject.name} {compiler}: {done.ended}")
+                say(f"{subject.name} {compiler}: {done.stop_reason}")
                 return found
         except (CandidateFailed, ReferenceFailed) as error:
             say(f"{subject.name} {compiler}: {str(error).splitlines()[0][:300]}")

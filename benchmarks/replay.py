@@ -7,7 +7,8 @@ from math import inf
 from benchmarks.tables import Table
 from hpcfair.precisions import Tolerance
 from workers.engine.strategies import SearchProblem, Strategy
-from workers.engine.types import Candidate, Experience, Trial
+from workers.engine.trials import Experience, Trial
+from workers.engine.types import Candidate
 
 #: The two users of the protocol: one wants float32, one takes whatever is fastest.
 PROBLEMS: tuple[Tolerance, ...] = ("exact", "int8")

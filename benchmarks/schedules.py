@@ -19,14 +19,16 @@ from benchmarks.layers import LIMITS, RESNET18, compiler, workloads, write
 from benchmarks.report import Figure, environment, geometric_mean, report, say
 from workers.backends.registry import available
 from workers.engine.clock import SystemClock
+from workers.engine.confirmation import ConfirmationEffort, confirm
 from workers.engine.errors import CandidateFailed, WrongOutput
-from workers.engine.evaluation import ConfirmationEffort, confirm
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.local import LocalDevice
+from workers.engine.requests import TuningRequest
 from workers.engine.schedules.stores import MemoryScheduleStore
 from workers.engine.schedules.tune import tune_schedules
 from workers.engine.schedules.types import ScheduleBudget, ScheduleTask, Winner
-from workers.engine.types import Candidate, TargetSpec, Trial, TuningRequest, canonical_json
+from workers.engine.trials import Trial
+from workers.engine.types import Candidate, TargetSpec, canonical_json
 from workers.fleet.probe import this_machine
 
 _BASELINE = (
@@ -121,7 +123,7 @@ def _both(
 def _best_so_far(store: MemoryScheduleStore) -> list[float]:
     """Seconds of the best after each charged trial; infinite before the first that ran."""
     best, curve = inf, []
-    for trial in store.own():
+    for trial in store.own_trials():
         if trial.result.outcome == "measured" and trial.result.median_s is not None:
             best = min(best, trial.result.median_s)
         if trial.result.outcome != "infrastructure":

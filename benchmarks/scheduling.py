@@ -40,7 +40,10 @@ def schedules_kept(
     except CandidateFailed as error:
         say(f"{name}: no schedules: {error}")
         return None
-    say(f"{name}: {len(found.winners)} schedules after {found.charged} trials, {found.ended}")
+    say(
+        f"{name}: {len(found.winners)} schedules after {found.charged_trials} trials, "
+        f"{found.stop_reason}"
+    )
     # Whole or not at all: a run may be stopped at any moment.
     draft = kept.with_suffix(".draft")
     draft.write_bytes(_records(found))

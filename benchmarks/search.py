@@ -32,7 +32,8 @@ from hpcfair.precisions import Tolerance
 from workers.engine.strategies import STRATEGIES
 from workers.engine.strategies.peers import Peer, peers_of
 from workers.engine.strategies.portfolio import portfolio
-from workers.engine.types import Candidate, Experience
+from workers.engine.trials import Experience
+from workers.engine.types import Candidate
 
 TRIVIAL = 0.2
 #: Trials of each past search, and different pasts that the seeds take turns with.
@@ -205,7 +206,7 @@ def _means(peers: Sequence[Peer], table: Table, tolerance: Tolerance) -> Mapping
     values: dict[str, list[float]] = {}
     accepted = {row.candidate.sha256 for row in table.accepted(tolerance)}
     for peer in peers:
-        for found in peer.found:
+        for found in peer.results:
             if found.candidate.sha256 in accepted:
                 values.setdefault(found.candidate.sha256, []).append(found.value)
     return {

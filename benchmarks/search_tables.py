@@ -22,16 +22,19 @@ from benchmarks.report import environment, say
 from benchmarks.tables import FOLDER, Row, Table, write
 from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.backends.registry import available
-from workers.engine.clock import SystemClock
+from workers.engine.clock import Clock, SystemClock
+from workers.engine.confirmation import ConfirmationEffort, confirm
 from workers.engine.errors import CandidateFailed, WrongOutput
-from workers.engine.evaluation import ConfirmationEffort, confirm, evaluate
+from workers.engine.evaluation import evaluate
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.local import LocalDevice
-from workers.engine.ports import Backend, Clock, Device
+from workers.engine.ports import Backend, Device
+from workers.engine.requests import SearchBudget, TuningRequest
 from workers.engine.space import Space
 from workers.engine.strategies import Proposal
 from workers.engine.trial_store import JsonLinesTrialStore
-from workers.engine.types import Candidate, Network, SearchBudget, TargetSpec, Trial, TuningRequest
+from workers.engine.trials import Trial
+from workers.engine.types import Candidate, Network, TargetSpec
 from workers.fleet.probe import this_machine
 
 #: Networks, each with its family: what is left out together when its searches are replayed.

@@ -15,15 +15,18 @@ from benchmarks.networks import example
 from benchmarks.report import commit, say
 from benchmarks.scheduling import schedules_kept, with_schedules
 from hpcfair.precisions import Tolerance
-from workers.engine.clock import SystemClock
+from workers.engine.clock import Clock, SystemClock
+from workers.engine.confirmation import ConfirmationEffort, ConfirmedResult, confirm
 from workers.engine.errors import CandidateFailed, WrongOutput
-from workers.engine.evaluation import ConfirmationEffort, ConfirmedResult, confirm
 from workers.engine.evaluation_context import EvaluationContext
 from workers.engine.local import LocalDevice
-from workers.engine.ports import Backend, Clock, Device, Progress, TrialStore
+from workers.engine.ports import Backend, Device, Progress, TrialStore
+from workers.engine.requests import SearchBudget, TuningRequest
+from workers.engine.search_result import SearchResult
 from workers.engine.trial_store import JsonLinesTrialStore
-from workers.engine.tune import SearchResult, tune
-from workers.engine.types import Experience, Network, SearchBudget, TargetSpec, Trial, TuningRequest
+from workers.engine.trials import Experience, Trial
+from workers.engine.tune import tune
+from workers.engine.types import Network, TargetSpec
 from workers.fleet.energy import counters_of
 from workers.jobs.best import best_result
 
@@ -150,14 +153,14 @@ def search(
 ) -> dict[str, Any]:
     """Search on ``device``, measure the choice again, and remember the trials in ``hunt``."""
     result = tune(request, hunt.backends, device, store, clock=clock, progress=progress)
-    progress("again", 0, None, f"{len(result.trials)} trials, {result.ended}")
+    progress("again", 0, None, f"{len(result.trials)} trials, {result.stop_reason}")
     served = _served(request, hunt, device, clock, result)
     hunt.remember(request.network, result.trials)
     return {
         "class": request.network.architecture_class,
         "commit": commit(),
         "trials": len(result.trials),
-        "ended": result.ended,
+        "ended": result.stop_reason,
         "reference_accuracy": result.reference_accuracy,
         "outcomes": dict(Counter(f"{t.candidate.backend} {t.outcome}" for t in result.trials)),
         "classes": served,
@@ -167,7 +170,7 @@ def search(
 
 def _best(result: SearchResult, tolerance: Tolerance, error: float) -> ConfirmedResult:
     """What a user is served who accepts ``tolerance`` no further than ``error`` from float32."""
-    close = [h for h in result.confirmed_results if h.checked.deviation.relative_l2 <= error]
+    close = [h for h in result.confirmed_results if h.output_check.deviation.relative_l2 <= error]
     return best_result(replace(result, confirmed_results=tuple(close)), tolerance)
 
 
@@ -233,8 +236,8 @@ def _described(found: ConfirmedResult) -> dict[str, Any]:
         "baseline_ms": found.measurement.baseline_p50_ns / 1e6,
         "compile_s": found.build.compile_s,
         "precisions": found.build.provenance.get("precisions"),
-        "deviation": asdict(found.checked.deviation),
-        "accuracy": found.checked.accuracy,
+        "deviation": asdict(found.output_check.deviation),
+        "accuracy": found.output_check.accuracy,
         "rounds": len(found.measurement.blocks),
         "quality": found.measurement.quality,
         "measurement": asdict(found.measurement),

@@ -10,15 +10,9 @@ from typing import Any
 from hpcfair.measurement.types import Interval
 from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.space import Space
-from workers.engine.types import (
-    BuildResult,
-    Candidate,
-    Experience,
-    Measurement,
-    Outcome,
-    Trial,
-    sha256_of,
-)
+from workers.engine.space_json import space_from_dict, space_to_dict
+from workers.engine.trials import Experience, Measurement, Trial
+from workers.engine.types import BuildResult, Candidate, Outcome, sha256_of
 
 SCHEMA = "hpcfair.search-table/1"
 FOLDER = Path(__file__).parent / "tables"
@@ -135,7 +129,7 @@ class Table:
             "embedding": list(self.embedding),
             "target": self.target,
             "features": list(self.features),
-            "spaces": {name: space.as_dict() for name, space in self.spaces.items()},
+            "spaces": {name: space_to_dict(space) for name, space in self.spaces.items()},
             "defaults": [candidate.as_dict() for candidate in self.defaults],
             "rows": [
                 [
@@ -162,7 +156,7 @@ def table_from_dict(document: dict[str, Any]) -> Table:
     body = {name: value for name, value in document.items() if name != "sha256"}
     if document.get("schema") != SCHEMA or document.get("sha256") != sha256_of(body):
         raise ValueError(f"not a table, or changed since it was frozen: {document.get('model')}")
-    spaces = {name: Space.from_dict(space) for name, space in document["spaces"].items()}
+    spaces = {name: space_from_dict(space) for name, space in document["spaces"].items()}
     return Table(
         model=document["model"],
         family=document["family"],

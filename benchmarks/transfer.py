@@ -126,7 +126,7 @@ def _search(
     budget = ScheduleBudget(seconds=None, trials=trials, patience=10**6, descent=0.0)
     with compiler(target, "evolution", seed) as made:
         tune_schedules([task], made, store, budget)
-    return [trial for trial in store.own() if trial.result.outcome != "infrastructure"]
+    return [trial for trial in store.own_trials() if trial.result.outcome != "infrastructure"]
 
 
 def _repeat(

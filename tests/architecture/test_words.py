@@ -2,6 +2,7 @@
 
 from typing import get_args
 
+from hpcfair.measurement.types import Verdict
 from registry import states
 from workers.engine import types
 
@@ -11,7 +12,7 @@ def test_outcomes_agree() -> None:
 
 
 def test_verdicts_agree() -> None:
-    assert set(get_args(types.Verdict)) == set(states.Verdict.values)
+    assert set(get_args(Verdict)) == set(states.Verdict.values)
 
 
 def test_failure_classes_are_outcomes() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import calm
 from benchmarks.calm import TAKES, undisturbed, wait
-from workers.engine.evaluation import ConfirmedResult
+from workers.engine.confirmation import ConfirmedResult
 
 
 def _confirmed_result(disturbed: int, rounds: int = 10) -> ConfirmedResult:

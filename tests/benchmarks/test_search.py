@@ -17,10 +17,11 @@ from examples.models.catalogue import MAKERS
 from tests.programs import needs
 from tests.workers.engine.cast import NETWORK, TARGET
 from workers.backends.fake.backend import FakeBackend
+from workers.engine.requests import SearchBudget, TuningRequest
 from workers.engine.space import Choice, Flag, Space
 from workers.engine.strategies import STRATEGIES
 from workers.engine.trial_store import JsonLinesTrialStore
-from workers.engine.types import Candidate, Options, SearchBudget, TuningRequest
+from workers.engine.types import Candidate, Options
 from workers.testing.simulation import SimulatedDevice, VirtualClock
 
 TABLES = synthetic.tables(1)

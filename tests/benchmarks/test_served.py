@@ -12,23 +12,14 @@ from benchmarks.report import Figure, geometric_mean
 from benchmarks.serving import CLASSES, Hunt, _best, _fastest_int8, search
 from hpcfair.measurement.types import Deviation, Interval
 from hpcfair.precisions import Tolerance
-from tests.programs import needs
 from workers.backends.fake.backend import FakeBackend
-from workers.engine.evaluation import ConfirmedResult
+from workers.engine.confirmation import ConfirmedResult
 from workers.engine.numerics import OutputCheck
-from workers.engine.samples import TestSet
+from workers.engine.search_result import SearchResult
+from workers.engine.testset import TestSet
 from workers.engine.trial_store import MemoryTrialStore
-from workers.engine.tune import SearchResult
-from workers.engine.types import (
-    BuildResult,
-    Candidate,
-    Measurement,
-    Network,
-    Outcome,
-    TargetSpec,
-    TensorSpec,
-    Trial,
-)
+from workers.engine.trials import Measurement, Trial
+from workers.engine.types import BuildResult, Candidate, Network, Outcome, TargetSpec, TensorSpec
 from workers.testing.simulation import Noise, SimulatedDevice, VirtualClock
 
 TARGET = TargetSpec("x86-64-avx2", "x86-64", frozenset({"avx2"}), 2, None)
@@ -56,7 +47,6 @@ def _searched(hunt: Hunt) -> dict[str, Any]:
         return search(request, hunt, device, MemoryTrialStore(), clock, lambda *_: None)
 
 
-@needs("git")
 def test_each_class_is_served_its_best_build_measured_after_the_choice() -> None:
     hunt = _hunt(60.0)
     found = _searched(hunt)
@@ -74,7 +64,6 @@ def test_each_class_is_served_its_best_build_measured_after_the_choice() -> None
     json.dumps(found, allow_nan=False)
 
 
-@needs("git")
 def test_where_nothing_is_faster_the_baseline_is_served_and_counts_as_one() -> None:
     found = _searched(_hunt(0.0))
     for figure in CLASSES:
@@ -162,7 +151,6 @@ def _run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *a
     return json.loads(capsys.readouterr().out.splitlines()[-1])
 
 
-@needs("git")
 def test_the_figures_are_means_over_models_and_their_worst(
     found: dict[str, dict[str, Any]],
     monkeypatch: pytest.MonkeyPatch,
@@ -187,7 +175,6 @@ def test_the_figures_are_means_over_models_and_their_worst(
     assert str(tmp_path) not in json.dumps(document)
 
 
-@needs("git")
 def test_an_interrupted_run_goes_on_and_a_fresh_one_forgets(
     found: dict[str, dict[str, Any]],
     monkeypatch: pytest.MonkeyPatch,

@@ -1,5 +1,5 @@
-"""The tuner, in pure Python: runs in a notebook, on a device, in an allocation without a network.
+"""The tuner, in pure Python: runs in a notebook, on a device, or without a network connection.
 
-Roles pass frozen data (:mod:`~workers.engine.types`) through four ports
-(:mod:`~workers.engine.ports`); :func:`workers.engine.tune.tune` is the whole loop.
+Components exchange frozen data (:mod:`~workers.engine.types`) through interfaces
+(:mod:`~workers.engine.ports`); :func:`workers.engine.tune.tune` is the search loop.
 """

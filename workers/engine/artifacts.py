@@ -1,4 +1,4 @@
-"""The files of a build, by content."""
+"""The files of a build, by their digests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,11 @@ from workers.engine.types import BuildResult, sha256_of
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFile:
-    """One file: where it lies in the build's folder, and what it holds."""
+    """A file of a build.
+
+    Attributes:
+        path: Relative to the build's folder, with forward slashes.
+    """
 
     path: str
     sha256: str
@@ -21,7 +25,7 @@ def artifact_files(build: BuildResult) -> list[ArtifactFile]:
     """Every file of a build, sorted by path.
 
     Raises:
-        ValueError: its files are gone.
+        ValueError: the files do not exist any more.
     """
     root = build.directory
     if root is None or not root.is_dir():
@@ -35,7 +39,7 @@ def artifact_files(build: BuildResult) -> list[ArtifactFile]:
 
 
 def artifact_sha256(files: Sequence[ArtifactFile]) -> str:
-    """One digest for all files: of the canonical JSON of their paths and digests."""
+    """SHA-256 over the canonical JSON of the paths and digests of all files."""
     return sha256_of([{"path": file.path, "sha256": file.sha256} for file in files])
 
 

@@ -1,27 +1,30 @@
-"""Inputs to fit builds to: the ranges of a network's tensors, the errors of its layers."""
+"""Inputs to calibrate and fit builds with: ranges of tensors, errors of layers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from workers.engine.ports import Array
-from workers.engine.samples import fixed_batch, held_out_samples, make_test_set, random_inputs
+from workers.engine.random_inputs import random_inputs
+from workers.engine.samples import fixed_batch, held_out_samples
+from workers.engine.testset import make_test_set
 from workers.engine.types import Network
 
-#: Ranges settle after few inputs, and every input costs a run without optimisations.
+#: Ranges converge after few inputs, and every input costs a run without optimisations.
 _RUNS = 16
 _SEED = 20_260_101
-#: Further runs that tell whether what was fitted holds.
-_CHECKS = 4
+#: Further runs that validate the fit.
+_VALIDATION_RUNS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """Inputs to fit a build to, and others to see whether it holds.
+    """Inputs to fit a build to, and others to validate the fit.
 
     Attributes:
         source: Of ``fit``.
-        is_evaluated: Whether builds are judged on ``check``, so that none may be fitted to it.
+        is_evaluated: Whether ``check`` holds inputs that builds are evaluated on, so that no build
+            may be fitted to them.
     """
 
     fit: tuple[dict[str, Array], ...]
@@ -33,9 +36,9 @@ class Fitting:
 def calibration_inputs(
     network: Network,
 ) -> tuple[list[dict[str, Array]], Literal["samples", "random"]]:
-    """Inputs of a few runs, and where they come from.
+    """Inputs of a few runs, and their source.
 
-    Parses a stranger's file: call it in a limited child process only.
+    Parses an untrusted file: call it in a limited child process only.
 
     Raises:
         ValueError: the samples do not fit the graph, or a dtype has no random values.
@@ -43,33 +46,36 @@ def calibration_inputs(
     path = network.samples_path
     if path is None:
         return [random_inputs(network, seed) for seed in range(_SEED, _SEED + _RUNS)], "random"
-    # Builds must not be fitted to what judges them; where there are few rows, they are.
+    # Held out from the evaluation of builds, unless the file has too few rows to spare any.
     samples, _ = held_out_samples(path, fixed_batch(network))
     tests = make_test_set(network, samples, _SEED)
     return list(tests.cases[:_RUNS]), tests.source
 
 
 def fitting_inputs(network: Network) -> Fitting:
-    """Inputs for what would flatter a build that were fitted to those that judge it: to these it
-    never is. Where samples can be spared, they fit three quarters and check the rest; where not,
-    they only check.
+    """Inputs for fits that would be too optimistic on the inputs builds are evaluated on.
 
-    Parses a stranger's file: call it in a limited child process only.
+    If samples can be spared from evaluation, three quarters of them fit and the rest validates; if
+    not, they only validate, and random inputs fit.
+
+    Parses an untrusted file: call it in a limited child process only.
 
     Raises:
         ValueError: as of :func:`calibration_inputs`.
     """
     path, batch = network.samples_path, fixed_batch(network)
-    samples, spared = held_out_samples(path, batch) if path else ({}, False)
+    samples, is_spared = held_out_samples(path, batch) if path else ({}, False)
     rows = min(map(len, samples.values()), default=0) // batch * batch
     cut = min(rows // batch * 3 // 4, _RUNS) * batch
-    if spared and cut:
-        fit, check = _rows(samples, 0, cut), _rows(samples, cut, cut + _CHECKS * batch)
-        return Fitting(_cases(network, fit), _cases(network, check), "samples", is_evaluated=False)
-    random = tuple(random_inputs(network, seed) for seed in range(_SEED, _SEED + _RUNS + _CHECKS))
-    check = _rows(samples, 0, _CHECKS * batch)
-    held = _cases(network, check) if samples else random[_RUNS:]
-    return Fitting(random[:_RUNS], held, "random", is_evaluated=bool(samples))
+    if is_spared and cut:
+        fit, check = _rows(samples, 0, cut), _rows(samples, cut, cut + _VALIDATION_RUNS * batch)
+        fit_cases, check_cases = _cases(network, fit), _cases(network, check)
+        return Fitting(fit_cases, check_cases, "samples", is_evaluated=False)
+    seeds = range(_SEED, _SEED + _RUNS + _VALIDATION_RUNS)
+    random = tuple(random_inputs(network, seed) for seed in seeds)
+    check = _rows(samples, 0, _VALIDATION_RUNS * batch)
+    validation = _cases(network, check) if samples else random[_RUNS:]
+    return Fitting(random[:_RUNS], validation, "random", is_evaluated=bool(samples))
 
 
 def _rows(samples: Mapping[str, Array], start: int, stop: int) -> dict[str, Array]:

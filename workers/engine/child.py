@@ -1,14 +1,13 @@
-"""A child process that works on a stranger's bytes, and cannot take its worker with it.
+"""A child process that works on untrusted files without endangering its worker.
 
 ::
 
     worker                                  child (own process group, confined, no network)
       Child(...) ── hello: limits, folders ──▶ confine() ── level reached ──▶
       call("module:function", x=1) ──────────▶ function(x=1) ─── result ────▶
-      ... too late: SIGKILL to the group      dies with its worker (PR_SET_PDEATHSIG)
+      ... on timeout: SIGKILL to the group    dies with its worker (PR_SET_PDEATHSIG)
 
-However a call ends, the worker gets an answer: a result, or ``CandidateFailed`` with a failure
-class.
+Every call ends with a result, or with ``CandidateFailed`` and a failure class.
 """
 
 import json
@@ -26,33 +25,34 @@ from typing import Any, Self, cast, get_args
 
 from workers.engine import wire
 from workers.engine.errors import CandidateFailed
-from workers.engine.process import cpu_seconds, kill, peak_bytes_here, start, verdict
+from workers.engine.process import cpu_seconds, failure_of, kill, peak_bytes_here, start
 from workers.engine.pump import Pump
+from workers.engine.requests import Limits
 from workers.engine.sandbox import LEVELS
-from workers.engine.types import Limits, Outcome
+from workers.engine.types import Outcome
 
 _START_S = 120.0
-#: Processor time above what the wall clock allows, so that the wall clock, which explains itself
-#: better, ends a call first. This limit only holds if the worker itself hangs.
+#: Processor time beyond the wall-clock limit, which therefore ends a call first, with the better
+#: message. The processor-time limit takes effect only if the worker itself hangs.
 _CPU_MARGIN_S = 60
 _FAILURES = frozenset(get_args(Outcome)) - {"measured", "pruned"}
 
 
 class Child:
-    """One child process, for one call or for a session of many. Use as a context manager.
+    """A child process, for one call or a session of many. Use as a context manager.
 
-    The thread that makes it must outlive it: the kernel ends a child when the thread that started
+    The thread that creates it must outlive it: the kernel ends a child when the thread that started
     it ends. Used by one thread.
 
     Args:
         limits: ``wall_s`` bounds each call; the other limits bound the whole process.
-        workspace: Existing folder, the only one the child can write to.
-        readable: What it may read besides Python and the system's libraries.
+        workspace: Existing folder, the only one that the child can write to.
+        readable: Paths that it may read besides Python and the system's libraries.
         programs: Whether it may start programs, such as a linker.
-        gpu: Whether it may compute on the machine's GPUs.
+        gpu: Whether it may use the machine's GPUs.
 
     Attributes:
-        isolation: The level reached, one of :data:`workers.engine.sandbox.LEVELS`.
+        isolation: The isolation level, one of :data:`workers.engine.sandbox.LEVELS`.
 
     Raises:
         CandidateFailed: the child did not start (``infrastructure``).
@@ -108,14 +108,14 @@ class Child:
         """Call ``"package.module:function"`` in the child.
 
         Args:
-            arguments: What :func:`workers.engine.wire.encode` takes. Dataclasses, tuples and paths
-                arrive as dictionaries, lists and strings.
+            arguments: Any values that :func:`workers.engine.wire.encode` accepts. Dataclasses,
+                tuples and paths arrive as dictionaries, lists and strings.
 
         Returns:
-            What the function returned, after the same conversion.
+            The function's result, after the same conversion.
 
         Raises:
-            CandidateFailed: the function raised (the child can go on), or the child is dead.
+            CandidateFailed: the function raised (the child remains usable), or the child is dead.
         """
         if self._process is None:
             raise CandidateFailed("infrastructure", "the child process has been closed", "exit")
@@ -126,78 +126,78 @@ class Child:
         if "failure" in answer:
             raise self._failure(answer["failure"])
         if "result" not in answer:
-            raise self._ended(CandidateFailed("crash", "answered nonsense", "protocol"))
+            raise self._ended(CandidateFailed("crash", "its answer is invalid", "protocol"))
         return answer["result"]
 
     def close(self) -> None:
-        """Kill the child, with any process of its group. Calling it again does nothing."""
+        """Kill the child and its process group. Repeated calls have no effect."""
         process, self._process = self._process, None
         if process is not None:
             kill(process)
 
     def _exchange(self, message: Sequence[bytes | memoryview], seconds: float) -> dict[str, Any]:
         """Send a message and receive one, within ``seconds``."""
-        assert self._process is not None  # noqa: S101  callers have looked
+        assert self._process is not None  # noqa: S101  checked by the callers
         try:
             with Pump(self._process, self._tail) as pump:
                 answer = pump.exchange(message, time.monotonic() + seconds)
         except TimeoutError:
-            late = f"no answer within {seconds:g} s"
-            raise self._ended(CandidateFailed("timeout", late, "wall-clock")) from None
+            detail = f"no answer within {seconds:g} s"
+            raise self._ended(CandidateFailed("timeout", detail, "wall-clock")) from None
         except wire.BadMessage as error:
             raise self._ended(
-                CandidateFailed("crash", f"answered nonsense: {error}", "protocol")
+                CandidateFailed("crash", f"its answer is invalid: {error}", "protocol")
             ) from error
         except EOFError:
             raise self._ended(None) from None
         except BaseException:
-            # Interrupted in the middle of a message: nobody could understand the next.
+            # Interrupted within a message: the next one could not be parsed.
             self.close()
             raise
         if not isinstance(answer, dict):
-            raise self._ended(CandidateFailed("crash", "answered nonsense", "protocol"))
+            raise self._ended(CandidateFailed("crash", "its answer is invalid", "protocol"))
         return answer
 
     def _ended(self, failure: CandidateFailed | None) -> CandidateFailed:
-        """The child is dead or has to be: the failure to raise, with what it last printed."""
+        """The failure to raise for a child that is dead or must be, with its last output."""
         process, self._process = self._process, None
         assert process is not None  # noqa: S101
         status, peak_bytes = kill(process, grace_s=0.0 if failure else 5.0)
         if peak_bytes <= self._inherited_bytes:
-            # That is what the worker held when it started the child; of the child it says nothing.
+            # This is the worker's memory when it started the child, not the child's own.
             peak_bytes = 0
         printed = self._tail.decode(errors="replace").strip()
-        failure = failure or verdict(status, peak_bytes, printed, self._limits)
+        failure = failure or failure_of(status, peak_bytes, printed, self._limits)
         detail = self._presentable(f"{failure}\n{printed}".strip())
         return CandidateFailed(failure.outcome, detail, failure.cause)
 
     def _failure(self, described: Any) -> CandidateFailed:
-        """The failure a living child reports; it may lie, so only known words count."""
+        """The failure that a living child reports. Only known failure classes are accepted."""
         if not isinstance(described, dict) or described.get("outcome") not in _FAILURES:
-            return CandidateFailed("crash", "reported a failure that makes no sense", "protocol")
+            return CandidateFailed("crash", "reported an unknown failure", "protocol")
         outcome = cast("Outcome", described["outcome"])
         detail = self._presentable(str(described.get("detail")))
         return CandidateFailed(outcome, detail, str(described.get("cause")))
 
     def _presentable(self, text: str) -> str:
-        """A child's words as others may keep them.
+        """A child's output in a form that can be stored and shown.
 
-        Where on this machine it ran is nobody's business, and differs on every run; NUL and lone
-        surrogates fit into no database.
+        Paths of this machine are private and differ between runs; databases reject NUL and lone
+        surrogates.
         """
         for path in (self._workspace, *self._readable):
             text = text.replace(str(path), f"<{path.name}>")
         return text.encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
 
     def _allow_cpu(self, pid: int) -> None:
-        """Let the child burn processor time for one more call."""
+        """Raise the child's processor-time limit for one more call."""
         if sys.platform != "linux":
             return
         with suppress(OSError):
-            used = cpu_seconds(pid)
+            used_s = cpu_seconds(pid)
             cores = len(os.sched_getaffinity(0))
-            more = int(used + (self._limits.wall_s + _CPU_MARGIN_S) * cores)
-            resource.prlimit(pid, resource.RLIMIT_CPU, (more, resource.RLIM_INFINITY))
+            limit_s = int(used_s + (self._limits.wall_s + _CPU_MARGIN_S) * cores)
+            resource.prlimit(pid, resource.RLIMIT_CPU, (limit_s, resource.RLIM_INFINITY))
 
 
 def call(

@@ -12,7 +12,7 @@ from workers.engine.errors import BackendUnavailable, InvalidCandidate
 from workers.engine.types import Outcome
 
 _LONGEST_DETAIL = 2000
-#: How native libraries word the lack of memory when they do not raise MemoryError.
+#: Messages of native libraries that run out of memory without raising MemoryError.
 _NO_MEMORY = (
     "memoryerror",
     "bad_alloc",
@@ -23,7 +23,7 @@ _NO_MEMORY = (
 
 
 def serve(requests: int, answers: int, greeting: dict[str, Any]) -> None:
-    """Say ``greeting``, then answer calls one by one until the worker hangs up.
+    """Send ``greeting``, then answer calls one by one until end of input.
 
     A call is ``{"function": "package.module:function", "arguments": {...}}``; its answer is
     ``{"result": ...}`` or ``{"failure": {"outcome", "cause", "detail"}}``.
@@ -37,9 +37,9 @@ def _answer(call: dict[str, Any]) -> list[bytes | memoryview] | dict[str, Any]:
     try:
         module, _, name = call["function"].partition(":")
         result = getattr(import_module(module), name)(**call["arguments"])
-        # Encoded here, so that a result that cannot cross is this function's failure.
+        # Encoded here, so that a result that cannot be encoded is a failure of this call.
         return wire.encode({"result": result})
-    # Whatever a stranger's bytes provoke is an answer; SystemExit and KeyboardInterrupt too.
+    # Every exception is an answer, including SystemExit and KeyboardInterrupt.
     except BaseException as error:  # noqa: BLE001
         traceback.print_exc(file=sys.stderr)
         sys.stderr.flush()
@@ -47,7 +47,7 @@ def _answer(call: dict[str, Any]) -> list[bytes | memoryview] | dict[str, Any]:
 
 
 def describe(error: BaseException) -> dict[str, str]:
-    """Failure class, cause and wording of an exception."""
+    """Failure class, cause and message of an exception."""
     outcome, cause = classify(error)
     detail = str(error).strip() or type(error).__name__
     if not isinstance(error, InvalidCandidate | BackendUnavailable):
@@ -56,7 +56,7 @@ def describe(error: BaseException) -> dict[str, str]:
 
 
 def classify(error: BaseException) -> tuple[Outcome, str]:
-    """What an exception says about the work: the machine's fault, or the candidate's."""
+    """Failure class and cause of an exception: the machine's fault or the candidate's."""
     match error:
         case MemoryError():
             return "crash", "memory"
@@ -72,16 +72,16 @@ def classify(error: BaseException) -> tuple[Outcome, str]:
 
 
 def lacks_memory(text: str) -> bool:
-    """Whether a message says that memory ran out."""
+    """Whether a message reports a lack of memory."""
     text = text.lower()
     return any(phrase in text for phrase in _NO_MEMORY)
 
 
 def _receive(requests: int) -> dict[str, Any] | None:
-    """The next call; ``None`` when the worker hung up."""
+    """The next call; ``None`` at end of input."""
     decoder = wire.Decoder()
     while True:
-        piece = os.read(requests, min(decoder.wanted, 2**20))
+        piece = os.read(requests, min(decoder.missing, 2**20))
         if not piece:
             return None
         if decoder.feed(piece):

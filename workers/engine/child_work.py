@@ -1,4 +1,4 @@
-"""What a device has its child processes do. Each function here runs confined, in a child.
+"""The functions that a device calls in its confined child processes.
 
 Arguments arrive as :mod:`workers.engine.wire` delivers them: dataclasses as dictionaries.
 """
@@ -32,8 +32,8 @@ class _Open:
     inputs: dict[str, Array]
 
 
-#: The one session of this process: a process holds one build, so that builds cannot disturb
-#: each other's threads and memory.
+#: The only session of this process: builds in one process would disturb each other's threads and
+#: memory.
 _OPEN: list[_Open] = []
 
 
@@ -56,13 +56,13 @@ def build(
         backend: ``module:class`` of the backend.
 
     Returns:
-        The build's own fields; where its files are and what it stands for is known to the caller.
+        The fields of the build that the caller does not know.
     """
-    maker, spec = backend_of(backend), target_from(target)
-    # Imports the library behind the backend, whose time is nobody's compile time.
-    maker.probe(spec)
+    compiler, spec = backend_of(backend), target_from(target)
+    # Imports the backend's library, which does not count as compile time.
+    compiler.probe(spec)
     started = perf_counter()
-    result = maker.build(network_from(network), spec, options, Path(out))
+    result = compiler.build(network_from(network), spec, options, Path(out))
     return {
         "entry_point": result.entry_point,
         "runtime": result.runtime,
@@ -70,7 +70,7 @@ def build(
         "tolerance": result.tolerance,
         "toolchain": result.toolchain,
         "provenance": result.provenance,
-        # A backend that knows better than the clock around it says so.
+        # A backend may report a more accurate duration.
         "compile_s": result.compile_s or perf_counter() - started,
         "peak_rss_bytes": peak_rss_bytes(),
     }
@@ -83,7 +83,7 @@ def open_build(
     target: Mapping[str, Any],
     inputs: dict[str, Array],
 ) -> None:
-    """Load a build as this process's session; ``inputs`` is what it is timed on."""
+    """Load a build as this process's session; ``inputs`` is the timing input."""
     loaded = BuildResult(**{**result, "directory": Path(result["directory"])})
     session = backend_of(backend).load(loaded, target_from(target))
     _OPEN.append(_Open(session, inputs))
@@ -98,12 +98,12 @@ def profile(
     inputs: dict[str, Array],
     out: str,
 ) -> dict[str, Any]:
-    """Profile a build; the code of its kernels goes to ``out``."""
+    """Profile a build; the code of its kernels is written to ``out``."""
     loaded = BuildResult(**{**result, "directory": Path(result["directory"])})
-    found = backend_of(backend).profile(
+    result_profile = backend_of(backend).profile(
         network_from(network), target_from(target), loaded, inputs, Path(out)
     )
-    return profile_to_dict(found)
+    return profile_to_dict(result_profile)
 
 
 def run(*, inputs: dict[str, Array]) -> dict[str, Array]:
@@ -115,7 +115,7 @@ def time(*, runs: int, warmup: int) -> dict[str, Any]:
     """Time the session on its timing input.
 
     Returns:
-        ``samples_ns`` of each run, the ``involuntary_switches`` of all threads meanwhile and the
+        ``samples_ns`` of each run, ``involuntary_switches`` of all threads during the runs, and the
         process's ``peak_rss_bytes`` so far.
     """
     opened = _OPEN[0]
@@ -128,15 +128,15 @@ def time(*, runs: int, warmup: int) -> dict[str, Any]:
 
 
 def rest() -> None:
-    """Wait until this process does nothing."""
+    """Wait until this process is idle."""
     wait_until_idle()
 
 
 def peak_rss_bytes() -> int:
-    """Most memory this process has held at once.
+    """Peak resident memory of this process.
 
-    ``VmHWM`` of ``proc_pid_status(5)`` where there is one: the peak in ``getrusage(2)`` survives
-    exec, so it would start at what the worker held when it forked.
+    On Linux ``VmHWM`` of ``proc_pid_status(5)``: the peak in ``getrusage(2)`` survives exec, so it
+    would start at the worker's memory at the time of the fork.
     """
     if sys.platform != "linux":
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -146,7 +146,7 @@ def peak_rss_bytes() -> int:
 
 
 def network_from(data: Mapping[str, Any]) -> Network:
-    """A workload that crossed from the worker."""
+    """A network as the worker sent it."""
     path, schedules = data["samples_path"], data["schedules_path"]
     return Network(
         **{
@@ -167,7 +167,7 @@ def network_from(data: Mapping[str, Any]) -> Network:
 
 
 def target_from(data: Mapping[str, Any]) -> TargetSpec:
-    """A target that crossed from the worker."""
+    """A target as the worker sent it."""
     return TargetSpec(**{**data, "features": frozenset(data["features"])})
 
 

@@ -1,8 +1,8 @@
-"""The state of the machine around a measurement: clocks, heat, memory, and who else computed.
+"""The state of the machine around a measurement: clocks, heat, memory, other load.
 
 Sources: the kernel's ``Documentation`` of PSI (``accounting/psi.rst``), of cpufreq
 (``admin-guide/pm/cpufreq.rst``), of thermal zones (``driver-api/thermal/sysfs-api.rst``) and of
-``thermal_throttle``. What the system does not tell, or not to us, is left out.
+``thermal_throttle``. Values that the system does not provide, or not to this user, are left out.
 """
 
 import re
@@ -15,21 +15,21 @@ from typing import Any
 
 from workers.engine.spent import HERE, Spent, others_s, read_spent, text_of
 
-#: Thermal zones that are a processor's.
+#: Names of processors' thermal zones.
 _PROCESSORS = re.compile(r"x86_pkg_temp|coretemp|cpu|soc", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """The machine at one moment; ``None`` where it does not tell.
+    """The machine at one moment; ``None`` for unknown values.
 
     Attributes:
-        at_s: Moment, in seconds of some clock.
-        clocks_mhz: Of each processor now.
-        throttles: Times any core or package was slowed for its heat or power since boot.
+        at_s: The moment, in seconds of a monotonic clock.
+        clocks_mhz: Frequency of each processor.
+        throttles: Times that any core or package was throttled since boot, for heat or power.
         temperature_c: Of the hottest processor.
-        memory_stalled_us: Since boot, in which some task waited for memory.
-        spent: Processor time since boot, and whose it was.
+        memory_stalled_us: Microseconds since boot in which some task waited for memory.
+        spent: Processor time since boot.
     """
 
     at_s: float
@@ -41,7 +41,7 @@ class Condition:
 
 
 def read_condition(root: Path = HERE) -> Condition:
-    """The machine now. ``root`` is where its ``/proc`` and ``/sys`` are."""
+    """The machine now. ``root`` is the folder that holds ``/proc`` and ``/sys``."""
     return Condition(
         at_s=time.monotonic(),
         clocks_mhz=tuple(_clocks(root)),
@@ -53,24 +53,24 @@ def read_condition(root: Path = HERE) -> Condition:
 
 
 def quality_between(before: Condition, after: Condition) -> dict[str, Any]:
-    """Of ``quality`` in ``hpcfair.bench/1``, what two moments around a measurement say."""
+    """The fields of ``quality`` in ``hpcfair.bench/1`` that follow from two moments."""
     seconds = max(after.at_s - before.at_s, 1e-9)
     clocks = (*before.clocks_mhz, *after.clocks_mhz)
-    found: dict[str, Any] = {}
+    quality: dict[str, Any] = {}
     if clocks:
-        found |= {"clock_min_mhz": min(clocks), "clock_max_mhz": max(clocks)}
-        found["clock_mhz"] = round(mean(after.clocks_mhz or clocks), 1)
+        quality |= {"clock_min_mhz": min(clocks), "clock_max_mhz": max(clocks)}
+        quality["clock_mhz"] = round(mean(after.clocks_mhz or clocks), 1)
     if before.throttles is not None and after.throttles is not None:
-        found["throttled"] = after.throttles > before.throttles
+        quality["throttled"] = after.throttles > before.throttles
     if after.temperature_c is not None:
-        found["temperature_c"] = after.temperature_c
+        quality["temperature_c"] = after.temperature_c
     if before.memory_stalled_us is not None and after.memory_stalled_us is not None:
         stalled_s = (after.memory_stalled_us - before.memory_stalled_us) / 1e6
-        found["memory_stall_share"] = _share(stalled_s / seconds)
+        quality["memory_stall_share"] = _share(stalled_s / seconds)
     others = others_s(before.spent, after.spent)
     if others is not None:
-        found["cotenant_cpu_share"] = _share(others / seconds / after.spent.processors)
-    return found
+        quality["cotenant_cpu_share"] = _share(others / seconds / after.spent.processors)
+    return quality
 
 
 def _share(value: float) -> float:
@@ -78,7 +78,7 @@ def _share(value: float) -> float:
 
 
 def _clocks(root: Path) -> Iterable[float]:
-    """Of each processor in MHz: cpufreq's, else what /proc/cpuinfo says (x86)."""
+    """Frequency of each processor in MHz, from cpufreq or else /proc/cpuinfo (x86)."""
     files = sorted(root.glob("sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq"))
     khz = [value for file in files if (value := _number(file)) is not None]
     if khz:
@@ -89,20 +89,20 @@ def _clocks(root: Path) -> Iterable[float]:
 
 def _temperature(root: Path) -> float | None:
     zones = root.glob("sys/class/thermal/thermal_zone*")
-    ours = [zone for zone in zones if _PROCESSORS.search(text_of(zone / "type") or "")]
-    found = [value for zone in ours if (value := _number(zone / "temp")) is not None]
-    return max(found) / 1000 if found else None
+    processors = [zone for zone in zones if _PROCESSORS.search(text_of(zone / "type") or "")]
+    milli_c = [value for zone in processors if (value := _number(zone / "temp")) is not None]
+    return max(milli_c) / 1000 if milli_c else None
 
 
 def _stalled(root: Path) -> int | None:
     text = text_of(root / "proc/pressure/memory") or ""
-    found = re.search(r"^some .*total=(\d+)", text, re.MULTILINE)
-    return int(found[1]) if found else None
+    total = re.search(r"^some .*total=(\d+)", text, re.MULTILINE)
+    return int(total[1]) if total else None
 
 
 def _sum(files: Iterable[Path]) -> int | None:
-    found = [int(value) for file in files if (value := _number(file)) is not None]
-    return sum(found) if found else None
+    values = [int(value) for file in files if (value := _number(file)) is not None]
+    return sum(values) if values else None
 
 
 def _number(file: Path) -> float | None:

@@ -1,160 +1,156 @@
-"""The end of a search: its finalists measured again, process by process, where it tells most.
+"""Confirmation of one candidate: measured again in fresh processes, which gives its result."""
 
-::
-
-    the best of each class     three processes, whatever they take
-    whoever may be its         more processes, the fewest first and whoever is clearly faster last,
-    class's best, and faster   until the interval is as narrow as it should be, or there are ten,
-                               or time is up; who is slower than its class's best in every round
-                               of its first process is given up
-    who is its class's best    while the interval is so wide that a gain worth having may be none,
-    now                        more, for half as long again at most
-
-Which one goes on is decided by what may yet be true of it, when it stops by how wide its interval
-is. Where it lies ends the last step alone, and only far from 1: measuring until chance makes a
-build look faster would find gains that are none.
-"""
-
-from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from math import inf
 
-from hpcfair.measurement.ratio import MARGIN
-from hpcfair.precisions import Tolerance
-from workers.engine.errors import CandidateFailed, WrongOutput
-from workers.engine.evaluation import FEWEST_PROCESSES, Confirmation, ConfirmedResult
+from hpcfair.measurement.ratio import round_ratios
+from hpcfair.measurement.types import Interval
+from workers.engine.contention import is_disturbed
+from workers.engine.errors import BaselineFailed, CandidateFailed, InfrastructureFailed
 from workers.engine.evaluation_context import EvaluationContext
-from workers.engine.ports import Progress
-from workers.engine.types import BuildResult, SearchBudget, Trial
+from workers.engine.measure import measure_into
+from workers.engine.numerics import OutputCheck
+from workers.engine.rounds import Rounds, StopRule
+from workers.engine.trials import Measurement, Trial
+from workers.engine.types import BuildResult
 
-#: With an interval of this relative half-width users go without a gain of a tenth. Among three
-#: processes a single disturbed one makes it so wide that they go without any gain.
-_TOO_WIDE = 0.05
-#: Below this ratio a wide interval is no matter: whatever is true, the build is faster.
-_CLEAR = 0.8
-#: Beyond the budget, as a share of it, and no longer: somebody waits.
-_OVERTIME = 0.5
+#: Rounds in each fresh process. Builds differ more between processes than within one, so many
+#: short processes give a narrower interval than few long ones.
+CONFIRMATION_ROUNDS = 3
+#: Processes before the width of the interval may end a confirmation.
+FEWEST_PROCESSES = 3
 
 
-def confirm_candidates(
-    context: EvaluationContext,
-    candidates_to_confirm: Sequence[tuple[Trial, BuildResult | None]],
-    say: Progress,
-) -> list[ConfirmedResult]:
-    """Headlines of those that still work and were not given up, within the ticket's budget.
+@dataclass(frozen=True, slots=True)
+class ConfirmedResult:
+    """A build measured in fresh processes: the result that is published."""
+
+    trial: Trial
+    build: BuildResult
+    measurement: Measurement
+    output_check: OutputCheck
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationEffort:
+    """Bounds on the confirmation of one candidate; the first one reached ends it.
+
+    Attributes:
+        processes: Most fresh processes per side.
+        half_width: Relative half-width of the ratio's interval to reach.
+        seconds: Including the start of processes.
+    """
+
+    processes: int
+    half_width: float
+    seconds: float
+
+
+class Confirmation:
+    """A candidate under confirmation, one fresh process of each side after another.
 
     Args:
-        finalists: With their builds, where their files still exist; each class best first.
+        build: The trial's build if its files still exist; otherwise it is built again.
+        half_width: Relative half-width of the ratio's interval to reach.
+
+    Attributes:
+        trial: The candidate's trial in the search.
+        build: Its build; ``None`` until the first process if it must be built again.
+        processes: Number of processes so far.
+        seconds: Their duration, without the time to build again.
+        ratio: Over all processes so far; unbounded before the first one.
+    """
+
+    def __init__(
+        self,
+        context: EvaluationContext,
+        trial: Trial,
+        build: BuildResult | None,
+        half_width: float,
+    ) -> None:
+        self.trial = trial
+        self.build = build
+        self.processes = 0
+        self.seconds = 0.0
+        self.ratio = Interval(1.0, 0.0, inf)
+        self._context = context
+        seconds = context.request.budget.seconds_per_measurement
+        self._rule = StopRule(half_width, seconds, rounds=CONFIRMATION_ROUNDS)
+        self._rounds = Rounds(counters=context.device.counters)
+        self._output_check: OutputCheck | None = None
+
+    def run_process(self) -> None:
+        """Add the rounds of another process; the first one checks the candidate's outputs.
+
+        Raises:
+            CandidateFailed: the candidate does not build or run this time.
+            WrongOutput: its outputs are beyond the limits this time.
+            InfrastructureFailed: the baseline does not run any more.
+        """
+        context, candidate = self._context, self.trial.candidate
+        if self.build is None:
+            self.build = context.device.build(candidate.backend, candidate.options)
+        if self.build.outcome != "measured":
+            raise CandidateFailed(self.build.outcome, self.build.detail)
+        context.close()
+        started = context.clock.monotonic()
+        try:
+            self._measure(context, self.build)
+        except BaselineFailed as error:
+            raise InfrastructureFailed(f"the baseline failed: {error}") from error
+        finally:
+            context.close()
+            self.seconds += context.clock.monotonic() - started
+        self.processes += 1
+        self.ratio = self._rounds.ratio()
+
+    @property
+    def is_precise(self) -> bool:
+        """Whether the interval is narrow enough, over enough rounds without contention."""
+        rounds = self._rounds
+        return (
+            self.processes >= FEWEST_PROCESSES
+            and self.ratio.half_width <= self._rule.half_width
+            and not is_disturbed(rounds.blocks, rounds.contended)
+        )
+
+    def is_slower_than(self, ratio: float) -> bool:
+        """Whether every round so far was slower than ``ratio``."""
+        return bool(min(round_ratios(self._rounds.blocks)) > ratio)
+
+    def result(self) -> ConfirmedResult:
+        """The result over all processes; there must have been one."""
+        assert self.build is not None  # noqa: S101  the first process has set both
+        assert self._output_check is not None  # noqa: S101
+        measurement = self._rounds.measurement(self._rule)
+        return ConfirmedResult(self.trial, self.build, measurement, self._output_check)
+
+    def _measure(self, context: EvaluationContext, build: BuildResult) -> None:
+        with closing(context.open(self.trial.candidate, build, "candidate")) as session:
+            if self._output_check is None:
+                self._output_check = context.compare(session)
+                context.require(self._output_check, build.tolerance)
+            baseline, number = context.baseline_session(), self.processes
+            measure_into(self._rounds, baseline, session, self._rule, context.clock, process=number)
+
+
+def confirm(
+    context: EvaluationContext, trial: Trial, build: BuildResult | None, effort: ConfirmationEffort
+) -> ConfirmedResult:
+    """Confirm one candidate, within ``effort``.
+
+    Args:
+        build: As of :class:`Confirmation`.
 
     Raises:
-        InfrastructureFailed: the baseline does not run any more.
+        CandidateFailed, WrongOutput, InfrastructureFailed: as :meth:`Confirmation.run_process`.
     """
-    budget = context.request.budget
-    everyone = [
-        Confirmation(context, trial, build, budget.confirmation_half_width)
-        for trial, build in candidates_to_confirm
-    ]
-    alive = list(everyone)
-    while True:
-        # Not by the clock: whoever is told of progress may wait for a quiet machine.
-        left_s = budget.confirmation_seconds - sum(
-            confirmation.seconds for confirmation in everyone
-        )
-        if (chosen := _next(alive, budget, left_s)) is None:
+    confirmation = Confirmation(context, trial, build, effort.half_width)
+    while confirmation.processes < effort.processes:
+        done = confirmation.processes
+        late = done and confirmation.seconds * (done + 1) / done > effort.seconds
+        if done >= FEWEST_PROCESSES and (late or confirmation.is_precise):
             break
-        name = chosen.trial.candidate.name
-        say("confirmation", chosen.processes, None, name)
-        try:
-            chosen.process()
-        except (CandidateFailed, WrongOutput) as error:
-            say("confirmation", chosen.processes, None, f"{name} failed: {error}")
-            alive.remove(chosen)
-        else:
-            if chosen.processes == 1 and chosen.slower_than(_best(alive, chosen)):
-                _drop(context, alive, chosen)
-    for unfinished in [
-        confirmation for confirmation in alive if confirmation.processes < _least(budget)
-    ]:
-        _drop(context, alive, unfinished)
-    return [confirmation.result() for confirmation in alive]
-
-
-def _next(
-    alive: Sequence[Confirmation], budget: SearchBudget, left_s: float
-) -> Confirmation | None:
-    """Who has another process; ``None`` if nobody needs one or there is no time for it."""
-    first: dict[Tolerance, Confirmation] = {}
-    for confirmation in alive:
-        first.setdefault(confirmation.trial.tolerance, confirmation)
-    due = [
-        confirmation for confirmation in first.values() if confirmation.processes < _least(budget)
-    ]
-    if due:
-        return min(due, key=_processes)
-    # One that has had none takes as long as the longest of the others.
-    longest_s = max((_seconds(confirmation) for confirmation in alive), default=0.0)
-    affordable = [
-        confirmation for confirmation in alive if (_seconds(confirmation) or longest_s) <= left_s
-    ]
-    wanting = [confirmation for confirmation in affordable if _wants(confirmation, alive, budget)]
-    if wanting:
-        # What is far from 1 is published whatever is true of it, so the others need time more.
-        return min(
-            wanting,
-            key=lambda confirmation: (_is_clear(confirmation, budget), confirmation.processes),
-        )
-    vague = [confirmation for confirmation in alive if _is_vague(confirmation, alive, budget)]
-    return min(vague, key=_processes) if vague and left_s > -_allowance_s(budget) else None
-
-
-def _is_vague(
-    confirmation: Confirmation, alive: Sequence[Confirmation], budget: SearchBudget
-) -> bool:
-    """Whether too little is known of what is its class's best so far."""
-    if confirmation.processes < _least(budget) or not _wants(confirmation, alive, budget):
-        return False
-    if confirmation.ratio.value > _best(alive, confirmation):
-        return False
-    return confirmation.ratio.half_width > _TOO_WIDE and not _is_clear(confirmation, budget)
-
-
-def _is_clear(confirmation: Confirmation, budget: SearchBudget) -> bool:
-    """Whether a build is faster beyond all doubt, whatever its interval may still become."""
-    return confirmation.processes >= _least(budget) and confirmation.ratio.high <= _CLEAR
-
-
-def _allowance_s(budget: SearchBudget) -> float:
-    return _OVERTIME * budget.confirmation_seconds
-
-
-def _wants(confirmation: Confirmation, alive: Sequence[Confirmation], budget: SearchBudget) -> bool:
-    """Whether more processes could tell anything that matters of a build."""
-    if confirmation.processes < _least(budget):
-        return True
-    if confirmation.processes >= budget.confirmation_processes or confirmation.settled:
-        return False
-    return confirmation.ratio.low < min(1 - MARGIN, _best(alive, confirmation))
-
-
-def _best(alive: Sequence[Confirmation], but: Confirmation) -> float:
-    """The best ratio of the others of a build's class so far."""
-    others = (a for a in alive if a is not but and a.trial.tolerance == but.trial.tolerance)
-    return min((other.ratio.value for other in others if other.processes), default=inf)
-
-
-def _drop(context: EvaluationContext, alive: list[Confirmation], useless: Confirmation) -> None:
-    alive.remove(useless)
-    if useless.build is not None:
-        context.device.discard(useless.build)
-
-
-def _least(budget: SearchBudget) -> int:
-    return min(FEWEST_PROCESSES, budget.confirmation_processes)
-
-
-def _processes(confirmation: Confirmation) -> int:
-    return confirmation.processes
-
-
-def _seconds(confirmation: Confirmation) -> float:
-    """A process takes, as far as is known."""
-    return confirmation.seconds / max(confirmation.processes, 1)
+        confirmation.run_process()
+    return confirmation.result()

@@ -1,8 +1,8 @@
-"""Energy that a candidate's runs took, by whatever counters the device has.
+"""Energy consumption of a candidate's runs, by the device's counters.
 
-The engine knows those of processor packages, which Intel and AMD call RAPL. Source: the kernel's
-``Documentation/power/powercap/powercap.rst``. Only root may read them (CVE-2020-8694): where we
-may not, there is no figure, and none is estimated.
+The engine reads those of processor packages (RAPL, Intel and AMD). Source: the kernel's
+``Documentation/power/powercap/powercap.rst``. Only root may read them (CVE-2020-8694): without
+permission there is no value, and none is estimated.
 """
 
 import re
@@ -12,18 +12,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from workers.engine.ports import Clock, EnergyCounter
+from workers.engine.clock import Clock
+from workers.engine.ports import EnergyCounter
 
 _POWERCAP = Path("/sys/class/powercap")
-#: Whole packages; what lies inside one would be counted twice.
+#: Whole packages; zones inside one would be counted twice.
 _PACKAGE = re.compile(r"package-\d+")
-#: The counters step about every millisecond; over less than this a step is a tenth of the figure.
+#: Shortest measured time. The counters are updated about every millisecond: a step is then at most
+#: a hundredth of the value.
 _SHORTEST_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """A package's counter: see :class:`workers.engine.ports.EnergyCounter`."""
+    """Counter of a package; a :class:`workers.engine.ports.EnergyCounter`."""
 
     counter: Path
     range_uj: int
@@ -35,8 +37,8 @@ class Zone:
 
 @cache
 def zones(root: Path = _POWERCAP) -> tuple[Zone, ...]:
-    """The packages whose counters can be read; none where these are missing or not for us."""
-    found = []
+    """The packages with readable counters."""
+    readable = []
     for folder in sorted(root.glob("*-rapl:*")):
         try:
             if not _PACKAGE.fullmatch((folder / "name").read_text().strip()):
@@ -45,15 +47,18 @@ def zones(root: Path = _POWERCAP) -> tuple[Zone, ...]:
             zone.read()
         except (OSError, ValueError):
             continue
-        found.append(zone)
-    return tuple(found)
+        readable.append(zone)
+    return tuple(readable)
 
 
 @dataclass(slots=True)
 class EnergyMeter:
-    """Adds up what the counters saw while the candidate ran, whoever else ran meanwhile.
+    """Adds up the energy of the machine while the candidate ran.
 
-    Idle power is not subtracted: it is the machine's, and was paid.
+    Energy of other processes and idle power are included.
+
+    Attributes:
+        joules, runs, window_s: Energy, number of runs and duration of all blocks so far.
     """
 
     clock: Clock
@@ -76,13 +81,13 @@ class EnergyMeter:
         after = self._now()
         if len(after) != len(self._before) or not after:
             return
-        for counter, one, other in zip(self.counters, self._before, after, strict=True):
-            self.joules += ((other - one) % counter.range_uj) / 1e6
+        for counter, first, last in zip(self.counters, self._before, after, strict=True):
+            self.joules += ((last - first) % counter.range_uj) / 1e6
         self.runs += runs
         self.window_s += self.clock.monotonic() - self._started_s
 
     def as_dict(self) -> dict[str, Any]:
-        """``energy`` of ``hpcfair.bench/1``; empty where nothing was measured, or too little."""
+        """``energy`` of ``hpcfair.bench/1``; empty if nothing, or not enough, was measured."""
         if not self.runs or self.window_s < _SHORTEST_S or self.joules <= 0:
             return {}
         return {
@@ -93,7 +98,7 @@ class EnergyMeter:
         }
 
     def _now(self) -> list[int]:
-        """All counters; empty once one cannot be read any more."""
+        """All counters in microjoules; empty if one cannot be read any more."""
         try:
             return [counter.read() for counter in self.counters]
         except (OSError, ValueError):

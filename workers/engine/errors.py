@@ -1,4 +1,4 @@
-"""A failed candidate is a result; these are for a broken rig, or for a stop from outside."""
+"""The engine's errors. A failed candidate is a result; these end a search, a session or a check."""
 
 from workers.engine.types import Outcome
 
@@ -8,21 +8,21 @@ class EngineError(Exception):
 
 
 class BackendUnavailable(EngineError):
-    """A backend's package or device is missing; the message says how to get it."""
+    """A backend's package or device is missing; the message says how to install it."""
 
 
 class InvalidCandidate(EngineError):
-    """A backend cannot build or run this candidate; raised inside the child process."""
+    """A backend cannot build or run this candidate. Raised inside the child process."""
 
 
 class CandidateFailed(EngineError):
-    """A child process working on a candidate ended badly.
+    """A child process that worked on a candidate ended badly.
 
     Attributes:
         outcome: The failure class.
-        cause: What ended it, finer than the class: ``memory``, ``wall-clock``, ``cpu-time``,
-            ``file-size``, ``disk``, ``signal``, ``exit``, ``protocol``, ``unavailable``,
-            ``exception``, ``start``; empty where nobody knows.
+        cause: Finer than the class: ``memory``, ``wall-clock``, ``cpu-time``, ``file-size``,
+            ``disk``, ``signal``, ``exit``, ``protocol``, ``unavailable``, ``exception``,
+            ``start``; empty if unknown.
     """
 
     def __init__(self, outcome: Outcome, detail: str, cause: str = "") -> None:
@@ -32,7 +32,7 @@ class CandidateFailed(EngineError):
 
 
 class ReferenceFailed(EngineError):
-    """The unoptimised float32 reference itself does not run: nothing can be checked.
+    """The unoptimised float32 reference or the baseline does not run: nothing can be compared.
 
     Attributes:
         outcome: The failure class.
@@ -56,16 +56,16 @@ class BaselineFailed(EngineError):
 
 
 class WrongOutput(EngineError):
-    """Outputs differ from the reference in kind: a name, a shape, a NaN or an infinity."""
+    """Outputs cannot be compared with the reference's, or are beyond the limits."""
 
 
 class InfrastructureFailed(EngineError):
-    """Candidates fail one after another by the machine's fault: the search should move."""
+    """Trials fail by the machine's fault: the job should run on another machine."""
 
 
 class LeaseLost(EngineError):
-    """Somebody else does this work now."""
+    """Another worker has the job now."""
 
 
 class Cancelled(EngineError):
-    """The work is no longer wanted."""
+    """The job was cancelled."""

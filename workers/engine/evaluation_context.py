@@ -1,10 +1,11 @@
-"""One network on one device, ready to judge candidates: reference outputs and an open baseline."""
+"""A network on a device, ready to evaluate candidates: reference outputs and an open baseline."""
 
 from contextlib import ExitStack, closing
 from types import TracebackType
 from typing import Self
 
 from hpcfair.precisions import Tolerance
+from workers.engine.clock import Clock
 from workers.engine.errors import (
     BaselineFailed,
     CandidateFailed,
@@ -13,25 +14,25 @@ from workers.engine.errors import (
     WrongOutput,
 )
 from workers.engine.numerics import OutputCheck, Outputs, accuracy, check, require, run_reference
-from workers.engine.ports import Backend, Clock, Device, RunningSession
-from workers.engine.samples import TestSet, make_test_set, sample_rows
-from workers.engine.types import BuildResult, Candidate, Options, TuningRequest
+from workers.engine.ports import Backend, Device, RunningSession
+from workers.engine.requests import TuningRequest
+from workers.engine.samples import sample_rows
+from workers.engine.testset import TestSet, make_test_set
+from workers.engine.types import BuildResult, Candidate, Options
 
 
 class EvaluationContext:
-    """What candidates of one ticket are held against. Leaves no child behind.
+    """What the candidates of one request are compared with. Use as a context manager.
 
-    Entering runs the reference, then builds, opens and checks the baseline.
+    Entering runs the reference, then builds, opens and checks the baseline; leaving ends every
+    child process that it started.
 
     Attributes:
-        ticket: What is searched, and within which budget.
-        device: Where things are built and run; stays open when the rig is left.
-        clock: Time.
-        tests: What builds are checked on.
-        baseline: The runtime's plain defaults, which every latency is compared with.
-        baseline_build: Its build.
-        reference: Outputs of the reference on every test input it takes.
-        reference_accuracy: Its accuracy, where the test set has labels.
+        device: Where candidates are built and run; stays open.
+        tests: Inputs that builds are checked and timed on.
+        baseline: The runtime's plain defaults: every latency is compared with theirs.
+        reference: Outputs of the reference on every test input that it accepts.
+        reference_accuracy: Accuracy of the reference, if the test set has labels.
     """
 
     tests: TestSet
@@ -48,12 +49,12 @@ class EvaluationContext:
         self._backend = reference
         self._open = ExitStack()
         self._session: RunningSession | None = None
-        self._baseline_checked: OutputCheck | None = None
+        self._baseline_check: OutputCheck | None = None
         defaults = reference.default(request.network, request.target)
         self.baseline = Candidate(reference.name, defaults)
 
     def __enter__(self) -> Self:
-        """Raises ReferenceFailed, since nothing can be judged without reference and baseline."""
+        """Raises ReferenceFailed: without reference and baseline, nothing can be compared."""
         try:
             self.tests = self._make_tests()
             self._run_reference()
@@ -108,16 +109,16 @@ class EvaluationContext:
         return self.device.open(candidate.backend, build, role, self.tests.timing)
 
     def compare(self, session: RunningSession) -> OutputCheck:
-        """Outputs of a session against the reference's; raises as :func:`numerics.check`."""
+        """Compare a session's outputs with the reference's; raises as :func:`numerics.check`."""
         return check(session, self.tests, self.reference)
 
     def require(self, checked: OutputCheck, tolerance: Tolerance) -> None:
-        """Refuse outputs beyond the limits of a class.
+        """Reject outputs beyond the limits of a tolerance class.
 
         Raises:
             WrongOutput: names the figure and its limit.
         """
-        require(checked, tolerance, self._baseline_checked, self.reference_accuracy)
+        require(checked, tolerance, self._baseline_check, self.reference_accuracy)
 
     def _make_tests(self) -> TestSet:
         network = self.request.network
@@ -127,22 +128,23 @@ class EvaluationContext:
     def _run_reference(self) -> None:
         options = self._backend.reference(self.request.network, self.request.target)
         candidate = Candidate(self._backend.name, options)
-        build = self._built(options)
+        build = self._build(options)
         with closing(self.open(candidate, build, "reference")) as session:
             self.reference = run_reference(session, self.tests)
         self.device.discard(build)
         cases = self.reference[: len(self.tests.cases)]
-        first = [next(iter(outputs.values())) for outputs in cases if outputs]
-        self.reference_accuracy = accuracy(first, self.tests)
+        scores = [next(iter(outputs.values())) for outputs in cases if outputs]
+        self.reference_accuracy = accuracy(scores, self.tests)
 
     def _check_baseline(self) -> None:
-        """The runtime's own defaults must agree as float16 would, or the network is chaotic."""
-        self.baseline_build = self._built(self.baseline.options)
+        """Check the runtime's defaults. A network for which they deviate by more than float16 does
+        is too badly conditioned to compare any build."""
+        self.baseline_build = self._build(self.baseline.options)
         checked = self.compare(self.baseline_session())
         require(checked, "fp16", None, None)
-        self._baseline_checked = checked
+        self._baseline_check = checked
 
-    def _built(self, options: Options) -> BuildResult:
+    def _build(self, options: Options) -> BuildResult:
         build = self.device.build(self._backend.name, options)
         if build.outcome != "measured":
             raise CandidateFailed(build.outcome, build.detail)

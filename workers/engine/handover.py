@@ -1,4 +1,4 @@
-"""Takes over what a child has built on a stranger's bytes: nothing is taken on trust."""
+"""Takes over the results of a child that worked on untrusted files, and validates them."""
 
 import os
 import shutil
@@ -11,9 +11,10 @@ from typing import Any, get_args
 from hpcfair.precisions import TOLERANCES
 from workers.engine.errors import CandidateFailed
 from workers.engine.profile import Grade, Profile, profile_from_dict
-from workers.engine.types import BuildResult, Limits, canonical_json
+from workers.engine.requests import Limits
+from workers.engine.types import BuildResult, canonical_json
 
-#: No compiler writes more, and whoever reads a build need not fear more.
+#: More than any compiler writes; bounds the work of all readers of a build.
 _MOST_FILES, _MOST_LEVELS, _LONGEST_DESCRIPTION = 10_000, 16, 2**20
 #: Ten thousand call sites with their links, and the schedules of their kernels.
 _LONGEST_PROFILE = 32 * 2**20
@@ -22,20 +23,20 @@ _MOST = 2**62
 
 
 def result_of(described: Any, artefact: Path, limits: Limits) -> BuildResult:
-    """The build a child describes, believed only as far as its files bear it out.
+    """The build that a child describes, after a check against its files.
 
     Args:
-        described: What :func:`workers.engine.child_work.build` returned, if it did.
-        artefact: The folder it built in.
+        described: Supposedly the result of :func:`workers.engine.child_work.build`.
+        artefact: The folder of the build.
 
     Raises:
-        CandidateFailed: the files or the description make no sense.
+        CandidateFailed: the files or the description are invalid.
     """
     _check_files(artefact, limits)
     try:
-        # Has no NaN, no lone surrogate and no bottom that cannot be reached.
+        # Also rejects NaN, lone surrogates and endless nesting.
         if len(canonical_json(described)) > _LONGEST_DESCRIPTION:
-            raise nonsense("too much of it")
+            raise protocol_error("the description is too long")
         result = BuildResult(
             outcome="measured",
             directory=artefact,
@@ -49,48 +50,48 @@ def result_of(described: Any, artefact: Path, limits: Limits) -> BuildResult:
             provenance=dict(described["provenance"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise nonsense(error) from error
+        raise protocol_error(error) from error
     _check_result(result, artefact)
     return result
 
 
 def profile_of(described: Any, code: Path, limits: Limits) -> Profile:
-    """The profile a child describes, believed only as far as it makes sense.
+    """The profile that a child describes, after a check for consistency.
 
     Args:
-        described: What :func:`workers.engine.child_work.profile` returned, if it did.
-        code: The folder it wrote the code of kernels to.
+        described: Supposedly the result of :func:`workers.engine.child_work.profile`.
+        code: The folder of the kernels' code.
 
     Raises:
-        CandidateFailed: the files or the description make no sense.
+        CandidateFailed: the files or the description are invalid.
     """
     _check_files(code, limits)
     try:
         if len(canonical_json(described)) > _LONGEST_PROFILE:
-            raise nonsense("too much of it")
-        found = profile_from_dict(described)
-        _check_profile(found, code)
+            raise protocol_error("the description is too long")
+        profile = profile_from_dict(described)
+        _check_profile(profile, code)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise nonsense(error) from error
-    return found
+        raise protocol_error(error) from error
+    return profile
 
 
-def _check_profile(found: Profile, code: Path) -> None:
-    """Raises TypeError, ValueError or AttributeError for what no profiler says."""
-    symbols = {kernel.symbol for kernel in found.kernels}
-    if len(symbols) != len(found.kernels):
+def _check_profile(profile: Profile, code: Path) -> None:
+    """Raises TypeError, ValueError or AttributeError for an inconsistent profile."""
+    symbols = {kernel.symbol for kernel in profile.kernels}
+    if len(symbols) != len(profile.kernels):
         raise ValueError("two kernels of one symbol")
-    for kernel in found.kernels:
+    for kernel in profile.kernels:
         _texts(kernel.symbol, *kernel.code, *kernel.code.values(), kernel.workload or "none")
         for name in kernel.code.values():
             path = code / name
             if ".." in path.parts or not path.is_relative_to(code) or not path.is_file():
                 raise ValueError(f"a kernel without its code {name!r}")
-    _texts(found.method)
-    _counts(found.total_ns, *found.folded)
-    for site in found.call_sites:
-        told = (site.precision, site.layout, site.implementation)
-        _texts(site.name, site.operator, *(text for text in told if text is not None))
+    _texts(profile.method)
+    _counts(profile.total_ns, *profile.folded)
+    for site in profile.call_sites:
+        optional = (site.precision, site.layout, site.implementation)
+        _texts(site.name, site.operator, *(text for text in optional if text is not None))
         _counts(site.median_ns, site.mad_ns, site.runs, *(link.index for link in site.nodes))
         if site.kernel is not None and site.kernel not in symbols:
             raise ValueError(f"a call of the kernel {site.kernel!r}, which is none of its kernels")
@@ -114,7 +115,7 @@ def _check_result(result: BuildResult, artefact: Path) -> None:
     if result.tolerance not in TOLERANCES:
         raise CandidateFailed("invalid", f"the build claims the tolerance {result.tolerance!r}")
     if not all(isinstance(v, str | int | float | bool) for v in result.runtime_options.values()):
-        raise nonsense("runtime options that are no plain values")
+        raise protocol_error("runtime options that are no plain values")
     entry_point = artefact / result.entry_point
     if ".." in entry_point.parts or not entry_point.is_relative_to(artefact):
         raise CandidateFailed("invalid", f"its entry point lies outside: {result.entry_point}")
@@ -123,20 +124,20 @@ def _check_result(result: BuildResult, artefact: Path) -> None:
 
 
 def _check_files(artefact: Path, limits: Limits) -> None:
-    """Only folders and regular files, of bearable names, depth and size.
+    """Accept only folders and regular files, of printable names and limited depth and size.
 
-    They are read outside the sandbox from now on.
+    They are read outside the sandbox afterwards.
     """
-    total, count, waiting = 0, 0, [(artefact, 1)]
-    while waiting:
-        folder, level = waiting.pop()
+    total, count, pending = 0, 0, [(artefact, 1)]
+    while pending:
+        folder, level = pending.pop()
         with os.scandir(folder) as entries:
             for entry in entries:
                 count += 1
                 status = _check_file(entry)
                 total += status.st_size
                 if stat.S_ISDIR(status.st_mode):
-                    waiting.append((Path(entry.path), level + 1))
+                    pending.append((Path(entry.path), level + 1))
                 if level > _MOST_LEVELS or count > _MOST_FILES or total > limits.file_bytes:
                     raise CandidateFailed("invalid", "the build is over the limit of its files")
 
@@ -152,15 +153,15 @@ def _check_file(entry: os.DirEntry[str]) -> os.stat_result:
 
 
 def remove(folder: Path) -> None:
-    """Delete a folder that a child may have filled with spite; what cannot be deleted stays."""
+    """Delete a folder with untrusted content; whatever cannot be deleted remains."""
     with suppress(OSError):
         try:
             shutil.rmtree(folder)
         except RecursionError:
-            # Folders nested deeper than Python's stack; rm walks them without one.
+            # Folders nested deeper than Python's stack; rm needs no stack.
             subprocess.run(["rm", "-rf", "--", str(folder)], check=False)
 
 
-def nonsense(what: object) -> CandidateFailed:
-    """For answers that only a child gone astray gives."""
-    return CandidateFailed("crash", f"the child answered nonsense: {what}", "protocol")
+def protocol_error(reason: object) -> CandidateFailed:
+    """The failure of a child whose answer violates the protocol."""
+    return CandidateFailed("crash", f"the child's answer is invalid: {reason}", "protocol")

@@ -1,4 +1,4 @@
-"""Landlock: a process takes away its own access to files, TCP and other processes.
+"""Landlock: a process restricts its own access to files, TCP and other processes.
 
 Sources: the kernel's ``Documentation/userspace-api/landlock.rst`` and
 ``include/uapi/linux/landlock.h``; the call numbers are the same on every architecture.
@@ -27,14 +27,14 @@ LIST = _READ_DIR
 READ = _READ_FILE | _READ_DIR
 RUN = READ | _EXECUTE
 WRITE = READ | _WRITE_FILE | _TRUNCATE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _REFER
-#: For device files that swallow or give bytes: no creating, no truncating.
+#: For device files that are read and written: no creation, no truncation.
 USE = _READ_FILE | _WRITE_FILE
 #: For device files that are driven by ioctl(2).
 CONTROL = USE | _READ_DIR | _IOCTL_DEV
 
 
 def abi() -> int:
-    """Version of Landlock in this kernel; 0 where there is none or it is switched off."""
+    """ABI version of Landlock in this kernel; 0 if it is missing or disabled."""
     try:
         return max(0, _call(_CREATE_RULESET, None, 0, _CREATE_RULESET_VERSION))
     except OSError:
@@ -42,12 +42,12 @@ def abi() -> int:
 
 
 def restrict(rules: Iterable[tuple[Path, int]]) -> int:
-    """Leave this process only the access that ``rules`` give; returns the ABI version used.
+    """Restrict this process to the access that ``rules`` grant; returns the ABI version used.
 
-    A rule gives :data:`LIST`, :data:`READ`, :data:`RUN` (read and execute), :data:`WRITE`,
-    :data:`USE` or :data:`CONTROL` on a file, or on a folder and all in it; one whose path does not
-    exist is skipped. Needs ``no_new_privs``; the process must have one thread only, others would
-    stay free. Returns 0, and restricts nothing, where the kernel has no Landlock.
+    A rule grants :data:`LIST`, :data:`READ`, :data:`RUN` (read and execute), :data:`WRITE`,
+    :data:`USE` or :data:`CONTROL` on a file, or on a folder and all in it; a rule whose path does
+    not exist is skipped. Needs ``no_new_privs``. The process must have one thread only: others
+    would not be restricted. Returns 0, and restricts nothing, if the kernel has no Landlock.
 
     Raises:
         OSError: the kernel has Landlock and refused.
@@ -62,7 +62,7 @@ def restrict(rules: Iterable[tuple[Path, int]]) -> int:
         _BIND_TCP | _CONNECT_TCP if version >= 4 else 0,
         _SCOPE_ABSTRACT_UNIX_SOCKET | _SCOPE_SIGNAL if version >= 6 else 0,
     )
-    # A kernel refuses a structure longer than it knows unless the rest is zero, which it is.
+    # A kernel accepts a structure longer than it knows only if the rest is zero, as it is here.
     ruleset = _call(_CREATE_RULESET, attributes, len(attributes), 0)
     try:
         for path, access in rules:
@@ -74,7 +74,7 @@ def restrict(rules: Iterable[tuple[Path, int]]) -> int:
 
 
 def _handled(version: int) -> int:
-    """Access rights this version can take away."""
+    """Access rights that this version can restrict."""
     rights = _REFER - 1
     if version >= 2:
         rights |= _REFER

@@ -1,10 +1,10 @@
-"""This machine as a device: every candidate is built and run in a child process of its own.
+"""This machine as a device: a child process for every build and every session.
 
 ::
 
     scratch/
-      1/tmp  1/artefact       a build's child: may write here, and read the model
-      2/tmp                   a session's child: may write here, and read the build it opened
+      1/tmp  1/artefact       a build's child may write here, and read the network
+      2/tmp                   a session's child may write here, and read the build that it opened
 """
 
 import shutil
@@ -21,12 +21,13 @@ from hpcfair.measurement.types import Timing
 from workers.engine.artefact_cache import ArtefactCache
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
-from workers.engine.handover import nonsense, profile_of, remove, result_of
+from workers.engine.handover import profile_of, protocol_error, remove, result_of
 from workers.engine.ports import Array, Backend, EnergyCounter, RunningSession
 from workers.engine.profile import Profile
+from workers.engine.requests import Limits, TuningRequest
 from workers.engine.samples import fixed_batch
 from workers.engine.sandbox import LEVELS
-from workers.engine.types import BuildResult, Limits, Network, Options, TargetSpec, TuningRequest
+from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 _WORK = "workers.engine.child_work"
 _ARTEFACT = "artefact"
@@ -39,13 +40,13 @@ class LocalDevice:
     Used by one thread, which must outlive it (see :class:`workers.engine.child.Child`).
 
     Args:
-        ticket: Its workload, target and limits count here.
-        backends: By name. Only their classes cross into a child, which makes its own object.
-        scratch: Existing folder; everything made in it is deleted when the device closes.
-        counters: Of the energy that candidates take.
+        request: Only its network, target and limits are used.
+        backends: By name. A child process receives only the class and creates its own object.
+        scratch: Existing folder; everything created in it is deleted when the device closes.
+        counters: Energy counters of the machine.
 
     Attributes:
-        isolation: The weakest level any child has reached, one of
+        isolation: The weakest isolation level of all children so far, one of
             :data:`workers.engine.sandbox.LEVELS`; ``None`` before the first child.
     """
 
@@ -66,8 +67,8 @@ class LocalDevice:
         }
         self._cache = ArtefactCache({name: backend.opening for name, backend in backends.items()})
         self._programs = {name: backend.programs for name, backend in backends.items()}
-        # A backend of somebody else's may lie anywhere on sys.path.
-        self._code = tuple({_package_folder(backend) for backend in backends.values()})
+        # A third-party backend may be anywhere on sys.path.
+        self._code_folders = tuple({_package_folder(backend) for backend in backends.values()})
         self._scratch = scratch.resolve(strict=True)
         self._folders = 0
         self._sessions: list[LocalSession] = []
@@ -96,16 +97,16 @@ class LocalDevice:
         try:
             with self._child(folder, path) as child:
                 batch = fixed_batch(self._network)
-                found = child.call(f"{_WORK}:samples", path=path, rows=rows, batch=batch)
+                arrays = child.call(f"{_WORK}:samples", path=path, rows=rows, batch=batch)
         finally:
             remove(folder)
-        return _arrays(found)
+        return _arrays(arrays)
 
     def build(self, backend: str, options: Options) -> BuildResult:
         """See :meth:`workers.engine.ports.Device.build`."""
         folder = self._new_folder()
         artefact = folder / _ARTEFACT
-        if (shared := self._cache.take(backend, options, artefact)) is not None:
+        if (shared := self._cache.copy(backend, options, artefact)) is not None:
             return shared
         artefact.mkdir()
         started = perf_counter()
@@ -130,8 +131,7 @@ class LocalDevice:
     def profile(
         self, backend: str, build: BuildResult, inputs: Mapping[str, Array], out: Path
     ) -> Profile:
-        """See :meth:`workers.engine.ports.Device.profile`; the code of its kernels is moved to
-        ``out``."""
+        """See :meth:`workers.engine.ports.Device.profile`."""
         if build.directory is None:
             raise CandidateFailed("invalid", f"nothing was built: {build.detail}")
         folder = self._new_folder()
@@ -149,9 +149,9 @@ class LocalDevice:
                     inputs=inputs,
                     out=code,
                 )
-            found = profile_of(described, code, self._limits)
+            profile = profile_of(described, code, self._limits)
             shutil.copytree(code, out, dirs_exist_ok=True)
-            return found
+            return profile
         finally:
             remove(folder)
 
@@ -179,7 +179,7 @@ class LocalDevice:
         except BaseException:
             session.close()
             raise
-        self._sessions = [*(opened for opened in self._sessions if not opened.closed), session]
+        self._sessions = [*(opened for opened in self._sessions if not opened.is_closed), session]
         return session
 
     def _build_in_child(self, folder: Path, backend: str, options: Options, artefact: Path) -> Any:
@@ -197,7 +197,7 @@ class LocalDevice:
             )
 
     def _child(self, folder: Path, *readable: Path, programs: bool = False) -> Child:
-        readable = (*self._code, *readable)
+        readable = (*self._code_folders, *readable)
         gpu = "cuda" in self._target.features
         child = Child(self._limits, folder, readable, programs=programs, gpu=gpu)
         self.isolation = min(self.isolation or child.isolation, child.isolation, key=LEVELS.index)
@@ -214,11 +214,11 @@ class LocalSession:
     """A :class:`~workers.engine.ports.RunningSession` in a child process.
 
     Attributes:
-        closed: Whether :meth:`close` was called.
+        is_closed: Whether :meth:`close` was called.
     """
 
     def __init__(self, child: Child, folder: Path) -> None:
-        self.closed = False
+        self.is_closed = False
         self._child = child
         self._folder = folder
 
@@ -236,9 +236,9 @@ class LocalSession:
                 int(timed["peak_rss_bytes"]),
             )
         except (KeyError, TypeError, ValueError) as error:
-            raise nonsense(error) from error
+            raise protocol_error(error) from error
         if len(timing.samples_ns) != runs or not all(0 < n < 2**63 for n in timing.samples_ns):
-            raise nonsense("times that cannot be")
+            raise protocol_error("impossible times")
         return timing
 
     def rest(self) -> None:
@@ -247,18 +247,18 @@ class LocalSession:
 
     def close(self) -> None:
         """See :meth:`workers.engine.ports.RunningSession.close`."""
-        self.closed = True
+        self.is_closed = True
         self._child.close()
         remove(self._folder)
 
 
 def _package_folder(backend: Backend) -> Path:
-    """Folder of the top package that a backend's class comes from."""
+    """Folder of the top-level package of a backend's class."""
     package = type(backend).__module__.partition(".")[0]
     return Path(next(iter(sys.modules[package].__path__)))
 
 
 def _arrays(value: Any) -> dict[str, Array]:
     if not isinstance(value, dict) or not all(isinstance(v, np.ndarray) for v in value.values()):
-        raise nonsense(type(value).__name__)
+        raise protocol_error(type(value).__name__)
     return value

@@ -8,10 +8,10 @@ import numpy as np
 
 from hpcfair.measurement.rounds import InterleavedPair
 from hpcfair.measurement.types import Timing
-from workers.engine.clock import SystemClock
+from workers.engine.clock import Clock, SystemClock
 from workers.engine.contention import Load, read_load
 from workers.engine.errors import BaselineFailed, CandidateFailed
-from workers.engine.ports import Clock, RunningSession
+from workers.engine.ports import RunningSession
 from workers.engine.rounds import Rounds, StopRule
 
 #: A candidate whose first runs take this many times as long as it may is pruned at once. The very

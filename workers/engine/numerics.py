@@ -11,7 +11,7 @@ from hpcfair.measurement.types import Deviation
 from hpcfair.precisions import PRECISION_OF, Tolerance
 from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.ports import Array, RunningSession
-from workers.engine.samples import TestSet
+from workers.engine.testset import TestSet
 
 #: Share of the reference's accuracy that a build must keep (MLPerf Inference, closed division),
 #: less one sample, because a small test set cannot resolve a hundredth.
@@ -135,15 +135,16 @@ def require(
     Raises:
         WrongOutput: names the figure and its limit.
     """
-    quantised = PRECISION_OF[tolerance].is_quantised
     excess = violation(tolerance, checked.deviation, baseline.deviation if baseline else None)
-    # A quantised build is calibrated for the samples: its outputs for other inputs do not count.
-    if excess is None and checked.foreign is not None and not quantised:
+    # A quantised build is calibrated for the samples: outputs for other inputs do not count. Its
+    # integers have neither NaN nor infinity.
+    is_quantised = PRECISION_OF[tolerance].is_quantised
+    if excess is None and checked.foreign is not None and not is_quantised:
         slack = baseline.foreign if baseline else None
         excess = violation(tolerance, checked.foreign, slack, " on random inputs")
     if excess is not None:
         raise WrongOutput(excess)
-    if baseline is not None and not quantised:
+    if baseline is not None and not is_quantised:
         _require_propagation(checked, baseline)
     if checked.accuracy is not None and reference_accuracy is not None:
         floor = ACCURACY_KEPT * reference_accuracy - 1 / checked.samples
@@ -154,7 +155,7 @@ def require(
 
 
 def _require_propagation(checked: OutputCheck, baseline: OutputCheck) -> None:
-    """Reject a loss of NaN or infinity that the runtime's own defaults do not have as well."""
+    """Reject a loss of NaN or infinity, unless the runtime's own defaults have it as well."""
     for where, lost in checked.lost.items():
         slack = baseline.lost.get(where, bytes(len(lost)))
         count = int(np.sum(np.frombuffer(lost, np.bool_) > np.frombuffer(slack, np.bool_)))

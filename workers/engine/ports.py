@@ -1,4 +1,4 @@
-"""The four doors of the engine. Whatever stands behind them, the loop is the same."""
+"""The interfaces between the search and its environment: device, trial store, clock, progress."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,40 +11,41 @@ import numpy.typing as npt
 from hpcfair.measurement.types import Timing
 from workers.engine.profile import Profile
 from workers.engine.space import Space
-from workers.engine.types import BuildResult, Experience, Network, Options, Prior, TargetSpec, Trial
+from workers.engine.trials import Experience, Prior, Trial
+from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 Array = npt.NDArray[np.generic]
 
 
 class Session(Protocol):
-    """A loaded artefact that runs. Lives in a child process, used by one thread.
+    """A loaded artefact that runs, in a child process. Used by one thread.
 
-    Raises from either method are the candidate's failure.
+    An exception from either method is the candidate's failure.
     """
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
-        """Run once on arrays named as the graph's inputs; returns arrays named as its outputs."""
+        """Run once on arrays by input name; returns arrays by output name."""
         ...
 
     def close(self) -> None:
-        """Give back threads and memory."""
+        """Release threads and memory."""
         ...
 
 
 class Backend(Protocol):
-    """A compiler or runtime: what it can try, how it builds, how its artefacts run.
+    """A compiler or runtime: its options, how it builds, how its artefacts run.
 
-    A backend object is stateless and cheap to make. ``space`` runs in the worker and must not
-    import the heavy library; ``build`` and ``load`` run in a limited child process, which is given
+    A backend object is stateless and cheap to create. ``space`` runs in the worker and must not
+    import the heavy library; ``build`` and ``load`` run in a limited child process, which receives
     the backend's dotted path. ``build`` reads ``network.model_path`` and writes only inside
-    ``out``. What the backend cannot do with a model it raises as
+    ``out``. What a backend cannot do with a network it raises as
     :class:`workers.engine.errors.InvalidCandidate`, naming operator and reason.
 
     Attributes:
-        programs: Whether builds start programs, such as a linker: their children are then allowed
+        programs: Whether builds start programs, such as a linker. Their children are then allowed
             to, under every other restriction.
-        opening: Options that only say how an artefact is opened: runtime options of the same name.
-            Candidates that differ in nothing else share an artefact.
+        opening: Options that affect only how an artefact is opened: runtime options of the same
+            name. Candidates that differ in nothing else share an artefact.
     """
 
     name: str
@@ -52,37 +53,37 @@ class Backend(Protocol):
     opening: frozenset[str]
 
     def probe(self, target: TargetSpec) -> dict[str, str]:
-        """Versions of what this backend uses here.
+        """Package name to version, of what this backend uses on this machine.
 
         Raises:
-            BackendUnavailable: a package or device is missing; the message says how to get it.
+            BackendUnavailable: a package or device is missing; the message says how to install it.
         """
         ...
 
     def space(self, network: Network, target: TargetSpec) -> Space:
-        """Options worth trying for this workload on this target."""
+        """The options worth trying for this network on this target."""
         ...
 
     def default(self, network: Network, target: TargetSpec) -> Options:
-        """The options a user gets who sets none. Always a member of :meth:`space`."""
+        """The options of a user who sets none. Always a member of :meth:`space`."""
         ...
 
     def reference(self, network: Network, target: TargetSpec) -> Options:
-        """Options meaning "unoptimised float32": its outputs are the truth. In :meth:`space`.
+        """The options for unoptimised float32, the reference for outputs. In :meth:`space`.
 
         Raises:
-            InvalidCandidate: this backend has no such mode, so it cannot be the reference.
+            InvalidCandidate: the backend has no such mode, so it cannot be the reference.
         """
         ...
 
     def build(
         self, network: Network, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
-        """Make the artefact of a candidate in the empty folder ``out``."""
+        """Build the artefact of a candidate in the empty folder ``out``."""
         ...
 
     def load(self, build: BuildResult, target: TargetSpec) -> Session:
-        """Open an artefact, through the same ``hpcfair.runtimes`` a user loads it with."""
+        """Open an artefact through ``hpcfair.runtimes``, as a user does."""
         ...
 
     def profile(
@@ -93,24 +94,24 @@ class Backend(Protocol):
         inputs: dict[str, Array],
         out: Path,
     ) -> Profile:
-        """Run a build under the runtime's profiler; runs in a limited child process.
+        """Run a build under the runtime's profiler. Runs in a limited child process.
 
         Args:
-            inputs: What it is timed on.
+            inputs: The timing input.
             out: Empty folder for the code of its kernels.
 
         Raises:
-            InvalidCandidate: the runtime cannot tell; says why.
+            InvalidCandidate: the runtime has no profile; says why.
         """
         ...
 
 
 class EnergyCounter(Protocol):
-    """Something that counts the energy a part of the machine has taken.
+    """Counts the energy that a part of the machine consumes.
 
     Attributes:
-        range_uj: Microjoules after which it starts over.
-        source: What it is, as in ``energy.source`` of ``hpcfair.bench/1``.
+        range_uj: Microjoules after which the counter wraps around.
+        source: As ``energy.source`` of ``hpcfair.bench/1``.
     """
 
     @property
@@ -120,7 +121,7 @@ class EnergyCounter(Protocol):
     def source(self) -> str: ...
 
     def read(self) -> int:
-        """Microjoules.
+        """The counter in microjoules.
 
         Raises:
             OSError, ValueError: it cannot be read any more.
@@ -129,12 +130,12 @@ class EnergyCounter(Protocol):
 
 
 class Device(Protocol):
-    """Where candidates are built and run: here in child processes, later elsewhere.
+    """Builds and runs candidates. Use as a context manager.
 
-    Use as a context manager; leaving it ends every child and deletes every build.
+    Leaving it ends every child process and deletes every build.
 
     Attributes:
-        counters: Of the energy it takes; none where none can be read.
+        counters: Readable energy counters.
     """
 
     counters: Sequence[EnergyCounter]
@@ -149,10 +150,10 @@ class Device(Protocol):
     ) -> None: ...
 
     def samples(self, rows: int) -> dict[str, Array]:
-        """The first ``rows`` rows of each array of the workload's samples file, by array name.
+        """The first ``rows`` rows of each array of the network's samples file, by array name.
 
         Read in a limited child process (:func:`workers.engine.samples.read_samples`), because the
-        file is a stranger's. Empty where the workload has none.
+        file is untrusted. Empty if the network has none.
 
         Raises:
             CandidateFailed: the file cannot be read; carries the failure class.
@@ -160,11 +161,11 @@ class Device(Protocol):
         ...
 
     def build(self, backend: str, options: Options) -> BuildResult:
-        """Build a candidate; a failure is a result, not an exception."""
+        """Build a candidate. A failure is a result, not an exception."""
         ...
 
     def discard(self, build: BuildResult) -> None:
-        """Delete the files of a build that nobody will open again."""
+        """Delete the files of a build that is not needed any more."""
         ...
 
     def profile(
@@ -180,10 +181,10 @@ class Device(Protocol):
     def open(
         self, backend: str, build: BuildResult, role: str, inputs: Mapping[str, Array]
     ) -> "RunningSession":
-        """Load a build in a child process of its own and return a handle to it.
+        """Load a build in a child process of its own.
 
         Args:
-            role: What it is for, in logs: ``reference``, ``baseline`` or ``candidate``.
+            role: Its purpose, for logs: ``reference``, ``baseline`` or ``candidate``.
             inputs: The timing input, on which :meth:`RunningSession.time` runs.
 
         Raises:
@@ -193,13 +194,13 @@ class Device(Protocol):
 
 
 class RunningSession(Protocol):
-    """A session in a child process. Each call raises ``CandidateFailed`` with a failure class.
+    """A session in a child process. Each call may raise ``CandidateFailed``.
 
-    Between calls the child only holds its memory, once the runtime's threads have come to rest.
+    Between calls the child only holds its memory, once the runtime's threads are idle.
     """
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """Run once on ``inputs``; returns arrays named as the graph's outputs."""
+        """Run once on ``inputs``; returns arrays by output name."""
         ...
 
     def time(self, runs: int, warmup: int) -> Timing:
@@ -207,19 +208,19 @@ class RunningSession(Protocol):
         ...
 
     def rest(self) -> None:
-        """Wait until its threads compute no more: they would disturb whoever is timed next."""
+        """Return once its threads are idle: they would disturb whatever is timed next."""
         ...
 
     def close(self) -> None:
-        """End the child. Calling it again, or after a failure, does nothing."""
+        """End the child. Repeated calls, also after a failure, have no effect."""
         ...
 
 
 class TrialStore(Protocol):
-    """Where trials go as they land, and where a resumed search finds them again."""
+    """Stores the trials of a search, for later attempts and later searches."""
 
     def trials(self) -> Sequence[Trial]:
-        """Trials this search has already paid for, by number; their build directory may be gone."""
+        """Trials of this search by number; their builds' files may be gone."""
         ...
 
     def history(self) -> Sequence[Prior]:
@@ -231,25 +232,19 @@ class TrialStore(Protocol):
         ...
 
     def add(self, trial: Trial) -> None:
-        """Keep a trial durably before returning.
+        """Store a trial durably before returning.
 
         Raises:
-            LeaseLost: somebody else does this work now; stop at once.
+            LeaseLost: another worker has the job now; stop at once.
         """
         ...
 
 
-class Clock(Protocol):
-    """Time, so that tests need none."""
-
-    def monotonic(self) -> float:
-        """Seconds since some fixed moment."""
-        ...
-
-    def sleep(self, seconds: float) -> None: ...
-
-
 class Progress(Protocol):
-    """Told where the search is; may raise ``Cancelled`` or ``LeaseLost`` to end it."""
+    """Receives the progress of a search; may raise ``Cancelled`` or ``LeaseLost`` to end it."""
 
     def __call__(self, phase: str, done: int, total: int | None, message: str) -> None: ...
+
+
+def no_progress(phase: str, done: int, total: int | None, message: str) -> None:
+    """Discard progress reports."""

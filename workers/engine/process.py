@@ -1,4 +1,4 @@
-"""Starts a child process, ends it, and says what its end means."""
+"""Starts a child process, ends it, and interprets its exit status."""
 
 import os
 import resource
@@ -11,27 +11,28 @@ from pathlib import Path
 
 from workers.engine.child_serve import lacks_memory
 from workers.engine.errors import CandidateFailed
-from workers.engine.types import Limits, Outcome
+from workers.engine.requests import Limits
+from workers.engine.types import Outcome
 
-#: The few variables a child inherits; whatever else is set here may be a secret.
+#: The only environment variables that a child inherits: others may hold secrets.
 _INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
 
 def start(workspace: Path) -> subprocess.Popen[bytes]:
-    """Start a child that works in ``workspace``; its pipes never block us.
+    """Start a child in ``workspace``, with non-blocking pipes.
 
     Raises:
-        OSError: the system has no process to give.
+        OSError: the system cannot create a process.
     """
     environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     environment |= {
         "HOME": str(workspace),
         "TMPDIR": str(workspace / "tmp"),
         "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
-        # The same build twice must give the same bytes.
+        # Repeated builds must give the same bytes.
         "PYTHONHASHSEED": "0",
         "PYTHONDONTWRITEBYTECODE": "1",
-        # NumPy only fills and compares arrays here; a pool of its own would disturb what is timed.
+        # NumPy only fills and compares arrays; its own thread pool would disturb timed runs.
         "OPENBLAS_NUM_THREADS": "1",
     }
     process = subprocess.Popen(
@@ -45,22 +46,22 @@ def start(workspace: Path) -> subprocess.Popen[bytes]:
         process_group=0,
     )
     for pipe in (process.stdin, process.stdout, process.stderr):
-        assert pipe is not None  # noqa: S101  asked for above
+        assert pipe is not None  # noqa: S101  all are pipes
         os.set_blocking(pipe.fileno(), False)
     return process
 
 
 def peak_bytes_here() -> int:
-    """Peak memory of this process. A child it starts now will never show less: Linux counts what
-    was held before ``exec`` too (``setmax_mm_hiwater_rss``)."""
+    """Peak memory of this process: a lower bound on that of a child started now, because Linux
+    also counts the time before ``exec`` (``setmax_mm_hiwater_rss``)."""
     return _bytes(resource.getrusage(resource.RUSAGE_SELF))
 
 
 def kill(process: subprocess.Popen[bytes], grace_s: float = 0.0) -> tuple[int, int]:
     """Kill the process and its group; returns its exit status and its peak memory in bytes.
 
-    ``grace_s`` is for one that is dying already: killed too soon it would not say of what. It is
-    not reaped before its group is killed, lest the number belong to somebody else by then.
+    ``grace_s`` lets a dying process end by itself, so that its exit status gives the cause. It is
+    reaped only after its group is killed, because its number could be reused.
     """
     deadline = time.monotonic() + grace_s
     while time.monotonic() < deadline and not _is_dead(process.pid):
@@ -68,7 +69,7 @@ def kill(process: subprocess.Popen[bytes], grace_s: float = 0.0) -> tuple[int, i
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     _, status, used = os.wait4(process.pid, 0)
-    # Popen would otherwise wait for a process that is gone.
+    # Otherwise Popen would wait for a process that is already reaped.
     process.returncode = os.waitstatus_to_exitcode(status)
     for pipe in (process.stdin, process.stdout, process.stderr):
         assert pipe is not None  # noqa: S101
@@ -84,8 +85,8 @@ def _is_dead(pid: int) -> bool:
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
 
-def verdict(status: int, peak_bytes: int, printed: str, limits: Limits) -> CandidateFailed:
-    """What the end of a child that hung up says: its exit status, memory and last words."""
+def failure_of(status: int, peak_bytes: int, printed: str, limits: Limits) -> CandidateFailed:
+    """The failure of a child that ended by itself, from exit status, memory and last output."""
     name = signal.Signals(-status).name if status < 0 else ""
     outcome: Outcome = "crash"
     match -status:
@@ -98,8 +99,8 @@ def verdict(status: int, peak_bytes: int, printed: str, limits: Limits) -> Candi
         case signal.SIGKILL if peak_bytes > limits.memory_bytes / 2:
             detail, cause = "killed by the system for its memory", "memory"
         case signal.SIGKILL:
-            # Its own limit would have been an error inside it: others filled the machine.
-            detail = "killed from outside, most likely because the machine ran out of memory"
+            # Its own limit would have raised an error inside it: other processes used the memory.
+            detail = "killed by another process, most likely because the machine ran out of memory"
             outcome, cause = "infrastructure", "memory"
         case signal.SIGTERM | signal.SIGINT | signal.SIGHUP:
             detail = f"stopped from outside by {name}"

@@ -1,16 +1,16 @@
-"""Where a build's time goes: its kernels, when each is called, and for which nodes of the graph.
+"""The profile of a build: its call sites, their kernels, and the graph nodes that they compute.
 
 A call site is one operator as the runtime executes it; a kernel is its machine code, which several
-call sites may share. What cannot be known is ``None`` or left out, never guessed silently: each
-link from a call site to a node of the ONNX graph carries how it was found.
+call sites may share. Unknown values are ``None`` or left out. Each link from a call site to a node
+of the ONNX graph carries its grade of evidence.
 """
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-#: ``exact``: the runtime or a proof says so. ``inferred``: by neighbourhood in the graph.
-#: ``shared``: work for several nodes that no single one owns, such as a layout change.
+#: ``exact``: stated by the runtime or proven. ``inferred``: from the neighbourhood in the graph.
+#: ``shared``: work for several nodes, such as a layout change.
 Grade = Literal["exact", "inferred", "shared"]
 
 
@@ -27,12 +27,12 @@ class Kernel:
     """Low-level code that call sites run.
 
     Attributes:
-        symbol: Its name within the build.
-        workload: Key of the operator workload, equal across models; ``None`` where the compiler
-            has none.
+        symbol: Name within the build.
+        workload: Key of the operator workload, equal across models; ``None`` if the compiler has
+            none.
         code: Kind (``tir``, ``asm``, ``llvm``, ``cuda``, ``ptx``, ``c++``) to a file's path within
             the profile's folder.
-        schedule: Trace of schedule decisions that made it, as the compiler writes it as JSON.
+        schedule: Trace of its schedule decisions, in the compiler's JSON format.
     """
 
     symbol: str
@@ -46,12 +46,12 @@ class CallSite:
     """One executed operator, in order of execution.
 
     Attributes:
-        operator: Its type in the runtime's words.
-        kernel: Symbol of its kernel; ``None`` where the runtime does not name one.
+        operator: Type in the runtime's terms.
+        kernel: Symbol of its kernel; ``None`` if the runtime does not name one.
         median_ns: Of ``runs`` runs under the profiler; ``mad_ns`` is the median absolute deviation.
-        precision: What it really computed in (``float32``, ``bfloat16``, ``int8``, ...).
+        precision: Of the computation (``float32``, ``bfloat16``, ``int8``, ...).
         layout: Of its output (``NCHW``, ``nChw16c``, ...).
-        implementation: The runtime's name of how it computes, such as ``jit_avx512_f32``.
+        implementation: The runtime's name of the implementation, such as ``jit_avx512_f32``.
     """
 
     name: str
@@ -71,9 +71,9 @@ class Profile:
     """A build's call sites and kernels.
 
     Attributes:
-        method: How times were taken, with the profiler's version.
-        total_ns: Median of a whole run under the profiler, gaps between call sites included.
-        folded: Nodes computed when the build was made; they cost nothing at run time.
+        method: The profiler, with its version.
+        total_ns: Median of a whole run under the profiler, including gaps between call sites.
+        folded: Nodes that were computed at build time.
     """
 
     method: str
@@ -84,12 +84,12 @@ class Profile:
 
     @property
     def precisions(self) -> dict[str, int]:
-        """Precision that really ran to its number of call sites, where the runtime tells."""
-        found: dict[str, int] = {}
+        """Precision to the number of call sites that computed in it, as far as known."""
+        counts: dict[str, int] = {}
         for site in self.call_sites:
             if site.precision:
-                found[site.precision] = found.get(site.precision, 0) + 1
-        return found
+                counts[site.precision] = counts.get(site.precision, 0) + 1
+        return counts
 
 
 def profile_to_dict(profile: Profile) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def profile_from_dict(document: Mapping[str, Any]) -> Profile:
     """Read what :func:`profile_to_dict` wrote.
 
     Raises:
-        KeyError, TypeError, ValueError: it is something else.
+        KeyError, TypeError, ValueError: the document is of another kind.
     """
     sites = [
         CallSite(**{**site, "nodes": tuple(NodeLink(**link) for link in site["nodes"])})

@@ -1,4 +1,4 @@
-"""Talks to a child process over its pipes, with a deadline."""
+"""Exchanges messages with a child process over pipes, with a deadline."""
 
 import os
 import selectors
@@ -14,9 +14,9 @@ _PIECE_BYTES = 2**20
 
 
 class Pump:
-    """Moves bytes between a worker and its child without ever waiting for only one of them.
+    """Transfers bytes between a worker and its child without blocking on a single pipe.
 
-    A child that fills its error pipe, or dies before it has read its request, would otherwise hold
+    A child that fills its error pipe, or dies before it has read its request, would otherwise block
     its worker for ever.
     """
 
@@ -41,10 +41,10 @@ class Pump:
 
         Raises:
             TimeoutError: the deadline passed.
-            EOFError: the child hung up.
-            BadMessage: it sent no message.
+            EOFError: the child closed its pipe.
+            BadMessage: its answer is not a message.
         """
-        waiting = [memoryview(piece) for piece in message if len(piece)]
+        unsent = [memoryview(piece) for piece in message if len(piece)]
         self._selector.register(self._stdin, selectors.EVENT_WRITE)
         decoder = wire.Decoder()
         while True:
@@ -53,31 +53,31 @@ class Pump:
                 raise TimeoutError
             for key, _ in self._selector.select(left):
                 if key.fileobj is self._stdin:
-                    self._write(waiting)
+                    self._write(unsent)
                 elif key.fileobj is self._stderr:
                     self._drain()
                 elif self._read(decoder):
                     self._drain()
                     return decoder.value()
 
-    def _write(self, waiting: list[memoryview]) -> None:
+    def _write(self, unsent: list[memoryview]) -> None:
         try:
-            written = os.write(self._stdin.fileno(), waiting[0][:_PIECE_BYTES])
+            written = os.write(self._stdin.fileno(), unsent[0][:_PIECE_BYTES])
         except BlockingIOError:
             return
         except BrokenPipeError:
-            # It is dying; the end of its output says when it is dead.
-            waiting.clear()
+            # It is dying; the end of its output will follow.
+            unsent.clear()
         else:
-            waiting[0] = waiting[0][written:]
-            if not waiting[0]:
-                waiting.pop(0)
-        if not waiting:
+            unsent[0] = unsent[0][written:]
+            if not unsent[0]:
+                unsent.pop(0)
+        if not unsent:
             self._selector.unregister(self._stdin)
 
     def _read(self, decoder: wire.Decoder) -> bool:
         try:
-            piece = os.read(self._stdout.fileno(), min(decoder.wanted, _PIECE_BYTES))
+            piece = os.read(self._stdout.fileno(), min(decoder.missing, _PIECE_BYTES))
         except BlockingIOError:
             return False
         if not piece:
@@ -86,7 +86,7 @@ class Pump:
         return decoder.feed(piece)
 
     def _drain(self) -> None:
-        """Keep the last of what it printed: one piece, as it may print faster than we read."""
+        """Read one piece of its error output and keep the end: it may print faster than we read."""
         try:
             piece = os.read(self._stderr.fileno(), _PIECE_BYTES)
         except BlockingIOError:

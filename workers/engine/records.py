@@ -12,9 +12,11 @@ from hpcfair.measurement.rounds import WARMUP_RUNS
 from hpcfair.measurement.summary import latency_statistics
 from hpcfair.measurement.types import Block
 from workers.engine.artifacts import ArtifactFile, artifact_files, artifact_sha256
-from workers.engine.evaluation import ConfirmedResult
-from workers.engine.tune import SearchResult
-from workers.engine.types import BuildResult, Measurement, TargetSpec, TuningRequest, sha256_of
+from workers.engine.confirmation import ConfirmedResult
+from workers.engine.requests import TuningRequest
+from workers.engine.search_result import SearchResult
+from workers.engine.trials import Measurement
+from workers.engine.types import BuildResult, TargetSpec, sha256_of
 
 SCHEMA = "hpcfair.bench/1"
 
@@ -24,17 +26,17 @@ _OUTLIER_IQRS = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the engine does not know about its own work.
+    """The parts of a record that the engine does not know.
 
     Attributes:
         mlmodel: ``namespace/name``.
         revision: Commit id.
-        device: The machine's name with the hub.
-        sandbox: Protection the child processes reached.
+        device: The machine's name in the hub.
+        sandbox: Isolation level of the child processes.
         created_at: RFC 3339 in UTC, ending in Z.
-        tools: Name to version of what ran the search.
-        search_key: Of the search, where it had one.
-        provenance: More of the schema's provenance, such as ``job``, ``attempt``, ``fence``.
+        tools: Name to version of the software that ran the search.
+        search_key: Key of the search, if it has one.
+        provenance: Further fields of the schema's ``provenance``: ``job``, ``attempt``, ``fence``.
     """
 
     mlmodel: str
@@ -54,10 +56,10 @@ def bench_record(
     origin: Origin,
     kind: Literal["headline", "search-trial"] = "headline",
 ) -> dict[str, Any]:
-    """The record of a build as it was measured, with its ``record_id``.
+    """The record of a confirmed result, with its ``record_id``.
 
     Raises:
-        ValueError: the build's files are gone.
+        ValueError: the build's files do not exist any more.
     """
     build, measurement = confirmed.build, confirmed.measurement
     files = artifact_files(build)
@@ -76,7 +78,7 @@ def bench_record(
         "samples": {"blocks": [_block(block) for block in measurement.blocks]},
         "statistics": _statistics(measurement.blocks),
         "comparison": _comparison(measurement, result),
-        "compile": _known(
+        "compile": _without_none(
             wall_s=build.compile_s,
             artifact_bytes=sum(file.size_bytes for file in files),
             peak_rss_bytes=build.peak_rss_bytes,
@@ -85,7 +87,7 @@ def bench_record(
         **({"energy": measurement.energy} if measurement.energy else {}),
         "correctness": _correctness(request, result, confirmed),
         "quality": _quality(measurement),
-        "search": _known(
+        "search": _without_none(
             number=confirmed.trial.number,
             proposed_by=confirmed.trial.proposed_by,
             seed=request.seed,
@@ -114,8 +116,8 @@ def _identity(
     inputs = []
     for spec in network.inputs:
         array = tests.timing[spec.name]
-        made_up = "normal" if array.dtype.kind == "f" else "integers"
-        source = {"distribution": made_up, "seed": tests.seed}
+        distribution = "normal" if array.dtype.kind == "f" else "integers"
+        source = {"distribution": distribution, "seed": tests.seed}
         if tests.source == "samples":
             source = {"distribution": "samples"}
         inputs.append(
@@ -135,7 +137,7 @@ def _identity(
 
 def _target(target: TargetSpec, device: str) -> dict[str, Any]:
     facts = target.facts
-    return _known(
+    return _without_none(
         slug=target.slug,
         architecture=target.architecture,
         features=sorted(target.features),
@@ -153,7 +155,7 @@ def _target(target: TargetSpec, device: str) -> dict[str, Any]:
 
 def _environment(target: TargetSpec, build: BuildResult, sandbox: str) -> dict[str, Any]:
     facts = target.facts
-    return _known(
+    return _without_none(
         os=facts.get("os", platform.system()),
         kernel=facts.get("kernel", platform.release()),
         python=platform.python_version(),
@@ -171,7 +173,7 @@ def _protocol(measurement: Measurement, seed: int) -> dict[str, Any]:
         "order": "ABBA",
         "processes": len({block.process for block in measurement.blocks}),
         "warmup_runs": WARMUP_RUNS,
-        # The inner side's two blocks of a round are neighbours and stored as one.
+        # A round holds two blocks of each side; the inner two are stored as one.
         "runs_per_block": max(1, len(measurement.blocks[0].candidate_ns) // 2),
         "seed": seed,
         **measurement.protocol,
@@ -208,24 +210,24 @@ def _comparison(measurement: Measurement, result: SearchResult) -> dict[str, Any
 def _correctness(
     request: TuningRequest, result: SearchResult, confirmed: ConfirmedResult
 ) -> dict[str, Any]:
-    checked, tests = confirmed.checked, result.tests
+    check, tests = confirmed.output_check, result.tests
     versions = result.baseline.build.toolchain
     version = versions.get(request.reference_backend, "")
-    return _known(
+    return _without_none(
         reference=f"{request.reference_backend} {version}, float32, optimisations off",
-        max_absolute=checked.deviation.max_absolute,
-        max_relative=checked.deviation.max_relative,
-        relative_l2=checked.deviation.relative_l2,
-        cosine=checked.deviation.cosine,
+        max_absolute=check.deviation.max_absolute,
+        max_relative=check.deviation.max_relative,
+        relative_l2=check.deviation.relative_l2,
+        cosine=check.deviation.cosine,
         tolerance=confirmed.build.tolerance,
-        # What fails its check is never measured, so it has no record.
+        # A build that fails its check is not measured and has no record.
         passed=True,
-        samples=checked.samples,
-        sizes=checked.sizes or None,
-        random_relative_l2=checked.foreign.relative_l2 if checked.foreign else None,
-        propagates=not checked.lost if checked.planted else None,
-        accuracy=checked.accuracy,
-        accuracy_reference=None if checked.accuracy is None else result.reference_accuracy,
+        samples=check.samples,
+        sizes=check.sizes or None,
+        random_relative_l2=check.foreign.relative_l2 if check.foreign else None,
+        propagates=not check.lost if check.planted else None,
+        accuracy=check.accuracy,
+        accuracy_reference=None if check.accuracy is None else result.reference_accuracy,
         labelled_samples=None if tests.labels is None else len(tests.labels),
     )
 
@@ -243,6 +245,6 @@ def _memory(measurement: Measurement) -> dict[str, Any]:
     return {} if peak is None else {"memory": {"peak_rss_bytes": peak}}
 
 
-def _known(**fields: Any) -> dict[str, Any]:
-    """The fields that are known: absent is absent, never null or zero."""
+def _without_none(**fields: Any) -> dict[str, Any]:
+    """The fields with a value: an unknown one is left out, never null or zero."""
     return {name: value for name, value in fields.items() if value is not None}

@@ -9,7 +9,7 @@ import numpy as np
 from hpcfair.measurement.ratio import FEWEST_ROUNDS, ratio_interval, round_ratios, verdict
 from hpcfair.measurement.rounds import block_of
 from hpcfair.measurement.types import Block, Interval, Side, Timing
-from workers.engine.clock import SystemClock
+from workers.engine.clock import Clock, SystemClock
 from workers.engine.condition import Condition, quality_between, read_condition
 from workers.engine.contention import (
     Load,
@@ -22,8 +22,8 @@ from workers.engine.contention import (
     undisturbed_count,
 )
 from workers.engine.energy import EnergyMeter
-from workers.engine.ports import Clock, EnergyCounter
-from workers.engine.types import Measurement
+from workers.engine.ports import EnergyCounter
+from workers.engine.trials import Measurement
 
 #: A round counts as contended if others may have kept a task from a core for more than this share
 #: of it.

@@ -1,9 +1,9 @@
-"""Confines a child process before it touches a stranger's bytes.
+"""Confines a child process before it reads untrusted files.
 
-Layers, each used where the system has it: resource limits; no capabilities and no way to gain
-any; Landlock (reads what Python needs and what it was given, writes its workspace only, no TCP);
-a system-call filter (no sockets, no processes, no tracing, no mounts). :func:`confine` says which
-level was reached, and records keep it.
+Layers, each used if the system has it: resource limits; no capabilities and no way to gain any;
+Landlock (read access to what Python needs and to given paths, write access to the workspace only,
+no TCP); a system-call filter (no sockets, no processes, no tracing, no mounts). :func:`confine`
+returns the isolation level, which records state.
 """
 
 import ctypes
@@ -17,17 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workers.engine import landlock, seccomp
-from workers.engine.types import Limits
+from workers.engine.requests import Limits
 
-#: What :func:`confine` can reach, weakest first.
+#: Isolation levels, weakest first.
 LEVELS = ("rlimits", "seccomp", "landlock", "landlock+seccomp")
 
 _PR_SET_NO_NEW_PRIVS = 38
 _CAPABILITY_VERSION_3 = 0x20080522
 _OPEN_FILES = 1024
 
-#: What the dynamic linker, Python and numerical libraries read of a Linux system. Of /etc and
-#: /proc only what holds no secret: no other process's command line, no password file.
+#: Paths that the dynamic linker, Python and numerical libraries read on Linux. In /etc and /proc
+#: only files without secrets: no other process's command line, no password file.
 SYSTEM = tuple(
     map(
         Path,
@@ -43,8 +43,8 @@ SYSTEM = tuple(
     )
 )
 
-#: What NVIDIA's driver opens to compute: its device files, which it reads, writes and controls, and
-#: what it reads to find the card.
+#: Files of NVIDIA's driver: device files, which it reads, writes and controls, and files that it
+#: reads to find the card.
 _GPU_FILES = ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-caps")
 _GPU_FACTS = tuple(
     map(
@@ -56,15 +56,15 @@ _GPU_FACTS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a child may do.
+    """Permissions of a child process.
 
     Attributes:
-        workspace: The one folder it may write to.
-        readable: Files and folders it may read besides those of the system and of Python.
-        programs: Whether it may start programs of the system and of Python, such as a linker; they
-            are bound by all the rest, and stay in its process group.
-        gpu: Whether it may compute on the machine's NVIDIA GPUs. Their driver reserves more address
-            space than there is memory, so only what is really used is limited then.
+        workspace: The only folder that it may write to.
+        readable: Files and folders that it may read besides those of the system and of Python.
+        programs: Whether it may start programs of the system and of Python, such as a linker. All
+            other restrictions apply to them; they stay in its process group.
+        gpu: Whether it may use the machine's NVIDIA GPUs. Their driver reserves more address space
+            than there is memory, so address space is then not limited.
     """
 
     limits: Limits
@@ -75,17 +75,16 @@ class Policy:
 
 
 def confine(policy: Policy) -> str:
-    """Confine this process for good; returns the level reached.
+    """Confine this process irrevocably; returns the isolation level.
 
-    Call it first thing, before any other thread exists: what confines a thread does not reach
-    those already running.
+    Call it before any other thread exists: running threads would not be confined.
 
     Returns:
         One of :data:`LEVELS`.
 
     Raises:
         RuntimeError: there are other threads already.
-        OSError: a layer that the system has could not be put on.
+        OSError: a layer that the system has could not be applied.
     """
     set_limits(policy.limits, address_space=not policy.gpu)
     if sys.platform != "linux":
@@ -94,8 +93,8 @@ def confine(policy: Policy) -> str:
     if threads != 1:
         raise RuntimeError(f"confine() needs a process with one thread, this one has {threads}")
     with suppress(OSError):
-        # When memory runs out, this process goes before hub and worker, yet after one that holds
-        # most of it (proc_pid_oom_score_adj(5): thousandths of all memory).
+        # When memory runs out, this process is killed before hub and worker, but after one that
+        # holds most of the memory (proc_pid_oom_score_adj(5): thousandths of all memory).
         Path("/proc/self/oom_score_adj").write_text("300")
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
@@ -104,18 +103,18 @@ def confine(policy: Policy) -> str:
     layers = []
     if landlock.restrict(_rules(policy)):
         layers.append("landlock")
-    # Last, because the filter forbids some of what the layers before it need.
+    # Last, because the filter forbids calls that the other layers need.
     if seccomp.install(programs=policy.programs):
         layers.append("seccomp")
     return "+".join(layers) or "rlimits"
 
 
 def set_limits(limits: Limits, *, address_space: bool = True) -> None:
-    """Limit memory, file sizes, open files and core dumps of this process, for good.
+    """Limit memory, file sizes, open files and core dumps of this process irrevocably.
 
-    ``memory_bytes`` bounds private writable memory. Address space is bounded more loosely, since
-    libraries map files and the allocator reserves 64 MiB for up to eight arenas per core that it
-    never fills (``mallopt(3)``, M_ARENA_MAX).
+    ``memory_bytes`` bounds private writable memory. Address space has a larger bound, since
+    libraries map files and the allocator reserves 64 MiB for up to eight arenas per core without
+    using them (``mallopt(3)``, M_ARENA_MAX).
     """
     cores = os.cpu_count() or 1
     reserve = 4 * 2**30 + 8 * cores * 64 * 2**20
@@ -128,24 +127,24 @@ def set_limits(limits: Limits, *, address_space: bool = True) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up every capability, so that even root is bound by file permissions and limits.
+    """Drop all capabilities, so that file permissions and limits apply to root as well.
 
     Raises:
         OSError: the kernel refused.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION_3, 0))
-    nothing = ctypes.create_string_buffer(24)
-    if libc.capset(header, nothing) != 0:
+    empty = ctypes.create_string_buffer(24)
+    if libc.capset(header, empty) != 0:
         raise OSError(ctypes.get_errno(), "capabilities could not be dropped")
 
 
 def python_paths() -> tuple[Iterable[Path], Iterable[Path]]:
-    """Folders Python imports from: those to read whole, and those only to list.
+    """Folders that Python imports from: readable ones, and ones that can only be listed.
 
-    A folder on ``sys.path`` that is no part of the installation, such as a checkout or the current
-    folder, may hold anything. Of it only our own packages are read; the rest can be listed, which
-    importing needs, but not opened.
+    A folder on ``sys.path`` outside the installation, such as a checkout or the current folder, may
+    hold private files. Only our own packages in it are readable; the rest can be listed, which
+    imports need, but not opened.
     """
     prefixes = {Path(p).resolve() for p in (sys.prefix, sys.base_prefix, sys.exec_prefix)}
     entries = [Path(entry).resolve() for entry in sys.path if entry]
@@ -181,7 +180,7 @@ def _rules(policy: Policy) -> Iterator[tuple[Path, int]]:
 
 
 def _limit(kind: int, value: int) -> None:
-    """Lower a limit; never raise it above what somebody else set."""
+    """Lower a limit; never raise it above an existing one."""
     _, hard = resource.getrlimit(kind)
     ceiling = value if hard == resource.RLIM_INFINITY else min(value, hard)
     resource.setrlimit(kind, (ceiling, ceiling))

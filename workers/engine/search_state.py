@@ -1,4 +1,4 @@
-"""The books of a search: what it spent, what it found, when it is over."""
+"""The state of a search: its trials, its budget and whether it should stop."""
 
 from collections.abc import Sequence
 from math import inf
@@ -6,20 +6,23 @@ from math import inf
 from hpcfair.measurement.ratio import MARGIN
 from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.errors import InfrastructureFailed
-from workers.engine.strategies.tpe import bars
-from workers.engine.types import BuildResult, Candidate, SearchBudget, Trial
+from workers.engine.requests import SearchBudget
+from workers.engine.strategies.tpe import ratios_to_beat
+from workers.engine.trials import Trial
+from workers.engine.types import BuildResult, Candidate
 
-#: Trials in a row that fail by the machine's fault before the machine is given up.
+#: Consecutive infrastructure failures after which the machine is given up.
 MOST_INFRASTRUCTURE_FAILURES = 3
-#: Trials before a model's word that no more is to be gained ends a search.
+#: Trials before a model's low expected gain may end a search.
 FEWEST_TRIALS = 8
 
 
 class SearchState:
-    """Trials of a search, resumed ones included, against its budget.
+    """Trials of a search, including those of earlier attempts, against its budget.
 
     Args:
-        baseline: Never among the finalists: it is what they are compared with.
+        baseline: Never confirmed as a candidate: the others are compared with it.
+        stored: Trials of earlier attempts.
     """
 
     def __init__(self, budget: SearchBudget, baseline: Candidate, stored: Sequence[Trial]) -> None:
@@ -30,46 +33,47 @@ class SearchState:
         self._infrastructure_failures = 0
         self._builds: dict[int, BuildResult] = {}
         for trial in sorted(stored, key=lambda trial: trial.number):
-            self._book(trial)
-        # A machine that failed then gets another chance now.
+            self._append(trial)
+        # Failures of an earlier attempt do not count against the machine of this one.
         self._infrastructure_failures = 0
 
     @property
-    def charged(self) -> int:
-        """Trials that count: all but those that failed by the machine's fault."""
+    def charged_trials(self) -> int:
+        """Number of trials without infrastructure failures, which are not charged."""
         return sum(trial.outcome != "infrastructure" for trial in self.trials)
 
     @property
     def next_number(self) -> int:
+        """Number of the next trial."""
         return self.trials[-1].number + 1 if self.trials else 0
 
     def add(self, trial: Trial) -> list[BuildResult]:
-        """Book a trial made now; returns builds whose files are of no use any more.
+        """Append a new trial; returns the builds whose files are no longer needed.
 
         Raises:
-            InfrastructureFailed: too many in a row failed by the machine's fault.
+            InfrastructureFailed: too many consecutive infrastructure failures.
         """
-        self._book(trial)
+        self._append(trial)
         if self._infrastructure_failures >= MOST_INFRASTRUCTURE_FAILURES:
             raise InfrastructureFailed(
                 f"{self._infrastructure_failures} trials in a row failed: {trial.detail}"
             )
         if trial.build is not None and trial.build.directory is not None:
             self._builds[trial.number] = trial.build
-        wanted = {t.number for tolerance in TOLERANCES for t in self._best(tolerance)}
-        useless = [number for number in self._builds if number not in wanted]
-        return [self._builds.pop(number) for number in useless]
+        needed = {best.number for tolerance in TOLERANCES for best in self._best(tolerance)}
+        obsolete = [number for number in self._builds if number not in needed]
+        return [self._builds.pop(number) for number in obsolete]
 
     def build_of(self, trial: Trial) -> BuildResult | None:
-        """The trial's build if it was made now and kept."""
+        """The trial's build if its files exist; ``None`` for trials of earlier attempts."""
         return self._builds.get(trial.number)
 
-    def ended(self) -> str | None:
-        """Why the search is over, or ``None``. The first trial, the baseline's, always runs."""
+    def stop_reason(self) -> str | None:
+        """Why the budget ends the search, or ``None``. The baseline's trial always runs."""
         budget = self._budget
-        if not self.charged:
+        if not self.charged_trials:
             return None
-        if budget.trials is not None and self.charged >= budget.trials:
+        if budget.trials is not None and self.charged_trials >= budget.trials:
             return f"all {budget.trials} trials used"
         if budget.seconds is not None and sum(t.duration_s for t in self.trials) >= budget.seconds:
             return f"all {budget.seconds:g} s used"
@@ -77,28 +81,31 @@ class SearchState:
             return f"no gain beyond noise in {budget.patience} trials"
         return None
 
-    def futile(self, expected_gain: float | None) -> str | None:
-        """Why a search is over whose model expects no more than this of any candidate left.
+    def futility_reason(self, expected_gain: float | None) -> str | None:
+        """Why a model's expected gain ends the search, or ``None``.
 
-        What is found is measured again with more patience than a trial has, so a gain counts that
-        the headline can tell from none, however noisy trials are.
+        Candidates are confirmed with more effort than a trial, so a gain counts if a confirmation
+        can tell it from none, however noisy trials are.
         """
-        if expected_gain is None or self.charged < FEWEST_TRIALS:
+        if expected_gain is None or self.charged_trials < FEWEST_TRIALS:
             return None
         noise = max(MARGIN, self._budget.confirmation_half_width)
         if expected_gain >= noise:
             return None
         return f"the expected gain of {expected_gain:.1%} is below the noise of {noise:.1%}"
 
-    def bar(self, tolerance: Tolerance) -> float:
-        """The ratio a build of this class must reach to be of use: to be among its finalists, and
-        better than what stricter classes and the baseline offer."""
+    def ratio_to_beat(self, tolerance: Tolerance) -> float:
+        """The ratio below which a build of this class is useful.
+
+        It must be among the candidates to confirm, and faster than the baseline and all builds of
+        stricter classes.
+        """
         best = self._best(tolerance)
         last = best[-1].ratio if len(best) == self._budget.candidates_to_confirm else None
-        return min(inf if last is None else last, self._stricter(tolerance))
+        return min(inf if last is None else last, self._best_stricter_ratio(tolerance))
 
     def candidates_to_confirm(self) -> list[Trial]:
-        """The best of each class that may beat the baseline and every stricter class."""
+        """The best of each class that may be faster than the baseline and all stricter classes."""
         return [
             trial
             for tolerance in TOLERANCES
@@ -106,26 +113,27 @@ class SearchState:
             if trial.measurement
             and trial.measurement.verdict in {"faster", "unstable"}
             and trial.measurement.ratio.value < 1
-            and trial.measurement.ratio.low < self._stricter(tolerance)
+            and trial.measurement.ratio.low < self._best_stricter_ratio(tolerance)
         ]
 
     def baseline_trial(self) -> Trial:
-        """The baseline's own trial: the last one if the machine spoilt some."""
+        """The baseline's own trial; the last one if there were infrastructure failures."""
         return next(t for t in reversed(self.trials) if t.candidate == self._baseline)
 
-    def _book(self, trial: Trial) -> None:
+    def _append(self, trial: Trial) -> None:
         if trial.outcome == "infrastructure":
             self._infrastructure_failures += 1
         else:
             self._infrastructure_failures = 0
             noise = 1 - self._budget.half_width
-            gain = trial.ratio is not None and trial.ratio < noise * self._bars()[trial.tolerance]
-            self._since_gain = 0 if gain else self._since_gain + 1
+            limit = noise * self._ratios_to_beat()[trial.tolerance]
+            is_gain = trial.ratio is not None and trial.ratio < limit
+            self._since_gain = 0 if is_gain else self._since_gain + 1
         self.trials.append(trial)
 
     def _best(self, tolerance: Tolerance) -> list[Trial]:
-        # By what they are at the worst: of many noisy figures the smallest is the luckiest, and it
-        # would take the time in which a proven gain can be proved again.
+        # By the upper end of the interval: the smallest of many noisy ratios is the luckiest one,
+        # and its confirmation would take time from a proven gain.
         measured = [
             (trial.measurement.ratio.high, trial.number, trial)
             for trial in self.trials
@@ -136,12 +144,12 @@ class SearchState:
         ]
         return [trial for _, _, trial in sorted(measured)[: self._budget.candidates_to_confirm]]
 
-    def _bars(self) -> dict[Tolerance, float]:
-        # The baseline's ratio to itself is 1, whatever noise made of it.
+    def _ratios_to_beat(self) -> dict[Tolerance, float]:
+        # The baseline's ratio to itself is 1, whatever its noisy measurement says.
         others = [trial for trial in self.trials if trial.candidate != self._baseline]
-        return bars([(t.ratio, t.tolerance) for t in others if t.ratio is not None])
+        return ratios_to_beat([(t.ratio, t.tolerance) for t in others if t.ratio is not None])
 
-    def _stricter(self, tolerance: Tolerance) -> float:
-        """The best ratio without this class: of stricter classes, or 1 of the baseline."""
+    def _best_stricter_ratio(self, tolerance: Tolerance) -> float:
+        """The best ratio of all stricter classes and the baseline, whose ratio is 1."""
         at = TOLERANCES.index(tolerance)
-        return self._bars()[TOLERANCES[at - 1]] if at else 1.0
+        return self._ratios_to_beat()[TOLERANCES[at - 1]] if at else 1.0

@@ -1,7 +1,7 @@
-"""A system-call filter for child processes, as a BPF program built by hand.
+"""A system-call filter for child processes, as a BPF program.
 
-Forbidden calls fail with EPERM; everything else passes. The kernel runs the program for calls it
-cannot decide by number alone, so what computes is not slowed down.
+Forbidden calls fail with EPERM; all others pass. Computation makes few system calls and is not
+slowed down.
 
 Sources: ``seccomp(2)``; ``struct seccomp_data`` and the opcodes from the kernel's
 ``include/uapi/linux/{seccomp,bpf_common}.h``; call numbers from its ``unistd.h``.
@@ -18,33 +18,33 @@ _LOAD, _JUMP_EQ, _JUMP_GE, _JUMP_SET, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _NUMBER, _ARCH, _ARGUMENTS = 0, 4, 16
 _CLONE_THREAD = 0x00010000
-#: Flags of clone(2) that make namespaces, in which a process would be root of its own.
+#: Flags of clone(2) that create namespaces, in which a process would be root.
 _NAMESPACES = 0x7E020000
 _PR_SET_PDEATHSIG = 1
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
 
 #: Forbidden whatever the arguments: name to (number on x86-64, number on arm64).
 FORBIDDEN: dict[str, tuple[int | None, int | None]] = {
-    # No process, so no fork bomb and nothing that outlives the child. A limit on processes would
+    # No new process: no fork bomb, and nothing outlives the child. A limit on processes would
     # count those of the whole user.
     "fork": (57, None), "vfork": (58, None), "execve": (59, 221), "execveat": (322, 281),
-    # No network, not even the unix sockets of this machine's services; io_uring opens its own.
+    # No network, including unix sockets of local services; io_uring can open sockets itself.
     "socket": (41, 198), "io_uring_setup": (425, 425), "io_uring_enter": (426, 426),
     "io_uring_register": (427, 427),
-    # Nobody else's memory, descriptors or signals.
+    # No access to memory, descriptors or signals of other processes.
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
     "process_madvise": (440, 440), "kcmp": (312, 272), "pidfd_open": (434, 434),
     "pidfd_getfd": (438, 438), "pidfd_send_signal": (424, 424), "tkill": (200, 130),
     "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240),
-    # Landlock does not watch these: they would reach files outside the workspace.
+    # Landlock does not control these: they would affect files outside the workspace.
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
     "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
     "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "setxattrat": (463, 463),
     "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16),
     "removexattrat": (466, 466), "open_by_handle_at": (304, 265), "name_to_handle_at": (303, 264),
-    # System V and POSIX queues outlive the process and lie outside its memory limit.
+    # System V and POSIX queues outlive the process and are not counted by its memory limit.
     "shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180),
-    # The limits stay as they were set (reading them is prlimit64, see below).
+    # Limits cannot be changed (prlimit64 reads them, see below).
     "setrlimit": (160, 164),
     # The machine itself.
     "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51),
@@ -65,7 +65,7 @@ FORBIDDEN: dict[str, tuple[int | None, int | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """Where an architecture stands in the table, and its numbers of calls judged by arguments."""
+    """Column of an architecture in the table, and its numbers of calls that depend on arguments."""
 
     column: int
     audit: int
@@ -83,17 +83,17 @@ _MACHINES = {
 }
 
 
-#: What starting a program takes. Whoever may, must not leave its process group instead: its worker
-#: ends all of it by that.
+#: Calls that start a program. A process that may use them must not leave its process group, by
+#: which its worker ends it.
 _STARTING = ("fork", "vfork", "execve", "execveat")
 _LEAVING: dict[str, tuple[int | None, int | None]] = {"setsid": (112, 157), "setpgid": (109, 154)}
 
 
 def install(*, programs: bool = False) -> bool:
-    """Filter the calls of this process from now on; ``False`` where that is not possible.
+    """Filter the calls of this process irrevocably; ``False`` if that is not possible.
 
-    ``programs`` lets it start others, which inherit the filter. Needs ``no_new_privs``. The process
-    must have one thread only: others would stay free.
+    ``programs`` allows it to start programs, which inherit the filter. Needs ``no_new_privs``. The
+    process must have one thread only: others would not be filtered.
     """
     machine = _MACHINES.get(os.uname().machine)
     if machine is None:
@@ -106,9 +106,9 @@ def install(*, programs: bool = False) -> bool:
 
 
 def build(machine: _Machine, pid: int, *, programs: bool = False) -> bytes:
-    """The program for the process ``pid``, 8 bytes an instruction."""
+    """The program for the process ``pid``, 8 bytes per instruction."""
     lines = [
-        # Numbers mean other calls under another ABI (32-bit, x32): nothing here uses one.
+        # Under another ABI (32-bit, x32) the numbers mean other calls: kill the process.
         _line(_LOAD, _ARCH),
         _line(_JUMP_EQ, machine.audit, yes=1),
         _line(_RETURN, _KILL),
@@ -123,7 +123,7 @@ def build(machine: _Machine, pid: int, *, programs: bool = False) -> bytes:
         number = numbers[machine.column]
         if number is not None:
             lines += [_line(_JUMP_EQ, number, no=1), _refuse(errno.EPERM)]
-    # A filter cannot see clone3's flags; told that it does not exist, libc falls back to clone.
+    # A filter cannot read clone3's flags. If it does not exist, libc uses clone instead.
     lines += [_line(_JUMP_EQ, machine.clone3, no=1), _refuse(errno.ENOSYS)]
     low = [_argument(index) for index in range(3)]
     may_clone = (
@@ -136,7 +136,7 @@ def build(machine: _Machine, pid: int, *, programs: bool = False) -> bytes:
         machine.prlimit64: [
             low[2], _line(_JUMP_EQ, 0, no=3), _argument(2, high=True), _line(_JUMP_EQ, 0, no=1)
         ],
-        # What ties the child to its worker's life stays.
+        # The signal at the worker's death must not be changed.
         machine.prctl: [low[0], _line(_JUMP_EQ, _PR_SET_PDEATHSIG, yes=1)],
     }.items():  # fmt: skip
         lines.append(_line(_JUMP_EQ, number, no=len(test) + 2))

@@ -1,7 +1,7 @@
-"""What a backend may try: named parameters, each with its values, some present only under others.
+"""Search spaces: named parameters with finite sets of values, some of them conditional.
 
-A space is always finite. Options are a flat dictionary; a conditional parameter is absent from it
-when its condition is false, so equal configurations are equal dictionaries.
+Options are a flat dictionary without the conditional parameters whose condition is false: equal
+configurations are equal dictionaries.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from random import Random
-from typing import Any
 
 from workers.engine.types import Options
 
@@ -18,20 +17,20 @@ Value = str | int | float | bool
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several values without an order."""
+    """One of several unordered values."""
 
     values: tuple[Value, ...]
 
     def __post_init__(self) -> None:
         if not self.values or len(set(self.values)) != len(self.values):
-            raise ValueError(f"a choice needs values, all different, got {self.values!r}")
+            raise ValueError(f"a choice needs distinct values, got {self.values!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class IntRange:
     """``low, low + step, ...`` up to and including ``high``.
 
-    ``log`` says that factors matter rather than differences; it needs ``low >= 1`` and step 1.
+    ``log`` makes ratios count instead of differences; it needs ``low >= 1`` and step 1.
     """
 
     low: int
@@ -64,9 +63,9 @@ Plain = Choice | IntRange | Flag
 
 @dataclass(frozen=True, slots=True)
 class Conditional:
-    """A parameter that exists only while ``parent`` has one of ``values``.
+    """A parameter that exists only if ``parent`` has one of ``values``.
 
-    An absent parent makes the condition false, so conditions may form chains.
+    An absent parent makes the condition false; conditions may form chains.
     """
 
     parent: str
@@ -79,20 +78,20 @@ Parameter = Plain | Conditional
 
 @dataclass(frozen=True)
 class Space:
-    """All options a backend may try.
+    """All configurations that a search of one backend may try.
 
-    Parameters are declared parents first. Configurations have a fixed order, in which they have
+    Parents are declared before their conditional parameters. Configurations have a fixed order and
     an index from 0 to ``size - 1``.
 
     Attributes:
-        promising: Configurations that a search without experience does well to try first, best
-            first: what is known of the compiler, not of the network.
-        own: Parameters that bring in something made for this very network, such as its schedules:
-            what came of them on others says nothing of it.
+        promising: Configurations to try first without prior results, best first: knowledge about
+            the compiler, not about the network.
+        own: Parameters for something made for this network, such as its schedules. Their results
+            do not carry over to other networks.
 
     Raises:
-        ValueError: a condition names a parent that is not declared before it, or a value that
-            this parent never has; or something promising is no configuration.
+        ValueError: a condition names a parent that is not declared before it, or a value that this
+            parent never has; or a promising configuration is not in the space.
     """
 
     parameters: dict[str, Parameter]
@@ -114,27 +113,26 @@ class Space:
             if not self.contains(options):
                 raise ValueError(f"{options} is promising, but no configuration of this space")
 
-    def with_promising(self, *wishes: Options) -> "Space":
-        """This space, with those configurations promising that come of ``wishes``.
+    def with_promising(self, *options: Options) -> "Space":
+        """This space with the nearest configurations to ``options`` as promising ones.
 
-        A wish may name options that do not exist here: they are left out. One for a value that
-        does not exist here comes to nothing. What it does not name takes its first value.
+        Each is completed by :meth:`nearest` and left out if a value of it does not exist here.
         """
-        wished = [member for wish in wishes if (member := self.nearest(wish)) is not None]
-        unique = {tuple(sorted(options.items())): options for options in wished}
+        members = [member for each in options if (member := self.nearest(each)) is not None]
+        unique = {tuple(sorted(member.items())): member for member in members}
         return Space(self.parameters, tuple(unique.values()), self.own)
 
     def nearest(self, options: Mapping[str, Value]) -> Options | None:
-        """The configuration with these options, as far as they exist here.
+        """The configuration with these options, as far as the options exist here.
 
-        An option that ``options`` lacks has its first value, the plainest. ``None`` if a value does
-        not exist here.
+        A missing option takes its first value, the plainest. ``None`` if a value does not exist
+        here.
         """
-        found: Options = {}
+        member: Options = {}
         for name, parameter in self.parameters.items():
-            if self.applies(name, found):
-                found[name] = options.get(name, plain(parameter).values[0])
-        return found if self.contains(found) else None
+            if self.applies(name, member):
+                member[name] = options.get(name, plain(parameter).values[0])
+        return member if self.contains(member) else None
 
     @cached_property
     def size(self) -> int:
@@ -158,11 +156,11 @@ class Space:
         return (self.at(index) for index in range(self.size))
 
     def sample(self, rng: Random) -> Options:
-        """A configuration, each with the same probability."""
+        """A random configuration, uniformly distributed."""
         return self.at(rng.randrange(self.size))
 
     def contains(self, options: Mapping[str, Value]) -> bool:
-        """Whether ``options`` is a configuration: nothing missing, nothing more, types exact."""
+        """Whether ``options`` is a configuration: no option missing or extra, types exact."""
         present = {name for name in self.parameters if self.applies(name, options)}
         return present == options.keys() and all(
             _among(options[name], plain(self.parameters[name])) for name in present
@@ -177,26 +175,9 @@ class Space:
             _key(value) for value in parameter.values
         }
 
-    def as_dict(self) -> dict[str, Any]:
-        """As JSON; :meth:`from_dict` reads it."""
-        found: dict[str, Any] = {
-            "parameters": [_to_dict(name, p) for name, p in self.parameters.items()]
-        }
-        return found | ({"promising": list(self.promising)} if self.promising else {})
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> "Space":
-        """Read what :meth:`as_dict` wrote.
-
-        Raises:
-            ValueError: a kind of parameter is unknown or the space is inconsistent.
-        """
-        parameters = {entry["name"]: _from_dict(entry) for entry in data["parameters"]}
-        return cls(parameters, tuple(data.get("promising", ())))
-
     @cached_property
     def _children(self) -> dict[str | None, tuple[str, ...]]:
-        """Parameters directly under each parameter; under ``None`` the unconditional ones."""
+        """Conditional parameters of each parameter; of ``None`` the unconditional ones."""
         children: dict[str | None, list[str]] = {None: [], **{name: [] for name in self.parameters}}
         for name, parameter in self.parameters.items():
             parent = parameter.parent if isinstance(parameter, Conditional) else None
@@ -214,12 +195,13 @@ class Space:
         return counts
 
     def _count(self, name: str) -> int:
-        """Configurations of a parameter together with all under it."""
+        """Number of configurations of a parameter together with its conditional ones."""
         return self._counts[name]
 
     @cached_property
     def _branches(self) -> dict[str, list[tuple[Value, tuple[str, ...], int]]]:
-        """Values of each parameter, what exists under each, and in how many configurations."""
+        """Values of each parameter, with the parameters under each value and their number of
+        configurations."""
         branches: dict[str, list[tuple[Value, tuple[str, ...], int]]] = {}
         for name, parameter in self.parameters.items():
             values = plain(parameter).values
@@ -254,32 +236,3 @@ def _key(value: Value) -> tuple[str, Value]:
 
 def _among(value: Value, parameter: Plain) -> bool:
     return _key(value) in {_key(other) for other in parameter.values}
-
-
-def _to_dict(name: str, parameter: Parameter) -> dict[str, Any]:
-    match parameter:
-        case Choice(values):
-            return {"name": name, "kind": "choice", "values": list(values)}
-        case IntRange(low, high, step, log):
-            return {
-                "name": name, "kind": "int", "low": low, "high": high, "step": step, "log": log
-            }  # fmt: skip
-        case Flag():
-            return {"name": name, "kind": "flag"}
-        case Conditional(parent, values, inner):
-            return {**_to_dict(name, inner), "when": {"parent": parent, "values": list(values)}}
-
-
-def _from_dict(entry: Mapping[str, Any]) -> Parameter:
-    inner: Plain
-    match entry["kind"]:
-        case "choice":
-            inner = Choice(tuple(entry["values"]))
-        case "int":
-            inner = IntRange(entry["low"], entry["high"], entry["step"], entry["log"])
-        case "flag":
-            inner = Flag()
-        case kind:
-            raise ValueError(f"unknown kind of parameter: {kind!r}")
-    when = entry.get("when")
-    return Conditional(when["parent"], tuple(when["values"]), inner) if when else inner

@@ -1,4 +1,4 @@
-"""Processor time: what a machine has spent since boot, and whose it was.
+"""Processor time that a machine has spent since boot, by owner.
 
 Sources: ``proc_stat(5)``, ``proc_pid_stat(5)``.
 """
@@ -17,12 +17,12 @@ _STEAL = 7
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Processor seconds since boot, summed over processors; ``None`` where nobody tells.
+    """Processor seconds since boot, summed over processors; ``None`` if unknown.
 
     Attributes:
-        busy_s: By everybody, hypervisors' other guests included.
-        stolen_s: Of these, by another guest although this one had work.
-        own_s: Of these, by this process and its descendants.
+        busy_s: Of all processes, including other guests of the hypervisor.
+        stolen_s: Part of it that another guest used although this one had work.
+        own_s: Part of it that this process and its descendants used.
         processors: Hardware threads of the machine.
     """
 
@@ -33,7 +33,11 @@ class Spent:
 
 
 def read_spent(root: Path = HERE) -> Spent:
-    """So far. ``root`` is where ``/proc`` is; resolution is that of its ticks, mostly 10 ms."""
+    """Processor time until now, with the resolution of ``/proc``, mostly 10 ms.
+
+    Args:
+        root: Folder that holds ``/proc``.
+    """
     lines = (text_of(root / "proc/stat") or "").splitlines()
     processors = max(sum(line[:3] == "cpu" and line[3:4].isdigit() for line in lines), 1)
     try:
@@ -46,14 +50,14 @@ def read_spent(root: Path = HERE) -> Spent:
 
 
 def others_s(before: Spent, after: Spent) -> float | None:
-    """Processor seconds that somebody else took in between, other guests included."""
+    """Processor seconds of others in between, including other guests; ``None`` if unknown."""
     if before.busy_s is None or after.busy_s is None or before.own_s is None or after.own_s is None:
         return None
     return max((after.busy_s - before.busy_s) - (after.own_s - before.own_s), 0.0)
 
 
 def text_of(file: Path) -> str | None:
-    """What a file of the system says; ``None`` where there is none, or not for us."""
+    """Content of a system file; ``None`` if it is missing or not readable."""
     try:
         return file.read_text(errors="replace")
     except OSError:
@@ -61,11 +65,11 @@ def text_of(file: Path) -> str | None:
 
 
 def _own_s(root: Path, pid: int) -> float | None:
-    """Processor seconds of a process, of what it has waited for, and of its living descendants."""
+    """Processor seconds of a process, its reaped children and its living descendants."""
     parents: dict[int, int] = {}
     spent: dict[int, int] = {}
     for entry in (root / "proc").iterdir():
-        # What is no process has no such number; one that is may end while we read.
+        # Entries that are not processes have no number; processes may end while they are read.
         with suppress(ValueError, IndexError):
             number = int(entry.name)
             fields = (text_of(entry / "stat") or "").rpartition(")")[2].split()
@@ -74,8 +78,8 @@ def _own_s(root: Path, pid: int) -> float | None:
     if pid not in spent:
         return None
     family = {pid}
-    while grown := {one for one, parent in parents.items() if parent in family} - family:
-        family |= grown
+    while children := {one for one, parent in parents.items() if parent in family} - family:
+        family |= children
     return sum(spent[one] for one in family) / _ticks()
 
 

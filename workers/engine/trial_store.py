@@ -1,4 +1,4 @@
-"""Record stores that need no hub: in memory, and in a file of JSON lines."""
+"""Trial stores that need no hub: in memory, and in a file of JSON lines."""
 
 import json
 import os
@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from hpcfair.measurement.types import Block, Deviation, Interval
-from workers.engine.types import BuildResult, Candidate, Experience, Measurement, Prior, Trial
+from workers.engine.trials import Experience, Measurement, Prior, Trial
+from workers.engine.types import BuildResult, Candidate
 
 
 class MemoryTrialStore:
-    """Trials of one search, gone with the process."""
+    """Trials of one search in memory; a :class:`~workers.engine.ports.TrialStore`."""
 
     def __init__(
         self, history: Sequence[Prior] = (), experience: Sequence[Experience] = ()
@@ -35,10 +36,10 @@ class MemoryTrialStore:
 
 
 class JsonLinesTrialStore(MemoryTrialStore):
-    """One trial a line, appended and synced before :meth:`add` returns.
+    """One trial per line, appended and synced before :meth:`add` returns.
 
-    A line that a crash cut off is the last one: it was never acknowledged and is dropped.
-    One process writes a file at a time.
+    A last line that a crash cut off was never acknowledged and is dropped. Only one process may
+    write a file at a time.
     """
 
     def __init__(
@@ -51,11 +52,11 @@ class JsonLinesTrialStore(MemoryTrialStore):
         self._path = path
         if not path.exists():
             return
-        whole = path.read_bytes()
-        kept = whole[: whole.rfind(b"\n") + 1]
-        if kept != whole:
-            os.truncate(path, len(kept))
-        for line in kept.splitlines():
+        content = path.read_bytes()
+        complete = content[: content.rfind(b"\n") + 1]
+        if complete != content:
+            os.truncate(path, len(complete))
+        for line in complete.splitlines():
             super().add(trial_from_dict(json.loads(line)))
 
     def add(self, trial: Trial) -> None:
@@ -68,7 +69,7 @@ class JsonLinesTrialStore(MemoryTrialStore):
 
 
 def trial_to_dict(trial: Trial) -> dict[str, Any]:
-    """As JSON, less the build's folder, which does not outlive the search."""
+    """As JSON, without the build's folder, which is deleted with the search."""
     document = asdict(trial)
     if document["build"] is not None:
         del document["build"]["directory"]
@@ -79,14 +80,16 @@ def trial_from_dict(document: Mapping[str, Any]) -> Trial:
     """Read what :func:`trial_to_dict` wrote.
 
     Raises:
-        TypeError, KeyError: it is something else.
+        TypeError, KeyError: the document is of another kind.
     """
-    build, deviation, measured = (document[name] for name in ("build", "deviation", "measurement"))
+    build, deviation, measurement = (
+        document[name] for name in ("build", "deviation", "measurement")
+    )
     fields = {
         "candidate": Candidate(**document["candidate"]),
         "build": BuildResult(**build) if build else None,
         "deviation": Deviation(**deviation) if deviation else None,
-        "measurement": _measurement(measured) if measured else None,
+        "measurement": _measurement(measurement) if measurement else None,
     }
     return Trial(**{**document, **fields})
 

@@ -1,4 +1,4 @@
-"""What a worker and its child process say to each other: JSON, with arrays as raw bytes after it.
+"""The messages between a worker and its child process: JSON, followed by arrays as raw bytes.
 
 ::
 
@@ -6,8 +6,8 @@
     head    := {"body": any JSON, "buffers": [bytes of each buffer]}
     array   := {"$array": number of its buffer, "dtype": "<f4", "shape": [1, 3]}   inside body
 
-Nothing is ever unpickled. The child runs strangers' bytes, so what it sends is checked before it
-is used: lengths against a bound, element types against a list, shapes against the bytes there are.
+Nothing is unpickled. The child works on untrusted files, so its messages are validated: lengths
+against a bound, element types against a list, shapes against the number of bytes.
 """
 
 import json
@@ -23,7 +23,7 @@ import numpy as np
 
 from workers.engine.ports import Array
 
-#: Largest message: outputs of a network and its calibration data fit, a flood does not.
+#: Largest message: enough for the outputs of a network and its calibration data.
 MAX_BYTES = 2 * 2**30
 _MAX_HEAD_BYTES = 64 * 2**20
 _LENGTH = struct.Struct(">Q")
@@ -34,17 +34,17 @@ _LAST_CODE_POINT = 0x10FFFF
 
 
 class BadMessage(ValueError):
-    """Bytes that are no message."""
+    """Bytes that are not a message."""
 
 
 def encode(value: Any) -> list[bytes | memoryview]:
-    """A message, in pieces to be sent one after another.
+    """A message, as pieces to be sent one after another.
 
-    Takes what JSON takes, and NumPy arrays and scalars, paths, dataclasses and sets (as sorted
-    lists). Arrays of ``object`` must hold only ``str``.
+    Accepts JSON values, NumPy arrays and scalars, paths, dataclasses and sets (as sorted lists).
+    Arrays of ``object`` must hold only ``str``.
 
     Raises:
-        TypeError: ``value`` holds something else, or a dictionary with a key that is no string.
+        TypeError: ``value`` holds another type, or a dictionary with a key that is not a string.
     """
     buffers: list[bytes | memoryview] = []
     body = _plain(value, buffers)
@@ -54,41 +54,41 @@ def encode(value: Any) -> list[bytes | memoryview]:
 
 
 class Decoder:
-    """Puts a message together from the pieces in which a pipe delivers it."""
+    """Assembles a message from the pieces that a pipe delivers."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
         self._data = bytearray()
         self._head: dict[str, Any] | None = None
-        self._wanted = _LENGTH.size
+        self._needed = _LENGTH.size
         self._head_length: int | None = None
 
     @property
-    def wanted(self) -> int:
-        """Bytes missing until the next step; never more than the message still has."""
-        return self._wanted - len(self._data)
+    def missing(self) -> int:
+        """Number of bytes missing until the next step; never more than the message still has."""
+        return self._needed - len(self._data)
 
     def feed(self, data: bytes) -> bool:
-        """Take at most :attr:`wanted` bytes; whether the message is complete.
+        """Add at most :attr:`missing` bytes; returns whether the message is complete.
 
         Raises:
-            BadMessage: these bytes are no message, or too long a one.
+            BadMessage: the bytes are not a message, or it is too long.
         """
         self._data += data
-        while self.wanted <= 0 and self._head is None:
+        while self.missing <= 0 and self._head is None:
             if self._head_length is None:
                 self._head_length = _LENGTH.unpack(self._data)[0]
                 self._expect(self._head_length, _MAX_HEAD_BYTES)
             else:
                 self._head = _parse_head(bytes(self._data))
                 self._expect(sum(self._head["buffers"]), self._max_bytes)
-        return self._head is not None and self.wanted <= 0
+        return self._head is not None and self.missing <= 0
 
     def value(self) -> Any:
-        """The complete message's value; arrays are writable and their own.
+        """The value of the complete message; its arrays are writable copies.
 
         Raises:
-            BadMessage: an array in it makes no sense.
+            BadMessage: it holds an invalid array.
         """
         if self._head is None:
             raise BadMessage("the message is not complete")
@@ -102,14 +102,14 @@ class Decoder:
         if length > most:
             raise BadMessage(f"{length} bytes, more than the {most} allowed")
         self._data = bytearray()
-        self._wanted = length
+        self._needed = length
 
 
 def _parse_head(data: bytes) -> dict[str, Any]:
     try:
         head: dict[str, Any] = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise BadMessage(f"no JSON: {error}") from error
+        raise BadMessage(f"invalid JSON: {error}") from error
     sizes = head.get("buffers") if isinstance(head, dict) else None
     if not isinstance(sizes, list) or not all(type(s) is int and s >= 0 for s in sizes):
         raise BadMessage("a head without sizes of buffers")
@@ -183,7 +183,7 @@ def _take(described: dict[str, Any], buffers: list[memoryview]) -> Array:
         shape = tuple(described["shape"])
         buffer = buffers[described[_ARRAY]]
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise BadMessage(f"an array that makes no sense: {error}") from error
+        raise BadMessage(f"an invalid array: {error}") from error
     if not all(type(size) is int and size >= 0 for size in shape):
         raise BadMessage(f"an array with the shape {shape}")
     if prod(shape) * dtype.itemsize != len(buffer):

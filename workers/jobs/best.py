@@ -2,8 +2,8 @@
 
 from hpcfair.precisions import TOLERANCES, Tolerance
 from registry.selectors.results.choice import BuildFacts, best_of
-from workers.engine.evaluation import ConfirmedResult
-from workers.engine.tune import SearchResult
+from workers.engine.confirmation import ConfirmedResult
+from workers.engine.search_result import SearchResult
 
 
 def facts_of(result: SearchResult) -> list[BuildFacts]:

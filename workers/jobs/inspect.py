@@ -13,7 +13,7 @@ from registry.services.work.attempt import job_note
 from registry.services.work.plan import plan
 from registry.tickets import GraphFacts, JobTicket
 from workers.engine.child import call
-from workers.engine.types import Limits
+from workers.engine.requests import Limits
 from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease

@@ -31,7 +31,8 @@ from workers.engine.passes.objective import OBJECTIVES, PassTrial
 from workers.engine.passes.portfolio import greedy
 from workers.engine.passes.study import StudyBudget, study
 from workers.engine.ports import Backend
-from workers.engine.types import Limits, Network, TuningRequest
+from workers.engine.requests import Limits, TuningRequest
+from workers.engine.types import Network
 from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease, give_way
@@ -142,17 +143,15 @@ class _Study:
                     evaluator,
                     self._budget,
                     clock,
-                    served=portfolio.get(name, ()),
-                    known=prior_trials,
-                    keep=self._keep,
+                    class_lists=portfolio.get(name, ()),
+                    prior_trials=prior_trials,
+                    on_trial=self._keep,
                 )
         except CandidateFailed as error:
             self._note(f"{name} cannot compile this network: {error}")
             return "cannot compile this network"
-        idle, of = len(result.dropped), len(menu.default)
-        self._note(
-            f"{name}: {result.ended}; {idle} of its {of} passes have no effect on this network"
-        )
+        idle = f"{len(result.dropped)} of its {len(menu.default)} passes"
+        self._note(f"{name}: {result.stop_reason}; {idle} have no effect on this network")
         self._store(before=portfolio.get(name, ()))
         gains = [
             f"{objective} {min(t.comparison.score(objective) for t in result.winners):.2f}"

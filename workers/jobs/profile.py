@@ -8,11 +8,11 @@ from registry.services.results.profile import profile_store
 from registry.services.storage.blob import blob_adopt
 from registry.services.work.attempt import job_note
 from registry.tickets import JobTicket
+from workers.engine.confirmation import ConfirmedResult
 from workers.engine.errors import CandidateFailed, LeaseLost
-from workers.engine.evaluation import ConfirmedResult
 from workers.engine.ports import Device
 from workers.engine.profile import Profile, profile_to_dict
-from workers.engine.tune import SearchResult
+from workers.engine.search_result import SearchResult
 from workers.jobs.best import best_results
 from workers.jobs.lease import Lease
 

@@ -11,11 +11,11 @@ from registry.services.results.record import record_add
 from registry.services.storage.blob import blob_adopt
 from registry.tickets import JobTicket
 from workers.engine.artifacts import artifact_files
+from workers.engine.confirmation import ConfirmedResult
 from workers.engine.errors import LeaseLost
-from workers.engine.evaluation import ConfirmedResult
 from workers.engine.records import Origin, bench_record
-from workers.engine.tune import SearchResult
-from workers.engine.types import TuningRequest
+from workers.engine.requests import TuningRequest
+from workers.engine.search_result import SearchResult
 from workers.fleet.probe import ThisMachine
 from workers.jobs.best import best_results, facts_of
 
@@ -88,8 +88,8 @@ def _build(
         "ratio": 1.0 if is_baseline else measured.ratio.value,
         "verdict": "same" if is_baseline else measured.verdict,
         "p50_ns": measured.candidate_p50_ns,
-        "deviation": asdict(confirmed.checked.deviation),
-        "accuracy": confirmed.checked.accuracy,
+        "deviation": asdict(confirmed.output_check.deviation),
+        "accuracy": confirmed.output_check.accuracy,
         "accuracy_reference": result.reference_accuracy,
         "provenance": {
             **build.provenance,
@@ -108,7 +108,7 @@ def _summary(result: SearchResult) -> dict[str, Any]:
     )
     return {
         "summary": f"{gains or 'the defaults are best'} after {len(result.trials)} trials",
-        "ended": result.ended,
+        "ended": result.stop_reason,
         "trials": len(result.trials),
         "reference_accuracy": result.reference_accuracy,
     }

@@ -25,12 +25,13 @@ from registry.services.work.attempt import job_note
 from registry.tickets import BuildTicket, JobTicket
 from workers.backends.registry import available
 from workers.engine.errors import CandidateFailed, InfrastructureFailed, LeaseLost, WrongOutput
-from workers.engine.handover import nonsense, remove
+from workers.engine.handover import protocol_error, remove
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import OutputCheck, Outputs, check, require
 from workers.engine.ports import Backend
-from workers.engine.samples import TestSet
-from workers.engine.types import BuildResult, Limits, TargetSpec, TuningRequest
+from workers.engine.requests import Limits, TuningRequest
+from workers.engine.testset import TestSet
+from workers.engine.types import BuildResult, TargetSpec
 from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease, give_way
@@ -212,7 +213,7 @@ class _Runs:
                 return check(session, self._tests, self._expected)
         except (TypeError, ValueError) as error:
             # Outputs of types that cannot be compared.
-            raise nonsense(error) from error
+            raise protocol_error(error) from error
         finally:
             remove(files)
 

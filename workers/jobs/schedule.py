@@ -16,9 +16,10 @@ from workers.backends.tvm.targets import target_of
 from workers.backends.tvm.tuning.compiler import TvmSchedules
 from workers.backends.tvm.tuning.handover import tasks_of
 from workers.engine.errors import CandidateFailed
+from workers.engine.requests import Limits
 from workers.engine.schedules.tune import tune_schedules
 from workers.engine.schedules.types import ScheduleBudget, ScheduleResult, ScheduleTask
-from workers.engine.types import Limits, Network, canonical_json
+from workers.engine.types import Network, canonical_json
 from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailure
 from workers.jobs.lease import Lease, give_way
@@ -64,14 +65,14 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         store = RegistryScheduleStore(ticket, here.spec.slug, schedule_toolchain(tools))
         store.add_tasks(tasks)
         result = _search(tasks, store, ticket, lease, here, folder)
-    job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=result.ended)
+    job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=result.stop_reason)
     if result.improved:
         plan_follow_up(job_uuid=ticket.job_uuid, fence=ticket.fence)
     return {
         "summary": f"better schedules for {len(result.improved)} of {len(tasks)} workloads "
-        f"after {result.charged} trials",
-        "ended": result.ended,
-        "trials": result.charged,
+        f"after {result.charged_trials} trials",
+        "ended": result.stop_reason,
+        "trials": result.charged_trials,
         "improved": len(result.improved),
         "tools": tools,
     }

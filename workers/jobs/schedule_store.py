@@ -17,11 +17,11 @@ from registry.services.results.schedule import (
 from registry.tickets import JobTicket
 from workers.engine.errors import LeaseLost
 from workers.engine.schedules.types import (
-    Known,
     ScheduleCandidate,
     ScheduleOutcome,
     ScheduleTask,
     ScheduleTrial,
+    TaskHistory,
     Winner,
 )
 
@@ -56,17 +56,17 @@ class RegistryScheduleStore:
             except Conflict as error:
                 raise LeaseLost(str(error)) from error
 
-    def known(self, task: ScheduleTask) -> Known:
-        """See :meth:`workers.engine.schedules.ports.ScheduleStore.known`."""
-        return _known(schedule_trials(self._target, self._toolchain, task.key))
+    def history(self, task: ScheduleTask) -> TaskHistory:
+        """See :meth:`workers.engine.schedules.ports.ScheduleStore.history`."""
+        return _history(schedule_trials(self._target, self._toolchain, task.key))
 
-    def similar(self, task: ScheduleTask) -> Sequence[tuple[ScheduleTask, Known]]:
+    def similar(self, task: ScheduleTask) -> Sequence[tuple[ScheduleTask, TaskHistory]]:
         """See :meth:`workers.engine.schedules.ports.ScheduleStore.similar`."""
         rows = schedules_similar(self._target, self._toolchain, task.key)
-        return [(_task(row), _known(row["trials"])) for row in rows]
+        return [(_task(row), _history(row["trials"])) for row in rows]
 
-    def own(self) -> Sequence[ScheduleTrial]:
-        """See :meth:`workers.engine.schedules.ports.ScheduleStore.own`."""
+    def own_trials(self) -> Sequence[ScheduleTrial]:
+        """See :meth:`workers.engine.schedules.ports.ScheduleStore.own_trials`."""
         return [_trial(row) for row in schedule_trials_of_job(self._job_uuid)]
 
     def add(self, trial: ScheduleTrial) -> None:
@@ -121,14 +121,14 @@ def _task(row: dict[str, Any]) -> ScheduleTask:
     )
 
 
-def _known(rows: Sequence[dict[str, Any]]) -> Known:
+def _history(rows: Sequence[dict[str, Any]]) -> TaskHistory:
     trials = [_trial(row) for row in rows]
     confirmed = [row for row in rows if row["confirmed"]]
     if not confirmed:
-        return Known(trials)
+        return TaskHistory(trials)
     newest = max(confirmed, key=lambda row: row["confirmed_at"])
     candidate = _trial(newest).candidate
-    return Known(trials, Winner(candidate, tuple(newest["confirmed"]), newest["trace"]))
+    return TaskHistory(trials, Winner(candidate, tuple(newest["confirmed"]), newest["trace"]))
 
 
 def _trial(row: dict[str, Any]) -> ScheduleTrial:

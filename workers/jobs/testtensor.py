@@ -22,12 +22,13 @@ from registry.tickets import FileTicket, GraphFacts, JobTicket, TensorTicket
 from workers.backends.registry import available, reference_for
 from workers.engine.child import call
 from workers.engine.errors import BackendUnavailable, CandidateFailed, InvalidCandidate, LeaseLost
-from workers.engine.handover import nonsense
+from workers.engine.handover import protocol_error
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import Outputs, run_reference
 from workers.engine.ports import Array
-from workers.engine.samples import EXTRA_MACS, TestSet, make_test_set, sample_rows
-from workers.engine.types import Limits, TuningRequest
+from workers.engine.requests import Limits, TuningRequest
+from workers.engine.samples import sample_rows
+from workers.engine.testset import EXTRA_MACS, TestSet, make_test_set
 from workers.fleet.probe import this_machine
 from workers.jobs.network import network_of
 from workers.jobs.workspace import fetch
@@ -104,9 +105,9 @@ def load_cases(tensors: Sequence[TensorTicket], folder: Path) -> list[Case]:
     try:
         cases = [_case(one) for one in sets]
     except (TypeError, AttributeError) as error:
-        raise nonsense(error) from error
+        raise protocol_error(error) from error
     if not cases:
-        raise nonsense("no tensors")
+        raise protocol_error("no tensors")
     return cases
 
 
@@ -144,7 +145,7 @@ def _published(ticket: JobTicket, graph: GraphFacts, folder: Path) -> list[dict[
             for position in [(tensor["number"], tensor["side"], tensor["index"])]
         ]
     except (KeyError, TypeError) as error:
-        raise nonsense(error) from error
+        raise protocol_error(error) from error
 
 
 def _row(position: _Position, name: str, sha256: str, *, is_made: bool) -> dict[str, Any]:
@@ -188,7 +189,7 @@ def _adopted(folder: Path, number: int, side: str, index: int) -> str:
     path = folder / f"test_data_set_{number}" / f"{side}_{index}.pb"
     # DANGER: a child wrote it. Through a link it could hand out what only the worker may read.
     if not (path.is_file() and path.resolve().is_relative_to(folder.resolve())):
-        raise nonsense(f"no file {path.name}")
+        raise protocol_error(f"no file {path.name}")
     return blob_adopt(path=path).sha256
 
 
@@ -228,17 +229,17 @@ def _few(tests: TestSet, graph: GraphFacts) -> TestSet:
 
 def _in_order(outputs: Outputs, names: Sequence[str]) -> dict[str, Array]:
     if outputs is None or not set(names) <= outputs.keys():
-        raise nonsense("outputs of other names than the network's")
+        raise protocol_error("outputs of other names than the network's")
     return {name: outputs[name] for name in names}
 
 
 def _case(value: Any) -> Case:
     """A test set that a child process has read; checked, because its input is untrusted."""
     if not isinstance(value, dict) or value.keys() != set(_SIDES):
-        raise nonsense(type(value).__name__)
+        raise protocol_error(type(value).__name__)
     arrays = [array for side in value.values() for array in side.values()]
     if not all(isinstance(array, np.ndarray) for array in arrays):
-        raise nonsense("a value that is not an array")
+        raise protocol_error("a value that is not an array")
     return value
 
 

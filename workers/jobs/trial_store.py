@@ -10,7 +10,8 @@ from registry.selectors.results.trial import experience, history, trials_of_job
 from registry.services.results.trial import trial_add
 from registry.tickets import JobTicket
 from workers.engine.errors import LeaseLost
-from workers.engine.types import BuildResult, Candidate, Experience, Measurement, Prior, Trial
+from workers.engine.trials import Experience, Measurement, Prior, Trial
+from workers.engine.types import BuildResult, Candidate
 
 
 class RegistryTrialStore:

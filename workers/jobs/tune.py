@@ -12,9 +12,11 @@ from registry.tickets import GraphFacts, JobTicket
 from workers.backends.registry import available, reference_for
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
+from workers.engine.requests import Limits, SearchBudget, TuningRequest
+from workers.engine.search_result import SearchResult
 from workers.engine.strategies import STRATEGIES
-from workers.engine.tune import SearchResult, tune
-from workers.engine.types import Limits, SearchBudget, TuningRequest, sha256_of
+from workers.engine.tune import tune
+from workers.engine.types import sha256_of
 from workers.fleet.energy import counters_of
 from workers.fleet.probe import ThisMachine
 from workers.jobs.errors import JobFailure
@@ -70,9 +72,9 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
         with LocalDevice(search, backends, scratch, counters_of(here.spec)) as device:
             store = RegistryTrialStore(ticket, key, here.spec.slug)
 
-            def show(found: SearchResult) -> None:
+            def show(interim: SearchResult) -> None:
                 publish(
-                    ticket, here, search, key, found, device.isolation or "none", "search-trial"
+                    ticket, here, search, key, interim, device.isolation or "none", "search-trial"
                 )
 
             # Confirmed builds of an earlier search stay published until those of this one.
@@ -83,9 +85,9 @@ def work(ticket: JobTicket, lease: Lease, here: ThisMachine | None) -> dict[str,
                 device,
                 store,
                 progress=lease.progress,
-                found=show if first else None,
+                on_interim_result=show if first else None,
             )
-            job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=result.ended)
+            job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=result.stop_reason)
             lease.progress("publish", 0, None, "storing builds and records")
             summary = publish(ticket, here, search, key, result, device.isolation or "none")
             profile_winners(ticket, lease, device, result, folder)

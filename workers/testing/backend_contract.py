@@ -25,9 +25,10 @@ from workers.engine.errors import CandidateFailed
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.ports import Backend
-from workers.engine.samples import make_test_set
+from workers.engine.requests import Limits, TuningRequest
 from workers.engine.space import Space, plain
-from workers.engine.types import Limits, Network, Options, TargetSpec, TuningRequest
+from workers.engine.testset import make_test_set
+from workers.engine.types import Network, Options, TargetSpec
 from workers.testing import networks
 from workers.testing.builds import (
     assert_close,

@@ -13,8 +13,9 @@ from onnx.reference import ReferenceEvaluator
 from workers.engine.errors import CandidateFailed
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Array
-from workers.engine.samples import make_test_set
-from workers.engine.types import Limits, Network, Outcome, TargetSpec, TuningRequest
+from workers.engine.requests import Limits, TuningRequest
+from workers.engine.testset import make_test_set
+from workers.engine.types import Network, Outcome, TargetSpec
 from workers.testing import networks, odd_networks
 from workers.testing.backend_contract import SEED, BackendContract
 

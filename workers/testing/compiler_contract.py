@@ -8,7 +8,7 @@ import pytest
 
 from workers.engine.errors import CandidateFailed
 from workers.engine.ports import Array
-from workers.engine.samples import make_test_set
+from workers.engine.testset import make_test_set
 from workers.engine.types import Network, Options, TargetSpec
 from workers.testing import networks
 from workers.testing.backend_contract import SEED

@@ -66,6 +66,6 @@ class _Here:
 def _over_the_wire(value: Any) -> Any:
     decoder = wire.Decoder()
     rest = b"".join(bytes(piece) for piece in wire.encode(value))
-    while not decoder.feed(rest[: (taken := decoder.wanted)]):
+    while not decoder.feed(rest[: (taken := decoder.missing)]):
         rest = rest[taken:]
     return decoder.value()

@@ -14,7 +14,7 @@ from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
-from workers.engine.types import Limits, TuningRequest
+from workers.engine.requests import Limits, TuningRequest
 
 
 class KeptChild:
@@ -68,7 +68,7 @@ class KeptDevice(LocalDevice):
         self._kept = kept
 
     def _child(self, *_: Path, programs: bool = False) -> Child:  # noqa: ARG002
-        child = self._kept.get(self._code, programs=any(self._programs.values()))
+        child = self._kept.get(self._code_folders, programs=any(self._programs.values()))
         self.isolation = child.isolation
         return cast("Child", _Lent(self._kept, child))
 

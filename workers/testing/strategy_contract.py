@@ -12,7 +12,8 @@ from itertools import cycle
 from hpcfair.measurement.types import Interval
 from workers.engine.space import Choice, Conditional, Flag, IntRange, Space
 from workers.engine.strategies import Proposal, Spaces, Strategy
-from workers.engine.types import BuildResult, Candidate, Measurement, Outcome, Trial
+from workers.engine.trials import Measurement, Trial
+from workers.engine.types import BuildResult, Candidate, Outcome
 
 #: Two backends, one with conditional parameters: 20 configurations.
 SPACES: Spaces = {

@@ -14,15 +14,8 @@ from collections.abc import Sequence
 from hpcfair.measurement.types import Block, Deviation, Interval
 from hpcfair.precisions import Tolerance
 from workers.engine.ports import TrialStore
-from workers.engine.types import (
-    BuildResult,
-    Candidate,
-    Experience,
-    Measurement,
-    Outcome,
-    Prior,
-    Trial,
-)
+from workers.engine.trials import Experience, Measurement, Prior, Trial
+from workers.engine.types import BuildResult, Candidate, Outcome
 
 
 def make_trial(number: int, outcome: Outcome = "measured", tolerance: Tolerance = "exact") -> Trial:

@@ -7,7 +7,8 @@ import pytest
 from tests.programs import needs
 from workers.backends.tvm.backend import TvmBackend
 from workers.engine.local import LocalDevice
-from workers.engine.types import Network, TargetSpec, TuningRequest
+from workers.engine.requests import TuningRequest
+from workers.engine.types import Network, TargetSpec
 from workers.testing.compiler_contract import CompilerContract
 from workers.testing.here import HereDevice
 

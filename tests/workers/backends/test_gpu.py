@@ -18,7 +18,8 @@ from workers.backends.tensorrt.backend import TensorRtBackend
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
-from workers.engine.types import BuildResult, Network, TargetSpec, TuningRequest
+from workers.engine.requests import TuningRequest
+from workers.engine.types import BuildResult, Network, TargetSpec
 from workers.fleet.probe import this_machine
 from workers.testing import networks
 from workers.testing.compiler_contract import CompilerContract

@@ -21,8 +21,9 @@ from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.engine.errors import CandidateFailed, InvalidCandidate
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
-from workers.engine.samples import make_test_set
-from workers.engine.types import AlternativeFormat, Network, TargetSpec, TuningRequest
+from workers.engine.requests import TuningRequest
+from workers.engine.testset import make_test_set
+from workers.engine.types import AlternativeFormat, Network, TargetSpec
 from workers.testing import networks
 from workers.testing.backend_contract import BackendContract, this_target
 from workers.testing.kept import KeptChild, KeptDevice

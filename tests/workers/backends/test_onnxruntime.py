@@ -17,8 +17,9 @@ from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.backends.onnxruntime.space import space_of
 from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
-from workers.engine.samples import make_test_set
-from workers.engine.types import BuildResult, Limits, Network, Options, TargetSpec, TuningRequest
+from workers.engine.requests import Limits, TuningRequest
+from workers.engine.testset import make_test_set
+from workers.engine.types import BuildResult, Network, Options, TargetSpec
 from workers.testing import networks
 from workers.testing.kept import KeptChild, KeptDevice
 

@@ -20,7 +20,8 @@ from workers.engine.passes import evaluation
 from workers.engine.passes.device import LocalCompiler
 from workers.engine.passes.evaluation import ComparisonEffort, DevicePassEvaluator
 from workers.engine.passes.menu import PassBackend
-from workers.engine.types import Network, TargetSpec, TuningRequest
+from workers.engine.requests import TuningRequest
+from workers.engine.types import Network, TargetSpec
 from workers.testing import networks
 
 BACKEND = OnnxRuntimeBackend()

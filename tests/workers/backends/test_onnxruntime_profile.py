@@ -13,7 +13,7 @@ from tests.workers.backends import rewritable
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
 from workers.engine.errors import InvalidCandidate
 from workers.engine.profile import Profile
-from workers.engine.samples import random_inputs
+from workers.engine.random_inputs import random_inputs
 from workers.engine.types import BuildResult
 from workers.testing import networks
 from workers.testing.backend_contract import this_target

@@ -14,16 +14,9 @@ from tests.workers.backends import rewritable
 from workers.backends.openvino.backend import OpenVinoBackend
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.profile import Profile
-from workers.engine.samples import make_test_set
-from workers.engine.types import (
-    BuildResult,
-    Limits,
-    Network,
-    Options,
-    TargetSpec,
-    TensorSpec,
-    TuningRequest,
-)
+from workers.engine.requests import Limits, TuningRequest
+from workers.engine.testset import make_test_set
+from workers.engine.types import BuildResult, Network, Options, TargetSpec, TensorSpec
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 from workers.testing.builds import check_profile, digests, timeless

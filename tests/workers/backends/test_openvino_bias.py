@@ -16,7 +16,8 @@ from workers.backends.openvino.bias import correct_biases
 from workers.backends.openvino.convert import read_onnx, save
 from workers.engine.calibration import fitting_inputs
 from workers.engine.ports import Array
-from workers.engine.samples import EXTRA_MACS, random_inputs
+from workers.engine.random_inputs import random_inputs
+from workers.engine.testset import EXTRA_MACS
 from workers.engine.types import Network, Options
 from workers.testing import networks
 

@@ -7,8 +7,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from workers.backends.openvino.backend import OpenVinoBackend
-from workers.engine.samples import make_test_set
-from workers.engine.types import Network, Options, TuningRequest
+from workers.engine.requests import TuningRequest
+from workers.engine.testset import make_test_set
+from workers.engine.types import Network, Options
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 from workers.testing.builds import check_profile

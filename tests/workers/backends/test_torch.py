@@ -23,15 +23,9 @@ from workers.engine.errors import InvalidCandidate
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.ports import Backend
 from workers.engine.profile import Profile
-from workers.engine.samples import make_test_set
-from workers.engine.types import (
-    AlternativeFormat,
-    BuildResult,
-    Limits,
-    Network,
-    TargetSpec,
-    TuningRequest,
-)
+from workers.engine.requests import Limits, TuningRequest
+from workers.engine.testset import make_test_set
+from workers.engine.types import AlternativeFormat, BuildResult, Network, TargetSpec
 from workers.inspection.pt2 import read_pt2
 from workers.testing import networks
 from workers.testing.backend_contract import this_target

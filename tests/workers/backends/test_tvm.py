@@ -20,8 +20,9 @@ from workers.backends.tvm.backend import TvmBackend
 from workers.backends.tvm.targets import target_of
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
 from workers.engine.local import LocalDevice
-from workers.engine.samples import random_inputs
-from workers.engine.types import BuildResult, Network, TargetSpec, TuningRequest
+from workers.engine.random_inputs import random_inputs
+from workers.engine.requests import TuningRequest
+from workers.engine.types import BuildResult, Network, TargetSpec
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 

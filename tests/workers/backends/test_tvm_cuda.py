@@ -14,7 +14,7 @@ from workers.backends.tvm.passes import pipeline_of
 from workers.backends.tvm.targets import cuda_target_of
 from workers.engine.errors import BackendUnavailable, InvalidCandidate
 from workers.engine.passes.menu import PassBackend
-from workers.engine.samples import random_inputs
+from workers.engine.random_inputs import random_inputs
 from workers.engine.types import TargetSpec
 from workers.testing import networks
 from workers.testing.backend_contract import this_target

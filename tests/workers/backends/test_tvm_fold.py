@@ -19,7 +19,7 @@ from tvm.ir import GenericConst, assert_structural_equal
 from tests.programs import needs
 from workers.backends.tvm import artefact, passes
 from workers.backends.tvm.importer import import_model
-from workers.engine.samples import open_sizes, random_inputs
+from workers.engine.random_inputs import open_sizes, random_inputs
 from workers.testing import networks
 
 SHAPE = (2, 3)

@@ -18,7 +18,7 @@ from tests.workers.backends.schedules import write_records
 from workers.backends.tvm.backend import TvmBackend
 from workers.engine.ports import Array
 from workers.engine.profile import Profile
-from workers.engine.samples import random_inputs
+from workers.engine.random_inputs import random_inputs
 from workers.engine.types import Network
 from workers.testing import networks
 from workers.testing.backend_contract import this_target

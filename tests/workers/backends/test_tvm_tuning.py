@@ -12,10 +12,10 @@ from workers.backends.tvm.targets import target_of
 from workers.backends.tvm.tuning.compiler import TvmSchedules
 from workers.backends.tvm.tuning.handover import seconds_of, tasks_of
 from workers.engine.errors import CandidateFailed
+from workers.engine.requests import Limits
 from workers.engine.schedules.stores import MemoryScheduleStore
 from workers.engine.schedules.tune import tune_schedules
 from workers.engine.schedules.types import ScheduleBudget, ScheduleResult, ScheduleTask
-from workers.engine.types import Limits
 from workers.fleet.probe import this_machine
 from workers.testing import networks
 
@@ -75,7 +75,7 @@ def test_a_network_falls_apart_into_workloads_with_what_identifies_them(tuned: T
 
 
 def test_schedules_are_built_and_timed_without_a_linker(tuned: Tuned) -> None:
-    trials = tuned.store.own()
+    trials = tuned.store.own_trials()
     assert 4 <= len(trials) <= 8
     measured = [trial for trial in trials if trial.result.outcome == "measured"]
     assert measured
@@ -86,7 +86,7 @@ def test_schedules_are_built_and_timed_without_a_linker(tuned: Tuned) -> None:
 
 
 def test_a_trial_is_a_sketch_with_its_decisions(tuned: Tuned) -> None:
-    for trial in tuned.store.own():
+    for trial in tuned.store.own_trials():
         kinds = [instruction[0] for instruction in trial.candidate.sketch]
         assert "EnterPostproc" not in kinds
         assert all(kinds[index].startswith("Sample") for index, _ in trial.candidate.decisions)

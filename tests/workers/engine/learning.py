@@ -7,7 +7,8 @@ from functools import cache
 from hpcfair.measurement.types import Interval
 from workers.engine.strategies import Strategy
 from workers.engine.strategies.learned import Learned
-from workers.engine.types import BuildResult, Candidate, Experience, Measurement, Outcome, Trial
+from workers.engine.trials import Experience, Measurement, Trial
+from workers.engine.types import BuildResult, Candidate, Outcome
 from workers.testing.strategy_contract import cost
 
 from .others import EVERY, problem

@@ -5,7 +5,8 @@ from random import Random
 
 from hpcfair.precisions import Tolerance
 from workers.engine.strategies import SearchProblem
-from workers.engine.types import Candidate, Experience, Outcome
+from workers.engine.trials import Experience
+from workers.engine.types import Candidate, Outcome
 from workers.testing.strategy_contract import SPACES, cost
 
 EVERY = [

@@ -5,9 +5,12 @@ from collections.abc import Sequence
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.backends.fake.kernels import DEFAULT_S, latency_s
 from workers.engine.ports import Backend
+from workers.engine.requests import SearchBudget, TuningRequest
+from workers.engine.search_result import SearchResult
 from workers.engine.trial_store import MemoryTrialStore
-from workers.engine.tune import SearchResult, tune
-from workers.engine.types import Candidate, Options, Prior, SearchBudget, Trial, TuningRequest
+from workers.engine.trials import Prior, Trial
+from workers.engine.tune import tune
+from workers.engine.types import Candidate, Options
 from workers.testing.simulation import SimulatedDevice
 
 from .cast import NETWORK, TARGET

@@ -20,7 +20,7 @@ def test_another_way_of_opening_takes_a_copy(tmp_path: Path) -> None:
     options: Options = {"precision": "int8", "threads": "all", "spinning": True}
     runtime: Options = {"level": "all", "threads": "all", "spinning": True}
     cache, build = made(tmp_path, options, runtime)
-    shared = cache.take("b", {"precision": "int8", "threads": "one"}, tmp_path / "second")
+    shared = cache.copy("b", {"precision": "int8", "threads": "one"}, tmp_path / "second")
     assert shared is not None
     assert (tmp_path / "second" / "model").read_text() == "weights"
     assert shared.directory == tmp_path / "second"
@@ -33,7 +33,7 @@ def test_what_a_backend_sets_by_itself_stays_even_if_it_is_called_as_an_option(
     tmp_path: Path,
 ) -> None:
     cache, _ = made(tmp_path, {"precision": "int8"}, {"threads": "all"})
-    shared = cache.take("b", {"precision": "int8"}, tmp_path / "second")
+    shared = cache.copy("b", {"precision": "int8"}, tmp_path / "second")
     assert shared is not None
     assert shared.runtime_options == {"threads": "all"}
 
@@ -41,20 +41,20 @@ def test_what_a_backend_sets_by_itself_stays_even_if_it_is_called_as_an_option(
 def test_other_files_are_made_anew(tmp_path: Path) -> None:
     cache, build = made(tmp_path, {"precision": "int8", "threads": "all"}, {"threads": "all"})
     other: Options = {"precision": "float32", "threads": "all"}
-    assert cache.take("b", other, tmp_path / "second") is None
+    assert cache.copy("b", other, tmp_path / "second") is None
     assert build.directory is not None
     build.directory.rename(tmp_path / "gone")
     gone: Options = {"precision": "int8", "threads": "one"}
-    assert cache.take("b", gone, tmp_path / "second") is None
+    assert cache.copy("b", gone, tmp_path / "second") is None
     assert not (tmp_path / "second").exists()
 
 
 def test_a_copy_serves_when_what_it_was_copied_from_is_gone(tmp_path: Path) -> None:
     cache, build = made(tmp_path, {"precision": "int8", "threads": "all"}, {"threads": "all"})
-    assert cache.take("b", {"precision": "int8", "threads": "one"}, tmp_path / "second")
+    assert cache.copy("b", {"precision": "int8", "threads": "one"}, tmp_path / "second")
     assert build.directory is not None
     build.directory.rename(tmp_path / "gone")
-    third = cache.take("b", {"precision": "int8", "threads": "half"}, tmp_path / "third")
+    third = cache.copy("b", {"precision": "int8", "threads": "half"}, tmp_path / "third")
     assert third is not None
     assert third.runtime_options == {"threads": "half"}
     assert (tmp_path / "third" / "model").read_text() == "weights"

@@ -18,7 +18,8 @@ from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.ports import Array
 from workers.engine.process import peak_bytes_here
-from workers.engine.types import Limits, TensorSpec
+from workers.engine.requests import Limits
+from workers.engine.types import TensorSpec
 
 TESTS = Path(__file__).parents[2]
 FUNCTIONS = "tests.workers.engine.child_functions"
@@ -215,7 +216,7 @@ def test_no_child_outlives_a_killed_worker(tmp_path: Path) -> None:
 import sys, time
 from pathlib import Path
 from workers.engine.child import Child
-from workers.engine.types import Limits
+from workers.engine.requests import Limits
 child = Child(Limits(), Path({str(tmp_path)!r}), [Path({str(TESTS)!r})])
 print(child.call("{FUNCTIONS}:pid"), flush=True)
 child.call("{FUNCTIONS}:burn")

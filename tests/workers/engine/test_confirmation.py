@@ -6,10 +6,12 @@ import pytest
 
 from hpcfair.precisions import Tolerance
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
-from workers.engine.confirmation import confirm_candidates
-from workers.engine.evaluation import FEWEST_PROCESSES, ConfirmedResult
+from workers.engine.confirmation import FEWEST_PROCESSES, ConfirmedResult
+from workers.engine.confirmation_runs import confirm_candidates
 from workers.engine.evaluation_context import EvaluationContext
-from workers.engine.types import BuildResult, Candidate, Options, SearchBudget, Trial, TuningRequest
+from workers.engine.requests import SearchBudget, TuningRequest
+from workers.engine.trials import Trial
+from workers.engine.types import BuildResult, Candidate, Options
 from workers.testing.simulation import Noise, SimulatedDevice
 
 from .cast import NETWORK, TARGET

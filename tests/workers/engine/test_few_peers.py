@@ -4,7 +4,8 @@ from dataclasses import replace
 from statistics import mean
 
 from workers.engine.space import Space
-from workers.engine.strategies.learned import ENOUGH_TO_GO_BY, Learned
+from workers.engine.strategies.backend_selection import FEWEST_NETWORKS
+from workers.engine.strategies.learned import Learned
 from workers.engine.types import Candidate
 from workers.testing.strategy_contract import SPACES, cost
 
@@ -33,7 +34,7 @@ def test_without_experience_what_is_promising_comes_after_the_defaults_in_turn()
 
 
 def test_where_many_networks_are_known_they_are_asked_first() -> None:
-    known = replace(problem(many(ENOUGH_TO_GO_BY)), spaces=PROMISING)
+    known = replace(problem(many(FEWEST_NETWORKS)), spaces=PROMISING)
     by = [trial.proposed_by for trial in searched(Learned(known), cost, 10)]
     assert 0 < by.index("portfolio") < by.index("promising") < by.index("ranking")
 
@@ -51,7 +52,7 @@ def test_one_other_network_that_is_unlike_costs_little() -> None:
 
 
 def test_a_backend_that_waits_is_not_promising_yet() -> None:
-    waiting = replace(problem([]), spaces=PROMISING, late=frozenset({"beta"}))
+    waiting = replace(problem([]), spaces=PROMISING, slow_backends=frozenset({"beta"}))
     tried = [trial.candidate.backend for trial in searched(Learned(waiting), cost, 5)]
     assert tried == ["alpha"] * 5
 

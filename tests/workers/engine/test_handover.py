@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from workers.engine.errors import CandidateFailed
 from workers.engine.handover import profile_of
 from workers.engine.profile import CallSite, Kernel, NodeLink, Profile, profile_to_dict
-from workers.engine.types import Limits
+from workers.engine.requests import Limits
 
 LIMITS = Limits(file_bytes=2**20)
 HONEST = Profile(
@@ -84,8 +84,8 @@ def test_an_honest_profile_is_taken(code: Path) -> None:
 
 
 @pytest.mark.parametrize(("where", "what"), HOSTILE)
-def test_nonsense_is_a_failure_of_the_candidate(code: Path, where: str, what: Any) -> None:
-    with pytest.raises(CandidateFailed, match="nonsense"):
+def test_an_invalid_answer_is_a_failure_of_the_candidate(code: Path, where: str, what: Any) -> None:
+    with pytest.raises(CandidateFailed, match="answer is invalid"):
         profile_of(spoilt(where, what), code, LIMITS)
 
 
@@ -100,7 +100,7 @@ def test_a_profile_without_a_bottom_is_refused(code: Path) -> None:
     schedule: list[Any] = []
     for _ in range(100_000):
         schedule = [schedule]
-    with pytest.raises(CandidateFailed, match="nonsense"):
+    with pytest.raises(CandidateFailed, match="answer is invalid"):
         profile_of(spoilt("kernels.0.schedule", schedule), code, LIMITS)
 
 

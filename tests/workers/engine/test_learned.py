@@ -6,14 +6,18 @@ from statistics import mean
 import pytest
 
 from workers.engine.space import Choice, Conditional, Flag, Space
-from workers.engine.strategies import SearchProblem, Spaces, Strategy, learned, make_strategy
-from workers.engine.strategies.learned import FROM_PORTFOLIO, LATE, Learned
-from workers.engine.strategies.novel import unseen
-from workers.engine.types import (
-    Candidate,
-    Options,
-    Prior,
+from workers.engine.strategies import (
+    SearchProblem,
+    Spaces,
+    Strategy,
+    backend_selection,
+    make_strategy,
 )
+from workers.engine.strategies.backend_selection import SLOW_AFTER
+from workers.engine.strategies.learned import FROM_PORTFOLIO, Learned
+from workers.engine.strategies.novel import with_untried_option
+from workers.engine.trials import Prior
+from workers.engine.types import Candidate, Options
 from workers.testing.strategy_contract import SPACES, StrategyContract, cost, run_to_end
 
 from .learning import searched, told, trials_to_best, trials_without_experience
@@ -23,7 +27,7 @@ from .others import BASELINE, EVERY, OTHER, experience, many, problem
 @pytest.fixture(autouse=True)
 def never_look_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """A backend that others gave up is given up: no search looks again by chance."""
-    monkeypatch.setattr(learned, "LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(backend_selection, "RETRY_SHARE", 0.0)
 
 
 class TestCold(StrategyContract):
@@ -139,11 +143,15 @@ def test_a_backend_that_takes_nothing_is_given_up() -> None:
 
 
 def test_a_backend_that_takes_long_to_build_waits_for_the_others() -> None:
-    done = searched(Learned(replace(problem([]), late=frozenset({"beta"}))), cost, len(EVERY))
+    done = searched(
+        Learned(replace(problem([]), slow_backends=frozenset({"beta"}))), cost, len(EVERY)
+    )
     first = next(at for at, t in enumerate(done) if t.candidate.backend == "beta")
-    assert first == LATE
+    assert first == SLOW_AFTER
     # What others have tried needs no waiting: whether it pays is known.
-    known = searched(Learned(replace(problem(many(6)), late=frozenset({"beta"}))), cost, LATE)
+    known = searched(
+        Learned(replace(problem(many(6)), slow_backends=frozenset({"beta"}))), cost, SLOW_AFTER
+    )
     assert any(trial.candidate.backend == "beta" for trial in known)
 
 
@@ -178,9 +186,9 @@ def test_an_unseen_option_brings_what_it_depends_on() -> None:
         }
     )
     default = Candidate("x", {"shapes": "open"})
-    found = unseen(default, space, {"shapes", "tuned"})
+    found = with_untried_option(default, space, {"shapes", "tuned"})
     assert found == Candidate("x", {"shapes": "fixed", "tuned": True, "deep": 2})
-    assert unseen(default, space, {"shapes", "tuned", "deep"}) is None
+    assert with_untried_option(default, space, {"shapes", "tuned", "deep"}) is None
 
 
 def test_an_unseen_option_comes_as_the_backend_wishes_it() -> None:
@@ -189,7 +197,7 @@ def test_an_unseen_option_comes_as_the_backend_wishes_it() -> None:
         {"passes": Choice(("plain", "wide")), "schedules": Choice(("untuned", "database"))}
     ).with_promising(wish)
     default = Candidate("x", {"passes": "plain", "schedules": "untuned"})
-    assert unseen(default, space, {"passes"}) == Candidate("x", wish)
+    assert with_untried_option(default, space, {"passes"}) == Candidate("x", wish)
 
 
 # Large spaces

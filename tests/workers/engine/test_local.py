@@ -18,7 +18,8 @@ from workers.engine.errors import CandidateFailed
 from workers.engine.handover import result_of
 from workers.engine.local import LocalDevice, LocalSession
 from workers.engine.ports import Backend
-from workers.engine.types import BuildResult, Limits, Network, Options, TuningRequest
+from workers.engine.requests import Limits, TuningRequest
+from workers.engine.types import BuildResult, Network, Options
 
 BACKENDS: dict[str, Backend] = {
     backend.name: backend for backend in (FakeBackend(), FaultyBackend(), OddBackend())
@@ -157,12 +158,12 @@ def test_a_session_that_breaks_is_a_failure_of_its_class(
         ("pipe", ""),
         ("hard link", "no plain file"),
         ("outside", "lies outside"),
-        ("options", "nonsense"),
+        ("options", "answer is invalid"),
         ("huge", "over the limit"),
         ("many", "over the limit"),
         ("deep", "over the limit"),
         ("name", "a file called"),
-        ("surrogate", "nonsense"),
+        ("surrogate", "answer is invalid"),
     ],
 )
 def test_an_artefact_that_cannot_be_trusted_is_refused(
@@ -182,9 +183,9 @@ def test_an_artefact_that_cannot_be_trusted_is_refused(
         ("no entry point", "lacks its entry point"),
         ("absolute", "lies outside"),
         ("tolerance", "claims the tolerance"),
-        ("nested value", "nonsense"),
-        ("not a number", "nonsense"),
-        ("long", "nonsense"),
+        ("nested value", "answer is invalid"),
+        ("not a number", "answer is invalid"),
+        ("long", "answer is invalid"),
     ],
 )
 def test_a_description_that_makes_no_sense_is_refused(

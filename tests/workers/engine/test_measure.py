@@ -15,7 +15,8 @@ from workers.engine.errors import BaselineFailed, CandidateFailed
 from workers.engine.measure import measure_into
 from workers.engine.rounds import EXTENSION, PRUNE_ROUNDS, Rounds, StopRule
 from workers.engine.spent import Spent
-from workers.engine.types import Measurement, Options
+from workers.engine.trials import Measurement
+from workers.engine.types import Options
 from workers.testing.simulation import (
     QUIET,
     Noise,

@@ -17,7 +17,7 @@ from workers.engine.strategies.peers import (
     value_of,
 )
 from workers.engine.strategies.portfolio import MOST, portfolio
-from workers.engine.strategies.surrogate import trusted
+from workers.engine.strategies.surrogate import is_trustworthy
 from workers.engine.types import Candidate
 
 from .others import EVERY, experience, problem
@@ -84,7 +84,7 @@ def test_likeness_of_structure_and_target_decide_what_a_network_counts() -> None
 def test_trials_of_one_candidate_are_one_and_a_failure_counts_where_nothing_else_came() -> None:
     known = experience(1, lambda _: 0.5, [FIRST]) + experience(1, lambda _: None, [FIRST, SECOND])
     (peer,) = peers_of(problem(known))
-    values = {found.candidate.sha256: (found.value, found.failed) for found in peer.found}
+    values = {found.candidate.sha256: (found.value, found.failed) for found in peer.results}
     assert values == {
         FIRST.sha256: (pytest.approx(np.log(0.5)), False),
         SECOND.sha256: (WORST_LOG, True),
@@ -120,9 +120,9 @@ def test_rank_correlation_is_spearmans() -> None:
 
 
 def test_others_are_believed_until_they_are_wrong() -> None:
-    assert trusted([(-1.0, 1.0), (0.0, 0.0), (1.0, -1.0)])
-    assert not trusted([(-1.0, 1.0), (0.0, 0.0), (1.0, -1.0), (0.5, -0.5)])
-    assert trusted([(-1.0, -0.9), (-0.9, -1.0), (-0.95, -0.85), (-0.85, -0.95)])
+    assert is_trustworthy([(-1.0, 1.0), (0.0, 0.0), (1.0, -1.0)])
+    assert not is_trustworthy([(-1.0, 1.0), (0.0, 0.0), (1.0, -1.0), (0.5, -0.5)])
+    assert is_trustworthy([(-1.0, -0.9), (-0.9, -1.0), (-0.95, -0.85), (-0.85, -0.95)])
 
 
 def test_ratios_become_cut_logarithms() -> None:

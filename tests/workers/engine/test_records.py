@@ -12,8 +12,9 @@ from jsonschema import Draft202012Validator
 from workers.engine.artifacts import artifact_files, artifact_sha256
 from workers.engine.condition import Condition, quality_between
 from workers.engine.records import Origin, bench_record
+from workers.engine.requests import TuningRequest
 from workers.engine.spent import Spent
-from workers.engine.types import BuildResult, TargetSpec, TuningRequest, sha256_of
+from workers.engine.types import BuildResult, TargetSpec, sha256_of
 from workers.jobs.best import best_result
 from workers.testing.simulation import Noise, SimulatedDevice
 

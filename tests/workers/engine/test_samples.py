@@ -7,18 +7,15 @@ import numpy as np
 import pytest
 
 from workers.engine.ports import Array
+from workers.engine.random_inputs import random_inputs
 from workers.engine.samples import (
-    CHUNK_ROWS,
-    EXTRA_MACS,
     FEWEST_ROWS,
     MOST_ROWS,
-    RANDOM_CASES,
     held_out_samples,
-    make_test_set,
-    random_inputs,
     read_samples,
     sample_rows,
 )
+from workers.engine.testset import CHUNK_ROWS, EXTRA_MACS, RANDOM_CASES, make_test_set
 from workers.engine.types import Network, TensorSpec
 
 from .cast import NETWORK

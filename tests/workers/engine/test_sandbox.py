@@ -16,7 +16,7 @@ from tests.programs import needs
 from workers.engine import landlock, sandbox, seccomp
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
-from workers.engine.types import Limits
+from workers.engine.requests import Limits
 
 TESTS = Path(__file__).parents[2]
 FUNCTIONS = "tests.workers.engine.child_functions"
@@ -223,7 +223,7 @@ def test_confining_a_process_with_threads_is_refused(tmp_path: Path) -> None:
 import threading
 from pathlib import Path
 from workers.engine import sandbox
-from workers.engine.types import Limits
+from workers.engine.requests import Limits
 stop = threading.Event()
 threading.Thread(target=stop.wait).start()
 try:
@@ -240,7 +240,7 @@ def test_without_kernel_support_it_goes_on_and_says_so(tmp_path: Path) -> None:
     code = f"""
 from pathlib import Path
 from workers.engine import landlock, sandbox, seccomp
-from workers.engine.types import Limits
+from workers.engine.requests import Limits
 landlock.abi = lambda: 0
 seccomp._MACHINES.clear()
 print(sandbox.confine(sandbox.Policy(Limits(), Path({str(tmp_path)!r}))))

@@ -8,11 +8,14 @@ from hpcfair.measurement.ratio import MARGIN
 from hpcfair.measurement.types import Interval
 from workers.backends.fake.backend import FakeBackend
 from workers.engine.measure import FIRST_RUNS_FACTOR
+from workers.engine.requests import SearchBudget
+from workers.engine.search_result import WORTH_REPORTING, SearchResult
 from workers.engine.search_state import FEWEST_TRIALS, SearchState
 from workers.engine.space import Choice, Conditional, Flag, IntRange, Space
 from workers.engine.trial_store import MemoryTrialStore
-from workers.engine.tune import WORTH_SHOWING, SearchResult, tune
-from workers.engine.types import Candidate, Measurement, Options, Prior, SearchBudget, Trial
+from workers.engine.trials import Measurement, Prior, Trial
+from workers.engine.tune import tune
+from workers.engine.types import Candidate, Options
 from workers.jobs.best import best_result
 from workers.testing.simulation import SimulatedDevice
 
@@ -40,7 +43,14 @@ def shown_by(device: SimulatedDevice, trials: int) -> list[SearchResult]:
             assert build.directory.is_dir()
         shown.append(found)
 
-    tune(a_request(trials), BACKENDS, device, MemoryTrialStore(), clock=device.clock, found=look)
+    tune(
+        a_request(trials),
+        BACKENDS,
+        device,
+        MemoryTrialStore(),
+        clock=device.clock,
+        on_interim_result=look,
+    )
     return shown
 
 
@@ -53,7 +63,7 @@ def test_the_baseline_is_shown_first_then_every_clear_gain(device: SimulatedDevi
     for found in shown[1:]:
         newest = found.trials[-1]
         assert newest.ratio is not None
-        assert newest.ratio < (1 - WORTH_SHOWING) * best[newest.tolerance]
+        assert newest.ratio < (1 - WORTH_REPORTING) * best[newest.tolerance]
         best[newest.tolerance] = newest.ratio
         ratios = {h.build.tolerance: h.measurement.ratio.value for h in found.confirmed_results}
         assert ratios[newest.tolerance] == newest.ratio
@@ -64,7 +74,7 @@ def test_what_is_shown_are_the_trials_own_figures(device: SimulatedDevice) -> No
     for found in shown_by(device, 12):
         for each in found.confirmed_results:
             assert each.measurement == each.trial.measurement
-            assert each.checked.deviation == each.trial.deviation
+            assert each.output_check.deviation == each.trial.deviation
         assert {block.process for block in found.baseline.measurement.blocks} == {0}
 
 
@@ -128,15 +138,15 @@ def test_a_search_ends_when_less_is_expected_than_a_headline_can_tell() -> None:
     state = SearchState(
         SearchBudget(confirmation_half_width=0.02), Candidate("fake", DEFAULT), trials
     )
-    assert state.futile(0.021) is None
-    assert state.futile(0.019) == "the expected gain of 1.9% is below the noise of 2.0%"
-    assert state.futile(None) is None
+    assert state.futility_reason(0.021) is None
+    assert state.futility_reason(0.019) == "the expected gain of 1.9% is below the noise of 2.0%"
+    assert state.futility_reason(None) is None
     few = SearchState(SearchBudget(), Candidate("fake", DEFAULT), trials[:-1])
-    assert few.futile(0.0) is None
+    assert few.futility_reason(0.0) is None
     precise = SearchState(
         SearchBudget(confirmation_half_width=0.0), Candidate("fake", DEFAULT), trials
     )
-    assert precise.futile(MARGIN / 2) is not None
+    assert precise.futility_reason(MARGIN / 2) is not None
 
 
 def test_finalists_are_ordered_by_what_they_are_at_the_worst() -> None:
@@ -159,7 +169,7 @@ def test_a_learned_search_says_that_no_more_is_to_be_gained(
     monkeypatch.setattr(FakeBackend, "space", lambda *_: SMALL)
     request = replace(a_request(200), strategy="learned")
     result = search(device, request)
-    assert "below the noise" in result.ended
+    assert "below the noise" in result.stop_reason
     for tolerance, precision in (("exact", "float32"), ("int8", "int8")):
         best = min(true_ratio(o) for o in SMALL.enumerate() if o["precision"] == precision)
         found = best_result(result, tolerance).measurement.ratio.value  # type: ignore[arg-type]

@@ -9,10 +9,11 @@ from hpcfair.measurement.types import Interval
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.backends.fake.kernels import DEFAULT_S, latency_s
 from workers.engine.strategies import SearchProblem, Spaces, Strategy, make_strategy, random
-from workers.engine.strategies.default import Listed
+from workers.engine.strategies.default import FixedList
 from workers.engine.strategies.random import RandomSearch
-from workers.engine.strategies.tpe import TPE, bars
-from workers.engine.types import BuildResult, Candidate, Measurement, Options, Outcome, Prior, Trial
+from workers.engine.strategies.tpe import TPE, ratios_to_beat
+from workers.engine.trials import Measurement, Prior, Trial
+from workers.engine.types import BuildResult, Candidate, Options, Outcome
 from workers.testing.strategy_contract import (
     CONFIGURATIONS,
     SPACES,
@@ -38,12 +39,14 @@ class TestTPE(StrategyContract):
         return TPE(spaces, seed)
 
 
-class TestListed(StrategyContract):
+class TestFixedList(StrategyContract):
     exhaustive = False
 
     def make(self, spaces: Spaces, seed: int) -> Strategy:  # noqa: ARG002
         listed = [(Candidate(name, space.at(0)), None) for name, space in spaces.items()]
-        return Listed([*listed, *[(Candidate(n, s.at(1)), 0.5) for n, s in spaces.items()]], "list")
+        return FixedList(
+            [*listed, *[(Candidate(n, s.at(1)), 0.5) for n, s in spaces.items()]], "list"
+        )
 
 
 class TestWholeSearch(StrategyContract):
@@ -186,7 +189,7 @@ def test_random_search_of_a_large_space_repeats_nothing() -> None:
 
 
 def test_a_class_has_to_beat_every_stricter_class_and_the_baseline() -> None:
-    assert bars([(1.3, "exact"), (0.7, "bf16"), (0.9, "int8")]) == {
+    assert ratios_to_beat([(1.3, "exact"), (0.7, "bf16"), (0.9, "int8")]) == {
         "exact": 1.0,
         "fp16": 1.0,
         "bf16": 0.7,

@@ -5,8 +5,9 @@ import pytest
 
 from hpcfair.measurement.ratio import FEWEST_ROUNDS
 from hpcfair.measurement.types import Block, Interval
-from workers.engine.strategies.surrogate import outlook
-from workers.engine.types import BuildResult, Candidate, Measurement, Trial
+from workers.engine.strategies.surrogate import predict
+from workers.engine.trials import Measurement, Trial
+from workers.engine.types import BuildResult, Candidate
 
 ONE = np.array([1.0, 0.0])
 #: All candidates are exact.
@@ -24,7 +25,7 @@ def measured(ratio: float, half_width: float = 0.01, **quality: bool) -> Trial:
 
 def expected(trial: Trial) -> tuple[float, float]:
     """Mean logarithm and gain expected of a candidate just like the trial's, after it."""
-    found = outlook([(trial, ONE, 0.0)], (ONE[None], np.zeros(1)), SHARES, BARS, None)  # type: ignore[arg-type]
+    found = predict([(trial, ONE, 0.0)], (ONE[None], np.zeros(1)), SHARES, BARS, None)  # type: ignore[arg-type]
     return float(found.mean[0]), float(found.gain[0])
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from workers.engine.ports import TrialStore
 from workers.engine.trial_store import JsonLinesTrialStore, MemoryTrialStore
-from workers.engine.types import Experience, Prior
+from workers.engine.trials import Experience, Prior
 from workers.testing.trial_store_contract import TrialStoreContract, make_trial
 
 

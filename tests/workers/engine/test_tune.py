@@ -8,9 +8,11 @@ import pytest
 
 from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.engine.errors import Cancelled, InfrastructureFailed, LeaseLost, ReferenceFailed
+from workers.engine.requests import SearchBudget, TuningRequest
 from workers.engine.trial_store import MemoryTrialStore
+from workers.engine.trials import Trial
 from workers.engine.tune import tune
-from workers.engine.types import Candidate, Options, SearchBudget, Trial, TuningRequest
+from workers.engine.types import Candidate, Options
 from workers.jobs.best import best_result
 from workers.testing.simulation import SimulatedDevice, VirtualClock
 
@@ -116,7 +118,7 @@ def test_the_budget_of_seconds_holds_over_attempts(device: SimulatedDevice) -> N
     spent = sum(trial.duration_s for trial in result.trials)
     longest = max(trial.duration_s for trial in result.trials)
     assert 20 <= spent < 20 + longest
-    assert "20 s" in result.ended
+    assert "20 s" in result.stop_reason
     resumed = search(device, request, store)
     assert len(resumed.trials) == len(result.trials)
 
@@ -124,12 +126,12 @@ def test_the_budget_of_seconds_holds_over_attempts(device: SimulatedDevice) -> N
 def test_the_budget_of_trials_holds(device: SimulatedDevice) -> None:
     result = search(device, a_request(7))
     assert len(result.trials) == 7
-    assert result.ended == "all 7 trials used"
+    assert result.stop_reason == "all 7 trials used"
 
 
 def test_a_search_ends_when_no_gain_is_expected_any_more(device: SimulatedDevice) -> None:
     result = search(device, replace(a_request(), budget=SearchBudget(None, 400, patience=10)))
-    assert result.ended == "no gain beyond noise in 10 trials"
+    assert result.stop_reason == "no gain beyond noise in 10 trials"
     best_so_far = {"exact": 1.0, "int8": 1.0}
     for trial in result.trials[:-10]:
         if trial.ratio is not None:
@@ -140,7 +142,7 @@ def test_a_search_ends_when_no_gain_is_expected_any_more(device: SimulatedDevice
 
 def test_a_search_ends_when_every_configuration_was_tried(device: SimulatedDevice) -> None:
     result = search(device, replace(a_request(None), strategy="default"))
-    assert result.ended == "every configuration worth a trial was tried"
+    assert result.stop_reason == "every configuration worth a trial was tried"
     assert len(result.trials) == 1
 
 
@@ -276,5 +278,5 @@ def test_samples_with_labels_give_accuracies(device: SimulatedDevice) -> None:
     result = search(device, a_request(6))
     assert result.reference_accuracy is not None
     assert 0 <= result.reference_accuracy <= 1
-    assert result.baseline.checked.accuracy == result.reference_accuracy
+    assert result.baseline.output_check.accuracy == result.reference_accuracy
     assert result.tests.source == "samples"

@@ -8,9 +8,11 @@ import pytest
 from workers.backends.fake.backend import FaultyBackend
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Backend
+from workers.engine.requests import Limits, SearchBudget, TuningRequest
 from workers.engine.trial_store import JsonLinesTrialStore
+from workers.engine.trials import Prior
 from workers.engine.tune import tune
-from workers.engine.types import Candidate, Limits, Options, Prior, SearchBudget, TuningRequest
+from workers.engine.types import Candidate, Options
 
 from .cast import NETWORK, TARGET
 

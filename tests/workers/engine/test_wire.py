@@ -19,7 +19,7 @@ def receive(data: bytes, piece: int = 2**20, max_bytes: int = wire.MAX_BYTES) ->
     """What a worker makes of bytes that arrive in pieces."""
     decoder = wire.Decoder(max_bytes)
     while True:
-        part, data = data[: min(piece, decoder.wanted)], data[min(piece, decoder.wanted) :]
+        part, data = data[: min(piece, decoder.missing)], data[min(piece, decoder.missing) :]
         if not part:
             raise EOFError
         if decoder.feed(part):

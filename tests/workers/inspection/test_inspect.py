@@ -14,7 +14,7 @@ from registry.tickets import GraphFacts
 from tests.workers.inspection.conftest import Read, Refusal
 from tests.workers.inspection.networks import Net, bert, mlp, resnet18
 from workers.engine.child import call
-from workers.engine.types import Limits
+from workers.engine.requests import Limits
 from workers.inspection.errors import InspectionError
 from workers.inspection.inspect import choose_primary, inspect, read_folder
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from workers.engine.types import SearchBudget
+from workers.engine.requests import SearchBudget
 from workers.inspection.inspect import inspect as read
 from workers.jobs import inspect, tune
 

@@ -1,12 +1,13 @@
 """A search's confirmed results, ranked by the registry's rule."""
 
-from hpcfair.measurement.types import Deviation
+from hpcfair.measurement.types import Deviation, Interval, Verdict
 from hpcfair.precisions import Tolerance
-from workers.engine.evaluation import ConfirmedResult
+from workers.engine.confirmation import ConfirmedResult
 from workers.engine.numerics import OutputCheck
-from workers.engine.samples import TestSet
-from workers.engine.tune import SearchResult
-from workers.engine.types import BuildResult, Candidate, Interval, Measurement, Trial, Verdict
+from workers.engine.search_result import SearchResult
+from workers.engine.testset import TestSet
+from workers.engine.trials import Measurement, Trial
+from workers.engine.types import BuildResult, Candidate
 from workers.jobs.best import best_result, best_results, facts_of
 
 

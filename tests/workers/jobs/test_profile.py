@@ -7,21 +7,22 @@ from typing import cast
 
 import pytest
 
-from hpcfair.measurement.types import Deviation
+from hpcfair.measurement.types import Deviation, Interval, Verdict
 from registry.services.results.build import builds_publish
 from registry.services.results.record import record_add
 from registry.tables import Build, Job, Profile
 from registry.tickets import JobTicket
 from tests.registry import shopfloor
+from workers.engine.confirmation import ConfirmedResult
 from workers.engine.errors import CandidateFailed, LeaseLost
-from workers.engine.evaluation import ConfirmedResult
 from workers.engine.numerics import OutputCheck
 from workers.engine.ports import Array, Device
 from workers.engine.profile import CallSite, Kernel, NodeLink
 from workers.engine.profile import Profile as Found
-from workers.engine.samples import TestSet
-from workers.engine.tune import SearchResult
-from workers.engine.types import BuildResult, Candidate, Interval, Measurement, Trial, Verdict
+from workers.engine.search_result import SearchResult
+from workers.engine.testset import TestSet
+from workers.engine.trials import Measurement, Trial
+from workers.engine.types import BuildResult, Candidate
 from workers.jobs.lease import Lease
 from workers.jobs.profile import profile_winners
 

@@ -14,7 +14,7 @@ from registry.states import JobKind, JobState, ToleranceClass
 from registry.tables import Build, Job, MLModel, Trial, User
 from tests.factories import make_mlmodel, readme
 from tests.programs import needs
-from workers.engine.types import SearchBudget
+from workers.engine.requests import SearchBudget
 from workers.jobs import run, tune
 from workers.jobs.device import register
 from workers.testing.tflite import Kind, Layer, write_dense

@@ -15,7 +15,8 @@ from registry.tables import Job
 from registry.tables import Trial as Row
 from tests.registry import shopfloor
 from workers.engine.errors import LeaseLost
-from workers.engine.types import BuildResult, Candidate, Experience, Measurement, Prior, Trial
+from workers.engine.trials import Experience, Measurement, Prior, Trial
+from workers.engine.types import BuildResult, Candidate
 from workers.jobs.trial_store import RegistryTrialStore
 from workers.testing.trial_store_contract import TrialStoreContract, make_experience
 

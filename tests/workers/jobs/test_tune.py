@@ -26,7 +26,8 @@ from registry.tables import (
 )
 from tests.factories import make_mlmodel, readme, tiny_onnx
 from workers.backends.registry import available
-from workers.engine.types import SearchBudget, TargetSpec
+from workers.engine.requests import SearchBudget
+from workers.engine.types import TargetSpec
 from workers.jobs import run, tune
 from workers.jobs.device import register
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workers.engine.errors import InvalidCandidate
-from workers.engine.samples import random_inputs
+from workers.engine.random_inputs import random_inputs
 from workers.engine.types import Network
 
 _HINT = "Install it with: pip install 'hpcfair-hub[litert-convert]'"

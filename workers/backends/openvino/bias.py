@@ -20,7 +20,7 @@ from hpcfair.runtimes.openvino import compile_model, settings
 from hpcfair.runtimes.quiet_openvino import ov
 from workers.engine.calibration import fitting_inputs
 from workers.engine.ports import Array
-from workers.engine.samples import EXTRA_MACS
+from workers.engine.testset import EXTRA_MACS
 from workers.engine.types import Network, Options
 
 _CONVOLUTIONS = frozenset({"Convolution", "GroupConvolution", "ConvolutionBackpropData"})

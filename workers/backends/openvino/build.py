@@ -12,7 +12,7 @@ from hpcfair.runtimes.openvino_nan import keep_nan
 from workers.backends.openvino.bias import correct_biases
 from workers.backends.openvino.convert import has_nan, precisions, read_onnx, save
 from workers.engine.errors import InvalidCandidate
-from workers.engine.samples import open_sizes
+from workers.engine.random_inputs import open_sizes
 from workers.engine.types import Network, Options
 
 

@@ -10,7 +10,8 @@ from workers.backends.onnxruntime import quantize
 from workers.backends.tensorrt.space import EFFORTS
 from workers.engine.calibration import calibration_inputs
 from workers.engine.errors import InvalidCandidate
-from workers.engine.samples import CHUNK_ROWS, open_sizes
+from workers.engine.random_inputs import open_sizes
+from workers.engine.testset import CHUNK_ROWS
 from workers.engine.types import Network, Options, TargetSpec
 
 #: Largest size of an open dimension, other than the batch, of a network without convolutions:

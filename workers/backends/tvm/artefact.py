@@ -17,7 +17,7 @@ from workers.backends.tvm.passes import pipeline_of
 from workers.backends.tvm.rows import rows_dimension
 from workers.backends.tvm.space import DATABASE, FIXED
 from workers.engine.errors import InvalidCandidate
-from workers.engine.samples import open_sizes
+from workers.engine.random_inputs import open_sizes
 from workers.engine.types import Network, Options, TensorSpec
 
 LIBRARY = "model.so"

@@ -7,7 +7,7 @@ import numpy as np
 import onnxruntime as ort
 
 from workers.engine.ports import Array
-from workers.engine.samples import open_sizes, random_inputs
+from workers.engine.random_inputs import open_sizes, random_inputs
 from workers.engine.types import Network
 
 _ROWS = 3

@@ -1,1 +1,1 @@
-"""Which compiler passes a network needs: studies of one network, portfolios for many."""
+"""Which compiler passes a network needs: a study of one network, portfolios for many."""

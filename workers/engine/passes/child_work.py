@@ -1,4 +1,4 @@
-"""What a study of passes has its child processes do. Runs confined, in a child."""
+"""The functions of a study of passes that run in a confined child process."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -22,24 +22,24 @@ def rehearse_each(
 ) -> list[dict[str, Any]]:
     """Compile candidates one after another in one process, and keep nothing.
 
-    One process, because two differ by more than many a pass costs, and importing a compiler takes
-    longer than compiling.
+    One process, because two processes differ by more than many a pass costs, and importing a
+    compiler takes longer than compiling.
 
     Returns:
-        Of each its ``seconds`` and ``fingerprint``, or why it cannot be compiled as ``detail``.
+        For each its ``seconds`` and ``fingerprint``, or as ``detail`` why it cannot be compiled.
     """
-    maker, spec, model = backend_of(backend), target_from(target), network_from(network)
-    assert isinstance(maker, PassBackend)  # noqa: S101  nobody else is asked
-    maker.probe(spec)
-    told = []
+    compiler, spec, model = backend_of(backend), target_from(target), network_from(network)
+    assert isinstance(compiler, PassBackend)  # noqa: S101  the caller selects by this type
+    compiler.probe(spec)
+    results = []
     for number, options in enumerate(sequence):
         folder = Path(out) / str(number)
         folder.mkdir()
         try:
-            seconds, fingerprint = maker.rehearse(model, spec, options, folder, timed=timed)
+            seconds, fingerprint = compiler.rehearse(model, spec, options, folder, timed=timed)
         except InvalidCandidate as error:
-            told.append({"seconds": 0.0, "fingerprint": "", "detail": str(error) or "invalid"})
+            results.append({"seconds": 0.0, "fingerprint": "", "detail": str(error) or "invalid"})
         else:
-            told.append({"seconds": seconds, "fingerprint": fingerprint, "detail": ""})
+            results.append({"seconds": seconds, "fingerprint": fingerprint, "detail": ""})
         shutil.rmtree(folder)
-    return told
+    return results

@@ -1,11 +1,11 @@
-"""A device that times compilers."""
+"""A device that also compiles without keeping the result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Protocol
 
-from workers.engine.handover import nonsense, remove
+from workers.engine.handover import protocol_error, remove
 from workers.engine.local import LocalDevice
 from workers.engine.ports import Device
 from workers.engine.types import Options
@@ -14,13 +14,13 @@ _MOST_DETAIL = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
-    """One candidate of a sequence.
+class CompileOutcome:
+    """The compilation of one candidate of a sequence.
 
     Attributes:
-        seconds: That the compiler took, imports left out.
-        fingerprint: Equal for those that make the same code; empty where that was not asked.
-        detail: Why it cannot be compiled; empty where it can.
+        seconds: Duration, without imports.
+        fingerprint: Equal for equal code; empty if unknown or not requested.
+        detail: Why it cannot be compiled; empty on success.
     """
 
     seconds: float
@@ -29,15 +29,15 @@ class Compiled:
 
 
 class CompilingDevice(Device, Protocol):
-    """A :class:`~workers.engine.ports.Device` that also compiles without keeping."""
+    """A :class:`~workers.engine.ports.Device` that also compiles without keeping the result."""
 
     def rehearse_each(
         self, backend: str, sequence: Sequence[Options], *, timed: bool
-    ) -> list[Compiled]:
+    ) -> list[CompileOutcome]:
         """Compile candidates one after another in one child process.
 
         Args:
-            timed: Whether the seconds count; else only the fingerprints do.
+            timed: Whether the durations are needed; otherwise only the fingerprints are.
 
         Raises:
             CandidateFailed: the child ended badly; carries the failure class.
@@ -50,7 +50,7 @@ class LocalCompiler(LocalDevice):
 
     def rehearse_each(
         self, backend: str, sequence: Sequence[Options], *, timed: bool
-    ) -> list[Compiled]:
+    ) -> list[CompileOutcome]:
         """See :meth:`CompilingDevice.rehearse_each`."""
         folder = self._new_folder()
         out = folder / "artefact"
@@ -60,7 +60,7 @@ class LocalCompiler(LocalDevice):
             readable.append(self._network.samples_path)
         try:
             with self._child(folder, *readable, programs=self._programs[backend]) as child:
-                told = child.call(
+                results = child.call(
                     "workers.engine.passes.child_work:rehearse_each",
                     backend=self._paths[backend],
                     network=self._network,
@@ -71,17 +71,20 @@ class LocalCompiler(LocalDevice):
                 )
         finally:
             remove(folder)
-        if not isinstance(told, list) or len(told) != len(sequence):
-            raise nonsense("builds of another sequence")
-        return [_compiled(each) for each in told]
+        if not isinstance(results, list) or len(results) != len(sequence):
+            raise protocol_error("builds of another sequence")
+        return [_outcome(each) for each in results]
 
 
-def _compiled(told: Any) -> Compiled:
+def _outcome(described: Any) -> CompileOutcome:
     try:
-        seconds = float(told["seconds"])
-        fingerprint, detail = str(told["fingerprint"])[:128], str(told["detail"])[:_MOST_DETAIL]
+        seconds = float(described["seconds"])
+        fingerprint, detail = (
+            str(described["fingerprint"])[:128],
+            str(described["detail"])[:_MOST_DETAIL],
+        )
     except (KeyError, TypeError, ValueError) as error:
-        raise nonsense(error) from error
+        raise protocol_error(error) from error
     if not isfinite(seconds) or (seconds <= 0 and not (detail or fingerprint)):
-        raise nonsense("a compile time that cannot be")
-    return Compiled(seconds, fingerprint, detail)
+        raise protocol_error("an impossible compile time")
+    return CompileOutcome(seconds, fingerprint, detail)

@@ -1,10 +1,10 @@
-"""Lists of passes side by side: what they cost to compile, what their code takes to run."""
+"""Compares lists of compiler passes: time to compile, and latency of the compiled code."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, dataclass
 from statistics import median
-from typing import Protocol
+from typing import Protocol, Self
 
 from hpcfair.measurement.ratio import ratio_interval
 from hpcfair.measurement.types import Block, Interval
@@ -17,24 +17,25 @@ from workers.engine.passes.menu import DEFAULT, Menu
 from workers.engine.passes.objective import PassComparison, is_open
 from workers.engine.ports import RunningSession
 from workers.engine.rounds import Rounds, StopRule
-from workers.engine.types import BuildResult, Measurement
+from workers.engine.trials import Measurement
+from workers.engine.types import BuildResult
 
-#: Relative half-width at which a ratio of compile times is known well enough.
+#: Relative half-width at which a ratio of compile times is precise enough.
 _COMPILE_HALF_WIDTH = 0.03
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonEffort:
-    """How much one comparison may cost.
+    """Bounds on one comparison.
 
     Attributes:
         pairs: Builds of each side in one process.
-        processes: That build side by side at most; one more as long as the ratio is not settled.
-        seconds: Of running, in each process.
-        sessions: Fresh pairs of processes that run.
-        most_sessions: Of them at most: twice as many each time that it is still open whether the
-            code runs as fast. None is added where this is no more than ``sessions``.
-        half_width: Of the latency's ratio aimed at.
+        processes: Most processes that compile; one more while the ratio is not precise enough.
+        seconds: Of running, per process.
+        sessions: Fresh pairs of processes that run the code.
+        most_sessions: Upper bound if it remains open whether the code runs as fast: the number is
+            then doubled. No more than ``sessions`` means no increase.
+        half_width: Relative half-width of the latency ratio to reach.
     """
 
     pairs: int = 6
@@ -46,20 +47,20 @@ class ComparisonEffort:
 
 
 class PassEvaluator(Protocol):
-    """Tells what lists of passes are worth on one network. Tests simulate it."""
+    """Evaluates lists of passes on one network."""
 
     def fingerprints(self, values: Sequence[str]) -> list[str]:
-        """Of each list what tells its code from others', empty if that cannot be told."""
+        """A fingerprint of each list's code, equal for equal code; empty if unknown."""
         ...
 
     def compare(
         self, value: str, effort: ComparisonEffort, against: str = DEFAULT
     ) -> PassComparison:
-        """Compare a list with another; a failure is a finding.
+        """Compare a list with another one. A failure of the list is a result.
 
         Raises:
-            CandidateFailed: the other one cannot be built.
-            InfrastructureFailed: it does not run, which it did before.
+            CandidateFailed: the other list cannot be built.
+            InfrastructureFailed: the other list's build does not run any more.
         """
         ...
 
@@ -70,7 +71,7 @@ class DevicePassEvaluator:
     Use as a context manager: builds and sessions stay open until it is left.
 
     Args:
-        backend: Name of the backend whose passes are chosen.
+        backend: Name of the backend whose passes are selected.
     """
 
     def __init__(
@@ -83,9 +84,9 @@ class DevicePassEvaluator:
         self._builds: dict[str, BuildResult] = {}
         self._open = ExitStack()
         self._sessions: dict[str, RunningSession] = {}
-        self._checked: dict[str, OutputCheck] = {}
+        self._checks: dict[str, OutputCheck] = {}
 
-    def __enter__(self) -> "DevicePassEvaluator":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -104,15 +105,15 @@ class DevicePassEvaluator:
         self, value: str, effort: ComparisonEffort, against: str = DEFAULT
     ) -> PassComparison:
         """See :meth:`PassEvaluator.compare`."""
-        other = self._baseline(against)
+        other = self._build(against)
         build = self._device.build(self._backend, self._menu.candidate(value))
         if build.outcome != "measured":
             return PassComparison(build.outcome, build.detail)
         fingerprint = str(build.provenance.get("fingerprint", ""))
         same = bool(fingerprint) and fingerprint == other.provenance.get("fingerprint")
         try:
-            measured = None if same else self._latency(build, against, effort)
-            blocks = self._compile(value, against, effort)
+            latency = None if same else self._measure_latency(build, against, effort)
+            blocks = self._measure_compiling(value, against, effort)
         except CandidateFailed as error:
             return PassComparison(error.outcome, str(error), fingerprint=fingerprint)
         except WrongOutput as error:
@@ -124,18 +125,19 @@ class DevicePassEvaluator:
         return PassComparison(
             outcome="measured",
             compile=ratio_interval(blocks),
-            latency=measured.ratio if measured else Interval(1.0, 1.0, 1.0),
+            latency=latency.ratio if latency else Interval(1.0, 1.0, 1.0),
             same_code=same,
             fingerprint=fingerprint,
             compile_s=median(ns for block in blocks for ns in block.candidate_ns) / 1e9,
             raw={
                 "against": against,
                 "compile": [asdict(block) for block in blocks],
-                "latency": asdict(measured) if measured else None,
+                "latency": asdict(latency) if latency else None,
             },
         )
 
-    def _baseline(self, value: str) -> BuildResult:
+    def _build(self, value: str) -> BuildResult:
+        """The build of the list that others are compared with."""
         if value not in self._builds:
             build = self._device.build(self._backend, self._menu.candidate(value))
             if build.outcome != "measured":
@@ -143,72 +145,78 @@ class DevicePassEvaluator:
             self._builds[value] = build
         return self._builds[value]
 
-    def _latency(self, build: BuildResult, against: str, effort: ComparisonEffort) -> Measurement:
+    def _measure_latency(
+        self, build: BuildResult, against: str, effort: ComparisonEffort
+    ) -> Measurement:
         rule = StopRule(effort.half_width, effort.seconds)
         rounds = Rounds()
-        done, wanted = 0, effort.sessions
-        while done < wanted:
-            for process in range(done, wanted):
-                self._run_beside(rounds, build, against, rule, process)
-            done = wanted
-            # Looking seldom: an interval that may be looked at at any time excludes too much.
+        done, needed = 0, effort.sessions
+        while done < needed:
+            for process in range(done, needed):
+                self._run_process(rounds, build, against, rule, process)
+            done = needed
+            # Doubled rather than increased by one: an interval that is inspected after every
+            # process excludes the true ratio too often.
             if is_open(rounds.measurement(rule).ratio):
-                wanted = max(done, min(2 * done, effort.most_sessions))
+                needed = max(done, min(2 * done, effort.most_sessions))
         return rounds.measurement(rule)
 
-    def _run_beside(
+    def _run_process(
         self, rounds: Rounds, build: BuildResult, against: str, rule: StopRule, process: int
     ) -> None:
-        """Add the rounds of one more pair of processes; the first checks the outputs, too."""
+        """Add the rounds of one more pair of processes; the first one checks the outputs."""
         if process:
             self._close()
-        with closing(self._session(build, "candidate")) as session:
+        with closing(self._open_session(build, "candidate")) as session:
             if not process:
                 self._check(session, build, against)
-            measure_into(
-                rounds, self._opened(against), session, rule, self._context.clock, process=process
-            )
+            baseline, clock = self._baseline_session(against), self._context.clock
+            measure_into(rounds, baseline, session, rule, clock, process=process)
 
     def _check(self, session: RunningSession, build: BuildResult, against: str) -> None:
-        """Refuse outputs beyond the limits, or farther off than the other list's: whether that
-        hands on NaN and infinity, which some compilers do not, is not for a list to mend."""
-        accuracy = self._context.reference_accuracy
-        if against not in self._checked:
-            other = self._context.compare(self._opened(against))
-            require(other, build.tolerance, None, accuracy)
-            self._checked[against] = other
-        require(self._context.compare(session), build.tolerance, self._checked[against], accuracy)
+        """Reject outputs beyond the limits, or worse than the other list's.
 
-    def _compile(self, value: str, against: str, effort: ComparisonEffort) -> list[Block]:
+        Some compilers do not propagate NaN and infinity; a list is not rejected for that.
+        """
+        accuracy = self._context.reference_accuracy
+        if against not in self._checks:
+            other = self._context.compare(self._baseline_session(against))
+            require(other, build.tolerance, None, accuracy)
+            self._checks[against] = other
+        require(self._context.compare(session), build.tolerance, self._checks[against], accuracy)
+
+    def _measure_compiling(self, value: str, against: str, effort: ComparisonEffort) -> list[Block]:
         """Pairs of builds in turns (ABBA), after one build that fills the compiler's caches."""
-        ours, other = self._menu.candidate(value), self._menu.candidate(against)
-        turns = [(other, ours) if n % 2 == 0 else (ours, other) for n in range(effort.pairs)]
+        candidate, other = self._menu.candidate(value), self._menu.candidate(against)
+        turns = [
+            (other, candidate) if n % 2 == 0 else (candidate, other) for n in range(effort.pairs)
+        ]
         sequence = [other, *(side for turn in turns for side in turn)]
         blocks: list[Block] = []
         for process in range(effort.processes):
-            told = self._device.rehearse_each(self._backend, sequence, timed=True)
-            failed = next((each.detail for each in told if each.detail), "")
-            if failed:
-                raise CandidateFailed("invalid", failed)
-            times = [round(each.seconds * 1e9) for each in told[1:]]
+            compiled = self._device.rehearse_each(self._backend, sequence, timed=True)
+            failure = next((each.detail for each in compiled if each.detail), "")
+            if failure:
+                raise CandidateFailed("invalid", failure)
+            times_ns = [round(each.seconds * 1e9) for each in compiled[1:]]
             for n in range(effort.pairs):
-                pair = times[2 * n : 2 * n + 2]
-                first, second = pair if n % 2 == 0 else reversed(pair)
-                blocks.append(Block(process, (first,), (second,)))
+                pair = times_ns[2 * n : 2 * n + 2]
+                baseline_ns, candidate_ns = pair if n % 2 == 0 else reversed(pair)
+                blocks.append(Block(process, (baseline_ns,), (candidate_ns,)))
             if ratio_interval(blocks).half_width <= _COMPILE_HALF_WIDTH:
                 break
         return blocks
 
-    def _opened(self, value: str) -> RunningSession:
+    def _baseline_session(self, value: str) -> RunningSession:
         if value not in self._sessions:
             try:
-                opened = self._session(self._baseline(value), "baseline")
+                opened = self._open_session(self._build(value), "baseline")
             except CandidateFailed as error:
                 raise BaselineFailed(error.outcome, str(error)) from error
             self._sessions[value] = self._open.enter_context(closing(opened))
         return self._sessions[value]
 
-    def _session(self, build: BuildResult, role: str) -> RunningSession:
+    def _open_session(self, build: BuildResult, role: str) -> RunningSession:
         return self._device.open(self._backend, build, role, self._context.tests.timing)
 
     def _close(self) -> None:

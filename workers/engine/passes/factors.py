@@ -7,9 +7,9 @@ from typing import Literal
 
 from workers.engine.passes.menu import Menu, Passes
 
-#: Number of factors to those beyond the basic ones, each the product of some of these: fractions
-#: in which no main effect hides behind another or behind an interaction of two (resolution IV:
-#: Box, Hunter and Hunter, "Statistics for Experimenters", 2005, table 6.22).
+#: Number of factors to the generators of those beyond the basic ones, each a product of basic ones:
+#: fractions in which no main effect is confounded with another one or with an interaction of two
+#: (resolution IV: Box, Hunter and Hunter, "Statistics for Experimenters", 2005, table 6.22).
 _GENERATORS: dict[int, tuple[str, ...]] = {
     5: ("abcd",),
     6: ("abc", "bcd"),
@@ -23,7 +23,7 @@ class Factor:
     """One change to a list of passes.
 
     Attributes:
-        about: The passes it is about.
+        about: The passes that it changes.
     """
 
     kind: Literal["drop", "insert", "swap"]
@@ -32,7 +32,7 @@ class Factor:
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Kind and passes as text."""
         return f"{self.kind} {' and '.join(self.about)}"
 
 
@@ -42,19 +42,19 @@ def drop(menu: Menu, name: str) -> Factor:
 
 
 def insert(menu: Menu, name: str) -> Factor:
-    """Put an extra pass in, where the full list has it."""
+    """Insert an extra pass at its position in the full list."""
     return Factor("insert", (name,), lambda passes: menu.with_extra(passes, name))
 
 
 def swap(first: str, second: str) -> Factor:
     """Exchange two passes."""
-    places = {first: second, second: first}
-    return Factor("swap", (first, second), lambda passes: tuple(places.get(p, p) for p in passes))
+    partner = {first: second, second: first}
+    return Factor("swap", (first, second), lambda passes: tuple(partner.get(p, p) for p in passes))
 
 
 def combinations(factors: Sequence[Factor], most: int) -> list[tuple[Factor, ...]]:
-    """Sets of changes to make together: all, or where there are more than ``most``, a balanced
-    fraction of them together with all changes at once and each alone."""
+    """Sets of changes to apply together: all sets, or if there are more than ``most``, a balanced
+    fraction of them, plus all changes together and each one alone."""
     count = len(factors)
     rows: set[tuple[bool, ...]] = set(product((False, True), repeat=count))
     if len(rows) > most and count in _GENERATORS:
@@ -71,7 +71,7 @@ def fraction(count: int) -> set[tuple[bool, ...]]:
     rows = set()
     for levels in product((False, True), repeat=len(basic)):
         row = dict(zip(basic, levels, strict=True))
-        # A product of signs is minus where an odd number of them is.
+        # A product of signs is negative if an odd number of them is.
         extra = [sum(not row[letter] for letter in generator) % 2 == 0 for generator in generators]
         rows.add((*levels, *extra))
     return rows

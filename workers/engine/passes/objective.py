@@ -1,6 +1,6 @@
-"""What a list of passes is worth: two objectives, and when a list serves one of them."""
+"""The two objectives of a list of passes, and when a list serves one of them."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from hpcfair.measurement.types import Interval
@@ -9,27 +9,28 @@ from workers.engine.types import Outcome
 Objective = Literal["compile", "latency"]
 OBJECTIVES: tuple[Objective, ...] = ("compile", "latency")
 
-#: Code that runs at most this much longer, with 95 % confidence, counts as running as fast.
+#: Latency ratio up to which code counts as equally fast, with 95 % confidence.
 LOSS = 1.02
-#: Compile times closer than this are the same to anybody.
+#: Smallest relative difference of compile times that counts.
 COMPILE_MARGIN = 0.02
 
 
 def is_open(latency: Interval) -> bool:
-    """Whether code with this ratio of latencies may run as fast and may lose more than counts."""
+    """Whether an interval allows both equal speed and a loss beyond ``LOSS``."""
     return latency.low <= LOSS < latency.high
 
 
 @dataclass(frozen=True, slots=True)
 class PassComparison:
-    """A list of passes beside another, usually the compiler's own.
+    """A list of passes compared with another one, usually the compiler's own.
 
-    Ratios are this list over the other, interleaved: below 1 compiles or runs faster.
+    Ratios are this list over the other one, interleaved: below 1 compiles or runs faster.
 
     Attributes:
-        outcome: ``measured``, or the class of its failure.
-        same_code: Both compile to the same code, so ``latency`` is 1 without measuring.
-        compile_s: Median seconds this list compiles in.
+        outcome: ``measured``, or the failure class.
+        same_code: Whether both compile to the same code; ``latency`` is then 1 without a
+            measurement.
+        compile_s: Median compile time of this list.
         raw: Samples and quality of both measurements.
     """
 
@@ -44,7 +45,7 @@ class PassComparison:
 
     @property
     def cuts_compile(self) -> bool:
-        """Compiles faster, and what it makes runs as fast."""
+        """Whether it compiles faster and its code is equally fast."""
         return (
             self.compile is not None
             and self.latency is not None
@@ -54,16 +55,16 @@ class PassComparison:
 
     @property
     def cuts_latency(self) -> bool:
-        """What it makes runs faster."""
+        """Whether its code runs faster."""
         return self.latency is not None and self.latency.high < 1
 
     @property
     def hurts(self) -> bool:
-        """Fails, or what it makes runs slower beyond what counts as loss."""
+        """Whether it fails, or its code runs slower by more than ``LOSS``."""
         return self.latency is None or self.latency.low > LOSS
 
     def score(self, objective: Objective) -> float:
-        """The ratio a user gets who may also keep the compiler's own list: never above 1."""
+        """The ratio for a user who may also use the compiler's own list: never above 1."""
         if objective == "compile":
             return self.compile.value if self.cuts_compile and self.compile else 1.0
         return self.latency.value if self.cuts_latency and self.latency else 1.0
@@ -71,13 +72,13 @@ class PassComparison:
 
 @dataclass(frozen=True, slots=True)
 class PassTrial:
-    """One list of a study.
+    """The trial of one list in a study.
 
     Attributes:
         role: Why it was tried: ``noise``, ``class``, ``promising``, ``idle``, ``ablation``,
             ``extra``, ``joint``, ``order``, ``factorial`` or ``final``.
         passes: The list, as the backend's option takes it.
-        about: The pass, or change of order, that an ablation is about.
+        about: The pass or swap that the trial tests.
     """
 
     number: int
@@ -85,7 +86,3 @@ class PassTrial:
     passes: str
     comparison: PassComparison
     about: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)

@@ -1,4 +1,4 @@
-"""A few lists of passes for many networks, and whether it pays to keep them by class.
+"""A few lists of passes for many networks, and whether portfolios per class are better.
 
 The gain of a portfolio over networks is monotone and submodular, so adding the best list each time
 comes within 63 % of the best portfolio of that size (Nemhauser, Wolsey and Fisher 1978, theorem
@@ -14,17 +14,17 @@ from typing import Literal
 
 Grouping = Literal["class", "global", "shuffled"]
 
-#: Permutations of classes that stand for "classes that mean nothing".
+#: Permutations that simulate classes without meaning.
 SHUFFLES = 200
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkScores:
-    """What lists of passes are worth to a network.
+    """The scores of lists of passes on one network.
 
     Attributes:
-        scores: List to ratio, above 0 and at most 1, that a user gets who may also keep the
-            compiler's own list. A list that is not here was not tried and promises nothing.
+        scores: List to the ratio for a user who may also use the compiler's own list, above 0
+            and at most 1. A list without a score was not tried and counts as 1.
     """
 
     name: str
@@ -32,15 +32,15 @@ class NetworkScores:
     scores: Mapping[str, float] = field(default_factory=dict)
 
     def with_portfolio(self, lists: Sequence[str]) -> float:
-        """The ratio of the best of ``lists``, or 1 of the compiler's own."""
+        """The ratio of the best of ``lists``; 1 is the compiler's own list."""
         return min((self.scores.get(each, 1.0) for each in lists), default=1.0)
 
 
 def greedy(networks: Sequence[NetworkScores], most: int) -> tuple[str, ...]:
-    """At most ``most`` lists, each the one that adds most to those before it.
+    """At most ``most`` lists, each with the largest gain over those before it.
 
-    Gain is the mean logarithm of ratios, so halving one network is worth as much as halving
-    another. Of equal gains the shorter list wins, then the one that sorts first.
+    The gain is the sum of logarithms of ratios, so that halving any network counts equally. Of
+    equal gains the shorter list is chosen, then the first in sorting order.
     """
     lists = {each for network in networks for each in network.scores}
     chosen: list[str] = []
@@ -57,11 +57,11 @@ def greedy(networks: Sequence[NetworkScores], most: int) -> tuple[str, ...]:
 def left_out(
     networks: Sequence[NetworkScores], most: int, grouping: Grouping, seed: int = 0
 ) -> dict[str, float]:
-    """Per network the ratio it gets from the portfolio of the others.
+    """For each network its ratio with the portfolio of other networks (leave one out).
 
     Args:
-        grouping: Which others: those of its class, all, or those of a class drawn at random, by
-            permuting the classes among networks (the mean logarithm over :data:`SHUFFLES`).
+        grouping: The others: those of its class, all, or those of a random class, by permuting
+            the classes among networks (mean logarithm over :data:`SHUFFLES` permutations).
     """
     if grouping == "shuffled":
         rng = Random(seed)  # noqa: S311  a permutation, no secret
@@ -73,15 +73,15 @@ def left_out(
 
 
 def _by_class(networks: Sequence[NetworkScores], most: int) -> dict[str, float]:
-    found = {}
+    ratios = {}
     for network in networks:
         others = [
             other
             for other in networks
             if other.architecture_class == network.architecture_class and other is not network
         ]
-        found[network.name] = network.with_portfolio(greedy(others, most))
-    return found
+        ratios[network.name] = network.with_portfolio(greedy(others, most))
+    return ratios
 
 
 def _shuffled(networks: Sequence[NetworkScores], rng: Random) -> list[NetworkScores]:

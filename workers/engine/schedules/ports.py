@@ -1,57 +1,57 @@
-"""The two doors of a search for schedules."""
+"""The interfaces of a search for schedules: the compiler and the store."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 from workers.engine.schedules.types import (
-    Known,
     ScheduleCandidate,
     ScheduleOutcome,
     ScheduleTask,
     ScheduleTrial,
+    TaskHistory,
     Winner,
 )
 
 
 class ScheduleCompiler(Protocol):
-    """Proposes, builds and times schedules; learns from what it is told.
+    """Proposes, builds and times schedules, and learns from trials.
 
-    A failed candidate is an outcome. Raises ``CandidateFailed`` only where no candidate is to
-    blame; its class ``infrastructure`` says that the machine is.
+    A failed candidate is an outcome. ``CandidateFailed`` is raised only if no candidate is at
+    fault; its class ``infrastructure`` means that the machine is.
     """
 
     def learn(self, task: ScheduleTask, trials: Sequence[ScheduleTrial]) -> None:
-        """Take in trials of a workload: of this search, of earlier ones, or of similar workloads.
-
-        Their predictions were made before.
-        """
+        """Learn from trials of a workload: of this search, of earlier ones, or of similar
+        workloads. Their predictions were made before."""
         ...
 
     def foresee(self, task: ScheduleTask, most: int) -> None:
-        """Hear that :meth:`propose` will be asked for this workload some time: it may think ahead
-        while it builds what :meth:`measure` is asked for, though never while it times anything."""
+        """Announce a later :meth:`propose` for this workload.
+
+        The compiler may prepare it while it builds for :meth:`measure`, but never while it times.
+        """
         ...
 
     def propose(self, task: ScheduleTask, most: int) -> Sequence[ScheduleCandidate]:
-        """Schedules worth trying next; empty when there are none left."""
+        """Schedules to try next; empty if there are none left."""
         ...
 
     def neighbours(
         self, task: ScheduleTask, best: ScheduleCandidate, most: int
     ) -> Sequence[ScheduleCandidate]:
-        """Schedules that differ from ``best`` in one decision, the most promising first."""
+        """Schedules that differ from ``best`` in one decision, most promising first."""
         ...
 
     def measure(
         self, task: ScheduleTask, candidates: Sequence[ScheduleCandidate]
     ) -> Iterator[ScheduleOutcome]:
-        """Build and time each; one outcome per candidate, in order, as it lands."""
+        """Build and time each candidate; yields one outcome per candidate, in order."""
         ...
 
     def race(
         self, task: ScheduleTask, candidates: Sequence[ScheduleCandidate], rounds: int
     ) -> Sequence[tuple[float, ...]]:
-        """Time built candidates in turn, ``rounds`` times; no times for one that failed."""
+        """Time candidates in turns, ``rounds`` times; no times for one that failed."""
         ...
 
     def trace(self, task: ScheduleTask, candidate: ScheduleCandidate) -> Any:
@@ -60,28 +60,28 @@ class ScheduleCompiler(Protocol):
 
 
 class ScheduleStore(Protocol):
-    """The memory of all searches on one target with one toolchain."""
+    """Trials and best schedules of all searches on one target with one toolchain."""
 
-    def known(self, task: ScheduleTask) -> Known:
-        """What all searches found out about a workload."""
+    def history(self, task: ScheduleTask) -> TaskHistory:
+        """Trials and best schedule of a workload, of all searches."""
         ...
 
-    def similar(self, task: ScheduleTask) -> Sequence[tuple[ScheduleTask, Known]]:
-        """Other workloads of the same anchor, the most similar first."""
+    def similar(self, task: ScheduleTask) -> Sequence[tuple[ScheduleTask, TaskHistory]]:
+        """Other workloads with the same anchor, most similar first."""
         ...
 
-    def own(self) -> Sequence[ScheduleTrial]:
-        """Trials that earlier attempts of this very search have paid for."""
+    def own_trials(self) -> Sequence[ScheduleTrial]:
+        """Trials of earlier attempts of this search."""
         ...
 
     def add(self, trial: ScheduleTrial) -> None:
-        """Keep a trial durably before returning.
+        """Store a trial durably before returning.
 
         Raises:
-            LeaseLost: somebody else does this work now; stop at once.
+            LeaseLost: another worker has the job now; stop at once.
         """
         ...
 
     def confirm(self, winner: Winner) -> None:
-        """Keep the best schedule of a workload; raises as :meth:`add`."""
+        """Store the best schedule of a workload; raises as :meth:`add`."""
         ...

@@ -1,16 +1,16 @@
-"""A memory of schedules that needs no hub."""
+"""A schedule store that needs no hub."""
 
 from collections.abc import Sequence
 from math import dist
 
-from workers.engine.schedules.types import Known, ScheduleTask, ScheduleTrial, Winner
+from workers.engine.schedules.types import ScheduleTask, ScheduleTrial, TaskHistory, Winner
 
 
 class MemoryScheduleStore:
-    """A :class:`~workers.engine.schedules.ports.ScheduleStore` gone with the process.
+    """A :class:`~workers.engine.schedules.ports.ScheduleStore` in memory.
 
     Args:
-        tasks: All workloads that searches over this store are about.
+        tasks: All workloads of the searches that use this store.
     """
 
     def __init__(self, tasks: Sequence[ScheduleTask]) -> None:
@@ -18,21 +18,21 @@ class MemoryScheduleStore:
         self._trials: list[ScheduleTrial] = []
         self._winners: dict[str, Winner] = {}
 
-    def known(self, task: ScheduleTask) -> Known:
-        of_task = [trial for trial in self._trials if trial.candidate.task == task.key]
-        return Known(of_task, self._winners.get(task.key))
+    def history(self, task: ScheduleTask) -> TaskHistory:
+        trials = [trial for trial in self._trials if trial.candidate.task == task.key]
+        return TaskHistory(trials, self._winners.get(task.key))
 
-    def similar(self, task: ScheduleTask) -> Sequence[tuple[ScheduleTask, Known]]:
+    def similar(self, task: ScheduleTask) -> Sequence[tuple[ScheduleTask, TaskHistory]]:
         others = [
             other
             for other in self._tasks.values()
             if other.anchor == task.anchor and other.key != task.key
         ]
         others.sort(key=lambda other: (dist(other.features, task.features), other.key))
-        known = [(other, self.known(other)) for other in others]
-        return [pair for pair in known if pair[1].trials]
+        histories = [(other, self.history(other)) for other in others]
+        return [(other, history) for other, history in histories if history.trials]
 
-    def own(self) -> Sequence[ScheduleTrial]:
+    def own_trials(self) -> Sequence[ScheduleTrial]:
         return tuple(self._trials)
 
     def add(self, trial: ScheduleTrial) -> None:

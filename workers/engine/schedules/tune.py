@@ -1,12 +1,12 @@
-"""The loop: where to spend the next trials, and which schedule is really best."""
+"""The loop of a search for schedules: which workload gets the next trials, which schedule wins."""
 
 from collections.abc import Sequence
 from statistics import median
 
-from workers.engine.clock import SystemClock
+from workers.engine.clock import Clock, SystemClock
 from workers.engine.errors import InfrastructureFailed
-from workers.engine.ports import Clock, Progress
-from workers.engine.schedules.operator_state import OperatorState, pick
+from workers.engine.ports import Progress, no_progress
+from workers.engine.schedules.operator_state import OperatorState, most_promising
 from workers.engine.schedules.ports import ScheduleCompiler, ScheduleStore
 from workers.engine.schedules.types import (
     ScheduleBudget,
@@ -17,9 +17,10 @@ from workers.engine.schedules.types import (
     Winner,
 )
 
-#: Failures of the machine in a row before it is given up, and for one candidate before it is left.
+#: Consecutive infrastructure failures after which the machine is given up, and after which one
+#: candidate is.
 _MOST_INFRASTRUCTURE_FAILURES = 3
-#: Neighbours measured before the descent looks where it stands.
+#: Neighbours measured per step of the descent.
 _STEP = 6
 
 
@@ -30,32 +31,31 @@ def tune_schedules(
     budget: ScheduleBudget,
     *,
     clock: Clock | None = None,
-    progress: Progress | None = None,
+    progress: Progress = no_progress,
 ) -> ScheduleResult:
     """Search schedules for the workloads of a network.
 
-    What the store knows of a workload is told to the compiler and never tried again: one that is
-    settled costs no trial. Trials that fail by the machine's fault are kept, not charged, and made
-    again.
+    The compiler learns the store's trials of a workload, which are not repeated: a settled workload
+    costs no trial. Infrastructure failures are stored, not charged, and repeated.
 
     Raises:
-        InfrastructureFailed: trials fail one after another by the machine's fault.
-        CandidateFailed: the compiler itself cannot go on.
+        InfrastructureFailed: several trials in a row failed by the machine's fault.
+        CandidateFailed: the compiler itself failed.
         LeaseLost, Cancelled: from ``store`` or ``progress``.
     """
-    search = _Search(tasks, compiler, store, budget, clock or SystemClock(), progress or _silence)
-    ended = search.explore()
+    search = _Search(tasks, compiler, store, budget, clock or SystemClock(), progress)
+    stop_reason = search.explore()
     search.descend()
     improved = search.confirm()
     winners = {state.task.key: state.winner for state in search.states if state.winner is not None}
-    return ScheduleResult(winners, improved, search.charged, ended)
+    return ScheduleResult(winners, improved, search.charged_trials, stop_reason)
 
 
 class _Search:
-    """One search under way.
+    """A search in progress.
 
     Attributes:
-        charged: Its trials that count, earlier attempts' included.
+        charged_trials: Including those of earlier attempts.
     """
 
     def __init__(
@@ -65,125 +65,122 @@ class _Search:
         store: ScheduleStore,
         budget: ScheduleBudget,
         clock: Clock,
-        say: Progress,
+        progress: Progress,
     ) -> None:
         self._compiler, self._store, self._budget = compiler, store, budget
-        self._clock, self._say = clock, say
-        self.states = [OperatorState(task, store.known(task), budget) for task in tasks]
-        own = store.own()
-        self.charged = sum(trial.result.outcome != "infrastructure" for trial in own)
-        self._number = max((trial.number for trial in own), default=-1) + 1
-        self._spent_before = sum(trial.result.duration_s for trial in own)
+        self._clock, self._progress = clock, progress
+        self.states = [OperatorState(task, store.history(task), budget) for task in tasks]
+        own_trials = store.own_trials()
+        self.charged_trials = sum(t.result.outcome != "infrastructure" for t in own_trials)
+        self._number = max((trial.number for trial in own_trials), default=-1) + 1
+        self._earlier_s = sum(trial.result.duration_s for trial in own_trials)
         self._started = clock.monotonic()
         self._infrastructure_failures = 0
-        self._told: set[str] = set()
-        # An earlier attempt may have ended before it confirmed what it had found.
-        mine = {trial.candidate.task for trial in own}
+        self._learned: set[str] = set()
+        # An earlier attempt may have ended before it confirmed its best schedules.
+        own_tasks = {trial.candidate.task for trial in own_trials}
         for state in self.states:
-            state.changed = state.task.key in mine
+            state.is_changed = state.task.key in own_tasks
 
     def explore(self) -> str:
-        """Spend the budget, less what the descent is kept, where most is to be gained."""
+        """Spend the budget, except for the descent's share, where most gain is expected."""
         share = 1 - self._budget.descent
-        while (ended := self._ended(share)) is None:
-            state = pick(self.states)
+        while (stop_reason := self._stop_reason(share)) is None:
+            state = most_promising(self.states)
             if state is None:
                 return "every workload is settled"
-            self._say("schedules", self.charged, self._budget.trials, state.task.name)
-            self._tell_known(state)
+            self._report("schedules", state)
+            self._teach(state)
             proposed = self._compiler.propose(state.task, self._left(self._budget.batch, share))
-            fresh = [c for c in proposed if c.digest not in state.tried]
-            if not fresh:
-                state.exhausted = True
+            untried = [c for c in proposed if c.digest not in state.tried]
+            if not untried:
+                state.is_exhausted = True
                 continue
-            self._foresee([other for other in self.states if other is not state], share)
-            self._try(state, fresh)
-        return ended
+            self._announce([other for other in self.states if other is not state], share)
+            self._try(state, untried)
+        return stop_reason
 
     def descend(self) -> None:
-        """Walk downhill from each best schedule, one decision at a time.
+        """Improve each best schedule by one decision at a time.
 
-        The idea of Droplet search (arXiv 2406.20037), which after some hundred trials beats many
-        thousand more of the global search. Workloads that weigh most go first.
+        The idea of Droplet search (arXiv 2406.20037), which after some hundred trials outperforms
+        thousands more of a global search. Workloads with the largest share of time go first.
         """
         if not self._budget.descent:
             return
-        found = [state for state in self.states if state.changed and state.candidates_to_confirm()]
-        for state in sorted(found, key=lambda b: b.task.calls * b.best_s, reverse=True):
-            while self._ended(1.0) is None:
+        changed = [s for s in self.states if s.is_changed and s.candidates_to_confirm()]
+        for state in sorted(changed, key=lambda s: s.task.calls * s.best_s, reverse=True):
+            while self._stop_reason(1.0) is None:
                 before = state.best_s
-                self._say("descent", self.charged, self._budget.trials, state.task.name)
-                self._tell_known(state)
+                self._report("descent", state)
+                self._teach(state)
                 most = self._left(_STEP, 1.0)
-                around = self._compiler.neighbours(
-                    state.task, state.candidates_to_confirm()[0], most
-                )
-                fresh = [c for c in around if c.digest not in state.tried]
-                if not fresh:
+                best = state.candidates_to_confirm()[0]
+                neighbours = self._compiler.neighbours(state.task, best, most)
+                untried = [c for c in neighbours if c.digest not in state.tried]
+                if not untried:
                     break
-                self._try(state, fresh)
+                self._try(state, untried)
                 if state.best_s >= before * (1 - self._budget.noise):
                     break
 
     def confirm(self) -> tuple[str, ...]:
-        """Time the best of each changed workload again, in turn; returns keys with a new best."""
+        """Time the best schedules of each changed workload in turns; returns the keys of those
+        with a new best."""
         improved = []
-        changed = [
-            state for state in self.states if state.changed and state.candidates_to_confirm()
-        ]
+        changed = [s for s in self.states if s.is_changed and s.candidates_to_confirm()]
         for done, state in enumerate(changed):
-            self._say("confirm", done, len(changed), state.task.name)
+            self._progress("confirmation", done, len(changed), state.task.name)
             winner = self._fastest(state)
             if winner is None:
                 continue
-            old = state.winner
+            previous = state.winner
             self._store.confirm(winner)
             state.winner = winner
-            if old is None or winner.candidate.digest != old.candidate.digest:
+            if previous is None or winner.candidate.digest != previous.candidate.digest:
                 improved.append(state.task.key)
         return tuple(improved)
 
     def _fastest(self, state: OperatorState) -> Winner | None:
-        candidates_to_confirm = state.candidates_to_confirm()
-        if state.winner and state.winner.candidate.digest not in {
-            c.digest for c in candidates_to_confirm
-        }:
-            # Yesterday's best defends its title under today's conditions.
-            candidates_to_confirm.append(state.winner.candidate)
-        times = self._compiler.race(state.task, candidates_to_confirm, self._budget.rounds)
-        ran = [(median(seconds), n) for n, seconds in enumerate(times) if seconds]
-        if not ran:
+        candidates = state.candidates_to_confirm()
+        digests = {candidate.digest for candidate in candidates}
+        if state.winner and state.winner.candidate.digest not in digests:
+            # The previous best is compared under the same conditions.
+            candidates.append(state.winner.candidate)
+        times = self._compiler.race(state.task, candidates, self._budget.rounds)
+        medians = [(median(seconds), n) for n, seconds in enumerate(times) if seconds]
+        if not medians:
             return None
-        fastest = candidates_to_confirm[min(ran)[1]]
-        trace = self._compiler.trace(state.task, fastest)
-        return Winner(fastest, times[min(ran)[1]], trace)
+        _, at = min(medians)
+        trace = self._compiler.trace(state.task, candidates[at])
+        return Winner(candidates[at], times[at], trace)
 
-    def _foresee(self, states: Sequence[OperatorState], share: float) -> None:
-        """Have the compiler think of what is likely to come next, by what is known now."""
-        following = pick(states)
+    def _announce(self, states: Sequence[OperatorState], share: float) -> None:
+        """Let the compiler prepare the proposal that is likely to be next."""
+        following = most_promising(states)
         if following is not None:
-            self._tell_known(following)
+            self._teach(following)
             self._compiler.foresee(following.task, self._left(self._budget.batch, share))
 
-    def _tell_known(self, state: OperatorState) -> None:
-        """Tell the compiler, once, what is known of a workload and of those like it."""
-        if state.task.key in self._told:
+    def _teach(self, state: OperatorState) -> None:
+        """Let the compiler learn, once, the trials of a workload and of similar ones."""
+        if state.task.key in self._learned:
             return
-        for task, known in self._store.similar(state.task):
-            if task.key not in self._told:
-                self._told.add(task.key)
-                self._compiler.learn(task, known.trials)
-        self._told.add(state.task.key)
-        known_trials = self._store.known(state.task).trials
-        if known_trials:
-            self._compiler.learn(state.task, known_trials)
+        for task, history in self._store.similar(state.task):
+            if task.key not in self._learned:
+                self._learned.add(task.key)
+                self._compiler.learn(task, history.trials)
+        self._learned.add(state.task.key)
+        trials = self._store.history(state.task).trials
+        if trials:
+            self._compiler.learn(state.task, trials)
 
     def _try(self, state: OperatorState, candidates: Sequence[ScheduleCandidate]) -> None:
-        """Measure candidates and learn from them; those the machine spoilt are tried again."""
-        landed: list[ScheduleTrial] = []
+        """Measure candidates and learn from them; infrastructure failures are repeated."""
+        complete: list[ScheduleTrial] = []
         waiting = list(candidates)
         for _ in range(_MOST_INFRASTRUCTURE_FAILURES):
-            spoilt = []
+            failed = []
             for candidate, result in zip(
                 waiting, self._compiler.measure(state.task, waiting), strict=True
             ):
@@ -193,18 +190,18 @@ class _Search:
                 state.add(trial)
                 self._charge(trial)
                 if result.outcome == "infrastructure":
-                    spoilt.append(candidate)
+                    failed.append(candidate)
                 else:
-                    landed.append(trial)
-                    self._say("measure", self.charged, self._budget.trials, state.task.name)
-            waiting = spoilt
+                    complete.append(trial)
+                    self._report("measure", state)
+            waiting = failed
             if not waiting:
                 break
-        self._compiler.learn(state.task, landed)
+        self._compiler.learn(state.task, complete)
 
     def _charge(self, trial: ScheduleTrial) -> None:
         if trial.result.outcome != "infrastructure":
-            self.charged += 1
+            self.charged_trials += 1
             self._infrastructure_failures = 0
             return
         self._infrastructure_failures += 1
@@ -213,21 +210,20 @@ class _Search:
                 f"{self._infrastructure_failures} trials in a row failed: {trial.result.detail}"
             )
 
+    def _report(self, phase: str, state: OperatorState) -> None:
+        self._progress(phase, self.charged_trials, self._budget.trials, state.task.name)
+
     def _left(self, most: int, share: float) -> int:
         if self._budget.trials is None:
             return most
-        return min(most, int(self._budget.trials * share + 0.5) - self.charged)
+        return min(most, int(self._budget.trials * share + 0.5) - self.charged_trials)
 
-    def _ended(self, share: float) -> str | None:
+    def _stop_reason(self, share: float) -> str | None:
         """Why this share of the budget is used up, or ``None``."""
         budget = self._budget
-        spent = self._spent_before + self._clock.monotonic() - self._started
+        elapsed_s = self._earlier_s + self._clock.monotonic() - self._started
         if budget.trials is not None and self._left(1, share) <= 0:
             return f"all {budget.trials} trials used"
-        if budget.seconds is not None and spent >= budget.seconds * share:
+        if budget.seconds is not None and elapsed_s >= budget.seconds * share:
             return f"all {budget.seconds:g} s used"
         return None
-
-
-def _silence(phase: str, done: int, total: int | None, message: str) -> None:
-    """Nobody listens."""

@@ -1,4 +1,4 @@
-"""The data of a search for schedules. All frozen; all turn into JSON."""
+"""The data of a search for schedules. All types are frozen and turn into JSON."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -13,13 +13,13 @@ class ScheduleTask:
     """An operator workload of a network, such as a fused convolution of fixed shape.
 
     Attributes:
-        key: Equal for equal workloads of whatever network; 64 hex digits.
-        anchor: Its heaviest operator without shapes, by which similar workloads are found.
+        key: Equal for equal workloads of any networks; 64 hex digits.
+        anchor: Its heaviest operator without shapes. Workloads of one anchor are similar.
         arguments: ``{"dtype", "shape"}`` of each.
-        flops: Arithmetic of one call.
-        calls: How often one run of the network calls it.
-        features: Numbers of fixed length that tell how similar two of one anchor are.
-        source: The workload as the compiler reads it again, compressed.
+        flops: Floating-point operations of one call.
+        calls: Number of calls in one run of the network.
+        features: Vector of fixed length; its distance measures similarity within one anchor.
+        source: The workload in the compiler's own format, compressed.
     """
 
     key: str
@@ -39,10 +39,10 @@ class ScheduleCandidate:
     Attributes:
         task: Key of its workload.
         sketch: The instructions without their decisions, as the compiler writes them as JSON.
-        decisions: What was decided, in the compiler's form.
+        decisions: Values of the sketch's decisions, in the compiler's format.
         proposed_by: ``evolution``, ``random``, ``transfer`` or ``descent``.
-        predicted: The cost model's score before it learnt from this one, higher is faster;
-            ``None`` while it knows nothing.
+        predicted: The cost model's score before it learned from this schedule, higher is faster;
+            ``None`` without a model.
     """
 
     task: str
@@ -59,12 +59,12 @@ class ScheduleCandidate:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleOutcome:
-    """How a candidate's build and run ended.
+    """The result of building and timing a candidate.
 
     Attributes:
-        outcome: ``measured``, ``pruned`` (so slow that it was timed once only) or a failure class.
-        seconds: All raw times of one call; empty after a failure.
-        duration_s: What building and timing cost.
+        outcome: ``measured``, ``pruned`` (so slow that it was timed only once) or a failure class.
+        seconds: All times of one call; empty after a failure.
+        duration_s: Of building and timing.
     """
 
     outcome: Outcome
@@ -74,13 +74,13 @@ class ScheduleOutcome:
 
     @property
     def median_s(self) -> float | None:
-        """Median of the raw times, where there are some."""
+        """Median of the times; ``None`` without any."""
         return median(self.seconds) if self.seconds else None
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleTrial:
-    """A candidate with its outcome; numbered on within its search."""
+    """A candidate with its outcome, numbered within its search."""
 
     number: int
     candidate: ScheduleCandidate
@@ -89,10 +89,10 @@ class ScheduleTrial:
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """The best schedule of a workload, timed again in turn with its rivals.
+    """The best schedule of a workload, confirmed in turns with the next best ones.
 
     Attributes:
-        seconds: Raw times of that second measurement.
+        seconds: Times of one call in the confirmation.
         trace: The whole schedule, ready to be applied, as the compiler writes it as JSON.
     """
 
@@ -106,12 +106,12 @@ class Winner:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of a workload before a search.
+class TaskHistory:
+    """Results of earlier searches for a workload.
 
     Attributes:
         trials: Of all searches, oldest first.
-        winner: Its best schedule so far, if any was ever confirmed.
+        winner: Its best confirmed schedule, if there is one.
     """
 
     trials: Sequence[ScheduleTrial] = ()
@@ -120,18 +120,18 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleBudget:
-    """When a search ends: the first bound reached. ``None`` is unbounded.
+    """Bounds on a search; the first one reached ends it. ``None`` is unbounded.
 
     Attributes:
-        seconds: Of proposing, building and measuring; the final measurement comes on top.
+        seconds: Of proposing, building and measuring; confirmation comes on top.
         trials: Charged trials of this search.
-        batch: Proposed at once for one workload; the cost model learns in between.
+        batch: Candidates proposed at once for one workload; the cost model learns in between.
         enough: Charged trials of a workload, of all searches, after which it is settled.
-        patience: Charged trials of a workload without gain after which none is expected.
-        noise: Relative gain below which nothing was gained.
-        descent: Share of ``seconds`` and ``trials`` kept for the local descent at the end.
-        finalists: Best of a workload that are timed again, in turn, before one is called best.
-        rounds: Turns each finalist gets.
+        patience: Consecutive charged trials of a workload without gain after which it is settled.
+        noise: Smallest relative gain that counts.
+        descent: Share of ``seconds`` and ``trials`` reserved for the local descent at the end.
+        candidates_to_confirm: Best schedules of a workload that are timed again, in turns.
+        rounds: Turns of each of them.
     """
 
     seconds: float | None = 300.0
@@ -147,16 +147,16 @@ class ScheduleBudget:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleResult:
-    """What a search found.
+    """The result of a search for schedules.
 
     Attributes:
-        winners: Best schedule of each workload that has one, by key, earlier searches' included.
-        improved: Keys of workloads whose best is new.
-        charged: Trials that count.
-        ended: Why it was over.
+        winners: Key to the best schedule of each workload, including those of earlier searches.
+        improved: Keys of workloads with a new best schedule.
+        charged_trials: Number of charged trials.
+        stop_reason: Why it stopped, for people.
     """
 
     winners: dict[str, Winner] = field(default_factory=dict)
     improved: tuple[str, ...] = ()
-    charged: int = 0
-    ended: str = ""
+    charged_trials: int = 0
+    stop_reason: str = ""

@@ -1,4 +1,4 @@
-"""What a search strategy is."""
+"""The interface of a search strategy."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence, Set
@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import final
 
 from workers.engine.space import Space
-from workers.engine.types import Candidate, Experience, Prior, Trial
+from workers.engine.trials import Experience, Prior, Trial
+from workers.engine.types import Candidate
 
-#: Backend name to its space: where a search looks.
+#: Backend name to the space of its options.
 Spaces = Mapping[str, Space]
 
 
@@ -17,11 +18,10 @@ class Proposal:
     """A candidate to try next.
 
     Attributes:
-        proposed_by: Name of the strategy that thought of it, at most 32 characters.
-        predicted_ratio: What it expects, where it has a model; one that has not seen the candidate.
-        expected_gain: The most that the model expects of any candidate left: by what fraction the
-            best build of its class becomes faster, averaged over what may come out; ``None``
-            where no model says.
+        proposed_by: Name of the strategy, at most 32 characters.
+        predicted_ratio: Predicted by a model that has not seen the candidate; ``None`` without one.
+        expected_gain: Largest expected improvement among all untried candidates, as a fraction of
+            the latency of the best build of the class; ``None`` without a model.
     """
 
     candidate: Candidate
@@ -32,18 +32,17 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class SearchProblem:
-    """Where a search takes place and what is known beforehand.
+    """The spaces of a search and the prior knowledge.
 
     Attributes:
-        spaces: Where it looks.
-        defaults: Of each backend; the first is the baseline's.
-        history: Of earlier searches of the same key.
-        experience: Of searches of other networks and targets.
+        defaults: The default of each backend; the first is the baseline.
+        history: Results of earlier searches of the same key.
+        experience: Results of searches of other networks and targets.
         architecture_class: Of the network.
-        embedding: Of its structure.
-        target: Its slug.
-        features: The target's.
-        late: Backends that take long to build, and wait until the others had their turn.
+        embedding: Of the network's structure.
+        target: Slug of the target.
+        features: Of the target.
+        slow_backends: Backends with long builds, which are tried after the others.
     """
 
     spaces: Spaces
@@ -55,50 +54,49 @@ class SearchProblem:
     embedding: tuple[float, ...] = ()
     target: str = ""
     features: frozenset[str] = frozenset()
-    late: frozenset[str] = frozenset()
+    slow_backends: frozenset[str] = frozenset()
 
 
 class Strategy(ABC):
-    """Ask for a candidate, try it, tell what came of it. Used by one thread.
+    """Proposes candidates and learns from their trials: ask and tell. Used by one thread.
 
     The contract, which :class:`workers.testing.strategy_contract.StrategyContract` checks:
 
-    - ``ask`` proposes only members of the spaces, and never one that was told, or proposed and not
-      yet told. ``None`` means that nothing is left to propose.
-    - Any trial may be told, asked for or not: a resumed search tells its stored trials first and
-      goes on as if it had never stopped.
-    - Failures are told like successes and are never proposed again. Except
-      ``outcome == "infrastructure"``: it says nothing about the candidate, which is then open
-      again.
-    - What ``ask`` returns depends on spaces, seed and what was told or asked before, on nothing
-      else: no clock, no global state.
+    - ``ask`` proposes only members of the spaces, and none that was told or is pending. ``None``
+      means that nothing is left to propose.
+    - Any trial may be told, whether it was asked for or not: a resumed search tells its stored
+      trials first and continues as if it had not been interrupted.
+    - Failures are told like successes and are not proposed again, except infrastructure failures,
+      which leave the candidate open.
+    - The result of ``ask`` depends only on the spaces, the seed, and the earlier calls of ``ask``
+      and ``tell``: on no clock and no global state.
 
-    Subclasses implement :meth:`propose` and, to learn, :meth:`learn`; this class keeps the books.
+    Subclasses implement :meth:`propose` and, to learn, :meth:`learn`.
     """
 
     def __init__(self) -> None:
-        self._told: set[str] = set()
+        self._finished: set[str] = set()
         self._pending: set[str] = set()
 
     @final
     def ask(self) -> Proposal | None:
-        """The next candidate, or ``None`` when there is none."""
-        proposal = self.propose(self._told | self._pending)
+        """The next candidate; ``None`` if there is none."""
+        proposal = self.propose(self._finished | self._pending)
         if proposal is not None:
             self._pending.add(proposal.candidate.sha256)
         return proposal
 
     @final
     def tell(self, trial: Trial) -> None:
-        """Take in a finished trial."""
+        """Learn a finished trial."""
         self._pending.discard(trial.candidate.sha256)
         if trial.outcome != "infrastructure":
-            self._told.add(trial.candidate.sha256)
+            self._finished.add(trial.candidate.sha256)
             self.learn(trial)
 
     @abstractmethod
-    def propose(self, taken: Set[str]) -> Proposal | None:
-        """A candidate whose ``sha256`` is not in ``taken``, or ``None``; changes nothing."""
+    def propose(self, excluded: Set[str]) -> Proposal | None:
+        """A candidate whose ``sha256`` is not in ``excluded``, or ``None``. Has no side effects."""
 
-    def learn(self, trial: Trial) -> None:  # noqa: B027 - most strategies have nothing to learn
-        """Take in a trial that says something about its candidate."""
+    def learn(self, trial: Trial) -> None:  # noqa: B027 - some strategies do not learn
+        """Learn a trial that is not an infrastructure failure."""

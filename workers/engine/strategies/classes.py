@@ -1,4 +1,4 @@
-"""Which tolerance class a candidate will turn out to be of, guessed from those that are known."""
+"""Predicts the tolerance class of a candidate from those of built candidates."""
 
 from collections.abc import Sequence
 
@@ -7,20 +7,20 @@ import numpy as np
 from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.strategies.features import Floats
 
-#: As if every class had been seen this often with everything: what is new stays open.
+#: Pseudo-count of each class for each column: a column without data favours no class.
 _SMOOTHING = 0.05
 
 
 def class_shares(known: Floats, classes: Sequence[Tolerance], features: Floats) -> Floats:
-    """How likely each candidate is of each of ``TOLERANCES``: ``[candidates, classes]``.
+    """Probability of each of ``TOLERANCES`` for each candidate: ``[candidates, classes]``.
 
-    A build says its class, so beforehand it is guessed by naive Bayes over the options: whatever a
-    backend calls its precision, the option that goes with the class decides.
+    Only a build states its class; before, naive Bayes over the options predicts it. This needs no
+    knowledge of the options' names: the option that correlates with the class decides.
 
     Args:
-        known: Features of candidates whose class is known, ``[n, columns]``.
-        classes: Theirs.
-        features: Of those in question, ``[candidates, columns]``.
+        known: Features of candidates of known class, ``[n, columns]``.
+        classes: Their classes.
+        features: Of the candidates to predict, ``[candidates, columns]``.
     """
     is_of = np.array([[each == tolerance for tolerance in TOLERANCES] for each in classes], float)
     is_of = is_of.reshape(len(classes), len(TOLERANCES))

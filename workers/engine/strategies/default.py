@@ -1,18 +1,19 @@
-"""Known candidates in a known order: each backend's default, or the best of earlier searches."""
+"""A fixed list of candidates: each backend's default, or the best of earlier searches."""
 
 from collections.abc import Sequence, Set
 
 from hpcfair.precisions import TOLERANCES
 from workers.engine.strategies.base import Proposal, Strategy
-from workers.engine.types import Candidate, Prior
+from workers.engine.trials import Prior
+from workers.engine.types import Candidate
 
 
-class Listed(Strategy):
+class FixedList(Strategy):
     """Proposes the candidates of a list, in order.
 
     Args:
-        proposals: With the ratio expected of each, where known.
-        proposed_by: Why they are on the list.
+        proposals: Candidates with their expected ratios; ``None`` if unknown.
+        proposed_by: Name of the list, for trials.
     """
 
     def __init__(
@@ -23,12 +24,13 @@ class Listed(Strategy):
             Proposal(candidate, proposed_by, predicted) for candidate, predicted in proposals
         ]
 
-    def propose(self, taken: Set[str]) -> Proposal | None:
-        return next((p for p in self._proposals if p.candidate.sha256 not in taken), None)
+    def propose(self, excluded: Set[str]) -> Proposal | None:
+        return next((p for p in self._proposals if p.candidate.sha256 not in excluded), None)
 
 
 def best_priors(history: Sequence[Prior], count: int) -> list[tuple[Candidate, float | None]]:
-    """The ``count`` best of each tolerance class that beat the baseline, strictest class first."""
+    """The ``count`` best candidates of each tolerance class that are faster than the baseline,
+    strictest class first."""
     return [
         (prior.candidate, prior.ratio)
         for tolerance in TOLERANCES

@@ -1,4 +1,4 @@
-"""Candidates as numbers, for models that want numbers."""
+"""Candidates as feature vectors."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,10 +13,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class Features:
-    """A column for the backend and for each value of each option, 1 where a candidate has it.
+    """A column for each value of the backend and of each option: 1 if a candidate has it, else 0.
 
-    Ranges of integers have a column for each step between two values instead, 1 from there on:
-    neighbours then differ in one column, and far values in many.
+    Integer ranges are coded cumulatively: 1 in the columns of all values up to the candidate's, so
+    that adjacent values differ in one column and distant ones in many.
 
     Attributes:
         columns: Names of the columns.
@@ -25,7 +25,7 @@ class Features:
     def __init__(self, space: JointSpace) -> None:
         self._space = space
         self._columns: dict[tuple[str, str], int] = {}
-        self._known: dict[str, Floats] = {}
+        self._rows: dict[str, Floats] = {}
         self._ranges: dict[str, tuple[int, ...]] = {}
         for name, parameter in space.space.parameters.items():
             values = plain(parameter).values
@@ -39,14 +39,14 @@ class Features:
         return tuple(f"{name}={value}" for name, value in self._columns)
 
     def of(self, candidates: Mapping[str, Candidate]) -> Floats:
-        """:meth:`matrix` of candidates by ``sha256``, each computed once."""
-        missing = [sha256 for sha256 in candidates if sha256 not in self._known]
+        """:meth:`matrix` of candidates by ``sha256``, with a cache."""
+        missing = [sha256 for sha256 in candidates if sha256 not in self._rows]
         rows = self.matrix([candidates[sha256] for sha256 in missing])
-        self._known.update(zip(missing, rows, strict=True))
-        return np.array([self._known[sha256] for sha256 in candidates])
+        self._rows.update(zip(missing, rows, strict=True))
+        return np.array([self._rows[sha256] for sha256 in candidates])
 
     def matrix(self, candidates: Sequence[Candidate]) -> Floats:
-        """Zeros and ones, ``[candidates, columns]``. Candidates are members of the space."""
+        """Features of members of the space, ``[candidates, columns]``."""
         result = np.zeros((len(candidates), len(self._columns)))
         for row, candidate in enumerate(candidates):
             for name, value in self._space.options(candidate).items():
@@ -58,6 +58,6 @@ class Features:
 
 
 def cosines(one: Floats, other: Floats) -> Floats:
-    """How alike rows are, 0 to 1: ``[rows of one, rows of other]``."""
+    """Cosine similarity of rows, 0 to 1: ``[rows of one, rows of other]``."""
     lengths = [np.linalg.norm(side, axis=1, keepdims=True) for side in (one, other)]
     return np.asarray((one / lengths[0]) @ (other / lengths[1]).T, np.float64)

@@ -1,4 +1,4 @@
-"""The spaces of several backends as one, whose first choice is the backend."""
+"""The spaces of several backends as one space, whose first parameter is the backend."""
 
 from collections.abc import Mapping
 from random import Random
@@ -11,9 +11,9 @@ _BACKEND = "backend"
 
 
 class JointSpace:
-    """Candidates of all backends, with the order and the indices of one :class:`Space`.
+    """Candidates of all backends, in the order of one :class:`Space`.
 
-    Its parameters are ``backend`` and, under the condition of their backend, ``<backend>.<name>``.
+    Its parameters are ``backend`` and, conditional on it, ``<backend>.<name>``.
     """
 
     def __init__(self, spaces: Spaces) -> None:
@@ -45,7 +45,7 @@ class JointSpace:
         return space is not None and space.contains(candidate.options)
 
     def candidate(self, options: Options) -> Candidate:
-        """The candidate that options of the joint space stand for."""
+        """The candidate for options of the joint space."""
         backend = str(options[_BACKEND])
         prefix = f"{backend}."
         return Candidate(
@@ -54,7 +54,7 @@ class JointSpace:
         )
 
     def options(self, candidate: Candidate) -> Options:
-        """The options of the joint space that stand for a candidate."""
+        """The options of the joint space for a candidate."""
         named = {f"{candidate.backend}.{name}": v for name, v in candidate.options.items()}
         options: Mapping[str, str | int | float | bool] = {_BACKEND: candidate.backend, **named}
         return {name: options[name] for name in self.space.parameters if name in options}

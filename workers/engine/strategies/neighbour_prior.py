@@ -1,8 +1,7 @@
-"""What a few other networks let expect: too few to learn from, enough to go by.
+"""A prior from few other networks, too few to learn a ranking from.
 
-The mean of what they found of similar candidates, weighed by likeness of candidate and network
-(Nadaraya 1964; Watson 1964), and drawn towards "as fast as the baseline" where nobody tried
-anything similar.
+Kernel regression (Nadaraya 1964; Watson 1964) over the results of similar candidates, weighted by
+the similarity of candidates and networks. Without similar candidates it tends to ratio 1.
 """
 
 from collections.abc import Sequence
@@ -12,29 +11,29 @@ import numpy as np
 from workers.engine.strategies.features import Features, Floats, cosines
 from workers.engine.strategies.peers import Peer
 
-#: Width of the kernel over the cosine of options, and the weight of knowing nothing.
-_LENGTH, _DOUBT = 0.08, 0.3
+#: Width of the kernel over cosines, and weight of the ratio 1.
+_LENGTH, _PRIOR_WEIGHT = 0.08, 0.3
 
 
 class NeighbourPrior:
-    """Expected logarithms of ratios for the scene's network.
+    """Expected logarithms of ratios for the problem's network.
 
     Args:
-        peers: One at least.
+        peers: At least one.
 
     Attributes:
-        error: Standard error to reckon with: networks differ about that much.
+        error: Assumed standard error, about the variation between networks.
     """
 
     error = 0.35
 
     def __init__(self, peers: Sequence[Peer], features: Features) -> None:
-        found = [(each, peer.weight) for peer in peers for each in peer.found]
-        self._known = features.matrix([each.candidate for each, _ in found])
-        self._values = np.array([each.value for each, _ in found])
-        self._weights = np.array([weight for _, weight in found])
+        results = [(each, peer.weight) for peer in peers for each in peer.results]
+        self._known = features.matrix([each.candidate for each, _ in results])
+        self._values = np.array([each.value for each, _ in results])
+        self._weights = np.array([weight for _, weight in results])
 
     def predict(self, candidates: Floats) -> Floats:
-        """Expected logarithm of each candidate's ratio, from its features."""
+        """Expected logarithm of each ratio, from features ``[candidates, columns]``."""
         near = np.exp((cosines(candidates, self._known) - 1) / _LENGTH) * self._weights
-        return np.asarray((near @ self._values) / (near.sum(axis=1) + _DOUBT), np.float64)
+        return np.asarray((near @ self._values) / (near.sum(axis=1) + _PRIOR_WEIGHT), np.float64)

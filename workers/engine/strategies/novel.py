@@ -1,4 +1,4 @@
-"""Second chances: a backend given up long ago may have learned something since."""
+"""A further trial of a closed backend, if it has options that were never tried."""
 
 from collections.abc import Collection
 
@@ -7,27 +7,27 @@ from workers.engine.strategies.peers import project
 from workers.engine.types import Candidate, Options
 
 
-def unseen(default: Candidate, space: Space, tried: Collection[str]) -> Candidate | None:
-    """The backend's default with the first option that none of its trials had.
+def with_untried_option(
+    default: Candidate, space: Space, tried: Collection[str]
+) -> Candidate | None:
+    """The backend's default with the first option that no trial had.
 
-    A compiler without schedules for a network and the same compiler with them are two things; what
-    was found about the one says little about the other. The option takes its last value, since the
-    first is the plainest, and what it depends on is set so that it exists. Where the backend calls
-    a configuration with it promising, it is that one.
+    A compiler with schedules for a network performs differently from the same compiler without. The
+    option takes its last value, since the first is the plainest, and its parents take values under
+    which it exists. If a promising configuration of the backend has the option, that one is used.
 
     Args:
         tried: Names of the options that trials of this backend had.
 
     Returns:
-        ``None`` if all were tried.
+        ``None`` if all options were tried.
     """
     for name in space.parameters:
         if name not in tried:
             last = plain(space.parameters[name]).values[-1]
-            # What goes with it, the backend knows best.
-            wishes = (wish for wish in space.promising if wish.get(name) == last)
-            if wished := next(wishes, None):
-                return Candidate(default.backend, wished)
+            promising = (each for each in space.promising if each.get(name) == last)
+            if options_with_it := next(promising, None):
+                return Candidate(default.backend, options_with_it)
             options: Options = {**default.options, name: last}
             at = name
             while isinstance(parameter := space.parameters[at], Conditional):

@@ -1,4 +1,4 @@
-"""Other networks' trials, brought into the spaces at hand and weighed by likeness."""
+"""Results of other networks, projected into the current spaces and weighted by similarity."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -9,26 +9,27 @@ import numpy as np
 
 from hpcfair.precisions import Tolerance
 from workers.engine.strategies.base import SearchProblem, Spaces
-from workers.engine.types import Candidate, Experience
+from workers.engine.trials import Experience
+from workers.engine.types import Candidate
 
-#: Logarithms of ratios are cut here: beyond, slower is just slower. Failures count as the worst.
+#: Bounds on logarithms of ratios. Failures count as the worst.
 BEST_LOG, WORST_LOG = log(0.02), log(4.0)
-#: Cosines of unlike networks still lie near 0.6, since all components are positive; the power
-#: spreads them.
+#: Exponent of the cosine of embeddings. All their components are positive, so that dissimilar
+#: networks still have cosines near 0.6.
 _SHARPNESS = 6
-#: What a trial on another target is worth beside one on this.
+#: Weight of a trial on another target relative to one on this target.
 _ELSEWHERE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What is known of a candidate on another network.
+class PeerResult:
+    """The result of a candidate on another network.
 
     Attributes:
-        candidate: A member of the spaces at hand.
-        value: Logarithm of its ratio, between ``BEST_LOG`` and ``WORST_LOG``; the latter if it
-            failed.
-        failed: It has no ratio.
+        candidate: A member of the current spaces.
+        value: Logarithm of its ratio, from ``BEST_LOG`` to ``WORST_LOG``; the latter if it failed.
+        failed: Whether it has no ratio.
+        seconds: Duration of its trial.
     """
 
     candidate: Candidate
@@ -43,8 +44,8 @@ class Peer:
     """Another network on this target, or any network on another one.
 
     Attributes:
-        weight: 0 to 1, by likeness of structure and target.
-        found: One entry for each candidate.
+        weight: Similarity of structure and target, 0 to 1.
+        results: One for each candidate.
     """
 
     network: str
@@ -53,34 +54,34 @@ class Peer:
     target: str
     features: frozenset[str]
     weight: float
-    found: tuple[Found, ...]
+    results: tuple[PeerResult, ...]
 
 
 def value_of(ratio: float | None) -> float:
-    """Logarithm of a ratio, cut; the worst where there is none."""
+    """Logarithm of a ratio, clipped; the worst for ``None``."""
     return WORST_LOG if ratio is None else min(WORST_LOG, max(BEST_LOG, log(ratio)))
 
 
 def peers_of(problem: SearchProblem) -> list[Peer]:
-    """The networks of the scene's experience, likest first.
+    """The networks of the problem's experience, most similar first.
 
-    Trials that mean nothing in the spaces at hand are left out, and networks left without any.
+    Trials without a member in the current spaces are left out, and networks without any trial.
     """
     groups: dict[tuple[str, str], list[Experience]] = defaultdict(list)
     for trial in problem.experience:
         groups[trial.network, trial.target].append(trial)
     peers = [_peer(problem, trials) for trials in groups.values()]
     return sorted(
-        (peer for peer in peers if peer.found),
+        (peer for peer in peers if peer.results),
         key=lambda peer: (-peer.weight, peer.network, peer.target),
     )
 
 
 def project(candidate: Candidate, spaces: Spaces) -> Candidate | None:
-    """The member of the spaces that comes closest to another network's candidate.
+    """The member of the spaces that is nearest to another network's candidate.
 
-    Spaces differ with the network: an option may be missing from one of them, and then has its
-    first value, the plainest. ``None`` if an option's value does not exist here.
+    Spaces differ between networks: a missing option takes its first value, the plainest. ``None``
+    if an option's value does not exist here.
     """
     space = spaces.get(candidate.backend)
     options = None if space is None else space.nearest(candidate.options)
@@ -89,13 +90,13 @@ def project(candidate: Candidate, spaces: Spaces) -> Candidate | None:
 
 def _peer(problem: SearchProblem, trials: Sequence[Experience]) -> Peer:
     first = trials[0]
-    likeness = cosine(problem.embedding, first.embedding) ** _SHARPNESS
-    merged: dict[str, list[Found]] = defaultdict(list)
+    similarity = cosine(problem.embedding, first.embedding) ** _SHARPNESS
+    merged: dict[str, list[PeerResult]] = defaultdict(list)
     for trial in trials:
         candidate = project(trial.candidate, problem.spaces)
         if candidate is not None:
             merged[candidate.sha256].append(
-                Found(
+                PeerResult(
                     candidate,
                     trial.tolerance,
                     value_of(trial.ratio),
@@ -109,32 +110,32 @@ def _peer(problem: SearchProblem, trials: Sequence[Experience]) -> Peer:
         first.embedding,
         first.target,
         first.features,
-        likeness * (1.0 if first.target == problem.target else _ELSEWHERE),
-        tuple(_mean(found) for _, found in sorted(merged.items())),
+        similarity * (1.0 if first.target == problem.target else _ELSEWHERE),
+        tuple(_merged(results) for _, results in sorted(merged.items())),
     )
 
 
-def _mean(found: Sequence[Found]) -> Found:
-    """One entry for several of a candidate: failures count only where nothing else came of it."""
-    timed = [each for each in found if not each.failed] or found
-    return Found(
+def _merged(results: Sequence[PeerResult]) -> PeerResult:
+    """One result for several of a candidate; failures count only if there is nothing else."""
+    timed = [each for each in results if not each.failed] or results
+    return PeerResult(
         timed[0].candidate,
         timed[0].tolerance,
         float(np.mean([each.value for each in timed])),
         timed[0].failed,
-        float(np.median([each.seconds for each in found])),
+        float(np.median([each.seconds for each in results])),
     )
 
 
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    """Of two embeddings, 0 to 1; a middling 0.5 where one is unknown or of another make."""
+    """Cosine of two embeddings, 0 to 1; 0.5 if one is unknown or of another length."""
     if not one or len(one) != len(other):
         return 0.5
     return float(min(1.0, max(0.0, np.dot(one, other))))
 
 
 def rank_correlation(pairs: Sequence[tuple[float, float]]) -> float:
-    """Spearman's, over ties by their mean rank; 0 where one side does not vary."""
+    """Spearman's rank correlation, with mean ranks for ties; 0 if one side is constant."""
     ranks = [_ranks([pair[side] for pair in pairs]) for side in (0, 1)]
     if len(pairs) < 2 or min(np.ptp(side) for side in ranks) == 0:
         return 0.0

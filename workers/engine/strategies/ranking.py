@@ -1,10 +1,10 @@
-"""A learned ranking: what other networks' trials let expect of every candidate for this one.
+"""A ranking of candidates, learned from the trials of other networks.
 
 Two boosted forests (XGBoost, ``rank:pairwise``: Burges 2010) learn to order candidates by latency,
-each from the trials of half of the networks. Groups are a network on a target in one tolerance
-class, so only what a user may choose between is compared, and a slow network is no reason to call
-its candidates bad. Each forest scores the networks it has not seen; from these scores, which are
-out of sample, follow the slope from score to logarithm of the ratio and the error to reckon with.
+each from the trials of half of the networks. A group is a network on a target in one tolerance
+class: only candidates that a user may choose between are compared, and a slow network does not make
+its candidates look bad. Each forest scores the networks that it has not seen; these out-of-sample
+scores determine the slope from score to logarithm of the ratio, and the standard error.
 """
 
 from collections.abc import Sequence
@@ -18,33 +18,33 @@ from hpcfair.precisions import TOLERANCES
 from workers.engine.strategies.base import SearchProblem
 from workers.engine.strategies.classes import class_shares
 from workers.engine.strategies.features import Features, Floats
-from workers.engine.strategies.peers import Found, Peer
+from workers.engine.strategies.peers import Peer, PeerResult
 
-#: Networks below which nothing can be learned that would hold for another one.
+#: Fewest networks to learn a ranking from that generalises.
 FEWEST_PEERS = 4
-#: Trials of other networks that are learned from at most, those of the likest first.
+#: Most trials to learn from, those of the most similar networks first.
 MOST_TRIALS = 2000
 _ROUNDS = 60
-#: Error reckoned with at least, as a logarithm: no model knows a network it has not seen better.
+#: Lower bound on the standard error of the logarithm for a network that was not seen.
 _LEAST_ERROR = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
     peer: Peer
-    found: Found
+    result: PeerResult
     group: int
     fold: int
 
 
 class Ranking:
-    """Expected logarithms of ratios for the scene's network.
+    """Expected logarithms of ratios for the problem's network.
 
     Args:
-        peers: Likest first.
+        peers: Most similar first.
 
     Attributes:
-        error: Standard error of :meth:`predict`, from networks that the forests had not seen.
+        error: Standard error of :meth:`predict`, on networks that the forests have not seen.
 
     Raises:
         ValueError: there are fewer than ``FEWEST_PEERS`` networks.
@@ -58,10 +58,10 @@ class Ranking:
         self._all_features = sorted({name for peer in peers for name in peer.features})
         self._classes = sorted({peer.architecture_class for peer in peers})
         rows = _rows(peers)
-        self._known = features.matrix([row.found.candidate for row in rows])
-        self._known_classes = [row.found.tolerance for row in rows]
+        self._known = features.matrix([row.result.candidate for row in rows])
+        self._known_classes = [row.result.tolerance for row in rows]
         inputs = self._inputs(self._known, [row.peer for row in rows])
-        values = np.array([row.found.value for row in rows])
+        values = np.array([row.result.value for row in rows])
         folds = np.array([row.fold for row in rows])
         self._forests = [
             _forest(inputs, values, rows, folds == fold, problem.seed) for fold in (0, 1)
@@ -70,7 +70,7 @@ class Ranking:
         self._calibrate(rows, scores, values)
 
     def predict(self, candidates: Floats) -> Floats:
-        """Expected logarithm of each candidate's ratio, from its features."""
+        """Expected logarithm of each ratio, from features ``[candidates, columns]``."""
         inputs = self._inputs(candidates, [None] * len(candidates))
         scores = (self._scores(0, inputs) + self._scores(1, inputs)) / 2
         shares = class_shares(self._known, self._known_classes, candidates)
@@ -80,7 +80,7 @@ class Ranking:
     def _calibrate(self, rows: Sequence[_Row], scores: Floats, values: Floats) -> None:
         """A level for each tolerance class and one slope for all, by weighted least squares."""
         weights = np.array([row.peer.weight for row in rows]) + 1e-6
-        classes = np.array([TOLERANCES.index(row.found.tolerance) for row in rows])
+        classes = np.array([TOLERANCES.index(row.result.tolerance) for row in rows])
         count = len(TOLERANCES)
         total = np.bincount(classes, weights, count)
         safe = np.maximum(total, 1e-9)
@@ -96,7 +96,7 @@ class Ranking:
         self.error = max(_LEAST_ERROR, float(np.sqrt(left)))
 
     def _inputs(self, options: Floats, peers: Sequence[Peer | None]) -> Floats:
-        """Options, then the network, then the target of each; ``None`` is the scene's own."""
+        """Features of options, network and target of each row; ``None`` is the problem's own."""
         contexts: dict[int, Floats] = {}
         for peer in peers:
             if id(peer) not in contexts:
@@ -111,24 +111,24 @@ class Ranking:
         return np.array([*embedding, *classes, *features], np.float64)
 
     def _scores(self, fold: int, inputs: Floats) -> Floats:
-        """Higher is faster."""
+        """Scores of one forest; higher is faster."""
         data = _library().DMatrix(inputs, nthread=1)
         return np.asarray(self._forests[fold].predict(data), np.float64)
 
 
 def _rows(peers: Sequence[Peer]) -> list[_Row]:
-    """Trials of the likest networks, those of a group together; networks alternate between folds
-    by likeness, all targets of one in the same."""
+    """Trials of the most similar networks, sorted by group. Networks alternate between folds, all
+    targets of a network in the same one."""
     fold_of: dict[str, int] = {}
     rows: list[_Row] = []
     groups = 0
     for peer in peers:
         fold = fold_of.setdefault(peer.network, len(fold_of) % 2)
-        if len(rows) + len(peer.found) > MOST_TRIALS and len(fold_of) > FEWEST_PEERS:
+        if len(rows) + len(peer.results) > MOST_TRIALS and len(fold_of) > FEWEST_PEERS:
             break
         for tolerance in TOLERANCES:
-            group = [found for found in peer.found if found.tolerance == tolerance]
-            rows += [_Row(peer, found, groups, fold) for found in group]
+            group = [result for result in peer.results if result.tolerance == tolerance]
+            rows += [_Row(peer, result, groups, fold) for result in group]
             groups += bool(group)
     return rows
 
@@ -137,14 +137,14 @@ def _forest(
     inputs: Floats, values: Floats, rows: Sequence[_Row], chosen: npt.NDArray[np.bool_], seed: int
 ) -> Any:
     xgboost = _library()
-    kept = [int(at) for at in np.flatnonzero(chosen)]
-    groups = np.array([rows[at].group for at in kept])
+    selected = [int(at) for at in np.flatnonzero(chosen)]
+    groups = np.array([rows[at].group for at in selected])
     starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
     data = xgboost.DMatrix(
-        inputs[kept],
-        label=-values[kept],
+        inputs[selected],
+        label=-values[selected],
         qid=groups,
-        weight=np.array([rows[kept[int(at)]].peer.weight for at in starts]) + 1e-3,
+        weight=np.array([rows[selected[int(at)]].peer.weight for at in starts]) + 1e-3,
         nthread=1,
     )
     settings = {
@@ -164,6 +164,6 @@ def _forest(
 
 
 def _library() -> Any:
-    import xgboost  # noqa: PLC0415  two seconds that a search without experience need not wait
+    import xgboost  # noqa: PLC0415  importing takes two seconds, and not every search ranks
 
     return xgboost

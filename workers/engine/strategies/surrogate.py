@@ -1,9 +1,8 @@
-"""A model of this search's own trials, small enough to be exact: a Gaussian process over options.
+"""A Gaussian process over options, fitted to this search's own trials.
 
-What other networks let expect is its mean, what was measured here corrects it, and what neither
-speaks of stays uncertain. It says what is worth trying next: the expected improvement (Mockus 1978;
-Jones, Schonlau & Welch 1998) over the best build of the class, each class weighed by how likely
-the candidate is to be of it.
+Its prior mean comes from other networks. It predicts the ratio of untried candidates and their
+expected improvement (Mockus 1978; Jones, Schonlau & Welch 1998) over the best build of the
+tolerance class, averaged over the classes that a candidate may belong to.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,79 +15,81 @@ from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.contention import CONTENTION_ERROR
 from workers.engine.strategies.features import Floats, cosines
 from workers.engine.strategies.peers import rank_correlation, value_of
-from workers.engine.types import Trial
+from workers.engine.trials import Trial
 
-#: Standard deviation of the logarithm of ratios, where nothing else is known.
+#: Prior standard deviation of the logarithm of ratios.
 _AMPLITUDE = 0.5
-#: Of a ratio from one process, whatever its interval says: processes of one build differ by that.
+#: Standard error of the logarithm of a ratio from one process, beside that of its interval:
+#: processes of one build differ by as much.
 _NOISE = 0.02
-#: Besides, where others disturbed most rounds.
+#: Additional standard error if contention disturbed most rounds.
 _DISTURBED = CONTENTION_ERROR / 2
 #: Half of a 95 % interval in standard errors.
 _STANDARD_ERRORS = 1.96
-#: Shares of the kernel: what all have in common, each option by itself, options together.
+#: Shares of the kernel: constant, additive over options, joint over options.
 _COMMON, _ADDITIVE, _JOINT = 0.15, 0.45, 0.4
 _LENGTH = 0.15
-#: Own trials from which on another's word is held against them, and the agreement it needs.
-ENOUGH_PAIRS, TRUSTED = 4, 0.2
-#: Mean error, as a logarithm, up to which it holds whatever the order.
+#: Own trials from which predictions are compared with measurements, and the rank correlation that
+#: they need.
+ENOUGH_PAIRS, LEAST_CORRELATION = 4, 0.2
+#: Mean absolute error of logarithms up to which predictions hold whatever their order.
 CLOSE = 0.1
-#: Cost of a trial counts within these bounds around the typical one.
-_CHEAPEST, _DEAREST = 0.5, 4.0
+#: Bounds on the cost of a trial, relative to the median cost.
+_LOWEST_COST, _HIGHEST_COST = 0.5, 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outlook:
-    """What is expected of candidates, all ``[candidates]``.
+class Predictions:
+    """Predictions for candidates, each ``[candidates]``.
 
     Attributes:
-        mean: Of the logarithm of the ratio.
-        gain: Expected gain, as a logarithm, over the best build of the class.
-        worth: The gain by the seconds it costs, in units of a typical trial.
+        mean: Mean of the logarithm of the ratio.
+        gain: Expected improvement, as a logarithm, over the best build of the class.
+        gain_per_cost: The gain divided by the cost, relative to the median trial.
     """
 
     mean: Floats
     gain: Floats
-    worth: Floats
+    gain_per_cost: Floats
 
 
-def trusted(pairs: Sequence[tuple[float, float]]) -> bool:
-    """Whether predictions hold for what was measured: ``(predicted, measured)`` each.
+def is_trustworthy(pairs: Sequence[tuple[float, float]]) -> bool:
+    """Whether predictions agree with measurements; each pair is ``(predicted, measured)``.
 
     The guard against negative transfer: a history that orders this network's candidates wrongly is
-    worse than none. Where all are as good as was said, their order is noise and proves nothing.
+    worse than none. If all predictions are accurate, the order is noise and does not count.
     """
-    if len(pairs) < ENOUGH_PAIRS or rank_correlation(pairs) >= TRUSTED:
+    if len(pairs) < ENOUGH_PAIRS or rank_correlation(pairs) >= LEAST_CORRELATION:
         return True
-    return float(np.mean([abs(said - measured) for said, measured in pairs])) <= CLOSE
+    return float(np.mean([abs(predicted - measured) for predicted, measured in pairs])) <= CLOSE
 
 
-def outlook(
+def predict(
     trials: Sequence[tuple[Trial, Floats, float]],
     candidates: tuple[Floats, Floats],
     shares: Floats,
-    bars: Mapping[Tolerance, float],
+    to_beat: Mapping[Tolerance, float],
     error: float | None,
-) -> Outlook:
-    """What own trials and the prior say of candidates.
+) -> Predictions:
+    """Predictions from the prior and the search's own trials.
 
     Args:
         trials: Own trials with features and prior mean.
         candidates: Features ``[candidates, columns]`` and prior means ``[candidates]``.
-        shares: Likelihood of each tolerance class, ``[candidates, classes]``.
-        bars: Ratio to beat per class.
-        error: Standard error of the prior; ``None`` where it knows nothing.
+        shares: Probability of each tolerance class, ``[candidates, classes]``.
+        to_beat: Ratio to beat per class.
+        error: Standard error of the prior mean; ``None`` without a prior.
     """
     features, prior = candidates
     known = np.array([row for _, row, _ in trials]).reshape(len(trials), features.shape[1])
     measured = np.array([value_of(trial.ratio) for trial, _, _ in trials])
     before = np.array([mean for _, _, mean in trials])
-    left = measured - before
-    amplitude = _amplitude(left, error)
+    residual = measured - before
+    amplitude = _amplitude(residual, error)
     noise = np.array([_noise(trial) for trial, _, _ in trials])
     own = amplitude**2 * _kernel(known, known) + np.diag(noise**2)
     across = amplitude**2 * _kernel(features, known)
-    solved = np.linalg.solve(own, np.column_stack([left, across.T])) if len(trials) else None
+    solved = np.linalg.solve(own, np.column_stack([residual, across.T])) if len(trials) else None
     mean, variance = prior.copy(), np.full(len(prior), amplitude**2)
     if solved is not None:
         mean += across @ solved[:, 0]
@@ -96,46 +97,51 @@ def outlook(
     deviation = np.sqrt(np.maximum(variance, 1e-6))
     gain = np.zeros(len(prior))
     for at, tolerance in enumerate(TOLERANCES):
-        gain += shares[:, at] * _improvement(mean, deviation, log(bars[tolerance]))
-    return Outlook(mean, gain, gain / _costs(trials, known, features))
+        gain += shares[:, at] * _improvement(mean, deviation, log(to_beat[tolerance]))
+    return Predictions(mean, gain, gain / _costs(trials, known, features))
 
 
 def _noise(trial: Trial) -> float:
     """Standard error of the logarithm of a trial's ratio."""
-    measured = trial.measurement
-    if measured is None:
+    measurement = trial.measurement
+    if measurement is None:
         return _NOISE
-    told = measured.ratio.half_width / _STANDARD_ERRORS
-    return hypot(_NOISE, told, _DISTURBED if measured.quality.get("disturbed") else 0.0)
+    standard_error = measurement.ratio.half_width / _STANDARD_ERRORS
+    return hypot(
+        _NOISE, standard_error, _DISTURBED if measurement.quality.get("disturbed") else 0.0
+    )
 
 
 def _kernel(one: Floats, other: Floats) -> Floats:
-    alike = cosines(one, other) if len(one) and len(other) else np.zeros((len(one), len(other)))
-    return _COMMON + _ADDITIVE * alike + _JOINT * np.exp((alike - 1) / _LENGTH)
+    similarity = (
+        cosines(one, other) if len(one) and len(other) else np.zeros((len(one), len(other)))
+    )
+    return _COMMON + _ADDITIVE * similarity + _JOINT * np.exp((similarity - 1) / _LENGTH)
 
 
-def _amplitude(left: Floats, error: float | None) -> float:
-    """From what was expected at first to what the own trials show."""
+def _amplitude(residual: Floats, error: float | None) -> float:
+    """Standard deviation, from the prior one to that of the residuals of own trials."""
     expected = _AMPLITUDE if error is None else error
     weight = 4.0
-    return sqrt((weight * expected**2 + float((left**2).sum())) / (weight + len(left)))
+    return sqrt((weight * expected**2 + float((residual**2).sum())) / (weight + len(residual)))
 
 
-def _improvement(mean: Floats, deviation: Floats, bar: float) -> Floats:
-    z = (bar - mean) / deviation
+def _improvement(mean: Floats, deviation: Floats, to_beat: float) -> Floats:
+    """Expected improvement below ``to_beat`` of normal distributions."""
+    z = (to_beat - mean) / deviation
     density = np.exp(-(z**2) / 2) / sqrt(2 * pi)
     below = np.array([(1 + erf(each / sqrt(2))) / 2 for each in z])
-    return np.asarray(np.maximum(0.0, (bar - mean) * below + deviation * density), np.float64)
+    return np.asarray(np.maximum(0.0, (to_beat - mean) * below + deviation * density), np.float64)
 
 
 def _costs(
     trials: Sequence[tuple[Trial, Floats, float]], known: Floats, features: Floats
 ) -> Floats:
-    """Seconds of each candidate's trial over the typical trial's, from those most like it."""
+    """Expected duration of each candidate's trial over the median one, by kernel regression."""
     if not trials:
         return np.ones(len(features))
     seconds = np.log([max(trial.duration_s, 1e-3) for trial, _, _ in trials])
     weights = np.exp((cosines(features, known) - 1) / _LENGTH) + 1e-9
-    guessed = np.exp(weights @ seconds / weights.sum(axis=1))
+    expected = np.exp(weights @ seconds / weights.sum(axis=1))
     typical = exp(float(np.median(seconds)))
-    return np.asarray(np.clip(guessed / typical, _CHEAPEST, _DEAREST), np.float64)
+    return np.asarray(np.clip(expected / typical, _LOWEST_COST, _HIGHEST_COST), np.float64)

@@ -1,4 +1,4 @@
-"""Tree-structured Parzen estimator: learns where good configurations lie."""
+"""Search by a tree-structured Parzen estimator (TPE)."""
 
 import warnings
 from collections.abc import Sequence, Set
@@ -13,19 +13,20 @@ from hpcfair.precisions import TOLERANCES, Tolerance
 from workers.engine.space import IntRange, Plain, Value, plain
 from workers.engine.strategies.base import Proposal, Spaces, Strategy
 from workers.engine.strategies.joint import JointSpace
-from workers.engine.strategies.peers import Found, Peer, rank_correlation, value_of
-from workers.engine.strategies.random import Urn
-from workers.engine.types import Candidate, Options, Prior, Trial
+from workers.engine.strategies.peers import Peer, PeerResult, rank_correlation, value_of
+from workers.engine.strategies.random import SpaceSampler
+from workers.engine.trials import Prior, Trial
+from workers.engine.types import Candidate, Options
 
-#: Random draws before the model is trusted; trials of earlier searches count as such.
+#: Random draws before the model is used; trials of earlier searches count as such.
 STARTUP_TRIALS = 8
-#: Draws of the sampler that may hit known configurations before a random one is taken instead.
+#: Draws of the sampler that may be excluded before a random candidate is used instead.
 ATTEMPTS = 8
-#: Networks whose trials the model is told as if they were its own, and how many of the likest one.
+#: Nearest networks whose trials the model learns, and most trials of the nearest one.
 NEAREST, FROM_NEAREST = 3, 24
-#: Candidates tried both here and there from which on the other's order is held against ours, and
-#: the rank correlation it needs: the guard against negative transfer.
-ENOUGH_COMMON, AGREEMENT = 4, 0.2
+#: Common candidates from which another network's order is compared with this one's, and the rank
+#: correlation that it needs: the guard against negative transfer.
+ENOUGH_COMMON, LEAST_CORRELATION = 4, 0.2
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
@@ -35,17 +36,18 @@ class TPE(Strategy):
     arXiv 2304.11127), multivariate so that options may depend on each other, grouped so that each
     backend's conditional options are modelled among themselves.
 
-    What is minimised is the logarithm of the ratio over the best one of its tolerance class or a
-    stricter one (:func:`bars`), so a search for a fast float32 build is not drowned by int8 ones
-    that are always faster. Failures count as worse than anything measured: their surroundings are
-    avoided. The model is built anew for each proposal from all that was told, under a seed made of
-    the search's seed and the number of trials, so a resumed search continues as it would have.
+    The objective is the logarithm of the ratio over the best one of its tolerance class or a
+    stricter one (:func:`ratios_to_beat`): int8 builds, which are always faster, do not displace the
+    search for a fast float32 build. Failures count as worse than any measurement, so that their
+    neighbourhood is avoided. The model is rebuilt for each proposal from all trials, with a seed
+    derived from the search's seed and the number of excluded candidates: a resumed search
+    continues identically.
 
     Args:
-        history: Trials of earlier searches of the same key; told to the model, not taken.
-        peers: Other networks, likest first. The trials of the nearest are told, too, the more of
-            them the liker the network, until the order they give to candidates turns out not to be
-            ours.
+        history: Trials of earlier searches of the same key, which the model learns.
+        peers: Other networks, most similar first. The model also learns trials of the nearest ones,
+            in proportion to their similarity, unless their order of candidates contradicts this
+            network's.
     """
 
     name = "tpe"
@@ -60,7 +62,7 @@ class TPE(Strategy):
         super().__init__()
         self._space = JointSpace(spaces)
         self._seed = seed
-        self._urn = Urn(self._space, seed)
+        self._sampler = SpaceSampler(self._space, seed)
         self._history = [prior for prior in history if self._space.contains(prior.candidate)]
         self._peers = peers[:NEAREST]
         self._trials: list[Trial] = []
@@ -73,13 +75,13 @@ class TPE(Strategy):
         if self._space.contains(trial.candidate):
             self._trials.append(trial)
 
-    def propose(self, taken: Set[str]) -> Proposal | None:
-        study = self._study(self._seed * 1_000_003 + len(taken))
+    def propose(self, excluded: Set[str]) -> Proposal | None:
+        study = self._study(self._seed * 1_000_003 + len(excluded))
         for _ in range(ATTEMPTS):
             candidate = self._space.candidate(self._suggest(study))
-            if candidate.sha256 not in taken:
+            if candidate.sha256 not in excluded:
                 return Proposal(candidate, self.name)
-        fallback = self._urn.draw(taken)
+        fallback = self._sampler.draw(excluded)
         return Proposal(fallback, self.name) if fallback else None
 
     def _study(self, seed: int) -> optuna.Study:
@@ -93,40 +95,42 @@ class TPE(Strategy):
                 seed=seed % 2**32,
             )
         study = optuna.create_study(sampler=sampler)
-        told = {trial.candidate.sha256 for trial in self._trials}
+        own = {trial.candidate.sha256 for trial in self._trials}
         known = [(p.candidate, p.ratio, p.tolerance) for p in self._history]
-        known = [entry for entry in known if entry[0].sha256 not in told]
+        known = [entry for entry in known if entry[0].sha256 not in own]
         known += [(t.candidate, t.ratio, t.tolerance) for t in self._trials if t.ratio is not None]
-        bar = bars([(ratio, tolerance) for _, ratio, tolerance in known])
+        to_beat = ratios_to_beat([(ratio, tolerance) for _, ratio, tolerance in known])
         study.add_trials(
-            self._borrowed(told | {candidate.sha256 for candidate, _, _ in known})
-            + [self._frozen(c, log(ratio / bar[tolerance])) for c, ratio, tolerance in known]
+            self._borrowed(own | {candidate.sha256 for candidate, _, _ in known})
+            + [self._frozen(c, log(ratio / to_beat[tolerance])) for c, ratio, tolerance in known]
             + [self._frozen(t.candidate, None) for t in self._trials if t.ratio is None]
         )
         return study
 
     def _borrowed(self, known: Set[str]) -> list[FrozenTrial]:
-        """Trials of the nearest networks, of candidates not known here, relative to their bars."""
+        """Trials of the nearest networks that are unknown here, relative to each network's best."""
         here = {t.candidate.sha256: value_of(t.ratio) for t in self._trials}
         borrowed: list[FrozenTrial] = []
         for peer in self._peers:
             pairs = [
-                (found.value, here[found.candidate.sha256])
-                for found in peer.found
-                if found.candidate.sha256 in here
+                (result.value, here[result.candidate.sha256])
+                for result in peer.results
+                if result.candidate.sha256 in here
             ]
-            if len(pairs) >= ENOUGH_COMMON and rank_correlation(pairs) < AGREEMENT:
+            if len(pairs) >= ENOUGH_COMMON and rank_correlation(pairs) < LEAST_CORRELATION:
                 continue
-            bar = bars([(exp(f.value), f.tolerance) for f in peer.found if not f.failed])
-            for found in _spread(peer.found, round(FROM_NEAREST * peer.weight)):
-                if found.candidate.sha256 not in known and self._space.contains(found.candidate):
-                    value = None if found.failed else found.value - log(bar[found.tolerance])
-                    borrowed.append(self._frozen(found.candidate, value))
+            measured = [(exp(r.value), r.tolerance) for r in peer.results if not r.failed]
+            to_beat = ratios_to_beat(measured)
+            for result in _spread(peer.results, round(FROM_NEAREST * peer.weight)):
+                candidate = result.candidate
+                if candidate.sha256 not in known and self._space.contains(candidate):
+                    value = None if result.failed else result.value - log(to_beat[result.tolerance])
+                    borrowed.append(self._frozen(candidate, value))
         return borrowed
 
     def _frozen(self, candidate: Candidate, value: float | None) -> FrozenTrial:
-        """A finished trial; without a value it is pruned, which TPE ranks below every value
-        (a trial marked as failed it would ignore)."""
+        """A finished trial. Without a value it is pruned: TPE ranks it below every value, while a
+        failed trial would be ignored."""
         options = self._space.options(candidate)
         return create_trial(
             params=dict(options),
@@ -136,7 +140,7 @@ class TPE(Strategy):
         )
 
     def _suggest(self, study: optuna.Study) -> Options:
-        """One draw of the sampler. The trial stays open, so that the next draw keeps away."""
+        """One draw of the sampler. Its trial stays open, so that the next draw differs."""
         trial = study.ask()
         space, options = self._space.space, Options()
         for name in space.parameters:
@@ -145,27 +149,27 @@ class TPE(Strategy):
         return options
 
 
-def _spread(found: Sequence[Found], count: int) -> list[Found]:
-    """``count`` of them: the better half from the best, the others evenly from the rest."""
-    ordered = sorted(found, key=lambda each: (each.value, each.candidate.sha256))
+def _spread(results: Sequence[PeerResult], count: int) -> list[PeerResult]:
+    """``count`` results: half of them the best, the others evenly spaced among the rest."""
+    ordered = sorted(results, key=lambda each: (each.value, each.candidate.sha256))
     best, rest = ordered[: (count + 1) // 2], ordered[(count + 1) // 2 :]
     step = max(1, len(rest) // max(1, count // 2))
     return best + rest[step - 1 :: step][: count // 2]
 
 
-def bars(known: Sequence[tuple[float, Tolerance]]) -> dict[Tolerance, float]:
-    """Per tolerance class the ratio to beat: the best of all that a user of the class accepts.
+def ratios_to_beat(results: Sequence[tuple[float, Tolerance]]) -> dict[Tolerance, float]:
+    """Per tolerance class the best ratio for a user who accepts it.
 
-    That is the class itself and every stricter one, and the baseline, whose ratio is 1.
+    These are the results of the class and all stricter ones, and the baseline with ratio 1.
     """
-    best, found = 1.0, dict.fromkeys(TOLERANCES, inf)
-    for ratio, tolerance in known:
-        found[tolerance] = min(found[tolerance], ratio)
-    result: dict[Tolerance, float] = {}
+    best, by_class = 1.0, dict.fromkeys(TOLERANCES, inf)
+    for ratio, tolerance in results:
+        by_class[tolerance] = min(by_class[tolerance], ratio)
+    to_beat: dict[Tolerance, float] = {}
     for tolerance in TOLERANCES:
-        best = min(best, found[tolerance])
-        result[tolerance] = best
-    return result
+        best = min(best, by_class[tolerance])
+        to_beat[tolerance] = best
+    return to_beat
 
 
 def _distribution(parameter: Plain) -> BaseDistribution:

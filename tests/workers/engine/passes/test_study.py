@@ -224,17 +224,17 @@ def test_it_ends_with_its_time_and_measures_the_best_again(clock: VirtualClock) 
     evaluator = Simulated(clock, seconds(costs), seconds({"PassA": -0.1}))
     found = run(evaluator, budget=20)
     assert clock.now_s <= 22
-    assert "20 s used" in found.ended
+    assert "20 s used" in found.stop_reason
     assert any(trial.role == "final" for trial in found.trials)
 
 
 def test_a_study_taken_up_again_repeats_nothing(clock: VirtualClock) -> None:
     evaluator = Simulated(clock, seconds({"PassC": 0.8}), lambda _: 1.0)
     kept: list[PassTrial] = []
-    first = run(evaluator, keep=kept.append)
+    first = run(evaluator, on_trial=kept.append)
     assert tuple(kept) == first.trials
     evaluator.compared.clear()
-    again = run(evaluator, known=kept)
+    again = run(evaluator, prior_trials=kept)
     assert evaluator.compared == []
     assert again.winners == first.winners
     assert [trial.number for trial in again.trials] == list(range(len(kept)))
@@ -250,6 +250,6 @@ def test_what_serves_the_class_comes_first_then_what_the_backend_holds_for_good(
 ) -> None:
     evaluator = Simulated(clock, seconds({"PassC": 0.8}), lambda _: 1.0)
     menu = replace(MENU, promising=("PassA,PassC",))
-    found = run(evaluator, menu, budget=4, served=("PassA,PassB",))
+    found = run(evaluator, menu, budget=4, class_lists=("PassA,PassB",))
     assert evaluator.compared[:3] == ["PassA,PassB", "PassA,PassC", ",".join(NAMES)]
     assert [trial.passes for trial in found.winners] == ["PassA,PassB"]

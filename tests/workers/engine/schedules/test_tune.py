@@ -23,7 +23,7 @@ def test_the_best_schedule_is_found_and_kept() -> None:
     assert winner.candidate.decisions == BEST
     assert winner.trace == ["heavy", BEST]
     assert result.improved == (HEAVY.key,)
-    assert store.known(HEAVY).winner == winner
+    assert store.history(HEAVY).winner == winner
 
 
 def test_trials_go_where_the_network_gains_most() -> None:
@@ -54,8 +54,8 @@ def test_a_workload_called_often_is_not_left_out_for_one_that_is_only_large() ->
 def test_no_more_trials_are_charged_than_the_budget_has() -> None:
     store, compiler = MemoryScheduleStore([HEAVY]), Simulated()
     result = tune_schedules([HEAVY], compiler, store, replace(BUDGET, trials=10))
-    assert result.charged == len(compiler.measured) <= 10
-    assert result.ended == "all 10 trials used"
+    assert result.charged_trials == len(compiler.measured) <= 10
+    assert result.stop_reason == "all 10 trials used"
 
 
 def test_a_search_ends_with_its_time() -> None:
@@ -63,7 +63,7 @@ def test_a_search_ends_with_its_time() -> None:
     compiler = Simulated(clock)
     budget = replace(BUDGET, trials=None, seconds=10.0, patience=1000)
     result = tune_schedules([HEAVY], compiler, MemoryScheduleStore([HEAVY]), budget, clock=clock)
-    assert result.ended == "all 10 s used"
+    assert result.stop_reason == "all 10 s used"
     # A batch under way is finished.
     assert clock.now <= 10.0 + 6 * 0.5
 
@@ -80,7 +80,7 @@ def test_predictions_are_stored_as_they_were_before_the_model_learnt_the_outcome
     # The first time each was thought of; later ones were thrown away unmeasured.
     first = dict(reversed(compiler.knew))
     assert all(decision not in first[decision] for _, decision in compiler.measured)
-    predicted = [trial.candidate.predicted for trial in store.own()]
+    predicted = [trial.candidate.predicted for trial in store.own_trials()]
     assert predicted[:4] == [None] * 4
     assert all(score is not None for score in predicted[4:])
 
@@ -92,8 +92,8 @@ def test_a_settled_workload_costs_no_trial() -> None:
     compiler = Simulated()
     again = tune_schedules([HEAVY], compiler, _Later(store), budget)
     assert compiler.measured == []
-    assert again.charged == 0
-    assert again.ended == "every workload is settled"
+    assert again.charged_trials == 0
+    assert again.stop_reason == "every workload is settled"
     assert again.winners == first.winners
     assert again.improved == ()
 
@@ -103,8 +103,8 @@ def test_without_gain_for_long_a_workload_is_settled() -> None:
     # From 0 on every decision gains until the best; then none does.
     budget = replace(BUDGET, trials=100, patience=8, noise=0.001, descent=0.0)
     result = tune_schedules([HEAVY], compiler, store, budget)
-    assert result.ended == "every workload is settled"
-    assert BEST < result.charged < 100
+    assert result.stop_reason == "every workload is settled"
+    assert BEST < result.charged_trials < 100
 
 
 def test_an_interrupted_search_goes_on_where_it_stood() -> None:
@@ -115,8 +115,8 @@ def test_an_interrupted_search_goes_on_where_it_stood() -> None:
     result = tune_schedules([HEAVY], resumed, store.inner, BUDGET)
     before = {decision for _, decision in compiler.measured[:11]}
     assert before.isdisjoint(decision for _, decision in resumed.measured)
-    assert result.charged == 11 + len(resumed.measured) <= 60
-    numbers = [trial.number for trial in store.inner.own()]
+    assert result.charged_trials == 11 + len(resumed.measured) <= 60
+    numbers = [trial.number for trial in store.inner.own_trials()]
     assert numbers == list(range(len(numbers)))
     assert set(resumed.learned[HEAVY.key]) >= before
 
@@ -126,7 +126,7 @@ def test_what_was_found_but_not_confirmed_is_confirmed_after_an_interruption() -
     budget = replace(BUDGET, trials=40)
     tune_schedules([HEAVY], Simulated(), store, budget)
     unconfirmed = MemoryScheduleStore([HEAVY])
-    for trial in store.inner.own():
+    for trial in store.inner.own_trials():
         unconfirmed.add(trial)
     result = tune_schedules([HEAVY], Simulated(), unconfirmed, budget)
     assert result.improved == (HEAVY.key,)
@@ -136,9 +136,9 @@ def test_failures_of_the_machine_are_kept_but_not_charged_and_made_again() -> No
     store, compiler = MemoryScheduleStore([HEAVY]), Simulated()
     compiler.spoil = 2
     result = tune_schedules([HEAVY], compiler, store, replace(BUDGET, trials=8))
-    outcomes = [trial.result.outcome for trial in store.own()]
+    outcomes = [trial.result.outcome for trial in store.own_trials()]
     assert outcomes.count("infrastructure") == 2
-    assert result.charged == len(compiler.measured) == outcomes.count("measured")
+    assert result.charged_trials == len(compiler.measured) == outcomes.count("measured")
     # The two that were spoilt had their turn.
     assert {0, 37} <= {decision for _, decision in compiler.measured}
 
@@ -154,7 +154,7 @@ def test_a_schedule_that_crashes_is_charged_and_the_next_runs() -> None:
     store, compiler = MemoryScheduleStore([HEAVY]), Simulated()
     compiler.broken = {37, 74}
     result = tune_schedules([HEAVY], compiler, store, BUDGET)
-    crashed = [trial for trial in store.own() if trial.result.outcome == "crash"]
+    crashed = [trial for trial in store.own_trials() if trial.result.outcome == "crash"]
     assert {trial.candidate.decisions for trial in crashed} == {37, 74}
     assert result.winners[HEAVY.key].candidate.decisions == BEST
 
@@ -189,13 +189,13 @@ class _Later(MemoryScheduleStore):
 
     def __init__(self, inner: MemoryScheduleStore) -> None:
         super().__init__(list(inner._tasks.values()))
-        for trial in inner.own():
+        for trial in inner.own_trials():
             super().add(trial)
         for winner in inner._winners.values():
             self.confirm(winner)
         self._before = len(self._trials)
 
-    def own(self) -> tuple[ScheduleTrial, ...]:
+    def own_trials(self) -> tuple[ScheduleTrial, ...]:
         return tuple(self._trials[self._before :])
 
 
@@ -208,7 +208,7 @@ class _Failing(MemoryScheduleStore):
         self._after = after
 
     def add(self, trial: ScheduleTrial) -> None:
-        if len(self.inner.own()) == self._after:
+        if len(self.inner.own_trials()) == self._after:
             raise LeaseLost("somebody else does this work now")
         self.inner.add(trial)
         super().add(trial)

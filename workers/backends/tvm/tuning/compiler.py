@@ -10,13 +10,13 @@ from workers.backends.tvm.tuning.handover import candidates_of
 from workers.backends.tvm.tuning.running import Running
 from workers.backends.tvm.tuning.searching import Searching
 from workers.engine.child import Child
+from workers.engine.requests import Limits
 from workers.engine.schedules.types import (
     ScheduleCandidate,
     ScheduleOutcome,
     ScheduleTask,
     ScheduleTrial,
 )
-from workers.engine.types import Limits
 
 #: Building or timing one schedule; one that takes longer is worth nothing.
 _RUN_WALL_S = 60.0

@@ -8,8 +8,9 @@ import numpy as np
 
 from workers.engine.child import call
 from workers.engine.errors import CandidateFailed
+from workers.engine.requests import Limits
 from workers.engine.schedules.types import ScheduleCandidate, ScheduleTask
-from workers.engine.types import Limits, Network, TargetSpec
+from workers.engine.types import Network, TargetSpec
 
 #: Package of what runs in the children.
 ROOM = "workers.backends.tvm.tuning"

@@ -1,0 +1,102 @@
+"""Seeded random tensors for the inputs of a network."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from workers.engine.ports import Array
+from workers.engine.types import Network, TensorSpec
+
+#: Size of a named dimension without a stated one: small, yet large enough for a network that halves
+#: an image five times. The leading dimension is the batch; latency is that of one sample.
+OPEN_SIZE = 32
+#: Exclusive upper bound of integers: token ids of every usual table, yet not all equal.
+OPEN_BOUND = 100
+
+
+def random_inputs(
+    network: Network, seed: int, sizes: Mapping[str, int] | None = None
+) -> dict[str, Array]:
+    """One array per input: floats standard normal and never zero, integers in a valid range.
+
+    Zeros would make builds look fast: kernels skip them and processors use less power on them.
+    Integer inputs stay below ``network.integer_bounds``; a mask is all ones, a segment id 0 or 1.
+
+    Args:
+        sizes: Of named dimensions; those of :func:`open_sizes` by default.
+
+    Raises:
+        ValueError: a dtype has no random values.
+    """
+    rng = np.random.default_rng(seed)
+    sizes = open_sizes(network) if sizes is None else sizes
+    return {
+        spec.name: _random(
+            rng, spec, tuple(d if isinstance(d, int) else sizes[d] for d in spec.shape), network
+        )
+        for spec in network.inputs
+    }
+
+
+def other_sizes(network: Network) -> list[dict[str, int]]:
+    """Sizes to check a network at besides :func:`open_sizes`: a batch of two, and odd inner
+    dimensions, for which no kernel is blocked."""
+    usual = open_sizes(network)
+    inner = _inner(network.inputs)
+    batches = {name: 2 if usual[name] != 2 else 3 for name in usual.keys() - inner}
+    odd = {name: _odd_beside(usual[name]) for name in inner}
+    return [usual | changed for changed in (batches, odd) if changed]
+
+
+def open_sizes(network: Network) -> dict[str, int]:
+    """Sizes of the inputs' named dimensions: as stated, else 1 for one that only ever leads (the
+    batch) and ``OPEN_SIZE`` for the others."""
+    named = [size for spec in network.inputs for size in spec.shape if isinstance(size, str)]
+    inner = _inner(network.inputs)
+    return {name: network.dimensions.get(name, OPEN_SIZE if name in inner else 1) for name in named}
+
+
+def dtype_of(spec: TensorSpec, what: str) -> np.dtype[Any]:
+    """The NumPy type of a tensor.
+
+    Raises:
+        ValueError: NumPy lacks it, such as text or bfloat16; ``what`` is named in the message.
+    """
+    try:
+        return np.dtype(spec.dtype)
+    except TypeError as error:
+        raise ValueError(f"{spec.name}: no {what} of type {spec.dtype}") from error
+
+
+def _inner(specs: Sequence[TensorSpec]) -> set[str]:
+    """Named dimensions that somewhere do not lead."""
+    return {size for spec in specs for size in spec.shape[1:] if isinstance(size, str)}
+
+
+def _odd_beside(size: int) -> int:
+    """An odd size near another, smaller if possible: a table of positions may end there."""
+    smaller = size - 1 if size % 2 == 0 else size - 2
+    return smaller if smaller > 0 else size + 2
+
+
+def _random(
+    rng: np.random.Generator, spec: TensorSpec, shape: tuple[int, ...], network: Network
+) -> Array:
+    dtype = dtype_of(spec, "random tensors")
+    name = spec.name.lower()
+    match dtype.kind:
+        case "f":
+            values = rng.standard_normal(shape).astype(dtype)
+            values[values == 0] = 1
+            return values
+        case "i" | "u" if "mask" in name:
+            return np.ones(shape, dtype)
+        case "i" | "u":
+            hinted = 2 if "type" in name or "segment" in name else OPEN_BOUND
+            bound = min(network.integer_bounds.get(spec.name, hinted), np.iinfo(dtype).max)
+            return rng.integers(0, max(bound, 1), shape).astype(dtype)
+        case "b":
+            return np.ones(shape, dtype) if "mask" in name else rng.random(shape) < 0.5
+        case _:
+            raise ValueError(f"{spec.name}: no random tensors of type {spec.dtype}")

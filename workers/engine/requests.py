@@ -1,0 +1,64 @@
+"""What a search is asked for: its network, target, budget and limits."""
+
+from dataclasses import dataclass, field
+
+from workers.engine.types import Network, TargetSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of a child process. Exceeding one ends the child, never the worker."""
+
+    wall_s: float = 300.0
+    memory_bytes: int = 8 * 2**30
+    file_bytes: int = 8 * 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class SearchBudget:
+    """Bounds on a search; the first one reached ends it. ``None`` is unbounded.
+
+    Attributes:
+        seconds: Duration of all trials, including those of earlier attempts. Confirmation runs
+            come on top.
+        trials: Charged trials; infrastructure failures are not charged.
+        patience: Consecutive charged trials without a gain beyond noise.
+        seconds_per_measurement: Cap on one measurement in one process.
+        half_width: Relative half-width of the ratio's 95 % interval at which a measurement stops.
+        candidates_to_confirm: Best candidates of each tolerance class that are measured again at
+            the end, in confirmation runs.
+        confirmation_processes: Most fresh processes per side in the confirmation of one candidate;
+            fewer if its interval is narrow enough.
+        confirmation_half_width: As ``half_width``, for confirmation runs.
+        confirmation_seconds: Cap on all confirmation runs together, except for a few processes of
+            the best candidate of each class.
+    """
+
+    seconds: float | None = 120.0
+    trials: int | None = 32
+    patience: int | None = 16
+    seconds_per_measurement: float = 4.0
+    half_width: float = 0.03
+    candidates_to_confirm: int = 3
+    confirmation_processes: int = 10
+    confirmation_half_width: float = 0.01
+    confirmation_seconds: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class TuningRequest:
+    """All inputs of a search that do not come from its store.
+
+    Attributes:
+        backends: Names of the backends to search.
+        reference_backend: Provides the reference for outputs and the baseline for latency.
+    """
+
+    network: Network
+    target: TargetSpec
+    backends: tuple[str, ...]
+    budget: SearchBudget = field(default_factory=SearchBudget)
+    limits: Limits = field(default_factory=Limits)
+    strategy: str = "learned"
+    seed: int = 0
+    reference_backend: str = "onnxruntime"

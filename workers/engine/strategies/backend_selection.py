@@ -1,0 +1,95 @@
+"""Which backends of a search get trials: hopeless ones are closed, slow ones come later."""
+
+from collections import defaultdict
+from collections.abc import Sequence, Set
+from math import log
+from random import Random
+
+from workers.engine.strategies.base import SearchProblem
+from workers.engine.strategies.peers import Peer
+from workers.engine.trials import Trial
+
+#: A backend is closed if its best trial takes this many times as long as the baseline, or after
+#: this many failures without a success.
+HOPELESS, MOST_FAILURES = 3.0, 3
+#: Trials before the first one of a slow backend that was never close to the baseline on this
+#: target.
+SLOW_AFTER = 10
+#: Fewest networks that close a backend without an own trial, and the share of searches that try it
+#: nevertheless: compilers improve.
+FEWEST_WITNESSES, RETRY_SHARE = 2, 0.1
+#: Fewest networks on which a backend was tried to trust their results: with fewer, one unusual
+#: network would decide.
+FEWEST_NETWORKS = 4
+
+
+class BackendSelection:
+    """Closes backends of a search by its own trials and the results of other networks.
+
+    Args:
+        known_backends: Backends with results of this network, which other networks cannot close.
+
+    Attributes:
+        well_known: Backends that enough other networks have tried.
+    """
+
+    def __init__(
+        self, problem: SearchProblem, peers: Sequence[Peer], known_backends: Set[str]
+    ) -> None:
+        self._baseline = {candidate.backend for candidate in problem.defaults[:1]}
+        self.well_known = _tried_by_enough(peers)
+        results = [result for peer in peers for result in peer.results]
+        close = {r.candidate.backend for r in results if r.value < log(HOPELESS)}
+        self._slow = problem.slow_backends - close
+        self._hopeless_elsewhere = _hopeless_elsewhere(problem, peers, known_backends)
+
+    def closed(self, trials: Sequence[Trial]) -> frozenset[str]:
+        """Backends that get no trial now; never the baseline's.
+
+        Args:
+            trials: The search's own trials so far.
+        """
+        by_backend: dict[str, list[Trial]] = defaultdict(list)
+        for trial in trials:
+            by_backend[trial.candidate.backend].append(trial)
+        hopeless = {
+            name
+            for name, own in by_backend.items()
+            if min((t.ratio for t in own if t.ratio is not None), default=0.0) > HOPELESS
+            or (len(own) >= MOST_FAILURES and all(t.ratio is None for t in own))
+        }
+        waiting = self._slow if len(trials) < SLOW_AFTER else frozenset()
+        untried = (self._hopeless_elsewhere | waiting) - by_backend.keys()
+        return frozenset((hopeless | untried) - self._baseline)
+
+
+def _tried_by_enough(peers: Sequence[Peer]) -> set[str]:
+    networks: dict[str, int] = defaultdict(int)
+    for peer in peers:
+        for name in {result.candidate.backend for result in peer.results}:
+            networks[name] += 1
+    return {name for name, count in networks.items() if count >= FEWEST_NETWORKS}
+
+
+def _hopeless_elsewhere(
+    problem: SearchProblem, peers: Sequence[Peer], known_backends: Set[str]
+) -> frozenset[str]:
+    """Backends that were far slower than the baseline on every network of this target."""
+    best: dict[str, list[float]] = defaultdict(list)
+    for peer in peers:
+        if peer.target == problem.target:
+            of_peer: dict[str, float] = {}
+            for result in peer.results:
+                name = result.candidate.backend
+                of_peer[name] = min(result.value, of_peer.get(name, result.value))
+            for name, value in of_peer.items():
+                best[name].append(value)
+    return frozenset(
+        name
+        for name, values in best.items()
+        if len(values) >= FEWEST_WITNESSES
+        and min(values) > log(HOPELESS)
+        and name not in known_backends
+        # Depends on the network as well: the seeds of all jobs are equal.
+        and Random(f"{problem.seed} {name} {problem.embedding}").random() > RETRY_SHARE  # noqa: S311
+    )

@@ -1,0 +1,173 @@
+"""The inputs that builds are checked and timed on: the revision's samples, or random tensors."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from workers.engine.ports import Array
+from workers.engine.random_inputs import dtype_of, open_sizes, other_sizes, random_inputs
+from workers.engine.types import Network, TensorSpec
+
+RANDOM_CASES = 3
+#: Rows of one run if the batch is open: an exchange with a child process costs more than a batch.
+CHUNK_ROWS = 32
+#: Multiply-accumulates of one run above which a network is checked on its own tensors alone: every
+#: optional run is left out.
+EXTRA_MACS = 50_000_000_000
+#: Float inputs in which NaN and infinity are planted: each costs two runs.
+PLANTED_INPUTS = 2
+#: Operators whose result for NaN ONNX leaves open; ONNX Runtime's own kernels propagate it or not
+#: by its position in the window. A network with one of them is checked with infinity only.
+NAN_LEFT_OPEN = frozenset({"MaxPool", "GlobalMaxPool", "ReduceMax"})
+
+
+@dataclass(frozen=True, slots=True)
+class TestSet:
+    """The inputs that every build is checked on, and the one that it is timed on.
+
+    Attributes:
+        cases: Inputs of one run each, by tensor name.
+        labels: ``int64[n]`` over the rows of all cases in order; ``None`` without labels.
+        timing: One sample.
+        source: ``samples`` of the revision, or ``random`` from ``seed``.
+        extras: Random inputs of other sizes if dimensions are open; if the source is ``samples``,
+            also of the usual size. The reference may reject some.
+        planted: Description and input: the timing input with NaN or infinity in one place.
+    """
+
+    __test__ = False  # pytest would collect it by its name
+
+    cases: tuple[dict[str, Array], ...]
+    labels: Array | None
+    timing: dict[str, Array]
+    source: Literal["samples", "random"]
+    seed: int
+    extras: tuple[dict[str, Array], ...] = ()
+    planted: tuple[tuple[str, dict[str, Array]], ...] = ()
+
+    @property
+    def runs(self) -> tuple[dict[str, Array], ...]:
+        """All inputs in order: cases, extras, planted."""
+        return (*self.cases, *self.extras, *(inputs for _, inputs in self.planted))
+
+
+def make_test_set(network: Network, samples: Mapping[str, Array], seed: int) -> TestSet:
+    """The test set of a network.
+
+    Samples are preferred to random tensors: a trained network is only meaningful on inputs of its
+    kind.
+
+    Args:
+        samples: As :meth:`workers.engine.ports.Device.samples` returns them.
+
+    Raises:
+        ValueError: the samples do not fit the graph's signature, or a dtype has no random values.
+    """
+    if not samples:
+        cases = tuple(random_inputs(network, seed + i) for i in range(RANDOM_CASES))
+        return _with_extras(TestSet(cases, None, cases[0], "random", seed), network)
+    arrays = {spec.name: _checked(spec, samples) for spec in network.inputs}
+    counts = {len(array) for array in arrays.values()}
+    if len(counts) != 1 or 0 in counts:
+        raise ValueError(f"inputs of the samples need equal numbers of rows, not {sorted(counts)}")
+    rows, chunk = counts.pop(), _chunk(network.inputs, arrays)
+    if rows < chunk:
+        raise ValueError(f"the samples have {rows} rows; one batch of this graph takes {chunk}")
+    used = rows - rows % chunk
+    cases = tuple(_cut(network.inputs, arrays, at, chunk) for at in range(0, used, chunk))
+    is_open = all(spec.shape and isinstance(spec.shape[0], str) for spec in network.inputs)
+    timing = _cut(network.inputs, arrays, 0, 1) if is_open else cases[0]
+    tests = TestSet(cases, _labels(samples, rows, used), timing, "samples", seed)
+    return _with_extras(tests, network)
+
+
+def _with_extras(tests: TestSet, network: Network) -> TestSet:
+    """The test set with other sizes and planted values, if these are affordable."""
+    if network.macs and network.macs > EXTRA_MACS:
+        return tests
+    sizes = other_sizes(network)
+    if tests.source == "samples":
+        sizes = [open_sizes(network), *sizes]
+    try:
+        extras = tuple(
+            random_inputs(network, tests.seed + RANDOM_CASES + number, each)
+            for number, each in enumerate(sizes)
+        )
+    except ValueError:
+        # The samples have a type without random values.
+        extras = ()
+    return replace(tests, extras=extras, planted=tuple(_planted(tests.timing, network)))
+
+
+def _planted(
+    timing: Mapping[str, Array], network: Network
+) -> Iterator[tuple[str, dict[str, Array]]]:
+    """The input with NaN, then with both infinities, in the middle of each float tensor."""
+    values_of = {"NaN": (np.nan,), "infinity": (np.inf, -np.inf)}
+    if NAN_LEFT_OPEN & network.operators.keys():
+        del values_of["NaN"]
+    floats = [name for name, array in timing.items() if array.dtype.kind == "f" and array.size]
+    for name in floats[:PLANTED_INPUTS]:
+        for description, values in values_of.items():
+            array = timing[name].copy()
+            middle = array.size // 2
+            array.reshape(-1)[middle : middle + len(values)] = values[: array.size - middle]
+            yield f"{description} in {name}", {**timing, name: array}
+
+
+def _checked(spec: TensorSpec, samples: Mapping[str, Array]) -> Array:
+    """The samples of one input, batched (same rank) or one whole input per row.
+
+    Raises:
+        ValueError: they are missing or do not fit.
+    """
+    array = samples.get(f"inputs/{spec.name}")
+    if array is None:
+        raise ValueError(f"the samples lack inputs/{spec.name}")
+    if array.dtype != dtype_of(spec, "samples"):
+        raise ValueError(f"inputs/{spec.name} is {array.dtype}, the graph takes {spec.dtype}")
+    whole = array.ndim == len(spec.shape) + 1
+    shape = array.shape[1:]
+    expected = spec.shape if whole else spec.shape[1:]
+    fits = array.ndim in {len(spec.shape), len(spec.shape) + 1} and all(
+        isinstance(size, str) or size == actual
+        for size, actual in zip(expected, shape, strict=True)
+    )
+    if not fits or not array.ndim:
+        raise ValueError(
+            f"inputs/{spec.name} has shape {array.shape}, the graph takes {spec.shape}"
+        )
+    return array
+
+
+def _chunk(specs: Sequence[TensorSpec], arrays: Mapping[str, Array]) -> int:
+    """Rows that make up one run."""
+    batches = {spec.shape[0] if arrays[spec.name].ndim == len(spec.shape) else 1 for spec in specs}
+    fixed = {batch for batch in batches if isinstance(batch, int)}
+    if len(fixed) > 1:
+        raise ValueError(f"inputs of one run would need different numbers of rows: {sorted(fixed)}")
+    if fixed:
+        return fixed.pop()
+    return min(CHUNK_ROWS, *(len(array) for array in arrays.values()))
+
+
+def _cut(
+    specs: Sequence[TensorSpec], arrays: Mapping[str, Array], at: int, rows: int
+) -> dict[str, Array]:
+    return {
+        spec.name: arrays[spec.name][at : at + rows]
+        if arrays[spec.name].ndim == len(spec.shape)
+        else arrays[spec.name][at]
+        for spec in specs
+    }
+
+
+def _labels(samples: Mapping[str, Array], rows: int, used: int) -> Array | None:
+    labels = samples.get("labels")
+    if labels is None:
+        return None
+    if labels.shape != (rows,) or labels.dtype.kind not in "iu":
+        raise ValueError(f"labels must be int64[{rows}], not {labels.dtype}{list(labels.shape)}")
+    return labels[:used].astype(np.int64)

@@ -1,0 +1,102 @@
+"""Measurements and trials of a search, and what is known from earlier ones."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hpcfair.measurement.types import Block, Deviation, Interval, Verdict
+from hpcfair.precisions import Tolerance
+from workers.engine.types import BuildResult, Candidate, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Interleaved samples of a candidate and the baseline, with their evaluation.
+
+    Attributes:
+        ratio: Over the rounds without contention, as long as there are enough of them.
+        candidate_p50_ns, baseline_p50_ns: Median latencies of the same rounds.
+        quality: Signs of disturbance, as ``quality`` of ``hpcfair.bench/1``.
+        protocol: ``stop_rule``, ``half_width`` and ``max_s`` of the measurement.
+        peak_rss_bytes: Of the candidate's process; ``None`` if unknown.
+        energy: As ``energy`` of ``hpcfair.bench/1``; empty without readable counters.
+    """
+
+    blocks: tuple[Block, ...]
+    ratio: Interval
+    candidate_p50_ns: int
+    baseline_p50_ns: int
+    verdict: Verdict
+    quality: dict[str, Any] = field(default_factory=dict)
+    protocol: dict[str, Any] = field(default_factory=dict)
+    peak_rss_bytes: int | None = None
+    energy: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The build, check and measurement of one candidate in a search.
+
+    Attributes:
+        number: Within the search, from 0.
+        proposed_by: Name of the strategy that proposed it, at most 32 characters.
+        duration_s: Of the whole trial.
+        accuracy: On labelled samples, 0 to 1.
+        predicted_ratio: The strategy's prediction before the trial.
+        detail: Why it failed.
+    """
+
+    number: int
+    candidate: Candidate
+    proposed_by: str
+    outcome: Outcome
+    duration_s: float
+    build: BuildResult | None = None
+    deviation: Deviation | None = None
+    accuracy: float | None = None
+    measurement: Measurement | None = None
+    predicted_ratio: float | None = None
+    detail: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """Latency ratio to the baseline; ``None`` if it was not measured."""
+        return self.measurement.ratio.value if self.measurement else None
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """Tolerance class of the build; the strictest without a build."""
+        return self.build.tolerance if self.build else "exact"
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """A candidate's result in an earlier search of the same key."""
+
+    candidate: Candidate
+    ratio: float
+    tolerance: Tolerance
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """A candidate's result in a search of another network or target.
+
+    Attributes:
+        outcome: ``measured``, ``pruned`` or the failure class; never ``infrastructure``.
+        ratio: ``None`` if it was not timed; rough for a pruned candidate.
+        network: Hash of the structure. Ratios are comparable within one network and target.
+        embedding: Of the network's structure, of unit length; empty if unknown.
+        features: Of the target.
+        seconds: Duration of the trial.
+    """
+
+    candidate: Candidate
+    outcome: Outcome
+    tolerance: Tolerance
+    ratio: float | None
+    network: str
+    architecture_class: str
+    embedding: tuple[float, ...]
+    target: str
+    features: frozenset[str]
+    seconds: float
