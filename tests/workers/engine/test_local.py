@@ -116,7 +116,7 @@ def test_two_sessions_of_one_build_stand_side_by_side(
 @pytest.mark.parametrize(
     ("fault", "outcome", "said"),
     [
-        ("invalid", "invalid", "Conv: pretends not to know"),
+        ("invalid", "invalid", "Conv: this operator is not supported"),
         ("memory", "crash", "MemoryError"),
         ("build-hang", "timeout", "no answer within"),
     ],

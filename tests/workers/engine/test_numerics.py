@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hpcfair.measurement.types import Deviation, Timing
-from hpcfair.precisions import PRECISION_OF, Tolerance
+from hpcfair.precisions import PRECISIONS, Tolerance
 from workers.engine.errors import CandidateFailed, WrongOutput
 from workers.engine.numerics import OutputCheck, check, require, run_reference
 from workers.engine.ports import Array
@@ -271,8 +271,7 @@ def test_nothing_rounded_to_half_precision_passes_as_exact() -> None:
 
 
 def test_limits_widen_from_class_to_class() -> None:
-    limits = [PRECISION_OF[name] for name in ("exact", "fp16", "bf16", "int8")]
-    for tight, wide in pairwise(limits):
+    for tight, wide in pairwise(PRECISIONS):
         assert tight.max_relative < wide.max_relative
         assert tight.relative_l2 < wide.relative_l2
 
