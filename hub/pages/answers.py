@@ -1,7 +1,7 @@
-"""The few questions about a model or a data set, and how FAIR its record is by their answers.
+"""The questions about a model or a data set, and the FAIR score that their answers give.
 
-One form, at ``describe``. It works without JavaScript; with it, the score follows the typing: the
-whole page is asked for again, and what changed is taken out of it.
+One form, at ``describe``. It works without JavaScript; with it, the score is updated while typing:
+htmx requests the whole page and replaces the changed parts.
 """
 
 from collections.abc import Iterator
@@ -15,15 +15,8 @@ from django.views.decorators.http import require_http_methods
 
 from hub.pages.addresses import address
 from hub.pages.frame import frame, repository_page
-from hub.pages.questions import (
-    LICENSES,
-    TASKS,
-    Questions,
-    QuestionsForm,
-    anew,
-    asked,
-    bound,
-)
+from hub.pages.questionforms import LICENSES, TASKS, QuestionsForm
+from hub.pages.questions import Questions, bound, filled_in, without_positions
 from registry.errors import Conflict, Invalid
 from registry.fair.card.answers import QUESTIONS, Answers, is_bare
 from registry.fair.score.metric import Principle
@@ -59,17 +52,17 @@ _LETTERS: dict[Principle, str] = {
     "I": "Interoperable",
     "R": "Reusable",
 }
-#: Data sets of the same owner that are offered while typing.
-_OFFERED = 50
+#: Suggested data sets of the same owner.
+_SUGGESTED = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """Points that are missing, and where to mend that.
+class ShownGap:
+    """Missing points, and where to gain them.
 
     Attributes:
-        name: Of the question, or the key of the card.
-        place: Id of the field to go to, "" where that is not on the page.
+        name: Name of the question, or key of the card.
+        place: Id of the question's field; "" if it is not on the page.
     """
 
     gap: CardGap
@@ -80,78 +73,82 @@ class Shown:
 @repository_page
 @require_http_methods(["GET", "HEAD", "POST"])
 def describe(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """The questions; a POST saves the answers, or only looks at what they are worth."""
+    """The questions; a POST saves the answers, or previews their score."""
     require(request.user, role=Role.WRITE, namespace=mlmodel.namespace)
-    known = prefilled_answers(request.user, mlmodel)
+    prefilled = prefilled_answers(request.user, mlmodel)
     if request.method != "POST":
-        return _page(request, known, asked(known, known.answers), seen=known.readme_oid)
-    given, action = bound(known, request.POST), request.POST.get("action", "save")
+        return _page(
+            request, prefilled, filled_in(prefilled, prefilled.answers), seen=prefilled.readme_oid
+        )
+    submitted, action = bound(prefilled, request.POST), request.POST.get("action", "save")
     seen = request.POST.get("seen", "")
     if action in {"check", "more"}:
         is_more = action == "more"
-        blanks = given.blanks + 1 if is_more else max(given.blanks, 1)
-        again = asked(known, given.typed, blanks=blanks, focus=is_more)
-        return _page(request, known, again, seen=seen)
-    return _saved(request, known, given, seen)
+        blanks = submitted.blanks + 1 if is_more else max(submitted.blanks, 1)
+        again = filled_in(prefilled, submitted.typed, blanks=blanks, focus=is_more)
+        return _page(request, prefilled, again, seen=seen)
+    return _save(request, prefilled, submitted, seen)
 
 
-def _saved(
-    request: HttpRequest, known: PrefilledAnswers, given: Questions, seen: str
+def _save(
+    request: HttpRequest, prefilled: PrefilledAnswers, submitted: Questions, seen: str
 ) -> HttpResponseBase:
-    mlmodel = known.mlmodel
-    if not given.is_valid():
-        return _page(request, known, given, seen=seen, status=400)
+    mlmodel = prefilled.mlmodel
+    if not submitted.is_valid():
+        return _page(request, prefilled, submitted, seen=seen, status=400)
     try:
-        answers_write(actor=request.user, mlmodel=mlmodel, answers=given.typed, readme_oid=seen)
+        answers_write(actor=request.user, mlmodel=mlmodel, answers=submitted.typed, readme_oid=seen)
     except Invalid as error:
-        given.refuse(error)
-        return _page(request, known, given, seen=seen, status=400)
+        submitted.refuse(error)
+        return _page(request, prefilled, submitted, seen=seen, status=400)
     except Conflict as error:
         if error.code != "nothing_to_commit":
-            again = asked(known, anew(given.typed))
-            return _page(request, known, again, seen=known.readme_oid, refused=error, status=409)
-        messages.success(request, "README.md says all of that already.")
+            again = filled_in(prefilled, without_positions(submitted.typed))
+            return _page(
+                request, prefilled, again, seen=prefilled.readme_oid, refused=error, status=409
+            )
+        messages.success(request, "README.md has these answers already.")
     else:
-        messages.success(request, "Your answers are in README.md.")
+        messages.success(request, "Your answers were written to README.md.")
     return redirect(address(mlmodel, "card"))
 
 
 def _page(
     request: HttpRequest,
-    known: PrefilledAnswers,
+    prefilled: PrefilledAnswers,
     questions: Questions,
     *,
     seen: str,
     status: int = 200,
     refused: Conflict | None = None,
 ) -> HttpResponseBase:
-    mlmodel = known.mlmodel
+    mlmodel = prefilled.mlmodel
     context = frame(
-        request, mlmodel, tab="describe", revision=known.revision, asked=mlmodel.default_branch
+        request, mlmodel, tab="describe", revision=prefilled.revision, asked=mlmodel.default_branch
     )
     owned = datasets_matching(request.user, namespace=mlmodel.namespace).order_by("-pk")
     context |= {
         "questions": questions.form,
         "creators": questions.creators,
-        "found_in": known.sources,
+        "found_in": prefilled.sources,
         "seen": seen,
         "refused": refused,
         "licenses": LICENSES,
         "tasks": TASKS,
-        "datasets": [one.full_name for one in owned[:_OFFERED]],
-        "files": known.revision.files.count(),
-        **_worth(known, questions.typed),
+        "datasets": [one.full_name for one in owned[:_SUGGESTED]],
+        "files": prefilled.revision.files.count(),
+        **_score_context(prefilled, questions.typed),
     }
     return render(request, "mlmodel/describe.html", context, status=status)
 
 
-def _worth(known: PrefilledAnswers, answers: Answers) -> dict[str, Any]:
-    """What the page tells of the score; why there is none, where README.md would be no card."""
+def _score_context(prefilled: PrefilledAnswers, answers: Answers) -> dict[str, Any]:
+    """Context of the score; the reason, if README.md would not be a valid card."""
     try:
-        draft = answers_preview(known, answers)
+        draft = answers_preview(prefilled, answers)
     except Invalid as error:
         return {"fault": str(error)}
-    shown = list(_shown(known, draft.score))
+    shown = list(_shown(prefilled, draft.score))
     return {
         "total": draft.score.total,
         "letters": _letters(draft.score),
@@ -166,14 +163,14 @@ def _letters(score: Score) -> list[tuple[str, Points]]:
     return [(title, score.of_principle(letter)) for letter, title in _LETTERS.items()]
 
 
-def _shown(known: PrefilledAnswers, score: Score) -> Iterator[Shown]:
-    questions = QUESTIONS[kind_of(known.mlmodel)]
+def _shown(prefilled: PrefilledAnswers, score: Score) -> Iterator[ShownGap]:
+    questions = QUESTIONS[kind_of(prefilled.mlmodel)]
     for gap in card_gaps(score):
         field = gap.field or ""
-        # The purpose becomes the text of a card that has none.
-        question = "intended_use" if field == "README.md" and is_bare(known.card) else ""
+        # The intended use becomes the text of a card without text.
+        question = "intended_use" if field == "README.md" and is_bare(prefilled.card) else ""
         question = _QUESTION_OF.get(field, question)
         place = f"id_{question}" if question in questions else ""
         if place == "id_creators":
             place = "creators"
-        yield Shown(gap, _NAMES.get(question, "") if place else field, place)
+        yield ShownGap(gap, _NAMES.get(question, "") if place else field, place)

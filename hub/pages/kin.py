@@ -1,4 +1,4 @@
-"""What a lineage shows beside what was made of each other: data sets, builds, and what was done."""
+"""Relatives of a model in its lineage: data sets, builds, and the table of activities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from registry.tables import MLModel
 
 _MOST_BUILDS, _MOST_MODELS = 12, 20
 _MOST_ACTS = 100
-#: What a data set served for: beside a line, and in a sentence.
+#: Role of a data set: edge label, and verb of the sentence.
 _SERVED: dict[DatasetRole, tuple[str, str]] = {
     "trained": ("trained on", "was trained on"),
     "validated": ("validated on", "was validated on"),
@@ -35,14 +35,14 @@ _DEFAULT = ("default", "is the default of")
 
 @dataclass(frozen=True, slots=True)
 class Kin:
-    """Something that what the page is of was made with, or that was made of it.
+    """A source or product of the page's model or data set that is no node of the lineage itself.
 
     Attributes:
-        sort: What it is, in a word or two.
-        url: Its page; "" where none is known.
-        lineage_url: Its own lineage, or its page.
-        label, words: How one came from the other: beside a line, and in a sentence.
-        is_origin: Whether it was there before.
+        sort: Short description of its kind.
+        url: Address of its page; "" if it has none.
+        lineage_url: Address of its lineage, or else of its page.
+        label, words: The relation: edge label, and verb of the sentence.
+        is_origin: Whether it is a source; otherwise it is a product.
     """
 
     key: str
@@ -58,10 +58,10 @@ class Kin:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A line of what was done.
+    """A row of the table of activities.
 
     Attributes:
-        tools: With versions.
+        tools: Names and versions.
     """
 
     title: str
@@ -75,7 +75,7 @@ class Act:
 
 
 def kin_of(actor: Actor, mlmodel: MLModel, description: Description) -> tuple[list[Kin], bool]:
-    """Data sets and builds of a model, or models of a data set; and whether these are all."""
+    """Relatives of a model (data sets, builds) or of a data set (models); whether these are all."""
     if mlmodel.kind == RepositoryKind.DATASET:
         models, is_all = models_with(actor, mlmodel, _MOST_MODELS)
         return [_model(one) for one in models], is_all
@@ -85,7 +85,7 @@ def kin_of(actor: Actor, mlmodel: MLModel, description: Description) -> tuple[li
         if one.kind in _MADE
         for url in one.generated
     }
-    # The slowest are those that nobody asks for.
+    # If there are too many, the slowest are omitted.
     builds = sorted(description.builds, key=lambda one: one.benchmark.ratio or 1)
     return [
         *(_dataset(one) for one in description.datasets),
@@ -94,12 +94,12 @@ def kin_of(actor: Actor, mlmodel: MLModel, description: Description) -> tuple[li
 
 
 def acts_of(description: Description) -> Sequence[Act]:
-    """What was done, the newest first; what has no time comes last."""
+    """The activities, newest first; those without a time come last."""
     return [_act(one) for one in reversed(description.activities)][:_MOST_ACTS]
 
 
 def local(url: str) -> str:
-    """An address of this hub as its pages write it: without the hub's own."""
+    """An address relative to this hub; others are unchanged."""
     return url.removeprefix(settings.HUB_URL)
 
 
@@ -121,7 +121,7 @@ def _model(one: MLModel) -> Kin:
 
 def _dataset(use: DatasetUse) -> Kin:
     label, words = _SERVED[use.role]
-    # Cards are strangers'.
+    # Cards are untrusted.
     url = local(iri(use.url) or iri(use.pid) or "")
     is_here = url.startswith("/datasets/")
     return Kin(

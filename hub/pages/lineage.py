@@ -1,5 +1,4 @@
-"""What a model or a data set was made from and with, and what was made of it: a graph, it in words,
-and what was done."""
+"""The lineage of a model or a data set: graph, sentences, activities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +20,9 @@ from registry.selectors.fair.description import describe
 from registry.states import Relation, RepositoryKind, Visibility
 from registry.tables import MLModel
 
-# What fits into a box.
+# Characters that fit into a box.
 _NAME_LENGTH = 25
-#: How one came from another: beside a line, and in a sentence.
+#: Relation: edge label, and verb of the sentence.
 _WORDS: dict[str, tuple[str, str]] = {
     Relation.DERIVED: ("derived", "was derived from"),
     Relation.FINETUNE: ("fine-tuned", "was fine-tuned from"),
@@ -39,13 +38,13 @@ _WORDS: dict[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownNode:
     """A node on the page.
 
     Attributes:
-        sort: What it is, in a word or two.
-        url: Its page; "" where none is known.
-        lineage_url: Its own graph, or its page.
+        sort: Short description of its kind.
+        url: Address of its page; "" if it has none.
+        lineage_url: Address of its lineage, or else of its page.
     """
 
     name: str
@@ -67,7 +66,7 @@ class Line:
 
 @repository_page
 def lineage(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """The graph around one version, as far as the asker may read."""
+    """The lineage of one version, restricted to what the user may read."""
     context = frame(request, mlmodel, tab="lineage")
     revision = context["revision"]
     revision.mlmodel = mlmodel
@@ -85,14 +84,14 @@ def lineage(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 def _graph(found: Lineage, kin: Sequence[Kin]) -> dict[str, Any]:
     here = next(node.key for node in found.nodes if node.steps == 0)
     known = {address(node.mlmodel, "card"): node.key for node in found.nodes if node.mlmodel}
-    # A data set may be a source as well; then it is there already.
+    # A data set may also be a source; then its node exists already.
     keys = {one.key: known.get(one.url, one.key) for one in kin}
-    told = [(edge.source, edge.derived, _WORDS[edge.relation]) for edge in found.edges]
+    relations = [(edge.source, edge.derived, _WORDS[edge.relation]) for edge in found.edges]
     for one in kin:
         ends = (keys[one.key], here) if one.is_origin else (here, keys[one.key])
-        told.append((*ends, (one.label, one.words)))
+        relations.append((*ends, (one.label, one.words)))
     labels: dict[tuple[str, str], dict[str, None]] = {}
-    for source, derived, (label, _) in told:
+    for source, derived, (label, _) in relations:
         if source != derived:
             labels.setdefault((source, derived), {})[label] = None
     nodes = {node.key: partial(_shown, node) for node in found.nodes}
@@ -105,13 +104,13 @@ def _graph(found: Lineage, kin: Sequence[Kin]) -> dict[str, Any]:
         "nodes": list(shown.values()),
         "lines": [Line(", ".join(labels[curve.edge]), curve) for curve in drawing.curves],
         "sentences": [
-            (shown[derived], words, shown[source]) for source, derived, (_, words) in told
+            (shown[derived], words, shown[source]) for source, derived, (_, words) in relations
         ],
     }
 
 
-def _kin(one: Kin, box: Box) -> Shown:
-    return Shown(
+def _kin(one: Kin, box: Box) -> ShownNode:
+    return ShownNode(
         name=one.name,
         short=_shortened(one.short),
         sort=_shortened(one.sort),
@@ -126,7 +125,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _NAME_LENGTH else f"{text[: _NAME_LENGTH - 1]}…"
 
 
-def _shown(node: Node, box: Box) -> Shown:
+def _shown(node: Node, box: Box) -> ShownNode:
     if node.mlmodel is not None:
         url, lineage_url = address(node.mlmodel, "card"), address(node.mlmodel, "lineage")
         sort = "data set" if node.mlmodel.kind == RepositoryKind.DATASET else "model"
@@ -134,7 +133,7 @@ def _shown(node: Node, box: Box) -> Shown:
     else:
         url = lineage_url = node.url or ""
         sort = _elsewhere(url)
-    return Shown(
+    return ShownNode(
         name=node.name,
         short=_shortened(node.name),
         sort=sort,

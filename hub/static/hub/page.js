@@ -1,10 +1,10 @@
-// What is nicer with JavaScript and works without: what matters in sight, copying code, closing menus.
+// Enhancements of pages that work without JavaScript: scroll positions, copy buttons, closing menus.
 (() => {
-  // On a phone the row of tabs is longer than the screen.
+  // Scroll the current tab into view: on a phone the tabs are wider than the screen.
   const tab = document.querySelector(".tabs [aria-current]");
   if (tab) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 40;
 
-  // So is a graph, which is about one node.
+  // Center the graph of a lineage on the node of this page.
   const here = document.querySelector(".lineage .here rect");
   if (here) {
     const box = here.closest(".lineage");

@@ -1,4 +1,4 @@
-// Light or dark: the system's choice until a person makes one, which this browser remembers.
+// Theme: the system's until a person chooses one, which the browser stores.
 (() => {
   const root = document.documentElement;
   const stored = localStorage.getItem("theme");

@@ -7,7 +7,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from hub.pages.questions import LICENSES
+from hub.pages.questionforms import LICENSES
 from registry.selectors.repository.revision import readme_of, revision_get, text_of
 from registry.tables import MLModel, Namespace, User
 from registry.validation.license import license_of
@@ -100,7 +100,7 @@ def test_saved_answers_are_in_the_card_and_all_else_stays(as_alice: Client, net:
         "intended_use": "Surveys.\n\nNot navigation.",
     }
     assert readme_of(revision) == TEXT
-    assert "Your answers are in README.md." in shown(as_alice, "/alice/net")
+    assert "Your answers were written to README.md." in shown(as_alice, "/alice/net")
     assert as_alice.post(PAGE, {**sent, "seen": ""}).status_code == 409
 
 
@@ -112,7 +112,7 @@ def test_saved_answers_are_in_the_card_and_all_else_stays(as_alice: Client, net:
         ({"license": "other"}, "needs a name"),
         ({"creators-0-orcid": "0000-0002-1825-0098"}, "the iD is 0000-0002-1825-0097"),
         ({"creators-0-ror": "05gq02988", "creators-0-affiliation": "A"}, "05gq02987"),
-        ({"creators-0-name": ""}, "Write the name"),
+        ({"creators-0-name": ""}, "Enter the name"),
         ({"title": "x" * 301}, "at most 300 characters"),
         ({"intended_use": "x" * 20_001}, "at most 20000 characters"),
         ({"datasets": "x" * 501}, "in 500 characters each"),
@@ -178,7 +178,7 @@ def test_more_creators_than_a_form_holds_stay_as_they_are(
     names = [f"Author {number}" for number in range(150)]
     commit_files(net, {"README.md": readme(TEXT, authors=names)}, actor=alice)
     page = shown(as_alice)
-    assert "too many for a form" in page
+    assert "too many creators for a form" in page
     as_alice.post(PAGE, form(page, title="Typed"))
     assert revision_get(net).card["authors"] == names
 
@@ -239,7 +239,7 @@ def test_only_writers_are_asked_and_told_what_to_mend(
         assert "to mend in README.md" not in shown(client, "/alice/net")
     client.force_login(alice)
     page = shown(client, "/alice/net")
-    assert "2 things to mend in README.md" in page
+    assert "2 findings in README.md" in page
     assert "Line 3" in page
     assert "authors[0].orcid" in page
     assert "Line 5" in page

@@ -144,7 +144,7 @@ def test_talk_likes_and_the_gate_work_without_javascript(
     page.goto(ROOT)
     page.get_by_role("button", name="Like (0)").click()
     page.get_by_role("button", name="Like (1)").wait_for()
-    page.get_by_label("What you want them for").fill("For my thesis.")
+    page.get_by_label("Purpose").fill("For my thesis.")
     page.get_by_role("button", name="Ask for access").click()
     page.get_by_text("have not answered yet").wait_for()
     page.get_by_role("link", name="Discussions").click()

@@ -55,8 +55,8 @@ def test_the_score_follows_the_typing_and_the_answers_are_saved(page: Page, net:
     assert points(page) > second
     # What was typed is where it was, for nothing was loaded anew.
     assert page.evaluate("window.before")
-    page.get_by_role("button", name="Write it into README.md").click()
-    page.get_by_text("Your answers are in README.md.").wait_for()
+    page.get_by_role("button", name="Write to README.md").click()
+    page.get_by_text("Your answers were written to README.md.").wait_for()
     card = revision_get(net).card
     assert card["authors"] == [{"name": "Alice Adams", "orcid": "0000-0002-1825-0097"}]
     assert card["intended_use"] == "Surveys of the whole sky."
@@ -75,7 +75,7 @@ def test_creators_are_added_and_the_enter_key_saves(loose_page: Page, net: MLMod
     assert page.evaluate("window.before")
     page.keyboard.type("Example Lab")
     page.keyboard.press("Enter")
-    page.get_by_text("Your answers are in README.md.").wait_for()
+    page.get_by_text("Your answers were written to README.md.").wait_for()
     names = [author["name"] for author in revision_get(net).card["authors"]]
     assert names == ["Alice Adams", "Ada Beispiel", "Example Lab"]
 
@@ -95,11 +95,11 @@ def test_all_of_it_works_without_javascript(plain_page: Page, net: MLModel) -> N
     page.get_by_role("button", name="Add another").click()
     page.get_by_role("group", name="Creator 3").get_by_label("Name").fill("Ada Beispiel")
     page.get_by_label("License").fill("freeware")
-    page.get_by_role("button", name="Write it into README.md").click()
+    page.get_by_role("button", name="Write to README.md").click()
     expect(page.get_by_text("'freeware' is not an SPDX id").first).to_be_visible()
     page.get_by_label("License").fill("mit")
-    page.get_by_role("button", name="Write it into README.md").click()
-    page.get_by_text("Your answers are in README.md.").wait_for()
+    page.get_by_role("button", name="Write to README.md").click()
+    page.get_by_text("Your answers were written to README.md.").wait_for()
     card = revision_get(net).card
     assert (card["license"], card["pipeline_tag"]) == ("mit", "image-classification")
     assert [author["name"] for author in card["authors"]] == ["Alice Adams", "Ada Beispiel"]

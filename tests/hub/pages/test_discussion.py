@@ -47,7 +47,7 @@ def test_a_discussion_shows_its_comments_rendered_and_safe(
     page = text(client, f"{ROOT}/1")
     assert "<strong>where</strong>" in page
     assert "<script>alert" not in page
-    assert "Sign in</a> to take part" in page
+    assert "Sign in</a> to comment" in page
 
 
 def test_the_list_is_narrowed_by_state_kind_and_author(

@@ -35,7 +35,7 @@ def owner(client: Client, alice: User) -> Client:
 
 def test_without_an_account_the_page_says_so_and_offers_nothing(owner: Client) -> None:
     page = text(owner, PAGE)
-    assert "no account with DataCite" in page
+    assert "no DataCite account" in page
     assert "Register a DOI" not in page
     answer = owner.post(f"{PAGE}/doi", follow=True)
     assert "registers no DOIs" in answer.content.decode()
@@ -48,7 +48,7 @@ def test_a_doi_is_asked_for_and_shown_once_it_is_there(owner: Client, account: N
     assert (answer.status_code, answer["Location"]) == (302, f"{PAGE}#doi")
     job = Job.objects.get(kind=JobKind.DOI)
     page = text(owner, PAGE)
-    assert "is at work" in page
+    assert "is in progress" in page
     assert f"/jobs/{job.uuid}" in page
     Identifier.objects.filter(revision=job.revision).update(doi="10.82433/h2x")
     assert 'href="https://doi.org/10.82433/h2x"' in text(owner, PAGE)

@@ -105,7 +105,7 @@ def test_a_commit_shows_who_why_and_what_changed(
 def test_the_first_commit_and_binary_changes_are_shown(client: Client, nested: Revision) -> None:
     first = Revision.objects.get(mlmodel=nested.mlmodel, parent=None)
     assert "initial commit" in text(client, f"{ROOT}/commit/{first.oid}")
-    assert "No text, or too long" in text(client, f"{ROOT}/commit/{nested.oid}")
+    assert "Not a text file, or too long" in text(client, f"{ROOT}/commit/{nested.oid}")
 
 
 def test_history_of_a_branch_leads_to_commits(client: Client, nested: Revision) -> None:

@@ -70,7 +70,7 @@ def test_the_graph_shows_origins_and_all_that_was_made(
 def test_nothing_known_is_said_and_how_to_say_it(
     client: Client, galaxy: MLModel, charlie: User
 ) -> None:
-    assert "Nobody said what it was made from" in text(client, "/lab/galaxy-cnn/lineage")
+    assert "No sources are declared" in text(client, "/lab/galaxy-cnn/lineage")
     assert "base_model" not in text(client, "/lab/galaxy-cnn/lineage")
     client.force_login(charlie)
     assert "base_model" in text(client, "/lab/galaxy-cnn/lineage")

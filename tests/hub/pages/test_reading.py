@@ -115,9 +115,9 @@ def test_a_build_shows_where_its_time_goes(client: Client, tuned: Tuned) -> None
     page = text(client, f"/builds/{faster.uuid}")
     assert "4 of 5 nodes" in page
     assert "bfloat16" in page
-    assert "does not add up" in page
+    assert "do not add up" in page
     assert page.index(">stem<") < page.index(">head<") < page.index(">reorder<")
-    assert "Not profiled" in text(client, f"/builds/{baseline.uuid}")
+    assert "No profile" in text(client, f"/builds/{baseline.uuid}")
 
 
 def test_a_broken_file_is_explained_on_the_model_page(client: Client, galaxy: MLModel) -> None:

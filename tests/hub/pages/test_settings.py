@@ -78,7 +78,7 @@ def test_deleting_needs_the_name_typed(owner: Client, galaxy: MLModel) -> None:
 
 
 def test_storage_is_shown_with_its_quota(owner: Client, galaxy: MLModel) -> None:
-    assert "nothing limits it" in text(owner, f"{ROOT}/settings")
+    assert "unlimited" in text(owner, f"{ROOT}/settings")
     galaxy.namespace.quota_bytes = 10_000
     galaxy.namespace.save()
     assert "<meter" in text(owner, f"{ROOT}/settings")
