@@ -1,4 +1,4 @@
-"""``/.well-known/api-catalog`` (RFC 9727): which interfaces the hub has."""
+"""``/.well-known/api-catalog`` (RFC 9727): the APIs of the hub."""
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
@@ -12,7 +12,7 @@ from registry.selectors.fair.hub import this_hub
 
 @require_safe
 def api_catalog(request: HttpRequest) -> HttpResponse:
-    """Each interface with its descriptions for machines and for people."""
+    """Each API with its description and documentation."""
     hub = this_hub()
     response = public(request, render(hub, _apis(hub)), f'{LINKSET_TYPE}; profile="{PROFILE}"')
     itself = typed("", "api-catalog", api_catalog_url(hub), LINKSET_TYPE)

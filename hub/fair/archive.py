@@ -1,8 +1,8 @@
-"""A ZIP that is made while it is sent, of the same bytes each time.
+"""Reproducible ZIP archives that are built while they are sent.
 
-So its length and any part of it can be told before it is packed. Members are stored as they are;
-their checksums follow them and stand again at the end (PKWARE's APPNOTE 6.3.10, sections 4.3.9 and
-4.3.12). Who goes on in the middle costs the reading of what comes before, not its sending.
+The length is computed before packing, and any range can be sent. Members are stored uncompressed;
+their checksums follow them and are repeated in the directory (PKWARE's APPNOTE 6.3.10, sections
+4.3.9 and 4.3.12). A range in the middle costs the reading of all files before it.
 """
 
 import hashlib
@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from zipfile import ZipFile, ZipInfo
 
-# What the format adds to what is longer than its first numbers could say: to the header and the
-# checksums of a member, to each number in the directory, to its end.
+# Additional bytes of ZIP64: in the header and the checksums of a member, for each number in the
+# directory, and at its end.
 _LARGE_HEADER, _LARGE_CHECKSUMS = 20, 8
 _LARGE_NUMBERS, _LARGE_NUMBER = 4, 8
 _LARGE_END = 76
-# As the standard library decides it before it knows the length for certain.
+# Margin by which the standard library chooses ZIP64 before it knows the length.
 _MARGIN = 1.05
-# Years that the format can tell.
+# Range of times that the format can represent.
 _FIRST, _LAST = datetime(1980, 1, 1, tzinfo=UTC), datetime(2107, 12, 31, tzinfo=UTC)
 _READABLE_BY_ALL = 0o644 << 16
 
@@ -31,7 +31,7 @@ class Member:
     """One file.
 
     Attributes:
-        open: The bytes, read when its turn comes.
+        open: Opens the bytes, which are read when they are sent.
     """
 
     path: str
@@ -41,7 +41,7 @@ class Member:
 
 
 class Archive:
-    """Files under one time: that at which what they make up was made."""
+    """Files with one modification time."""
 
     def __init__(self, members: Sequence[Member], moment: datetime) -> None:
         self._members = members
@@ -50,14 +50,14 @@ class Archive:
 
     @property
     def etag(self) -> str:
-        """The same for the same bytes, and for no others; in quotes."""
+        """Strong entity tag of the archive's bytes, in quotes."""
         members = [[one.path, one.size_bytes, one.sha256] for one in self._members]
-        # What packs them may do so otherwise in its next version.
-        told = json.dumps([sys.version_info[:2], self._time, members])
-        return f'"{hashlib.sha256(told.encode()).hexdigest()}"'
+        # Another version of zipfile may write other bytes.
+        content = json.dumps([sys.version_info[:2], self._time, members])
+        return f'"{hashlib.sha256(content.encode()).hexdigest()}"'
 
     def __len__(self) -> int:
-        """In bytes, found out without reading a file."""
+        """Length in bytes, computed without reading a file."""
         sink = _Sink()
         with ZipFile(sink, "w") as empty:
             for one in self._members:
@@ -70,16 +70,16 @@ class Archive:
             shift += one.size_bytes
             if one.size_bytes * _MARGIN > large:
                 shift += _LARGE_HEADER + _LARGE_CHECKSUMS
-        # Of very many files the empty one has a large end already.
+        # With very many files, the empty archive has a ZIP64 end already.
         is_many = len(self._members) > zipfile.ZIP_FILECOUNT_LIMIT
         is_grown = not is_many and empty.start_dir + shift > large
         return length + shift + (_LARGE_END if is_grown else 0)
 
     def stream(self, first: int, length: int) -> Iterator[bytes]:
-        """So many bytes from a position on.
+        """``length`` bytes from position ``first``.
 
         Raises:
-            OSError: a file is not as long as was promised. All that came before is out.
+            OSError: A file does not have the stated length; earlier bytes have been yielded.
         """
         for block in self._packed():
             if first >= len(block):
@@ -102,7 +102,7 @@ class Archive:
                         member.write(block)
                         yield from sink.take()
                 if left:
-                    raise OSError(f"{one.path} is not of the length that was promised")
+                    raise OSError(f"{one.path} does not have the stated length")
         yield from sink.take()
 
     def _info(self, path: str, size_bytes: int) -> ZipInfo:
@@ -113,7 +113,7 @@ class Archive:
 
 
 class _Sink:
-    """What is written, until it is taken; without ``tell``, so that nobody goes back in it."""
+    """A buffer of written bytes; without ``tell``, so that zipfile does not seek."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -123,11 +123,11 @@ class _Sink:
         return len(data)
 
     def flush(self) -> None:
-        """Nothing waits."""
+        """Do nothing: nothing is buffered elsewhere."""
 
     def close(self) -> None:
-        """Nothing was opened."""
+        """Do nothing: there is no resource to release."""
 
     def take(self) -> list[bytes]:
-        taken, self._parts = self._parts, []
-        return taken
+        parts, self._parts = self._parts, []
+        return parts

@@ -1,7 +1,7 @@
-"""Persistent identifiers on the web (ARKs, draft-kunze-ark-41): where they lead.
+"""Resolution of persistent identifiers (ARKs, draft-kunze-ark-41).
 
-``/ark:/NAAN/name`` and ``/ark:NAAN/name`` are the same. They lead to the page of what they name,
-which answers in what ``Accept`` asks for; with ``?info`` they tell of themselves instead.
+``/ark:/NAAN/name`` and ``/ark:NAAN/name`` are equivalent. They redirect to the page of their
+target, which supports content negotiation; ``?info`` returns a citation and persistence statement.
 """
 
 from urllib.parse import quote
@@ -30,61 +30,63 @@ from registry.selectors.repository.revision import revision_get
 from registry.states import IdentifierKind, RepositoryKind
 from registry.tables import MLModel
 
-# What is left of ``??``, the older way to ask for ``?info``.
+# Query string of ``??``, the older form of ``?info``.
 _OLD_INFO = "?"
 
 
 @require_safe
 @refusing
 def resolve(request: HttpRequest, text: str) -> HttpResponseBase:
-    """Lead to what is named so, or to what is left of it."""
+    """Redirect to the target, or answer with its kept record."""
     actor = actor_of(request)
-    found = identifier_get(actor, text.rstrip("/"))
+    target = identifier_get(actor, text.rstrip("/"))
     response: HttpResponse
     if "info" in request.GET or request.META.get("QUERY_STRING") == _OLD_INFO:
-        response = _info(found)
-    elif (place := _place(actor, found)) is not None:
-        response = HttpResponseRedirect(place)
+        response = _info(target)
+    elif (path := _page_path(actor, target)) is not None:
+        response = HttpResponseRedirect(path)
     else:
-        response = tombstone(request, found)
-    # It may be withdrawn or hidden at any time.
+        response = tombstone(request, target)
+    # The target may be withdrawn or hidden at any time.
     response.headers.setdefault("Cache-Control", "private, no-cache")
     return response
 
 
-def _info(found: ResolvedIdentifier) -> HttpResponse:
-    description = found.description or describe(found.revision or revision_get(_living(found)))
-    pid = pid_url(found.identifier.name)
-    body = erc.render(description, pid=pid, minted=found.identifier.minted_at)
+def _info(target: ResolvedIdentifier) -> HttpResponse:
+    description = target.description or describe(target.revision or revision_get(_living(target)))
+    pid = pid_url(target.identifier.name)
+    body = erc.render(description, pid=pid, minted=target.identifier.minted_at)
     return HttpResponse(body, content_type=erc.MEDIA_TYPE)
 
 
-def _place(actor: Actor, found: ResolvedIdentifier) -> str | None:
-    """Path of the page that shows what was found; ``None`` where something else is there now."""
-    if found.description is None:
-        mlmodel, revision = _living(found), found.revision
-        place = repository_address(mlmodel)
-        return _path(place.version(revision.oid) if revision else place.concept)
-    if found.mlmodel is not None:
-        return _path(repository_address(found.mlmodel).version(found.identifier.oid))
-    return _place_of_gone(actor, found)
+def _page_path(actor: Actor, target: ResolvedIdentifier) -> str | None:
+    """Path of the target's page; ``None`` if its address belongs to something else now."""
+    if target.description is None:
+        mlmodel, revision = _living(target), target.revision
+        address = repository_address(mlmodel)
+        return _path(address.version(revision.oid) if revision else address.concept)
+    if target.mlmodel is not None:
+        return _path(repository_address(target.mlmodel).version(target.identifier.oid))
+    return _withdrawn_path(actor, target)
 
 
-def _place_of_gone(actor: Actor, found: ResolvedIdentifier) -> str | None:
-    row = found.identifier
+def _withdrawn_path(actor: Actor, target: ResolvedIdentifier) -> str | None:
+    row = target.identifier
     kind = RepositoryKind(row.repository_kind)
     oid = row.oid if row.kind == IdentifierKind.VERSION else None
-    left = withdrawn_get(kind, row.full_name, oid)
-    if left is None or left.identifier != row or _is_taken(actor, kind, row.full_name):
+    withdrawn = withdrawn_get(kind, row.full_name, oid)
+    if withdrawn is None or withdrawn.identifier != row:
         return None
-    place = RepositoryAddress(
+    if _is_reused(actor, kind, row.full_name):
+        return None
+    address = RepositoryAddress(
         settings.HUB_URL, "dataset" if kind == "dataset" else "model", row.full_name
     )
-    return _path(place.version(oid) if oid else place.concept)
+    return _path(address.version(oid) if oid else address.concept)
 
 
-def _is_taken(actor: Actor, kind: RepositoryKind, full_name: str) -> bool:
-    """Whether ``actor`` finds something else at ``full_name``."""
+def _is_reused(actor: Actor, kind: RepositoryKind, full_name: str) -> bool:
+    """Whether another repository has this name now."""
     try:
         repository_get(actor, kind, full_name)
     except NotFound:
@@ -92,11 +94,11 @@ def _is_taken(actor: Actor, kind: RepositoryKind, full_name: str) -> bool:
     return True
 
 
-def _living(found: ResolvedIdentifier) -> MLModel:
-    assert found.mlmodel is not None  # noqa: S101 - what is not withdrawn is there
-    return found.mlmodel
+def _living(target: ResolvedIdentifier) -> MLModel:
+    assert target.mlmodel is not None  # noqa: S101 - only withdrawn targets have none
+    return target.mlmodel
 
 
 def _path(url: str) -> str:
-    """The address without its host: whoever reached the hub by another name stays there."""
+    """The address without its host, so that users stay on the host name that they used."""
     return quote(url.removeprefix(settings.HUB_URL), safe="/?=&%:@")

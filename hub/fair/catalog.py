@@ -1,4 +1,4 @@
-"""``/catalog``: all that everybody may read, as DCAT 3 and as a page, part by part."""
+"""``/catalog``: all public records, as DCAT 3 and as HTML, in pages."""
 
 import math
 import re
@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from hub.fair.public import JSONLD, PAGE, TURTLE, public, wanted
+from hub.fair.public import JSONLD, PAGE, TURTLE, preferred_type, public
 from hub.refusals import refusing
 from registry.errors import NotFound
 from registry.fair.linked import dcat
@@ -26,12 +26,12 @@ _NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 @require_safe
 @refusing
 def catalog(request: HttpRequest) -> HttpResponse:
-    """A page of the catalogue, in the form that is asked for."""
+    """A page of the catalogue in the requested format."""
     number = _number(request.GET.get("page", "1"))
     rows, total = listed(number, AT_ONCE)
     page = _page(number, total)
     described = describe_many(rows)
-    form = wanted(request, (PAGE, *_WRITERS))
+    form = preferred_type(request, (PAGE, *_WRITERS))
     if form == PAGE:
         context = {"section": "catalog", "records": described, "page": page, "number": number}
         response = render(request, "fair/catalog.html", context)
@@ -43,10 +43,10 @@ def catalog(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _number(asked: str) -> int:
-    if not _NUMBER.fullmatch(asked):
-        raise _no_page(asked)
-    return int(asked)
+def _number(text: str) -> int:
+    if not _NUMBER.fullmatch(text):
+        raise _no_page(text)
+    return int(text)
 
 
 def _page(number: int, total: int) -> dcat.CatalogPage:
@@ -65,14 +65,14 @@ def _page(number: int, total: int) -> dcat.CatalogPage:
 
 
 def _links(page: dcat.CatalogPage) -> str:
-    """The other pages, and the forms of this one (RFC 8288)."""
-    places = {"first": page.first, "prev": page.previous, "next": page.next, "last": page.last}
-    links = [typed("", rel, url) for rel, url in places.items() if url]
+    """Links to other pages, and to the formats of this one (RFC 8288)."""
+    pages = {"first": page.first, "prev": page.previous, "next": page.next, "last": page.last}
+    links = [typed("", rel, url) for rel, url in pages.items() if url]
     forms = [typed("", "alternate", page.url, form) for form in _WRITERS]
     return header([*links, *forms])
 
 
-def _no_page(asked: str) -> NotFound:
+def _no_page(text: str) -> NotFound:
     return NotFound(
-        "page_not_found", f"The catalogue has no page {asked[:20]!r}.", "/catalog is the first."
+        "page_not_found", f"The catalogue has no page {text[:20]!r}.", "The first page is /catalog."
     )

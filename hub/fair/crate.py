@@ -1,7 +1,7 @@
-"""A version with all its files as one RO-Crate: ``/{ns}/{name}/crate?revision=...``, a ZIP.
+"""A version with all its files as an RO-Crate ZIP: ``/{ns}/{name}/crate?revision=...``.
 
-Nothing is packed before it is sent, and its bytes are the same each time as long as its metadata
-are, so that a transfer that broke off can go on: see :mod:`hub.fair.archive`.
+It is packed while it is sent. Its bytes are reproducible as long as the metadata do not change, so
+that downloads can be resumed: see :mod:`hub.fair.archive`.
 """
 
 import hashlib
@@ -36,9 +36,9 @@ _BLOCK_BYTES = 2**18
 
 @version_view
 def crate(request: HttpRequest, revision: Revision) -> HttpResponseBase:
-    """The ZIP; of what is behind a gate, for those who were let in.
+    """The ZIP, for users who may fetch the files.
 
-    Understands If-None-Match, Range (one range) and If-Range.
+    Supports If-None-Match, Range (one range) and If-Range.
     """
     mlmodel = revision.mlmodel
     require_fetch(actor_of(request), mlmodel)
@@ -53,7 +53,7 @@ def crate(request: HttpRequest, revision: Revision) -> HttpResponseBase:
     response.headers["Content-Disposition"] = content_disposition_header(
         as_attachment=True, filename=f"{file_stem(description)}.crate.zip"
     )
-    # The metadata in it changes with the builds of the version.
+    # Its metadata change with the builds of the version.
     response.headers["Cache-Control"] = caching(mlmodel, fixed=False)
     links = [
         signposting.typed("", "collection", description.landing, "text/html"),
@@ -77,7 +77,7 @@ def _archive(revision: Revision, description: Description) -> Archive:
     members += [
         Member(file.path, file.blob.size_bytes, file.blob.sha256, partial(_content, file.blob))
         for file in files_of(revision)
-        # One of that name is named in the crate by its address.
+        # The crate refers to a file of that name by its web address.
         if file.path != rocrate.DESCRIPTOR
     ]
     return Archive(members, description.created)

@@ -1,4 +1,4 @@
-"""A record in one of the formats it is written in, as an answer."""
+"""Answers with a record in one of its formats."""
 
 import hashlib
 import re
@@ -14,7 +14,7 @@ from registry.fair import signposting
 from registry.fair.description import Description
 from registry.fair.formats import Format
 
-#: The links of a record are one more format of it, though no ``describedby`` leads there.
+#: The link set is another format of a record, without a ``describedby`` link.
 LINKSET = Format(
     "linkset",
     "Typed links (RFC 9264)",
@@ -32,7 +32,7 @@ LINKSET_TEXT = Format(
     is_negotiated=True,
 )
 
-# Whoever is not told takes them for Latin-1.
+# Without a charset, clients read these types as Latin-1.
 _TEXTS = ("text/", "application/x-bibtex")
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.+-]+")
 
@@ -44,7 +44,7 @@ def document(
     *,
     cache_control: str = "private, no-cache",
 ) -> HttpResponse:
-    """``description`` in ``format_``; 304 where the asker has it already."""
+    """``description`` in ``format_``; 304 if the client's copy is current."""
     data = format_.render(description)
     etag = f'"{hashlib.sha256(data).hexdigest()}"'
     response = HttpResponse(data, content_type=content_type(format_))
@@ -55,13 +55,13 @@ def document(
     response.headers["ETag"] = etag
     response.headers["Cache-Control"] = cache_control
     answer = get_conditional_response(request, etag=etag, response=harmless(response))
-    found = cast("HttpResponse", answer)
-    # The record of what is public is for everybody, behind a gate as well.
-    return found if description.status == "draft" else shared(found)
+    document_answer = cast("HttpResponse", answer)
+    # Records of public repositories are public even if the files are gated.
+    return document_answer if description.status == "draft" else shared(document_answer)
 
 
 def content_type(format_: Format) -> str:
-    """``Content-Type`` of a format, with what makes it precise."""
+    """``Content-Type`` of a format, with its profile or charset."""
     if format_.profile:
         return f'{format_.media_type}; profile="{format_.profile}"'
     charset = "; charset=utf-8" if format_.media_type.startswith(_TEXTS) else ""
@@ -69,5 +69,5 @@ def content_type(format_: Format) -> str:
 
 
 def file_stem(description: Description) -> str:
-    """What downloads of a version are called, without an extension: ``galaxy-cnn-v2``."""
+    """File name of downloads of a version without extension, such as ``galaxy-cnn-v2``."""
     return _NOT_IN_FILE_NAMES.sub("-", f"{description.name}-{description.version}")

@@ -1,4 +1,4 @@
-"""Typed links of the answers about a record: FAIR Signposting, level 2."""
+"""Headers of answers about records: typed links (FAIR Signposting, level 2) and protection."""
 
 from typing import TypeVar
 
@@ -13,10 +13,7 @@ Response = TypeVar("Response", bound=HttpResponseBase)
 
 
 def typed(response: Response, description: Description, request: HttpRequest) -> Response:
-    """``response``, the landing page of a version in whatever format, with its links.
-
-    ``Vary`` says that the same address has others to give.
-    """
+    """``response``, a landing page in any format, with its links and ``Vary: Accept``."""
     anchor = f"{description.hub.url}{request.get_full_path()}"
     links = signposting.of_landing(description, anchor=anchor)
     response.headers["Link"] = signposting.header(links)
@@ -25,14 +22,14 @@ def typed(response: Response, description: Description, request: HttpRequest) ->
 
 
 def of_version(response: Response, description: Description) -> Response:
-    """``response``, something that belongs to a version, with the link to its page."""
+    """``response``, a part of a version, with the link to the version's page."""
     link = signposting.typed("", "collection", description.landing, "text/html")
     response.headers["Link"] = signposting.header([link])
     return response
 
 
 def harmless(response: Response) -> Response:
-    """``response`` such that no browser runs what strangers wrote into it."""
+    """``response`` with headers that keep browsers from running untrusted content."""
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
     return response

@@ -12,7 +12,7 @@ from registry.fair.description import Description
 @description_view
 def linkset(request: HttpRequest, description: Description, *, cache_control: str) -> HttpResponse:
     """The links as JSON, or as text where ``Accept`` prefers ``application/linkset``."""
-    wanted = preferred(request, [LINKSET, LINKSET_TEXT])
-    response = document(request, description, wanted or LINKSET, cache_control=cache_control)
+    format_ = preferred(request, [LINKSET, LINKSET_TEXT])
+    response = document(request, description, format_ or LINKSET, cache_control=cache_control)
     patch_vary_headers(response, ["Accept"])
     return response

@@ -1,4 +1,4 @@
-"""A model's tuning log as tables: ``/{ns}/{name}/measurements/{trials,samples}.csv``."""
+"""Tables of a model's tuning log: ``/{ns}/{name}/measurements/{trials,samples}.csv``."""
 
 from collections.abc import Iterable, Iterator
 
@@ -17,24 +17,24 @@ from registry.selectors.fair.description import describe
 from registry.selectors.results.measurement import cache_validator, rows_of
 from registry.tables import Revision
 
-# RFC 4180 names the first line's meaning so.
+# "header=present" is the parameter of RFC 4180 for a header line.
 _TYPE = "text/csv; charset=utf-8; header=present"
 _BLOCK_BYTES = 2**16
 
 
 @version_view
 def measurements(request: HttpRequest, revision: Revision, *, file_name: str) -> HttpResponseBase:
-    """One table, read while it is sent: it grows as long as the hub tunes the model."""
+    """One table, which is read while it is sent."""
     table = next((one for one in TABLES if one.file_name == file_name), None)
     if table is None:
         raise NotFound(
             "page_not_found",
-            f"There is no table {file_name[:50]!r}.",
-            f"There is {' and '.join(one.file_name for one in TABLES)}.",
+            f"The table {file_name[:50]!r} does not exist.",
+            f"Tables: {', '.join(one.file_name for one in TABLES)}.",
         )
     etag = f'W/"{cache_validator(revision)}-{table.file_name}"'
     early = get_conditional_response(request, etag=etag)
-    response = _sent(request, revision, table) if early is None else early
+    response = _answer(request, revision, table) if early is None else early
     response.headers["Content-Disposition"] = content_disposition_header(
         as_attachment=True, filename=f"{revision.mlmodel.name}-{table.file_name}"
     )
@@ -43,7 +43,7 @@ def measurements(request: HttpRequest, revision: Revision, *, file_name: str) ->
     return of_version(shared_if_public(harmless(response)), describe(revision))
 
 
-def _sent(request: HttpRequest, revision: Revision, table: MeasurementTable) -> HttpResponseBase:
+def _answer(request: HttpRequest, revision: Revision, table: MeasurementTable) -> HttpResponseBase:
     if request.method == "HEAD":
         return HttpResponse(content_type=_TYPE)
     lines = table_csv(table, rows_of(revision, table))
@@ -51,7 +51,7 @@ def _sent(request: HttpRequest, revision: Revision, table: MeasurementTable) -> 
 
 
 def _blocks(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """``lines`` in blocks that are worth a packet."""
+    """``lines`` joined to blocks of about :data:`_BLOCK_BYTES`."""
     block = bytearray()
     for line in lines:
         block += line

@@ -1,4 +1,4 @@
-"""A version's metadata in each format: ``/{ns}/{name}/metadata/{format}?revision=...``."""
+"""Metadata of a version in each format: ``/{ns}/{name}/metadata/{format}?revision=...``."""
 
 from django.http import HttpRequest, HttpResponse
 
@@ -14,14 +14,14 @@ from registry.fair.formats import formats_of
 def metadata(
     request: HttpRequest, description: Description, *, cache_control: str, format_name: str
 ) -> HttpResponse:
-    """The record in one format, with the link to the page that it describes."""
+    """The record in one format, with a link to the page that it describes."""
     formats = {one.name: one for one in formats_of(description.kind)}
     format_ = formats.get(format_name)
     if format_ is None:
         raise NotFound(
             "page_not_found",
-            f"Metadata of a {description.kind} is not written as {format_name[:50]!r}.",
-            f"There is {', '.join(formats)}.",
+            f"Metadata of a {description.kind} have no format {format_name[:50]!r}.",
+            f"Formats: {', '.join(formats)}.",
         )
     response = document(request, description, format_, cache_control=cache_control)
     response.headers["Link"] = signposting.header(signposting.of_metadata(description, format_))

@@ -1,6 +1,6 @@
-"""Which format of a record is wanted at its page: the page itself, or what programs read.
+"""Content negotiation at landing pages (RFC 9110, section 12.5.1).
 
-RFC 9110, section 12.5.1. Nobody is refused: who accepts nothing that there is gets the page.
+Requests that accept none of the formats get the HTML page.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from registry.fair.description import Description
 from registry.fair.formats import FORMATS, Format
 
 _PAGE = "text/html"
-# The canonical JSON-LD comes before what else is of its media type.
+# The canonical JSON-LD precedes other formats of its media type.
 _FORMATS = (
     *reversed([one for one in FORMATS if one.is_negotiated or one.profile]),
     LINKSET,
@@ -24,12 +24,12 @@ _PROFILES = frozenset(one.profile for one in FORMATS if one.profile)
 
 
 def negotiated(request: HttpRequest, describe: Callable[[], Description]) -> HttpResponse | None:
-    """The record in the format that ``Accept`` prefers, with its links; ``None``: as a page.
+    """The record in the format that ``Accept`` prefers; ``None`` if that is the page.
 
-    Of what was withdrawn the status is 410, and the record that is left is the body.
+    Answers for withdrawn records have status 410.
 
     Args:
-        describe: Called only where something else than the page is wanted.
+        describe: Called only if another format than the page is preferred.
     """
     if preferred(request, _FORMATS) is None:
         return None
@@ -44,19 +44,19 @@ def negotiated(request: HttpRequest, describe: Callable[[], Description]) -> Htt
 
 
 def preferred(request: HttpRequest, formats: Sequence[Format]) -> Format | None:
-    """The one of ``formats`` that ``Accept`` prefers to a page; of equal ones the first.
+    """The one of ``formats`` that ``Accept`` prefers to a page; the first of equal ones.
 
-    What is wished beside a media type is passed over, but for profiles that there are.
+    Parameters of media types are ignored, except for known profiles.
     """
     try:
         accepted = request.accepted_types
     except ValueError:
-        # Something else than media types.
+        # Malformed header.
         return None
     ranked: list[tuple[int, Format | None]] = []
     for format_ in (None, *formats):
-        fitting = (one for one in request.accepted_types_by_precedence if _accepts(one, format_))
-        if (best := next(fitting, None)) is not None:
+        matches = (one for one in request.accepted_types_by_precedence if _accepts(one, format_))
+        if (best := next(matches, None)) is not None:
             ranked.append((accepted.index(best), format_))
     return min(ranked, key=lambda pair: pair[0], default=(0, None))[1]
 

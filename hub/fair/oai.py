@@ -1,7 +1,7 @@
-"""``/oai``: OAI-PMH 2.0, by which catalogues of others harvest what everybody may read.
+"""``/oai``: OAI-PMH 2.0 for harvesters of the public records.
 
-Who asks makes no difference: nothing private is ever here. A resumption token holds all that the
-next part needs; it is signed, never expires, and leads on behind its part however much changes.
+Answers do not depend on the user. A resumption token contains the state of its list; it is signed,
+does not expire, and stays valid when records change.
 """
 
 from collections.abc import Callable
@@ -42,13 +42,13 @@ _KINDS = {f"{kind}s": kind for kind in RepositoryKind}
 @csrf_exempt
 @require_http_methods(["GET", "HEAD", "POST"])
 def oai(request: HttpRequest) -> HttpResponse:
-    """Answer one request; what cannot be met is answered, too, with status 200."""
-    given = request.POST if request.method == "POST" else request.GET
-    pairs = [(str(name), str(value)) for name, values in given.lists() for value in values]
+    """Answer one request; errors of the protocol have status 200."""
+    query = request.POST if request.method == "POST" else request.GET
+    pairs = [(str(name), str(value)) for name, values in query.lists() for value in values]
     repository, now = _repository(), timezone.now()
     try:
-        asked = parse(pairs, PAYLOADS)
-        data = _ANSWERS[asked.verb](Provider(repository, asked, now))
+        arguments = parse(pairs, PAYLOADS)
+        data = _ANSWERS[arguments.verb](Provider(repository, arguments, now))
     except OaiError as error:
         data = refusal(error, repository, now, dict(pairs))
     response = shared(harmless(HttpResponse(data, content_type="text/xml; charset=utf-8")))
@@ -67,15 +67,15 @@ def _repository() -> Repository:
 
 
 def _postmaster(url: str) -> str:
-    """The address that every host has to have (RFC 2142), for hubs that name none."""
+    """The required mailbox of the host (RFC 2142), for hubs without a configured address."""
     host = urlsplit(url).hostname or ""
-    # Harvesters want a dot in it.
+    # Harvesters require a dot in the host name.
     return f"postmaster@{host if '.' in host else f'{host}.invalid'}"
 
 
 def _list_metadata_formats(provider: Provider) -> bytes:
     if provider.request.identifier is not None:
-        # Refuses what is not there; all else is to be had in each format.
+        # Raises for unknown records; all others are available in each format.
         _get(provider.request.identifier)
     return provider.list_metadata_formats()
 
@@ -87,18 +87,18 @@ def _list_sets(provider: Provider) -> bytes:
 
 
 def _get_record(provider: Provider) -> bytes:
-    asked = provider.request
-    return provider.get_record(_get(asked.identifier or ""), asked.prefix or "")
+    request = provider.request
+    return provider.get_record(_get(request.identifier or ""), request.prefix or "")
 
 
 def _list_records(provider: Provider) -> bytes:
-    course, part = _next(provider)
-    return provider.list_records(part.records, course.prefix, _page(provider, course, part))
+    state, part = _next(provider)
+    return provider.list_records(part.records, state.prefix, _page(provider, state, part))
 
 
 def _list_identifiers(provider: Provider) -> bytes:
-    course, part = _next(provider)
-    return provider.list_identifiers(part.records, _page(provider, course, part))
+    state, part = _next(provider)
+    return provider.list_identifiers(part.records, _page(provider, state, part))
 
 
 _ANSWERS: dict[str, Callable[[Provider], bytes]] = {
@@ -112,16 +112,16 @@ _ANSWERS: dict[str, Callable[[Provider], bytes]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Course:
-    """A list on its way.
+class _ListState:
+    """State of a list that is split over several answers.
 
     Attributes:
-        sent: How many records were in the parts before.
-        total: How many there were when it began.
+        sent: Number of records in the previous parts.
+        total: Number of records when the list began.
     """
 
     prefix: str
-    wanted: HarvestSelection
+    selection: HarvestSelection
     after: HarvestCursor | None = None
     sent: int = 0
     total: int = 0
@@ -134,60 +134,61 @@ def _get(identifier: str) -> OaiRecord:
         raise OaiError("idDoesNotExist", error.detail) from error
 
 
-def _next(provider: Provider) -> tuple[_Course, HarvestPart]:
-    """The part that is asked for, and the list it is of."""
-    course = _course(provider)
+def _next(provider: Provider) -> tuple[_ListState, HarvestPart]:
+    """The state of the requested list, and its next part."""
+    state = _state_of(provider)
     verb = provider.request.verb
     part = harvest_part(
-        course.wanted,
-        after=course.after,
+        state.selection,
+        after=state.after,
         limit=AT_ONCE[verb],
         is_whole=verb == "ListRecords",
     )
-    return course, part
+    return state, part
 
 
-def _course(provider: Provider) -> _Course:
-    asked = provider.request
-    if asked.token is not None:
-        return _read(asked.token, asked.verb)
+def _state_of(provider: Provider) -> _ListState:
+    request = provider.request
+    if request.token is not None:
+        return _decode(request.token, request.verb)
     kind = None
-    if asked.set_spec is not None:
-        kind = _KINDS.get(asked.set_spec)
+    if request.set_spec is not None:
+        kind = _KINDS.get(request.set_spec)
         if kind is None:
             raise OaiError("noRecordsMatch", "There is no such set.")
-    wanted = HarvestSelection(kind=kind, since=asked.since, until=asked.until)
-    return _Course(prefix=asked.prefix or "", wanted=wanted, total=harvest_count(wanted))
+    selection = HarvestSelection(kind=kind, since=request.since, until=request.until)
+    total = harvest_count(selection)
+    return _ListState(prefix=request.prefix or "", selection=selection, total=total)
 
 
-def _page(provider: Provider, course: _Course, part: HarvestPart) -> ListPart | None:
-    """Where the answer stands; ``None`` if it is the whole list."""
-    if part.last is None and not course.sent:
+def _page(provider: Provider, state: _ListState, part: HarvestPart) -> ListPart | None:
+    """Position of the answer in its list; ``None`` if it is the whole list."""
+    if part.last is None and not state.sent:
         return None
     verb = provider.request.verb
-    token = _written(course, part.last, verb) if part.last else ""
-    return ListPart(token=token, cursor=course.sent, total=max(course.total, course.sent))
+    token = _encode(state, part.last, verb) if part.last else ""
+    return ListPart(token=token, cursor=state.sent, total=max(state.total, state.sent))
 
 
-def _written(course: _Course, last: HarvestCursor, verb: str) -> str:
-    wanted = course.wanted
-    times = [at.isoformat() if at else "" for at in (wanted.since, wanted.until, last.changed)]
-    sent = course.sent + AT_ONCE[verb]
-    values = [course.prefix, wanted.kind or "", *times, last.is_gone, last.pk, sent, course.total]
+def _encode(state: _ListState, last: HarvestCursor, verb: str) -> str:
+    chosen = state.selection
+    times = [at.isoformat() if at else "" for at in (chosen.since, chosen.until, last.changed)]
+    sent = state.sent + AT_ONCE[verb]
+    values = [state.prefix, chosen.kind or "", *times, last.is_gone, last.pk, sent, state.total]
     return encode_cursor(values, f"oai.{verb}")
 
 
-def _read(token: str, verb: str) -> _Course:
+def _decode(token: str, verb: str) -> _ListState:
     try:
         prefix, kind, since, until, changed, is_gone, pk, sent, total = decode_cursor(
             token, f"oai.{verb}"
         )
     except (Invalid, ValueError):
-        # Of another list, cut, made up, or of an older release.
+        # Of another list, truncated, forged, or from an older release.
         raise _bad_token() from None
-    return _Course(
+    return _ListState(
         prefix=prefix,
-        wanted=HarvestSelection(
+        selection=HarvestSelection(
             kind=RepositoryKind(kind) if kind else None, since=_time(since), until=_time(until)
         ),
         after=HarvestCursor(datetime.fromisoformat(changed), is_gone=is_gone, pk=pk),
@@ -201,4 +202,4 @@ def _time(text: str) -> datetime | None:
 
 
 def _bad_token() -> OaiError:
-    return OaiError("badResumptionToken", "This list gave out no such token.")
+    return OaiError("badResumptionToken", "The resumption token is not valid for this list.")

@@ -1,4 +1,4 @@
-"""``/policy``: what the hub promises of records and identifiers, and what it does not."""
+"""``/policy``: the persistence policy of records, files and identifiers."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -13,7 +13,7 @@ from registry.services.fair.doi import is_configured
 
 @require_safe
 def policy(request: HttpRequest) -> HttpResponse:
-    """The page that records name as their persistence policy."""
+    """The persistence policy that records refer to."""
     context = {
         "hub": this_hub(),
         "email": settings.PUBLISHER_EMAIL,

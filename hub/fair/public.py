@@ -1,4 +1,4 @@
-"""What the hub tells everybody in the same words: in which form it is wanted, and the answer."""
+"""Public documents: content negotiation and cacheable answers."""
 
 import hashlib
 from collections.abc import Sequence
@@ -15,21 +15,21 @@ TURTLE = "text/turtle"
 JSONLD = "application/ld+json"
 
 
-def wanted(request: HttpRequest, offered: Sequence[str]) -> str:
+def preferred_type(request: HttpRequest, offered: Sequence[str]) -> str:
     """The media type of ``offered`` that ``Accept`` prefers; the first of equal ones.
 
-    Nobody is refused (RFC 9110, section 12.5.1): who takes none of them gets the first.
+    Requests that accept none get the first (RFC 9110, section 12.5.1).
     """
     try:
         preferred = request.get_preferred_type(list(offered))
     except ValueError:
-        # Something else than media types.
+        # Malformed header.
         preferred = None
     return preferred or offered[0]
 
 
 def public(request: HttpRequest, data: bytes, content_type: str) -> HttpResponse:
-    """``data`` for everybody, scripts of other sites among them; 304 for who has it already."""
+    """``data`` for everyone, including scripts of other sites; 304 if the client has it."""
     charset = "; charset=utf-8" if content_type.startswith("text/") else ""
     response = harmless(HttpResponse(data, content_type=f"{content_type}{charset}"))
     response.headers["ETag"] = etag = f'"{hashlib.sha256(data).hexdigest()}"'

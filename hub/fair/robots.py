@@ -1,4 +1,4 @@
-"""``/robots.txt`` (RFC 9309): programs are welcome."""
+"""``/robots.txt`` (RFC 9309): crawlers may read everything but search results."""
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
@@ -7,7 +7,7 @@ from hub.fair.public import public
 from registry.selectors.fair.hub import this_hub
 
 _RULES = """\
-# All there is stands in the site map; lists that were searched have no end.
+# The site map lists all pages; search results are unbounded.
 User-agent: *
 Disallow: /models?*
 Disallow: /datasets?*
@@ -19,5 +19,5 @@ Sitemap: {hub}/sitemap.xml
 
 @require_safe
 def robots(request: HttpRequest) -> HttpResponse:
-    """What crawlers may read, and where to begin."""
+    """Rules for crawlers, and the address of the site map."""
     return public(request, _RULES.format(hub=this_hub().url).encode(), "text/plain")

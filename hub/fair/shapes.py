@@ -1,4 +1,4 @@
-"""``/shapes/record``: the SHACL shape that complete records pass and say they conform to."""
+"""``/shapes/record``: the SHACL shape of complete records."""
 
 import json
 
@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from hub.fair.public import JSONLD, TURTLE, public, wanted
+from hub.fair.public import JSONLD, TURTLE, preferred_type, public
 from registry.fair.linked import shape
 from registry.selectors.fair.hub import this_hub
 
@@ -15,7 +15,7 @@ from registry.selectors.fair.hub import this_hub
 def record(request: HttpRequest) -> HttpResponse:
     """The shape as Turtle or JSON-LD."""
     url = this_hub().shape_url
-    form = wanted(request, (TURTLE, JSONLD))
+    form = preferred_type(request, (TURTLE, JSONLD))
     data = shape.render(url) if form == TURTLE else _jsonld(url)
     response = public(request, data, form)
     patch_vary_headers(response, ["Accept"])

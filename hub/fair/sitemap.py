@@ -1,7 +1,7 @@
-"""``/sitemap.xml`` (sitemaps.org, protocol 0.9): every page that everybody may read.
+"""``/sitemap.xml`` (sitemaps.org, protocol 0.9): all public pages.
 
-The address alone lists the parts; ``?part=`` has the pages of one, with the time of their latest
-change. A part keeps its pages, so that a crawler reads again only those parts that changed.
+Without a query it lists the parts; ``?part=`` lists the pages of one, with the times of their
+latest changes. Pages stay in their part, so that crawlers need only read changed parts again.
 """
 
 import re
@@ -19,10 +19,10 @@ from registry.fair.xmltree import element, render
 from registry.selectors.fair.harvest import addresses_changed, addresses_of
 from registry.selectors.fair.hub import this_hub
 
-#: The protocol allows 50,000.
+#: Pages in one part; the protocol allows 50,000.
 AT_ONCE = 10_000
 _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
-# The hub's own pages stand in the first part. When they last changed, nobody noted.
+# The hub's own pages, which are in the first part, without times of change.
 _OWN = ("", "/models", "/datasets", "/catalog", "/targets", "/records", "/terms", "/policy")
 _PART = re.compile(r"[0-9]{1,9}")
 
@@ -30,9 +30,9 @@ _PART = re.compile(r"[0-9]{1,9}")
 @require_safe
 @refusing
 def sitemap(request: HttpRequest) -> HttpResponse:
-    """The parts, or the pages of one."""
-    asked = request.GET.get("part")
-    root = _index() if asked is None else _part(asked)
+    """The list of parts, or the pages of one part."""
+    part = request.GET.get("part")
+    root = _index() if part is None else _part(part)
     return public(request, render(root), "application/xml")
 
 
@@ -43,24 +43,24 @@ def _index() -> Element:
     return _list("sitemapindex", "sitemap", parts)
 
 
-def _part(asked: str) -> Element:
-    number = int(asked) if _PART.fullmatch(asked) else -1
+def _part(text: str) -> Element:
+    number = int(text) if _PART.fullmatch(text) else -1
     pages: Sequence[tuple[str, datetime | None]] = addresses_of(number, AT_ONCE)
     if number == 0:
         pages = [*((f"{this_hub().url}{one}", None) for one in _OWN), *pages]
     if not pages:
         raise NotFound(
             "page_not_found",
-            f"The site map has no part {asked[:20]!r}.",
+            f"The site map has no part {text[:20]!r}.",
             "/sitemap.xml lists its parts.",
         )
     return _list("urlset", "url", pages)
 
 
-def _list(tag: str, item: str, places: Iterable[tuple[str, datetime | None]]) -> Element:
+def _list(tag: str, item: str, pages: Iterable[tuple[str, datetime | None]]) -> Element:
     rows = [
         element(item, [element("loc", url), *([element("lastmod", _time(at))] if at else [])])
-        for url, at in places
+        for url, at in pages
     ]
     return element(tag, rows, {"xmlns": _NAMESPACE})
 

@@ -1,4 +1,4 @@
-"""What an address below ``/namespace/name`` is about: a version, or what is left of one."""
+"""Resolution of addresses below ``/namespace/name`` to a version or a kept record."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -22,57 +22,56 @@ from registry.states import RepositoryKind
 from registry.tables import MLModel, Revision
 
 View = Callable[..., HttpResponseBase]
-# What is left is for everybody.
-_LEFT = "public, no-cache"
+# Kept records are public.
+_WITHDRAWN_CACHING = "public, no-cache"
 
 
 def version_view(view: View) -> View:
-    """Give ``view`` the revision that its address names, in place of the names.
+    """Decorate ``view(request, revision, **rest)`` for GET and HEAD, by session or token.
 
-    ``view(request, revision, **rest)``, for GET and HEAD, asked by session or token; the revision
-    comes with its MLModel and namespace. Of what was withdrawn the answer is its tombstone. Who
-    comes by the name of one that was moved is led to where it is now.
+    The revision that the address names comes with its MLModel and namespace. Withdrawn versions
+    are answered with their tombstone, names of moved repositories with a redirect.
     """
 
     @wraps(view)
-    def found(
+    def wrapper(
         request: HttpRequest, /, kind: RepositoryKind, namespace: str, name: str, **rest: Any
     ) -> HttpResponseBase:
         subject = _subject(request, kind, f"{namespace}/{name}")
         if isinstance(subject, MLModel):
-            return _led_on(request, subject)
+            return _redirect(request, subject)
         if isinstance(subject, ResolvedIdentifier):
             return tombstone(request, subject)
         return view(request, subject, **rest)
 
-    return require_safe(refusing(found))
+    return require_safe(refusing(wrapper))
 
 
 def description_view(view: View) -> View:
-    """Give ``view`` the description of the version that its address names, withdrawn or not.
+    """Decorate ``view(request, description, cache_control=..., **rest)``.
 
-    ``view(request, description, cache_control=..., **rest)``; else like :func:`version_view`.
+    Like :func:`version_view`, but withdrawn versions are passed to the view as well.
     """
 
     @wraps(view)
-    def found(
+    def wrapper(
         request: HttpRequest, /, kind: RepositoryKind, namespace: str, name: str, **rest: Any
     ) -> HttpResponseBase:
         subject = _subject(request, kind, f"{namespace}/{name}")
         if isinstance(subject, MLModel):
-            return _led_on(request, subject)
+            return _redirect(request, subject)
         if isinstance(subject, ResolvedIdentifier):
-            return view(request, subject.description, cache_control=_LEFT, **rest)
+            return view(request, subject.description, cache_control=_WITHDRAWN_CACHING, **rest)
         cache_control = caching(subject.mlmodel, fixed=False)
         return view(request, describe(subject), cache_control=cache_control, **rest)
 
-    return require_safe(refusing(found))
+    return require_safe(refusing(wrapper))
 
 
 def _subject(
     request: HttpRequest, kind: RepositoryKind, full_name: str
 ) -> Revision | ResolvedIdentifier | MLModel:
-    """The version, what is left of it, or what moved away from ``full_name``.
+    """The version, its kept record, or the repository that moved away from ``full_name``.
 
     Raises:
         NotFound: ``model_not_found``, ``dataset_not_found`` or ``revision_not_found``.
@@ -84,17 +83,17 @@ def _subject(
         revision = revision_get(mlmodel, rev)
     except NotFound:
         moved = repository_moved(actor, kind, full_name) if mlmodel is None else None
-        left = moved or withdrawn_get(kind, full_name, rev, mlmodel=mlmodel)
-        if left is None:
+        subject = moved or withdrawn_get(kind, full_name, rev, mlmodel=mlmodel)
+        if subject is None:
             raise
-        return left
-    # The row in hand, which has its namespace.
+        return subject
+    # This row has its namespace loaded.
     revision.mlmodel = mlmodel
     return revision
 
 
-def _led_on(request: HttpRequest, moved: MLModel) -> HttpResponseBase:
-    place = repository_address(moved)
-    # Of the address as it was sent: what is escaped in it must stay so.
-    tail = request.get_full_path().split("/", 4 if place.kind == "dataset" else 3)[-1]
-    return HttpResponseRedirect(f"{place.concept.removeprefix(place.hub)}/{tail}")
+def _redirect(request: HttpRequest, moved: MLModel) -> HttpResponseBase:
+    address = repository_address(moved)
+    # Of the address as sent, so that escaped characters stay escaped.
+    tail = request.get_full_path().split("/", 4 if address.kind == "dataset" else 3)[-1]
+    return HttpResponseRedirect(f"{address.concept.removeprefix(address.hub)}/{tail}")

@@ -1,4 +1,4 @@
-"""``/terms``: the hub's own vocabulary, for machines and for people."""
+"""``/terms``: the hub's own vocabulary as HTML, Turtle and JSON-LD."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from hub.fair.public import JSONLD, PAGE, TURTLE, public, wanted
+from hub.fair.public import JSONLD, PAGE, TURTLE, preferred_type, public
 from registry.fair.linked import vocabulary
 from registry.fair.linked.context import HUB_TERMS, NAMESPACES
 from registry.fair.linked.hpc_ontology import MATCHES
@@ -16,7 +16,7 @@ from registry.fair.linked.term import Term
 from registry.fair.linked.terms import TERMS
 
 _WRITERS = {TURTLE: vocabulary.render_turtle, JSONLD: vocabulary.render_jsonld}
-#: Kind of a term to the heading above those of that kind, and to what its parents are to it.
+#: Kind of a term to its heading, and to the relation to its parents.
 _KINDS = {
     "class": ("Classes", "a kind of"),
     "property": ("Properties", "specialises"),
@@ -25,8 +25,8 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
-    """Another vocabulary's term, or a page. ``relation`` is what leads there, in words."""
+class TermLink:
+    """A link to a term of another vocabulary or to a page; ``relation`` is its text."""
 
     relation: str
     url: str
@@ -35,8 +35,8 @@ class Reference:
 
 @require_safe
 def terms(request: HttpRequest) -> HttpResponse:
-    """Every term that the hub declares."""
-    form = wanted(request, (PAGE, *_WRITERS))
+    """All terms of the hub."""
+    form = preferred_type(request, (PAGE, *_WRITERS))
     if form == PAGE:
         response = render(request, "fair/terms.html", _context())
     else:
@@ -50,21 +50,21 @@ def _context() -> dict[str, object]:
         (heading, [(term, list(_references(term))) for term in TERMS if term.kind == kind])
         for kind, (heading, _) in _KINDS.items()
     ]
-    matches = [(_named("", one), _named("", other)) for one, other in MATCHES]
+    matches = [(_link("", one), _link("", other)) for one, other in MATCHES]
     return {"namespace": HUB_TERMS, "groups": groups, "matches": matches}
 
 
-def _references(term: Term) -> Iterator[Reference]:
+def _references(term: Term) -> Iterator[TermLink]:
     for name in term.parents:
-        yield _named(_KINDS[term.kind][1], name)
+        yield _link(_KINDS[term.kind][1], name)
     for name in term.broad:
-        yield _named("narrower than", name)
+        yield _link("narrower than", name)
     for name in term.close:
-        yield _named("close to", name)
+        yield _link("close to", name)
     for url in term.see:
-        yield Reference("see", url, url.removeprefix("https://"))
+        yield TermLink("see", url, url.removeprefix("https://"))
 
 
-def _named(relation: str, name: str) -> Reference:
+def _link(relation: str, name: str) -> TermLink:
     prefix, _, local = name.partition(":")
-    return Reference(relation, f"{NAMESPACES[prefix]}{local}", name)
+    return TermLink(relation, f"{NAMESPACES[prefix]}{local}", name)

@@ -1,7 +1,7 @@
 """Test tensors of a version: ``/{ns}/{name}/tests/{commit id}/test_data_set_0/input_0.pb``.
 
-Published and made ones alike have their addresses here, named as ONNX's own tests name them, so
-that whoever holds a record can fetch what proves the model.
+Published and generated tensors have the names of ONNX's test data sets. Records refer to these
+addresses.
 """
 
 from django.http import HttpRequest, HttpResponseRedirect
@@ -29,25 +29,25 @@ def tensor(
 ) -> HttpResponseBase:
     """The bytes of one tensor, a serialised ONNX ``TensorProto``.
 
-    Of what was withdrawn the answer is its tombstone.
+    Withdrawn versions are answered with their tombstone.
     """
-    actor, wanted = actor_of(request), f"{namespace}/{name}"
+    actor, full_name = actor_of(request), f"{namespace}/{name}"
     mlmodel = None
     try:
-        mlmodel = repository_get(actor, RepositoryKind.MODEL, wanted)
+        mlmodel = repository_get(actor, RepositoryKind.MODEL, full_name)
         revision = revision_get(mlmodel, oid)
     except NotFound:
         if mlmodel is None:
-            moved = repository_moved(actor, RepositoryKind.MODEL, wanted)
+            moved = repository_moved(actor, RepositoryKind.MODEL, full_name)
             if moved is not None:
                 return HttpResponseRedirect(
                     RepositoryAddress("", "model", moved.full_name).test(oid, path)
                 )
-        left = withdrawn_get(RepositoryKind.MODEL, wanted, oid, mlmodel=mlmodel)
-        if left is None:
+        withdrawn = withdrawn_get(RepositoryKind.MODEL, full_name, oid, mlmodel=mlmodel)
+        if withdrawn is None:
             raise
-        return tombstone(request, left)
-    # The row in hand, which has its namespace.
+        return tombstone(request, withdrawn)
+    # This row has its namespace loaded.
     revision.mlmodel = mlmodel
     require_fetch(actor, mlmodel)
     row = tensor_get(revision, path)

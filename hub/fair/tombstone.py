@@ -1,4 +1,4 @@
-"""What is left of what was withdrawn: an answer that says it is gone, with the whole record."""
+"""Tombstones: answers with status 410 and the kept record of a withdrawn target."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -20,20 +20,20 @@ from registry.tables import MLModel
 GONE = 410
 
 
-def tombstone(request: HttpRequest, found: ResolvedIdentifier) -> HttpResponse:
-    """410 with the record of what was withdrawn, as ``Accept`` asks for it.
+def tombstone(request: HttpRequest, withdrawn: ResolvedIdentifier) -> HttpResponse:
+    """410 with the kept record, in the format that ``Accept`` prefers.
 
     Args:
-        found: With a description.
+        withdrawn: With a description.
     """
-    description = found.description
-    assert description is not None  # noqa: S101 - asked for by the caller
+    description = withdrawn.description
+    assert description is not None  # noqa: S101 - required of the caller
     response = negotiated(request, lambda: description)
     if response is not None:
         return response
-    context = _context(found, description)
+    context = _context(withdrawn, description)
     page = render(request, "fair/tombstone.html", context, status=GONE)
-    # Something else may come to the same address.
+    # Another repository may get the same address.
     page.headers["Cache-Control"] = "private, no-cache"
     return typed(page, description, request)
 
@@ -45,37 +45,35 @@ def tombstone_at(
     *,
     mlmodel: MLModel | None = None,
 ) -> HttpResponse | None:
-    """What is left of what was once at an address; ``None`` if nothing is.
-
-    For addresses at which nothing was found.
+    """The tombstone at an address without a current target; ``None`` if there is none.
 
     Args:
-        request: Its ``?revision=`` says which version was looked for.
-        mlmodel: What is there now, which lacks that version; one the asker may read.
+        request: Its ``?revision=`` names the version.
+        mlmodel: The current repository there, which lacks that version; one the user may read.
     """
     if request.method not in {"GET", "HEAD"}:
         return None
-    found = withdrawn_get(kind, full_name, request.GET.get("revision"), mlmodel=mlmodel)
-    return tombstone(request, found) if found else None
+    withdrawn = withdrawn_get(kind, full_name, request.GET.get("revision"), mlmodel=mlmodel)
+    return tombstone(request, withdrawn) if withdrawn else None
 
 
-def _context(found: ResolvedIdentifier, description: Description) -> dict[str, object]:
+def _context(withdrawn: ResolvedIdentifier, description: Description) -> dict[str, object]:
     formats = formats_of(description.kind)
     return {
         "section": "datasets" if description.kind == "dataset" else "models",
-        "identifier": found.identifier,
-        "pid": pid_url(found.identifier.name),
+        "identifier": withdrawn.identifier,
+        "pid": pid_url(withdrawn.identifier.name),
         "description": description,
-        "others": repository_address(found.mlmodel).concept if found.mlmodel else "",
+        "others": repository_address(withdrawn.mlmodel).concept if withdrawn.mlmodel else "",
         "licenses": _licenses(description),
         "citation": citation.render_bibtex(description).decode(),
         "documents": [(one.title, metadata_url(description, one)) for one in formats],
-        # What could end the script element is escaped there.
+        # Characters that could end the script element are escaped.
         "record": mark_safe(jsonld.embedded(description)),  # noqa: S308
     }
 
 
 def _licenses(description: Description) -> list[str]:
-    """Addresses that may stand in a link."""
+    """Addresses of the licences that are valid links."""
     uris = description.license.uris if description.license else ()
-    return [found for uri in uris if (found := iri(uri))]
+    return [address for uri in uris if (address := iri(uri))]

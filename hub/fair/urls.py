@@ -1,4 +1,4 @@
-"""Addresses of records and identifiers; they come before those of namespaces."""
+"""URLs of records and identifiers; they precede those of namespaces."""
 
 from collections.abc import Sequence
 
@@ -25,25 +25,25 @@ from registry.ids import OID_PATTERN
 from registry.states import RepositoryKind
 
 _NAMES = r"(?P<namespace>[^/]+)/(?P<name>[^/]+)"
-# A data set may be called like a view of models.
+# The name of a data set may equal that of a view of models.
 _ROOTS = {
     RepositoryKind.DATASET: rf"^datasets/{_NAMES}",
     RepositoryKind.MODEL: rf"^(?!datasets/){_NAMES}",
 }
-#: View's name, what follows ``namespace/name``, and the view: of models and of data sets.
+#: Name, path after ``namespace/name``, and view, for models and data sets.
 _SHARED: list[tuple[str, str, View]] = [
     ("metadata", r"/metadata/(?P<format_name>[^/]+)", metadata.metadata),
     ("linkset", "/linkset", linkset.linkset),
     ("crate", "/crate", crate.crate),
 ]
-#: Of models only.
+#: For models only.
 _MEASURED: list[tuple[str, str, View]] = [
     ("measurements", r"/measurements/(?P<file_name>[^/]+)", measurements.measurements),
 ]
 
 
 def _repository(kind: RepositoryKind, table: Sequence[tuple[str, str, View]]) -> list[URLPattern]:
-    """The addresses of one kind, named ``<kind>-<view>``."""
+    """URLs of one kind, named ``<kind>-<view>``."""
     return [
         re_path(rf"{_ROOTS[kind]}{tail}$", view, {"kind": kind}, name=f"{kind}-{name}")
         for name, tail, view in table

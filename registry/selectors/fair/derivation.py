@@ -1,7 +1,6 @@
-"""What was made from what, as a graph: up to the origins, down to all that was made of them.
+"""Lineage graphs: ancestors and descendants of a model or data set, limited to readable ones.
 
-Whoever asks learns only of what they may read. What cards name is resolved by
-:mod:`registry.selectors.fair.source`.
+Sources in cards are resolved by :mod:`registry.selectors.fair.source`.
 """
 
 from collections.abc import Iterable
@@ -21,24 +20,24 @@ from registry.states import RefKind
 from registry.tables import Derivation, MLModel, Ref, Revision
 from registry.validation.card import Card
 
-#: Nobody reads more.
+#: Upper bound on the nodes of a lineage graph. Larger graphs are truncated, and ``is_whole`` is
+#: false.
 MAX_NODES = 60
+#: Upper bound on the steps in each direction.
 _MAX_STEPS = 12
 _ANYBODY = AnonymousUser()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A model or data set, or what was written in place of one.
+    """A model or data set, or a source that is only known by its text in a card.
 
     Attributes:
-        key: Names it within the graph.
-        name: ``namespace/name``, or what was written.
-        steps: Below 0: it is so many steps above the one in question, which was made from it in
-            the end; above 0: it was made from that one.
-        mlmodel: With its namespace; ``None`` for what is not of this hub, is gone, or is not for
-            the asker to read.
-        url: Where such a one is, if that is known.
+        key: Identifies it within the graph.
+        name: ``namespace/name``, or the text in the card.
+        steps: Distance from the root: negative for ancestors, positive for descendants.
+        mlmodel: With its namespace; ``None`` if it is outside this hub, deleted, or not readable.
+        url: Its address, if ``mlmodel`` is ``None`` and an address is known.
     """
 
     key: str
@@ -50,7 +49,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """``derived`` was made from ``source``; both are keys of nodes."""
+    """``derived`` is derived from ``source``; both are keys of nodes."""
 
     derived: str
     source: str
@@ -59,11 +58,11 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """All that was found.
+    """A lineage graph.
 
     Attributes:
-        nodes: The farthest origin first; the one in question is among them, with ``steps`` 0.
-        is_whole: Whether nothing was left out for there being too much.
+        nodes: Sorted by ``steps``, the farthest ancestor first; the root has 0.
+        is_whole: Whether the graph is complete.
     """
 
     nodes: tuple[Node, ...]
@@ -72,22 +71,22 @@ class Lineage:
 
 
 def ancestors(full_name: str, actor: Actor = _ANYBODY) -> tuple[str, ...]:
-    """What the newest version of ``namespace/name`` says it was made from: one step up.
+    """Sources that the newest version of ``namespace/name`` declares.
 
-    Nothing for one that ``actor`` may not read. What the hub noted does not count: to be made
-    from one's own fork is no circle.
+    Empty if ``actor`` may not read it. Relations that the hub recorded do not count: a base model
+    that is one's own fork is not a circle.
     """
     try:
         mlmodel = mlmodel_get(actor, full_name)
     except NotFound:
         return ()
     rows = _at_heads(Derivation.objects.filter(revision__mlmodel=mlmodel))
-    said = rows.exclude(relation__in=HUB_RELATIONS).select_related("source_mlmodel__namespace")
+    declared = rows.exclude(relation__in=HUB_RELATIONS).select_related("source_mlmodel__namespace")
     return tuple(
         row.source_mlmodel.full_name
         if row.source_mlmodel and readable_with(row.source_mlmodel, mlmodel)
         else row.source
-        for row in said.order_by("pk")
+        for row in declared.order_by("pk")
     )
 
 
@@ -101,14 +100,14 @@ def declared_bases(actor: Actor, mlmodel: MLModel, card: Card) -> tuple[Base, ..
 
 
 def lineage(actor: Actor, mlmodel: MLModel, revision: Revision) -> Lineage:
-    """What ``revision`` was made from and what was made from ``mlmodel``, in all steps.
+    """The ancestors of ``revision`` and the descendants of ``mlmodel``.
 
-    Others stand there as their default branch's newest version says, or as the version says that
-    was named. Circles end where they close.
+    Other repositories are represented by the newest version of their default branch, or by the
+    version that the derivation names. Circles are followed once.
 
     Args:
-        mlmodel: One the actor may read, with its namespace.
-        revision: One of its own.
+        mlmodel: The root, which the actor may read, with its namespace.
+        revision: A revision of ``mlmodel``.
     """
     tracer = _Tracer(actor)
     tracer.put(_node(mlmodel, 0))
@@ -120,7 +119,7 @@ def lineage(actor: Actor, mlmodel: MLModel, revision: Revision) -> Lineage:
 
 @dataclass(slots=True)
 class _Tracer:
-    """The graph as far as it was walked."""
+    """Breadth-first traversal with the graph so far."""
 
     actor: Actor
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -128,7 +127,7 @@ class _Tracer:
     is_whole: bool = True
 
     def put(self, node: Node) -> bool:
-        """Add a node; whether it is a new one to go on from."""
+        """Add a node; returns whether it is new and is to be expanded."""
         if node.key in self.nodes:
             return False
         if len(self.nodes) >= MAX_NODES:
@@ -138,20 +137,19 @@ class _Tracer:
         return True
 
     def connect(self, derived: str, source: str, relation: str) -> None:
-        """Add an edge between two different nodes that are there."""
+        """Add an edge between two different nodes of the graph."""
         if derived != source and {derived, source} <= self.nodes.keys():
             self.edges[Edge(derived, source, str(relation))] = None
 
     def go_up(self, mlmodel: MLModel, revision: Revision) -> None:
         level = {revision.pk: mlmodel.pk}
         for steps in range(-1, -_MAX_STEPS - 1, -1):
-            found: dict[int, str] = {}
+            sources: dict[int, str] = {}
             for row, source in self._sources(level, steps):
                 if self.put(source) and source.mlmodel is not None:
-                    found[source.mlmodel.pk] = row.source_oid
+                    sources[source.mlmodel.pk] = row.source_oid
                 self.connect(_key(level[row.revision_id]), source.key, row.relation)
-            level = _revisions(found)
-        # More than so many steps in a row are a chain that nobody follows to its end.
+            level = _revisions(sources)
         self.is_whole = self.is_whole and not level
 
     def go_down(self, mlmodel: MLModel) -> None:
@@ -172,10 +170,10 @@ class _Tracer:
         self.is_whole = self.is_whole and not level
 
     def _few(self, rows: QuerySet[Derivation]) -> list[Derivation]:
-        """The first of ``rows``: more edges than these lead to no more nodes."""
-        found = list(rows.order_by("pk")[: 2 * MAX_NODES + 1])
-        self.is_whole = self.is_whole and len(found) <= 2 * MAX_NODES
-        return found[: 2 * MAX_NODES]
+        """The first ``2 * MAX_NODES`` rows, which bounds the work per level."""
+        first = list(rows.order_by("pk")[: 2 * MAX_NODES + 1])
+        self.is_whole = self.is_whole and len(first) <= 2 * MAX_NODES
+        return first[: 2 * MAX_NODES]
 
     def _sources(self, level: Iterable[int], steps: int) -> Iterable[tuple[Derivation, Node]]:
         rows = self._few(
@@ -197,25 +195,25 @@ class _Tracer:
                 yield row, _elsewhere(row.source, steps, source_url(row.source))
 
 
-def _revisions(found: dict[int, str]) -> dict[int, int]:
-    """Key of a revision to that of its MLModel: the version that was named, else the newest.
+def _revisions(oids: dict[int, str]) -> dict[int, int]:
+    """Key of a revision to that of its MLModel: the named version, else the newest.
 
     Args:
-        found: Key of an MLModel to a commit id, or "".
+        oids: Key of an MLModel to a commit id, or "".
     """
     heads = Ref.objects.filter(
-        mlmodel__in=found, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
+        mlmodel__in=oids, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
     )
     chosen = dict(heads.values_list("mlmodel", "revision"))
     named = Q(pk__in=[])
-    for mlmodel, oid in found.items():
+    for mlmodel, oid in oids.items():
         named |= Q(mlmodel=mlmodel, oid=oid)
     chosen |= dict(Revision.objects.filter(named).values_list("mlmodel", "pk"))
     return {revision: mlmodel for mlmodel, revision in chosen.items()}
 
 
 def _at_heads(rows: QuerySet[Derivation]) -> QuerySet[Derivation]:
-    """Those of ``rows`` about the newest version of a default branch."""
+    """Those of ``rows`` of the newest version of a default branch."""
     return rows.filter(
         revision__refs__kind=RefKind.BRANCH,
         revision__refs__name=F("revision__mlmodel__default_branch"),

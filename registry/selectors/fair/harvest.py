@@ -1,9 +1,9 @@
-"""What harvesters and crawlers are told of: all that everybody may read, and what once was.
+"""Public records for harvesters and crawlers.
 
-One record for each model and data set, known by the identifier of all its versions together and
-described by the newest one. It changes with a commit or a setting; a build published since comes
-along with the next of these. What was withdrawn or hidden stays on the list for ever, as deleted
-and without metadata.
+There is one record per model and data set, with the identifier of all its versions together and
+the description of the newest. It changes with a commit or a setting; new builds are included with
+the next such change. Withdrawn and hidden repositories are listed for ever as deleted records
+without metadata.
 """
 
 from collections.abc import Sequence
@@ -28,13 +28,13 @@ from registry.selectors.fair.identifier import pid_url
 from registry.states import IdentifierKind, RepositoryKind
 from registry.tables import Identifier, MLModel
 
-# Of an identifier: when what it names went out of everybody's sight.
+# Time at which the target of an identifier ceased to be public.
 _GONE_AT = Coalesce("hidden_at", "withdrawn_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarvestSelection:
-    """Records of one kind, changed from ``since`` to ``until``: whole seconds, both included."""
+    """Records of one kind, changed from ``since`` to ``until`` inclusive, in whole seconds."""
 
     kind: RepositoryKind | None = None
     since: datetime | None = None
@@ -42,7 +42,7 @@ class HarvestSelection:
 
 
 class HarvestCursor(NamedTuple):
-    """The last record of a part, in the order of lists."""
+    """Position of a record in the order of lists."""
 
     changed: datetime
     is_gone: bool
@@ -51,79 +51,79 @@ class HarvestCursor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HarvestPart:
-    """Some records, the longest unchanged first; there are more if ``last`` is not ``None``."""
+    """Some records, oldest change first; there are more if ``last`` is not ``None``."""
 
     records: list[OaiRecord]
     last: HarvestCursor | None
 
 
 def harvest_part(
-    wanted: HarvestSelection, *, after: HarvestCursor | None = None, limit: int, is_whole: bool
+    selection: HarvestSelection, *, after: HarvestCursor | None = None, limit: int, is_whole: bool
 ) -> HarvestPart:
-    """The next ``limit`` records, by a fixed number of queries.
+    """The next ``limit`` records, in a fixed number of queries.
 
-    What changes meanwhile comes again, at the end.
+    Records that change during a harvest are listed again at its end.
 
     Args:
-        is_whole: Whether the records are to have their descriptions.
+        is_whole: Whether to include descriptions.
     """
-    live, gone = _live(wanted), _gone(wanted)
+    live, gone = _live(selection), _gone(selection)
     if after is not None:
         live = live.filter(updated_at__gte=after.changed)
         gone = gone.filter(GreaterThanOrEqual(_GONE_AT, after.changed))
-        # Of what changed in the same moment, what is gone comes last.
+        # Of equal times, deleted records come last.
         if after.is_gone:
             live = live.exclude(updated_at=after.changed)
             gone = gone.exclude(Exact(_GONE_AT, after.changed), pk__lte=after.pk)
         else:
             live = live.exclude(updated_at=after.changed, pk__lte=after.pk)
-    found: dict[HarvestCursor, MLModel | Identifier] = {
+    by_cursor: dict[HarvestCursor, MLModel | Identifier] = {
         HarvestCursor(row.updated_at, is_gone=False, pk=row.pk): row
         for row in live.select_related("namespace").order_by("updated_at", "pk")[: limit + 1]
     }
     for row in gone.order_by(_GONE_AT, "pk")[: limit + 1]:
-        found[HarvestCursor(_gone_at(row), is_gone=True, pk=row.pk)] = row
-    places = sorted(found)
-    rows = [found[place] for place in places[:limit]]
+        by_cursor[HarvestCursor(_gone_at(row), is_gone=True, pk=row.pk)] = row
+    cursors = sorted(by_cursor)
+    rows = [by_cursor[cursor] for cursor in cursors[:limit]]
     living = _living([row for row in rows if isinstance(row, MLModel)], is_whole=is_whole)
     records = [living.get(row.pk) if isinstance(row, MLModel) else _deleted(row) for row in rows]
     return HarvestPart(
         [record for record in records if record is not None],
-        places[limit - 1] if len(places) > limit else None,
+        cursors[limit - 1] if len(cursors) > limit else None,
     )
 
 
-def harvest_count(wanted: HarvestSelection) -> int:
-    """How many records are wanted."""
-    return _live(wanted).count() + _gone(wanted).count()
+def harvest_count(selection: HarvestSelection) -> int:
+    """Number of selected records."""
+    return _live(selection).count() + _gone(selection).count()
 
 
 def harvest_get(pid: str) -> OaiRecord:
-    """The record of that identifier, written as lists write it.
+    """The record with this identifier, which is written as in lists.
 
     Raises:
         NotFound: ``identifier_not_found``.
     """
     named = Identifier.objects.defer("description").filter(kind=IdentifierKind.CONCEPT)
     name = pid.removeprefix(pid_url(""))
-    # What no identifier holds, PostgreSQL may not take.
+    # Other texts may contain characters that PostgreSQL rejects.
     row = named.filter(name=name).first() if name.isalnum() else None
     if row is not None and pid == pid_url(row.name):
-        there = list(_live(HarvestSelection()).filter(identifiers=row).select_related("namespace"))
-        for record in _living(there, is_whole=True).values():
+        live = list(_live(HarvestSelection()).filter(identifiers=row).select_related("namespace"))
+        for record in _living(live, is_whole=True).values():
             return record
         if _gone(HarvestSelection()).filter(pk=row.pk).exists():
             return _deleted(row)
     raise NotFound(
         "identifier_not_found",
-        f"No model and no data set is known as {pid[:200]!r}.",
-        "Lists of records name their identifiers.",
+        f"No model or data set has the identifier {pid[:200]!r}.",
+        "ListIdentifiers lists all identifiers.",
     )
 
 
 def harvest_begin() -> datetime:
-    """No record changed before."""
-    # Sorted, not as a minimum: SQLite finds that without looking at every row.
+    """Time of the earliest change of any record."""
+    # Sorted rather than as a minimum, which SQLite computes from all rows.
     changed = (
         _live(HarvestSelection())
         .order_by("updated_at")
@@ -135,24 +135,24 @@ def harvest_begin() -> datetime:
 
 
 def listed(number: int, at_once: int) -> tuple[list[MLModel], int]:
-    """A page of all that everybody may read, the oldest first so that pages stay as they are.
+    """A page of all public repositories, oldest first, so that full pages do not change.
 
     Args:
-        number: From 1.
+        number: Page number, from 1.
 
     Returns:
-        The rows, with their namespaces, and how many there are on all pages.
+        The rows with their namespaces, and the number of all rows.
     """
     rows = _live(HarvestSelection())
     first = (number - 1) * at_once
-    shown = rows.select_related("namespace").order_by("pk")[first : first + at_once]
-    return list(shown), rows.count()
+    page = rows.select_related("namespace").order_by("pk")[first : first + at_once]
+    return list(page), rows.count()
 
 
 def addresses_changed(at_once: int) -> dict[int, datetime]:
-    """All that everybody may read, in parts of at most ``at_once``: a part to its newest change.
+    """Parts of at most ``at_once`` public repositories each: part to its newest change.
 
-    What belongs to a part stays in it, however much comes and goes.
+    A repository always stays in the same part.
     """
     parts = _live(HarvestSelection()).annotate(part=F("pk") / at_once).values("part")
     newest = parts.annotate(newest=Max("updated_at")).order_by("part")
@@ -160,7 +160,7 @@ def addresses_changed(at_once: int) -> dict[int, datetime]:
 
 
 def addresses_of(part: int, at_once: int) -> list[tuple[str, datetime]]:
-    """The pages of one of the parts of :func:`addresses_changed`, with their latest changes."""
+    """Addresses in a part of :func:`addresses_changed`, with the times of their latest changes."""
     rows = _live(HarvestSelection()).filter(pk__gte=part * at_once, pk__lt=(part + 1) * at_once)
     columns = ("kind", "namespace__name", "name", "updated_at")
     return [
@@ -174,28 +174,28 @@ def addresses_of(part: int, at_once: int) -> list[tuple[str, datetime]]:
     ]
 
 
-def _live(wanted: HarvestSelection) -> QuerySet[MLModel]:
+def _live(selection: HarvestSelection) -> QuerySet[MLModel]:
     rows = readable_repositories(AnonymousUser())
-    if wanted.kind is not None:
-        rows = rows.filter(kind=wanted.kind)
-    if wanted.since is not None:
-        rows = rows.filter(updated_at__gte=wanted.since)
-    if wanted.until is not None:
-        rows = rows.filter(updated_at__lte=_end_of(wanted.until))
+    if selection.kind is not None:
+        rows = rows.filter(kind=selection.kind)
+    if selection.since is not None:
+        rows = rows.filter(updated_at__gte=selection.since)
+    if selection.until is not None:
+        rows = rows.filter(updated_at__lte=_end_of(selection.until))
     return rows
 
 
-def _gone(wanted: HarvestSelection) -> QuerySet[Identifier]:
-    """Identifiers of what everybody could once read, without what is left of it."""
-    is_left = Q(withdrawn_at__isnull=False, description__isnull=False)
+def _gone(selection: HarvestSelection) -> QuerySet[Identifier]:
+    """Identifiers of formerly public repositories, without kept records."""
+    is_withdrawn = Q(withdrawn_at__isnull=False, description__isnull=False)
     named = Identifier.objects.defer("description").filter(kind=IdentifierKind.CONCEPT)
-    rows = named.filter(Q(hidden_at__isnull=False) | is_left)
-    if wanted.kind is not None:
-        rows = rows.filter(repository_kind=wanted.kind)
-    if wanted.since is not None:
-        rows = rows.filter(GreaterThanOrEqual(_GONE_AT, wanted.since))
-    if wanted.until is not None:
-        rows = rows.filter(LessThanOrEqual(_GONE_AT, _end_of(wanted.until)))
+    rows = named.filter(Q(hidden_at__isnull=False) | is_withdrawn)
+    if selection.kind is not None:
+        rows = rows.filter(repository_kind=selection.kind)
+    if selection.since is not None:
+        rows = rows.filter(GreaterThanOrEqual(_GONE_AT, selection.since))
+    if selection.until is not None:
+        rows = rows.filter(LessThanOrEqual(_GONE_AT, _end_of(selection.until)))
     return rows
 
 
@@ -208,7 +208,7 @@ def _end_of(second: datetime) -> datetime:
 
 
 def _living(rows: Sequence[MLModel], *, is_whole: bool) -> dict[int, OaiRecord]:
-    """Key of each row to its record; what has no identifier yet has none."""
+    """Key of each row to its record; rows without an identifier have none."""
     named = Identifier.objects.filter(mlmodel__in=rows, kind=IdentifierKind.CONCEPT)
     pids = {pk: pid_url(name) for pk, name in named.values_list("mlmodel", "name")}
     described = {one.concept_pid: one for one in describe_many(rows)} if is_whole else {}

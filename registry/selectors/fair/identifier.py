@@ -1,4 +1,4 @@
-"""Reads of persistent identifiers: what they name, as far as the asker may know."""
+"""Reads of persistent identifiers, limited to what the user may read."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -28,12 +28,12 @@ _ANYBODY = AnonymousUser()
 
 @dataclass(frozen=True, slots=True)
 class ResolvedIdentifier:
-    """What an identifier names.
+    """An identifier with its target.
 
     Attributes:
-        mlmodel: ``None`` where it is gone.
-        revision: Of a version; ``None`` for all versions together, and where it is gone.
-        description: The record that is left of what was withdrawn; ``None`` for all else.
+        mlmodel: ``None`` if it was deleted.
+        revision: ``None`` for all versions together, and if it was deleted.
+        description: The kept record of a withdrawn target; ``None`` for all others.
     """
 
     identifier: Identifier
@@ -43,19 +43,19 @@ class ResolvedIdentifier:
 
 
 def identifier_get(actor: Actor, name: str) -> ResolvedIdentifier:
-    """What is named so, or what is left of it.
+    """Resolve an identifier.
 
     Args:
         name: With its NAAN (``ark:/99999/h2...``, ``ark:99999/h2...``) or without; hyphens and
-            case do not count.
+            case are ignored.
 
     Raises:
-        NotFound: ``identifier_not_found``; one of something the actor may not read, and of
-            something withdrawn that was not public, gets the very same answer.
+        NotFound: ``identifier_not_found``, also for targets that the actor may not read, and for
+            withdrawn targets that were not public.
     """
-    wanted = _name_of(name)
+    own = _name_of(name)
     rows = Identifier.objects.select_related("mlmodel__namespace", "revision")
-    identifier = rows.filter(name=wanted).first() if wanted else None
+    identifier = rows.filter(name=own).first() if own else None
     if identifier is None or not _may_know(actor, identifier):
         raise _not_found(name)
     mlmodel, revision = identifier.mlmodel, identifier.revision
@@ -69,29 +69,29 @@ def identifier_get(actor: Actor, name: str) -> ResolvedIdentifier:
 def withdrawn_get(
     kind: RepositoryKind, full_name: str, rev: str | None = None, *, mlmodel: MLModel | None = None
 ) -> ResolvedIdentifier | None:
-    """What is left of what was once found at ``full_name``; ``None`` if nothing is.
+    """The kept record of a withdrawn repository or version at ``full_name``, if there is one.
 
-    For addresses at which nothing else is found: of what was not public nothing is left.
+    For addresses without a current target. Nothing is kept of what was not public.
 
     Args:
-        rev: An id of a version, or its first 7 or more digits. Without it, and for the name of a
-            branch or tag, which went with it, the record of all versions together.
-        mlmodel: What is there now and lacks ``rev``; one the asker may read.
+        rev: A commit id, or its first 7 or more digits. For other values, such as branches and
+            tags, which were deleted as well, the record of all versions together.
+        mlmodel: The current repository there, which lacks ``rev``; one the user may read.
     """
-    wanted = (rev or "").lower()
-    is_version = _OID_START.fullmatch(wanted) is not None
+    oid = (rev or "").lower()
+    is_version = _OID_START.fullmatch(oid) is not None
     if mlmodel is not None and not is_version:
         return None
-    left = Identifier.objects.filter(withdrawn_at__isnull=False, description__isnull=False)
-    # Also keeps NUL, which PostgreSQL does not take, out of the query.
+    withdrawn = Identifier.objects.filter(withdrawn_at__isnull=False, description__isnull=False)
+    # The check of the name also excludes NUL, which PostgreSQL rejects.
     gone = Q(Exact(Lower("full_name"), full_name.lower()), repository_kind=kind, mlmodel=None)
-    places = gone if _is_name(full_name) else Q(pk__in=[])
+    repository = gone if _is_name(full_name) else Q(pk__in=[])
     if mlmodel is not None:
-        places |= Q(mlmodel=mlmodel)
-    named = Q(kind=IdentifierKind.CONCEPT)
+        repository |= Q(mlmodel=mlmodel)
+    target = Q(kind=IdentifierKind.CONCEPT)
     if is_version:
-        named = Q(kind=IdentifierKind.VERSION, oid__startswith=wanted)
-    identifier = left.filter(places, named).order_by("-withdrawn_at", "-pk").first()
+        target = Q(kind=IdentifierKind.VERSION, oid__startswith=oid)
+    identifier = withdrawn.filter(repository, target).order_by("-withdrawn_at", "-pk").first()
     if identifier is None:
         return None
     return ResolvedIdentifier(identifier, mlmodel, None, restore(identifier.description or {}))
@@ -100,33 +100,32 @@ def withdrawn_get(
 def identifiers_of(mlmodel: MLModel) -> QuerySet[Identifier]:
     """The identifier of all versions together, then those of the versions, newest first.
 
-    Those of versions that are gone are among them, with ``withdrawn_at``; what is left of them
-    is not read.
+    Identifiers of withdrawn versions are included; kept records are not loaded.
     """
-    # "concept" comes before "version".
+    # "concept" sorts before "version".
     return mlmodel.identifiers.defer("description").order_by("kind", "-pk")
 
 
 def identifiers_at(revision: Revision) -> tuple[Identifier | None, Identifier | None]:
-    """The identifiers of all versions together and of this one; ``None`` before they are minted."""
+    """The identifiers of all versions together and of this one; ``None`` if not minted yet."""
     concept = Q(mlmodel=revision.mlmodel_id, kind=IdentifierKind.CONCEPT)
     rows = Identifier.objects.defer("description").filter(concept | Q(revision=revision))
-    named = {row.kind: row for row in rows}
-    return named.get(IdentifierKind.CONCEPT), named.get(IdentifierKind.VERSION)
+    by_kind = {row.kind: row for row in rows}
+    return by_kind.get(IdentifierKind.CONCEPT), by_kind.get(IdentifierKind.VERSION)
 
 
 def identifier_of(revision: Revision) -> Identifier | None:
-    """The identifier of one version; ``None`` before it has one."""
+    """The identifier of one version; ``None`` if not minted yet."""
     return revision.identifiers.defer("description").first()
 
 
 def restore(data: Mapping[str, Any]) -> Description:
-    """The description of something withdrawn, out of ``Identifier.description``.
+    """The description of a withdrawn target from ``Identifier.description``.
 
-    It is for everybody: what it names of this hub and was hidden since it was frozen is left out.
+    It is public: references to repositories of this hub that are private now are removed.
 
     Raises:
-        TypeError: it is not one.
+        TypeError: ``data`` is not a description.
     """
     frozen = freeze.load(data)
     addresses = [*(one.pid for one in frozen.derived_from), *(one.pid for one in frozen.datasets)]
@@ -136,42 +135,42 @@ def restore(data: Mapping[str, Any]) -> Description:
 
 
 def ark_of(name: str) -> str:
-    """The identifier as it is cited: ``ark:/NAAN/name``."""
+    """The identifier as cited: ``ark:/NAAN/name``."""
     return ark.written(settings.NAAN, name)
 
 
 def ark_name(text: str) -> str:
-    """The name in an ARK of this hub, or in an address that ends in one; "" in all else."""
+    """The name in an ARK of this hub, or in an address that ends in one; "" otherwise."""
     _, lead, rest = text.partition("ark:")
     return _name_of(f"{lead}{rest}") if lead else ""
 
 
 def pid_url(name: str) -> str:
-    """The address by which this hub resolves an identifier, and by which the thing is cited."""
+    """The address at which this hub resolves an identifier; it is used for citations."""
     return f"{settings.HUB_URL}/{ark_of(name)}"
 
 
 def doi_url(identifier: Identifier) -> str | None:
-    """``https://doi.org/...`` where one is registered."""
+    """``https://doi.org/...`` if one is registered."""
     return f"{DOI_RESOLVER}/{identifier.doi}" if identifier.doi else None
 
 
 def dois_due() -> QuerySet[Identifier]:
-    """Identifiers of whose DOIs DataCite is to be told something, the longest waiting first."""
+    """Identifiers whose DOIs need an update at DataCite, longest waiting first."""
     rows = Identifier.objects.exclude(doi="").filter(doi_due_at__isnull=False)
     return rows.order_by("doi_due_at", "pk")
 
 
 def _name_of(text: str) -> str:
-    """The name that ``text`` asks for; "" where it cannot be one of this hub's.
+    """The name in ``text``; "" if it cannot be one of this hub.
 
-    Names minted for tests are answered for after the hub was given a NAAN, too.
+    Names minted under the test NAAN still resolve after the hub gets a NAAN of its own.
     """
     if "ark:" not in text.lower():
         name = ark.plain(text)
         return name if name.isascii() and name.isalnum() else ""
-    found = ark.parse(text)
-    return found.name if found and found.naan in {settings.NAAN, ark.TEST_NAAN} else ""
+    parsed = ark.parse(text)
+    return parsed.name if parsed and parsed.naan in {settings.NAAN, ark.TEST_NAAN} else ""
 
 
 def _may_know(actor: Actor, identifier: Identifier) -> bool:
@@ -187,19 +186,19 @@ def _may_know(actor: Actor, identifier: Identifier) -> bool:
 
 
 def _hidden(addresses: Collection[str]) -> set[str]:
-    """Those of ``addresses`` that are identifiers of what is hidden from the public."""
+    """Those of ``addresses`` that identify repositories which are not public."""
     names = {one: name for one in addresses if (name := ark_name(one))}
     if not names:
         return set()
-    left = Q(mlmodel=None, withdrawn_at__isnull=False, description__isnull=False)
+    withdrawn = Q(mlmodel=None, withdrawn_at__isnull=False, description__isnull=False)
     rows = Identifier.objects.filter(name__in=set(names.values()))
-    known = rows.filter(left | Q(mlmodel__in=readable_repositories(_ANYBODY)))
-    hidden = set(rows.exclude(pk__in=known.values("pk")).values_list("name", flat=True))
+    public = rows.filter(withdrawn | Q(mlmodel__in=readable_repositories(_ANYBODY)))
+    hidden = set(rows.exclude(pk__in=public.values("pk")).values_list("name", flat=True))
     return {address for address, name in names.items() if name in hidden}
 
 
 def _without(frozen: Description, hidden: AbstractSet[str]) -> Description:
-    """``frozen`` without what ``hidden`` identifies; of data sets the card's words stay."""
+    """``frozen`` without references to ``hidden``; data sets keep their names in the card."""
     return replace(
         frozen,
         derived_from=tuple(one for one in frozen.derived_from if one.pid not in hidden),
@@ -210,7 +209,7 @@ def _without(frozen: Description, hidden: AbstractSet[str]) -> Description:
         activities=tuple(
             replace(one, used=tuple(used for used in one.used if used not in hidden))
             for one in frozen.activities
-            # Its title names what was forked.
+            # The title of a fork activity names its source.
             if one.kind != "fork" or hidden.isdisjoint(one.used)
         ),
     )
@@ -223,16 +222,17 @@ def _is_name(full_name: str) -> bool:
 def _not_found(text: str) -> NotFound:
     return NotFound(
         "identifier_not_found",
-        f"There is no identifier {text[:100]!r} here, or you may not read what it names.",
+        f"The identifier {text[:100]!r} does not exist, or you may not read its target.",
         _hint(text),
     )
 
 
 def _hint(text: str) -> str:
-    found = ark.parse(text)
-    if found is not None and found.naan not in {settings.NAAN, ark.TEST_NAAN}:
-        return f"Others mint under {found.naan}: https://n2t.net/{ark.written(*found)} finds them."
+    parsed = ark.parse(text)
+    if parsed is not None and parsed.naan not in {settings.NAAN, ark.TEST_NAAN}:
+        url = f"https://n2t.net/{ark.written(*parsed)}"
+        return f"NAAN {parsed.naan} belongs to another organisation: {url} resolves it."
     name = _name_of(text)
     if any(ark.is_checked(naan, name) for naan in (settings.NAAN, ark.TEST_NAAN)):
-        return "Sign in if what it names is private."
-    return "It was mistyped: its last character does not fit the others."
+        return "Sign in if its target is private."
+    return "It contains a typing error: its check character is wrong."

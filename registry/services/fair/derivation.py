@@ -1,5 +1,4 @@
-"""What versions were made from, written down when they are made: as their card says, and as the
-hub saw it itself (forks, and files copied from elsewhere)."""
+"""Derivations of new versions: sources in their cards, and forks and copies seen by the hub."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,17 +8,17 @@ from registry.selectors.fair.source import HUB_RELATIONS, deleted_source, resolv
 from registry.states import Relation, RepositoryKind
 from registry.tables import Derivation, Identifier, MLModel, Revision
 
-_AT_ONCE = 500
+_BATCH = 500
 _MAX_SOURCE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origins:
-    """What a revision came from beside what it grew from.
+    """Sources of a revision besides its parent and its card.
 
     Attributes:
-        merged: What was brought together with that.
-        copied: What files were copied from: an MLModel with its namespace, and a commit id.
+        merged: The merged revision.
+        copied: Sources of copied files: an MLModel with its namespace, and a commit id.
     """
 
     merged: Revision | None = None
@@ -32,24 +31,24 @@ ALONE = Origins()
 def derivations_write(
     revision: Revision, bases: Iterable[Base], before: Revision, origins: Origins = ALONE
 ) -> None:
-    """Write down what ``revision`` was made from, in the transaction that makes it.
+    """Store the derivations of a new revision, in the transaction that creates it.
 
     Args:
         revision: With its MLModel.
         bases: See :func:`registry.selectors.fair.derivation.declared_bases`.
-        before: What it grew from. What the hub noted of that is true of it, too.
+        before: Its parent, whose forks and copies are inherited.
     """
     kind = RepositoryKind(revision.mlmodel.kind)
-    rows = [_said(revision, kind, base) for base in bases]
-    rows += [_noted(revision, Relation.COPY, source, oid) for source, oid in origins.copied]
-    grown_from = [before, *([origins.merged] if origins.merged else [])]
-    noted = Derivation.objects.filter(revision__in=grown_from, relation__in=HUB_RELATIONS)
-    rows += [_again(row, revision) for row in noted.order_by("pk")]
-    _keep(rows)
+    rows = [_declared(revision, kind, base) for base in bases]
+    rows += [_recorded(revision, Relation.COPY, source, oid) for source, oid in origins.copied]
+    parents = [before, *([origins.merged] if origins.merged else [])]
+    inherited = Derivation.objects.filter(revision__in=parents, relation__in=HUB_RELATIONS)
+    rows += [_copy(row, revision) for row in inherited.order_by("pk")]
+    _save(rows)
 
 
 def derivations_fork(source: MLModel, twins: Mapping[int, Revision]) -> None:
-    """Write down that revisions were forked, and what their sources say they were made from.
+    """Store the derivations of forked revisions: the fork, and those of their sources.
 
     Args:
         source: With its namespace.
@@ -57,50 +56,51 @@ def derivations_fork(source: MLModel, twins: Mapping[int, Revision]) -> None:
     """
     of_source = Derivation.objects.filter(revision__mlmodel=source).exclude(relation=Relation.FORK)
     rows = [
-        _again(row, twins[row.revision_id])
+        _copy(row, twins[row.revision_id])
         for row in of_source.order_by("pk")
         if row.revision_id in twins
     ]
-    rows += [_noted(twin, Relation.FORK, source, twin.oid) for twin in twins.values()]
-    _keep(rows)
+    rows += [_recorded(twin, Relation.FORK, source, twin.oid) for twin in twins.values()]
+    _save(rows)
 
 
 def derivations_withdraw(mlmodel: MLModel) -> None:
-    """Lead all that was made from ``mlmodel`` to the records that are left of it.
+    """Point derivations from ``mlmodel`` to its kept records.
 
-    Call it in the transaction that deletes it, when they are frozen and its rows are still there.
+    Call it in the transaction that deletes it, after its records are stored and before its rows
+    are deleted.
     """
-    left = Identifier.objects.filter(mlmodel=mlmodel, description__isnull=False)
-    # That of all versions together has no commit id.
-    names = dict(left.values_list("oid", "name"))
+    records = Identifier.objects.filter(mlmodel=mlmodel, description__isnull=False)
+    # The identifier of all versions together has no commit id.
+    names = dict(records.values_list("oid", "name"))
     rows = Derivation.objects.filter(source_mlmodel=mlmodel).exclude(revision__mlmodel=mlmodel)
-    kept: dict[tuple[int, str, str], Derivation] = {}
-    twice = []
+    unique: dict[tuple[int, str, str], Derivation] = {}
+    duplicates = []
     for row in rows.order_by("pk"):
         name = names.get(row.source_oid) or names.get("")
         if name is None:
             continue
         row.source = deleted_source(mlmodel.full_name, name)
-        if kept.setdefault((row.revision_id, row.relation, row.source), row) is not row:
-            twice.append(row.pk)
-    Derivation.objects.filter(pk__in=twice).delete()
-    Derivation.objects.bulk_update(kept.values(), ["source"], batch_size=_AT_ONCE)
+        if unique.setdefault((row.revision_id, row.relation, row.source), row) is not row:
+            duplicates.append(row.pk)
+    Derivation.objects.filter(pk__in=duplicates).delete()
+    Derivation.objects.bulk_update(unique.values(), ["source"], batch_size=_BATCH)
 
 
-def _said(revision: Revision, kind: RepositoryKind, base: Base) -> Derivation:
+def _declared(revision: Revision, kind: RepositoryKind, base: Base) -> Derivation:
     source, oid = resolve_source(kind, base.source, base.revision)
-    # Where the version is not known here, what was written says which was meant.
-    written = base.source if oid or not base.revision else f"{base.source}@{base.revision}"
+    # The text names the version if that is unknown here.
+    text = base.source if oid or not base.revision else f"{base.source}@{base.revision}"
     return Derivation(
         revision=revision,
         relation=base.relation or Relation.DERIVED,
-        source=written[:_MAX_SOURCE],
+        source=text[:_MAX_SOURCE],
         source_mlmodel=source,
         source_oid=oid,
     )
 
 
-def _noted(revision: Revision, relation: Relation, source: MLModel, oid: str) -> Derivation:
+def _recorded(revision: Revision, relation: Relation, source: MLModel, oid: str) -> Derivation:
     return Derivation(
         revision=revision,
         relation=relation,
@@ -110,7 +110,7 @@ def _noted(revision: Revision, relation: Relation, source: MLModel, oid: str) ->
     )
 
 
-def _again(row: Derivation, revision: Revision) -> Derivation:
+def _copy(row: Derivation, revision: Revision) -> Derivation:
     return Derivation(
         revision=revision,
         relation=row.relation,
@@ -120,6 +120,6 @@ def _again(row: Derivation, revision: Revision) -> Derivation:
     )
 
 
-def _keep(rows: Sequence[Derivation]) -> None:
-    # The same commit may be made twice, and the same source be named twice.
-    Derivation.objects.bulk_create(rows, batch_size=_AT_ONCE, ignore_conflicts=True)
+def _save(rows: Sequence[Derivation]) -> None:
+    # Commits and sources may be repeated.
+    Derivation.objects.bulk_create(rows, batch_size=_BATCH, ignore_conflicts=True)

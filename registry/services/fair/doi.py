@@ -1,11 +1,11 @@
-"""DOIs of versions: asked for by people, registered by a job, kept true when something changes.
+"""DOIs of versions: requested by users, registered by a job, updated after changes.
 
-A DOI costs its registrar money, so that a version gets one only where somebody asks. Its name is
-made of the identifier's, so that asking again, after whatever broke, is asking for the same.
+Registration costs the hub's operator money, so a version gets a DOI only on request. Its name is
+derived from the version's ARK, so that repeated requests are idempotent.
 
-What happens to a version later (it is withdrawn, hidden, renamed or shown again) is noted in the
-row of its identifier, as the moment at which DataCite is to be told. A claim moves that moment on:
-of two workers one finds the row, and after a crash somebody finds it again.
+Later changes of a version (withdrawn, hidden, renamed, public again) set ``doi_due_at`` of its
+identifier, the time at which an update is due at DataCite. A claim postpones that time: only one
+worker gets a row, and after a crash the row becomes due again.
 """
 
 from datetime import datetime, timedelta
@@ -30,22 +30,23 @@ from registry.states import JobKind, Role, Visibility
 from registry.tables import Identifier, Job, MLModel, OutboxEntry, Revision
 from registry.tickets import DoiTicket
 
-#: Longer than telling takes, see ``workers/jobs/datacite.py``; what failed is tried again then.
+#: Duration of a claim: longer than an update takes (``workers/jobs/datacite.py``). Failed updates
+#: are repeated after it.
 CLAIM = timedelta(minutes=10)
-#: What DataCite refused is tried again so much later: people have to mend something first.
+#: Time until an update that DataCite rejected is repeated.
 PUT_OFF = timedelta(days=1)
 
 
 def doi_request(*, actor: Actor, revision: Revision) -> Job:
-    """Ask for a DOI of a version; where it has one, for DataCite to be told how it is now.
+    """Request a DOI for a version, or an update of its metadata if it has one.
 
     Args:
         revision: With its MLModel and namespace.
 
     Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        Invalid: ``doi_not_offered``: this hub has no account with DataCite; ``doi_incomplete``,
-            with what its record lacks in ``fields``.
+        Unauthenticated, Forbidden: See :func:`registry.selectors.access.require`.
+        Invalid: ``doi_not_offered`` if this hub has no account with DataCite; ``doi_incomplete``
+            with the missing fields of its record.
     """
     require(actor, role=Role.WRITE, namespace=revision.mlmodel.namespace)
     if not is_configured():
@@ -59,24 +60,24 @@ def doi_request(*, actor: Actor, revision: Revision) -> Job:
 
 
 def is_configured() -> bool:
-    """Whether the operator gave the hub an account with DataCite."""
+    """Whether an account with DataCite is configured."""
     return all((settings.DATACITE_ACCOUNT, settings.DATACITE_PASSWORD, settings.DATACITE_PREFIX))
 
 
 def doi_begin(*, job_uuid: str, fence: int) -> DoiTicket:
-    """What the job registers.
+    """The registration of a leased job.
 
     Raises:
         Conflict: ``lease_lost``.
         NotFound: ``identifier_not_found``.
-        Invalid: ``doi_incomplete``: somebody hid it since, or changed the rules.
+        Invalid: ``doi_incomplete`` if the version has changed since the request.
     """
     with transaction.atomic():
         revision = held_job(job_uuid=job_uuid, fence=fence).revision
     identifier = identifier_of(revision)
     if identifier is None:
         raise NotFound(
-            "identifier_not_found", f"Revision {revision.oid[:10]} has no identifier to build on."
+            "identifier_not_found", f"Revision {revision.oid[:10]} has no persistent identifier."
         )
     description = describe(revision)
     _check(revision, description)
@@ -85,16 +86,16 @@ def doi_begin(*, job_uuid: str, fence: int) -> DoiTicket:
 
 
 def doi_keep(*, job_uuid: str, ticket: DoiTicket) -> None:
-    """Note that DataCite has registered the DOI of ``ticket``.
+    """Store that DataCite has registered the DOI of ``ticket``.
 
-    It is noted whoever holds the job by now, and whatever became of the version in the meantime:
-    DataCite has it, and will be told.
+    It is stored even if the lease was lost or the version has changed meanwhile: the DOI exists,
+    and an update becomes due.
     """
     with transaction.atomic():
         rows = Identifier.objects.filter(name=ticket.identifier)
-        # Held, so that nobody hides or deletes it between the question and the answer.
-        held = MLModel.objects.select_for_update(of=("self",)).select_related("namespace")
-        mlmodel = held.filter(identifiers__in=rows).first()
+        # Locked, so that it is not hidden or deleted during this transaction.
+        locked = MLModel.objects.select_for_update(of=("self",)).select_related("namespace")
+        mlmodel = locked.filter(identifiers__in=rows).first()
         identifier = rows.defer("description").get()
         is_new = identifier.doi != ticket.doi
         rows.update(doi=ticket.doi)
@@ -104,39 +105,39 @@ def doi_keep(*, job_uuid: str, ticket: DoiTicket) -> None:
             name = mlmodel.full_name if mlmodel is not None else identifier.full_name
             _audit(job_uuid, ticket.doi, name, identifier.oid)
         if is_new and mlmodel is not None:
-            # Its record names the DOI from now on, so it has changed.
+            # The record now has a DOI, so it has changed.
             MLModel.objects.filter(pk=mlmodel.pk).update(updated_at=timezone.now())
             OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
 
 
 def dois_due(mlmodel: MLModel) -> None:
-    """Have DataCite told how the versions of ``mlmodel`` are now, in the caller's transaction."""
+    """Make updates at DataCite due for all DOIs of ``mlmodel``, in the caller's transaction."""
     rows = Identifier.objects.filter(mlmodel=mlmodel, withdrawn_at=None).exclude(doi="")
     rows.update(doi_due_at=timezone.now())
 
 
 def doi_claim() -> DoiTicket | None:
-    """Take what waits longest to be told; ``None`` if nothing is due, or there is no account."""
+    """Claim the longest waiting update; ``None`` if none is due or no account is configured."""
     while is_configured():
         now = timezone.now()
         rows = rows_due().filter(doi_due_at__lte=now)
-        found = rows.select_related("revision__mlmodel__namespace").first()
-        if found is None:
+        row = rows.select_related("revision__mlmodel__namespace").first()
+        if row is None:
             return None
         claim = now + CLAIM
-        mine = Identifier.objects.filter(pk=found.pk, doi_due_at=found.doi_due_at)
-        if mine.update(doi_due_at=claim):
-            return DoiTicket(found.name, found.doi, _telling(found), claim.isoformat())
+        unclaimed = Identifier.objects.filter(pk=row.pk, doi_due_at=row.doi_due_at)
+        if unclaimed.update(doi_due_at=claim):
+            return DoiTicket(row.name, row.doi, _update_of(row), claim.isoformat())
     return None
 
 
 def doi_told(*, ticket: DoiTicket) -> bool:
-    """DataCite knows; whether nothing has changed since it was claimed."""
+    """End a claim after an update; returns whether the version has not changed since."""
     return bool(_claimed(ticket).update(doi_due_at=None))
 
 
 def doi_put_off(*, ticket: DoiTicket) -> bool:
-    """DataCite refused; whether nothing has changed since it was claimed, so that it can wait."""
+    """Postpone a rejected update; returns whether the version has not changed since."""
     return bool(_claimed(ticket).update(doi_due_at=timezone.now() + PUT_OFF))
 
 
@@ -145,7 +146,7 @@ def _claimed(ticket: DoiTicket) -> QuerySet[Identifier]:
     return Identifier.objects.filter(name=ticket.identifier, doi_due_at=claim)
 
 
-def _telling(identifier: Identifier) -> dict[str, object]:
+def _update_of(identifier: Identifier) -> dict[str, object]:
     revision = identifier.revision
     if identifier.withdrawn_at is not None and identifier.description is not None:
         return registration(restore(identifier.description), identifier.doi)
@@ -155,14 +156,14 @@ def _telling(identifier: Identifier) -> dict[str, object]:
 
 
 def _check(revision: Revision, description: Description) -> None:
-    faults = dict.fromkeys(missing_fields(description), "is not said well enough in the card")
+    faults = dict.fromkeys(missing_fields(description), "is absent or too short in the card")
     if revision.mlmodel.visibility != Visibility.PUBLIC:
         faults["visibility"] = "is private"
     if faults:
         raise Invalid(
             "doi_incomplete",
             f"{description.repository} cannot have a DOI yet: {', '.join(faults)}.",
-            "Say it in the card, or make it public; then ask again.",
+            "Complete the card, or make the repository public; then request it again.",
             fields=faults,
         )
 

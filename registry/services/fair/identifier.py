@@ -1,7 +1,7 @@
-"""Persistent identifiers: minted along with what they name, kept when it goes.
+"""Persistent identifiers: minted with their targets, kept after withdrawal.
 
-A row is never deleted and never names anything else. When what it names is withdrawn, the record
-as it was last described is frozen in the row, and the identifier leads to that from then on.
+A row is never deleted or reassigned. When its target is withdrawn, the last description is stored
+in the row, and the identifier resolves to that record from then on.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,45 +39,45 @@ __all__ = [
     "restore",
 ]
 
-_AT_ONCE = 500
-_FROZEN_AT_ONCE = 50
-_TRIES = 20
+_BATCH = 500
+_DESCRIPTIONS_BATCH = 50
+_MINT_ATTEMPTS = 20
 
 
 def identifiers_mint(mlmodel: MLModel, revisions: Sequence[Revision]) -> None:
-    """Name ``mlmodel`` and each of its ``revisions`` that have no name yet.
+    """Mint identifiers for ``mlmodel`` and those of its ``revisions`` that have none.
 
-    Call it in the transaction that makes them.
+    Call it in the transaction that creates them.
     """
-    for start in range(0, len(revisions), _AT_ONCE):
-        _mint(mlmodel, revisions[start : start + _AT_ONCE])
+    for start in range(0, len(revisions), _BATCH):
+        _mint(mlmodel, revisions[start : start + _BATCH])
 
 
 def identifiers_withdraw(mlmodel: MLModel, *, reason: str = "") -> None:
-    """Freeze what is left of ``mlmodel``, in the transaction that deletes it, before its rows go.
+    """Store the records of ``mlmodel``, in the transaction that deletes it, before the deletion.
 
-    The default branch's head, all that a branch or a tag leads to and all that has a DOI keep
-    their whole record; other versions what their card said and where the newest one was. Of what
-    is private nothing is kept, and its identifiers lead nowhere.
+    Heads of branches, tagged versions and versions with a DOI keep their full record; others keep
+    the values of their card and the addresses of the newest version. No records of private
+    repositories are kept, and their identifiers no longer resolve.
     """
     now = timezone.now()
     rows = Identifier.objects.filter(mlmodel=mlmodel)
-    left = rows.filter(withdrawn_at=None)
-    # Asked anew, now that its row is held: it may have been hidden since it was read.
+    active = rows.filter(withdrawn_at=None)
+    # Queried again under the lock of its row: it may have become private since it was read.
     if MLModel.objects.filter(pk=mlmodel.pk, visibility=Visibility.PUBLIC).exists():
-        _freeze(mlmodel, left, Withdrawal(at=now, reason=reason or None))
+        _store(mlmodel, active, Withdrawal(at=now, reason=reason or None))
     else:
-        # Also of versions that went while it was public: it is its owner's wish.
+        # Also records of versions that were withdrawn while it was public, as its owner hid it.
         rows.update(description=None)
-    left.update(withdrawn_at=now, reason=reason)
-    # Of versions that went before it, too: what is left of them is found where it was found last.
+    active.update(withdrawn_at=now, reason=reason)
+    # Also versions withdrawn earlier, whose records stay at the repository's last address.
     rows.update(full_name=mlmodel.full_name)
     rows.exclude(doi="").update(doi_due_at=now)
     derivations_withdraw(mlmodel)
 
 
 def identifier_withdraw(revision: Revision, *, reason: str) -> None:
-    """Freeze what is left of one version, in the transaction that deletes it, before its row goes.
+    """Store the record of one version, in the transaction that deletes it, before the deletion.
 
     Args:
         revision: With its MLModel and namespace.
@@ -92,18 +92,18 @@ def identifier_withdraw(revision: Revision, *, reason: str) -> None:
 
 
 def identifiers_retire(mlmodel: MLModel, revisions: Sequence[Revision], *, reason: str) -> None:
-    """Freeze what is left of versions whose rows will be other versions, and let go of the rows.
+    """Store the records of versions whose history is rewritten, and detach their identifiers.
 
-    Call it in the transaction that rewrites them, before it does; and then
-    :func:`identifiers_mint`.
+    Call it in the transaction that rewrites them, before the rewriting, and
+    :func:`identifiers_mint` after it.
 
     Raises:
-        Conflict: ``doi_exists`` where one of them has a DOI, which promises that it stays.
+        Conflict: ``doi_exists`` if one of them has a DOI, which must not change.
     """
     now = timezone.now()
     is_public = MLModel.objects.filter(pk=mlmodel.pk, visibility=Visibility.PUBLIC).exists()
-    for start in range(0, len(revisions), _AT_ONCE):
-        rows = Identifier.objects.filter(revision__in=revisions[start : start + _AT_ONCE])
+    for start in range(0, len(revisions), _BATCH):
+        rows = Identifier.objects.filter(revision__in=revisions[start : start + _BATCH])
         if (cited := rows.exclude(doi="").first()) is not None:
             raise Conflict(
                 "doi_exists",
@@ -111,18 +111,18 @@ def identifiers_retire(mlmodel: MLModel, revisions: Sequence[Revision], *, reaso
                 "Delete the files without rewriting history, or delete the whole repository.",
             )
         if is_public:
-            _freeze(mlmodel, rows, Withdrawal(at=now, reason=reason))
+            _store(mlmodel, rows, Withdrawal(at=now, reason=reason))
         rows.update(withdrawn_at=now, reason=reason, full_name=mlmodel.full_name, revision=None)
 
 
 def _mint(mlmodel: MLModel, revisions: Sequence[Revision]) -> None:
-    for tries_left in reversed(range(_TRIES)):
+    for tries_left in reversed(range(_MINT_ATTEMPTS)):
         rows = list(_unnamed(mlmodel, revisions))
         try:
             with transaction.atomic():
                 Identifier.objects.bulk_create(rows)
         except IntegrityError:
-            # A name was drawn that is taken, or somebody named the same in this moment.
+            # The random name exists, or another process minted for the same revision.
             if not tries_left:
                 raise
         else:
@@ -130,7 +130,7 @@ def _mint(mlmodel: MLModel, revisions: Sequence[Revision]) -> None:
 
 
 def _unnamed(mlmodel: MLModel, revisions: Sequence[Revision]) -> Iterator[Identifier]:
-    """Unsaved rows for what has none."""
+    """Unsaved rows for targets without an identifier."""
     same = {
         "mlmodel": mlmodel,
         "repository_kind": mlmodel.kind,
@@ -138,11 +138,11 @@ def _unnamed(mlmodel: MLModel, revisions: Sequence[Revision]) -> Iterator[Identi
     }
     if not Identifier.objects.filter(mlmodel=mlmodel, kind=IdentifierKind.CONCEPT).exists():
         yield Identifier(name=ark.mint(settings.NAAN), kind=IdentifierKind.CONCEPT, **same)
-    named = set(
+    minted = set(
         Identifier.objects.filter(revision__in=revisions).values_list("revision_id", flat=True)
     )
     for revision in revisions:
-        if revision.pk not in named:
+        if revision.pk not in minted:
             yield Identifier(
                 name=ark.mint(settings.NAAN),
                 kind=IdentifierKind.VERSION,
@@ -152,32 +152,33 @@ def _unnamed(mlmodel: MLModel, revisions: Sequence[Revision]) -> Iterator[Identi
             )
 
 
-def _freeze(mlmodel: MLModel, rows: QuerySet[Identifier], withdrawal: Withdrawal) -> None:
+def _store(mlmodel: MLModel, rows: QuerySet[Identifier], withdrawal: Withdrawal) -> None:
     identifiers = list(rows.defer("description").select_related("revision").order_by("pk"))
     if not identifiers:
         return
     newest = _withdrawn(describe(_head(mlmodel)), withdrawal)
     lines = mlmodel.refs.exclude(kind=RefKind.PULL).values_list("revision_id", flat=True)
     whole = set(lines)
-    for start in range(0, len(identifiers), _FROZEN_AT_ONCE):
-        some = identifiers[start : start + _FROZEN_AT_ONCE]
-        for identifier, left in zip(some, _left_of(mlmodel, some, whole, newest), strict=True):
-            identifier.description = dump(left)
+    for start in range(0, len(identifiers), _DESCRIPTIONS_BATCH):
+        some = identifiers[start : start + _DESCRIPTIONS_BATCH]
+        records = _records_of(mlmodel, some, whole, newest)
+        for identifier, record in zip(some, records, strict=True):
+            identifier.description = dump(record)
         Identifier.objects.bulk_update(some, ["description"])
 
 
-def _left_of(
+def _records_of(
     mlmodel: MLModel, identifiers: Sequence[Identifier], whole: set[int], newest: Description
 ) -> Iterator[Description]:
-    """What is left of what each identifier names."""
+    """The record to keep for each identifier."""
     revisions = [row.revision for row in identifiers if row.revision is not None]
     for revision in revisions:
         revision.mlmodel = mlmodel
-    dear = {row.revision_id for row in identifiers if row.doi} | whole
-    kept = [revision for revision in revisions if revision.pk in dear]
-    lesser = [revision for revision in revisions if revision.pk not in dear]
-    directories = directory_oids(lesser)
-    described = dict(zip((one.pk for one in kept), describe_revisions(kept), strict=True))
+    full = {row.revision_id for row in identifiers if row.doi} | whole
+    described_fully = [revision for revision in revisions if revision.pk in full]
+    directories = directory_oids([one for one in revisions if one.pk not in full])
+    descriptions = describe_revisions(described_fully)
+    described = dict(zip((one.pk for one in described_fully), descriptions, strict=True))
     for row in identifiers:
         if row.revision is None:
             yield newest
@@ -185,7 +186,7 @@ def _left_of(
             yield _withdrawn(description, newest.withdrawal)
         else:
             directory = directories[row.revision.pk]
-            yield _lesser(newest, row.revision, pid_url(row.name), directory)
+            yield _reduced(newest, row.revision, pid_url(row.name), directory)
 
 
 def _head(mlmodel: MLModel) -> Revision:
@@ -200,10 +201,10 @@ def _withdrawn(description: Description, withdrawal: Withdrawal | None) -> Descr
     )
 
 
-def _lesser(newest: Description, revision: Revision, pid: str, directory: str) -> Description:
-    """What is left of a version that nobody named: its own card's values, and the newest's address.
+def _reduced(newest: Description, revision: Revision, pid: str, directory: str) -> Description:
+    """A reduced record: the values of the version's card, and the addresses of the newest version.
 
-    What only its files could tell is absent, and so is the card's text behind its values.
+    Facts from its files and the text of its card are absent.
     """
     facts = read(Card(values=revision.card), repository=newest.repository)
     return Description(
@@ -214,7 +215,7 @@ def _lesser(newest: Description, revision: Revision, pid: str, directory: str) -
         owner=newest.owner,
         pid=pid,
         concept_pid=newest.concept_pid,
-        # Addresses of a version hold its id.
+        # Addresses of a version contain its commit id.
         landing=newest.landing.replace(newest.oid, revision.oid),
         concept_landing=newest.concept_landing,
         linkset_url=newest.linkset_url.replace(newest.oid, revision.oid),

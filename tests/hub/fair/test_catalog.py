@@ -128,7 +128,7 @@ def test_pages_that_are_not_there_are_not_found(client: Client, galaxy: MLModel)
     for page in ("0", "2", "-1", "x", "", "1.0", "999999999", "9" * 30, "٣"):
         answer = client.get("/catalog", {"page": page})
         assert answer.status_code == 404, page
-        assert "/catalog is the first" in answer.content.decode(), page
+        assert "The first page is /catalog" in answer.content.decode(), page
 
 
 def test_who_has_a_page_already_is_not_sent_it_again(client: Client, galaxy: MLModel) -> None:

@@ -97,7 +97,7 @@ def test_it_tells_of_itself(client: Client, gone: tuple[Identifier, Identifier])
     for row in gone:
         answer = client.get(f"{at(row)}?info")
         assert answer.status_code == 200
-        assert f"({REASON}): the record stays" in answer.content.decode()
+        assert f"({REASON}): the record is kept" in answer.content.decode()
 
 
 def test_every_page_below_the_old_address_is_gone(

@@ -122,7 +122,7 @@ def test_what_is_no_identifier_is_not_found(galaxy: MLModel, text: str) -> None:
 def test_the_refusal_says_what_to_do(galaxy: MLModel) -> None:
     name = concept_of(galaxy).name
     wrong = name[:4] + ("b" if name[4] != "b" else "c") + name[5:]
-    assert "mistyped" in refusal(NOBODY, wrong).hint
+    assert "typing error" in refusal(NOBODY, wrong).hint
     assert "https://n2t.net/ark:/12148/h2abc" in refusal(NOBODY, "ark:/12148/h2abc").hint
     assert "Sign in" in refusal(NOBODY, ark.mint(settings.NAAN)).hint
 
