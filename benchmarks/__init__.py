@@ -1,1 +1,1 @@
-"""Measurements of the whole, each against a named baseline in the same run. See README.md."""
+"""System benchmarks, each against a named baseline in the same run. See README.md."""

@@ -1,7 +1,7 @@
-"""Waiting until the machine is ours: other guests of its host come and go.
+"""Waits until other guests of the host leave the processors to this one.
 
-Whether to wait, and whether to measure again, is decided by what others took, never by what was
-measured: so waiting chooses the moment and not the result.
+Waiting and repeating depend only on the load of others, never on the measured values, so they
+select the moment and not the result.
 """
 
 import os
@@ -14,12 +14,12 @@ from benchmarks.report import say
 from workers.engine.condition import quality_between, read_condition
 from workers.engine.confirmation import ConfirmedResult
 
-#: Share of the processors that others may take while we want all of them.
+#: Share of the processors that others may use while we request all of them.
 QUIET_SHARE, QUIET_PROBES = 0.05, 3
-#: Longest wait for it; what is measured after that says itself how disturbed it was.
+#: Longest wait; a measurement after it states how disturbed it was.
 PATIENCE_S = 900.0
 _PROBE_S, _PAUSE_S = 1.0, 2.0
-#: Times that a disturbed measurement is taken at most, and the share of disturbed rounds it needs.
+#: Most repetitions of a disturbed measurement, and the share of disturbed rounds that triggers one.
 TAKES, DISTURBED_SHARE = 3, 0.3
 _SPIN = """
 import sys, time
@@ -30,7 +30,7 @@ while time.monotonic() < end:
 
 
 def wait(probes: int = QUIET_PROBES) -> float:
-    """Wait for a quiet machine, which so many probes in a row must find; returns the seconds."""
+    """Wait until this many consecutive probes find the machine quiet; returns the seconds."""
     started = time.monotonic()
     quiet, told = 0, False
     while quiet < probes and time.monotonic() - started < PATIENCE_S:
@@ -45,9 +45,9 @@ def wait(probes: int = QUIET_PROBES) -> float:
 
 
 def taken_by_others() -> float:
-    """Share of the processors that others had, or held from us, while we wanted all: 0 to 1.
+    """Share of the processors, 0 to 1, that others used or withheld while we requested all.
 
-    An idle guest does not see that its host is busy: so this one works for a second.
+    An idle guest does not notice that its host is busy, so this one computes for a second.
     """
     before = read_condition()
     command = [sys.executable, "-S", "-c", _SPIN, str(_PROBE_S)]
@@ -58,7 +58,7 @@ def taken_by_others() -> float:
 
 
 def undisturbed(take: Callable[[], ConfirmedResult]) -> ConfirmedResult:
-    """A measurement in which others took little, or the last of a few tries."""
+    """A measurement with little contention, or the last of a few attempts."""
     for left in reversed(range(TAKES)):
         wait()
         taken = take()

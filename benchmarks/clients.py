@@ -1,12 +1,12 @@
-"""One transfer by a real client, in a process of its own, with caches of its own.
+"""One transfer by a real client, in a fresh process with empty caches.
 
-``python -m benchmarks.clients VERB HUB REPOSITORY ARGUMENT`` prints the seconds it took, without
-the start of Python; the token is in ``HF_TOKEN``::
+``python -m benchmarks.clients VERB HUB REPOSITORY ARGUMENT`` prints its seconds, without the start
+of Python; the token is in ``HF_TOKEN``::
 
     hf FILE        hf_hub_download into a new folder
     hpcfair FILE   hpcfair's pull into a new folder
     xet FILE       upload_file, by Xet
-    inline COUNT   one commit of so many files of 4 KiB, never seen before
+    inline COUNT   one commit of this many new files of 4 KiB
 """
 
 import os
@@ -23,7 +23,7 @@ SMALL_BYTES = 4096
 
 
 def main(verb: str, hub: str, repository: str, argument: str) -> float:
-    """Do it; the seconds it took."""
+    """Run the transfer; returns its duration in seconds."""
     with tempfile.TemporaryDirectory(dir=os.environ["HF_HOME"]) as folder:
         api = HfApi(endpoint=hub)
         operations = []

@@ -1,9 +1,9 @@
-"""Uploads killed at any point: nothing acknowledged is lost, nothing else is seen.
+"""Uploads killed at random moments: acknowledged data is never lost, other data never visible.
 
-``make bench NAME=crash [ARGS="--kills 2000"]``. The harness is that of the test
-``tests/registry/storage/test_upload_killed.py``; here it runs longer. SIGKILL ends a process, not
-the machine: what it wrote is in the kernel's cache. That it would also survive a loss of power
-rests on the order of writes and fsyncs, which this does not measure.
+``make bench NAME=crash [ARGS="--kills 2000"]``. It runs the harness of
+``tests/registry/storage/test_upload_killed.py`` longer. SIGKILL ends a process, not the machine:
+written data remains in the kernel's cache. Durability after a power failure depends on the order of
+writes and fsyncs, which this benchmark does not measure.
 """
 
 import argparse
@@ -20,9 +20,9 @@ _BASELINE = "none lost, none corrupt"
 
 
 def main() -> None:
-    """Kill, look, and say it."""
+    """Kill uploads, verify the data, report the figures."""
     options = _options()
-    # Where it ran is nobody's business.
+    # The path of the checkout is private.
     arguments = {name: value for name, value in vars(options).items() if name != "folder"}
     facts = environment("Django", arguments=arguments)
     with tempfile.TemporaryDirectory(prefix="hpcfair-bench-", dir=options.folder) as folder:
@@ -30,13 +30,13 @@ def main() -> None:
             "DJANGO_SETTINGS_MODULE": "hub.settings.production",
             "HPCFAIR_DATA": f"{folder}/data",
             "HPCFAIR_LOG_LEVEL": "ERROR",
-            # No worker waits for news of these commits.
+            # No worker needs notifications of these commits.
             "REDIS_URL": "redis://127.0.0.1:9/0",
         }
         os.environ.update(settings)
         os.environ.pop("DATABASE_URL", None)
         django.setup()
-        # It imports tables, which only exist from here on.
+        # Imports tables, which need Django to be set up.
         killing = import_module("benchmarks.killing")
         figures = killing.measure(Path(folder), settings, options.kills, options.seed)
     report("crash", figures, baseline=_BASELINE, environment=facts)

@@ -1,4 +1,4 @@
-"""Bytes from the hub."""
+"""Download benchmarks."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ _BIG_PATH = f"/{BIG}/resolve/main/{LARGE}"
 
 
 def large(scene: Scene, rounds: int) -> dict[str, Figure]:
-    """The large file, by four ways."""
+    """Throughput of the large file, from four servers."""
     mib = len(scene.large) / 2**20
     times = take_turns(
         "download",
@@ -34,7 +34,7 @@ def large(scene: Scene, rounds: int) -> dict[str, Figure]:
 
 
 def small(scene: Scene, rounds: int) -> dict[str, Figure]:
-    """Many small files, one after the other over one connection."""
+    """Rate of many small files, one after another over one connection."""
     prefix = f"/{MANY}/resolve/main"
     times = take_turns(
         "small files",
@@ -56,7 +56,7 @@ def small(scene: Scene, rounds: int) -> dict[str, Figure]:
 
 
 def first_byte(scene: Scene, asked: int) -> dict[str, Figure]:
-    """From before the request is sent to the first byte of its answer."""
+    """Time from before the request is sent to the first byte of its answer."""
     figures = {}
     for name, address in (
         ("first_byte", scene.production.address),
@@ -68,7 +68,7 @@ def first_byte(scene: Scene, asked: int) -> dict[str, Figure]:
                 file = scene.small[number % len(scene.small)]
                 answer = connection.ask("GET", f"/{MANY}/resolve/main/{file}")
                 waits_ms.append(answer.first_byte_s * 1000)
-        # The first ones connect to the database.
+        # The first requests connect to the database.
         waits_ms = waits_ms[20:]
         figures[f"{name}_ms"] = spread(waits_ms, "ms")
         figures[f"{name}_p95_ms"] = spread(waits_ms, "ms", percentile=95)
@@ -77,7 +77,7 @@ def first_byte(scene: Scene, asked: int) -> dict[str, Figure]:
 
 
 def clients(scene: Scene, rounds: int) -> dict[str, Figure]:
-    """The large file by real clients, into a new folder."""
+    """Throughput of the large file with real clients, into a new folder."""
     mib = len(scene.large) / 2**20
     times = take_turns(
         "clients",

@@ -10,12 +10,12 @@ from tests.registry.storage.killing import kill_uploads
 
 
 def measure(folder: Path, environment: dict[str, str], kills: int, seed: int) -> dict[str, Figure]:
-    """Kill so many uploaders, and count what came of it.
+    """Kill this many uploaders and count the outcomes.
 
     Args:
         folder: For the log.
-        environment: Of the uploaders; this process has the same.
-        seed: Of the moments they die at.
+        environment: Environment variables of the uploaders; this process has the same.
+        seed: Of the random moments.
     """
     call_command("migrate", interactive=False, verbosity=0)
     make_user("lab")

@@ -23,7 +23,7 @@ LIMITS = Limits(wall_s=600.0)
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A convolution: channels in and out, size of its input, of its kernel, and its stride."""
+    """A convolution: input and output channels, input size, kernel size, stride."""
 
     inward: int
     size: int
@@ -32,7 +32,7 @@ class Layer:
     stride: int = 1
 
 
-#: All that differ, by the names torchvision gives to the first of each kind.
+#: All distinct ones, by torchvision's name of the first of each kind.
 RESNET18: dict[str, Layer] = {
     "conv1": Layer(3, 224, 64, 7, 2),
     "layer1": Layer(64, 56, 64),
@@ -49,7 +49,7 @@ RESNET18: dict[str, Layer] = {
 
 
 def write(layers: Mapping[str, Layer], folder: Path) -> Network:
-    """A network of these layers, side by side, in a folder of its own; seeded He weights."""
+    """A network of these layers in parallel, with seeded He weights, written to ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
     chance = np.random.default_rng(0)
     nodes, weights, inputs, outputs = [], [], [], []
@@ -85,7 +85,7 @@ def write(layers: Mapping[str, Layer], folder: Path) -> Network:
 def workloads(
     layers: Mapping[str, Layer], target: TargetSpec, folder: Path
 ) -> dict[str, ScheduleTask]:
-    """The schedule task of each layer, found as for any network."""
+    """The schedule task of each layer, extracted as for any network."""
     workload = write(layers, folder / "model")
     scratch = folder / "apart"
     scratch.mkdir()
@@ -97,7 +97,7 @@ def workloads(
 def compiler(
     target: TargetSpec, strategy: str, seed: int, batch: int | None = None
 ) -> Iterator[TvmSchedules]:
-    """A compiler with children of its own: what it learns ends with it."""
+    """A compiler with its own child processes, and without earlier knowledge."""
     with (
         TemporaryDirectory() as folder,
         TvmSchedules(
@@ -114,8 +114,8 @@ def compiler(
 
 
 def _task_of(layer: Layer, tasks: Sequence[ScheduleTask]) -> ScheduleTask:
-    """The heaviest task that has this layer's weights among its arguments."""
-    # As TVM lays them out for schedules: channels last.
+    """The task with the most operations that has this layer's weights as an argument."""
+    # In TVM's layout for schedules: channels last.
     weight = [layer.kernel, layer.kernel, layer.inward, layer.outward]
     image = [1, layer.size, layer.size, layer.inward]
     shapes = {task.key: [argument["shape"] for argument in task.arguments] for task in tasks}

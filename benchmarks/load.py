@@ -1,6 +1,6 @@
-"""A client that costs as little as a Python client can: one socket, the kernel's copies, no more.
+"""A minimal HTTP client: one socket, no copies beyond the kernel's.
 
-Whatever is compared is fetched and sent by this same code, so what it costs is the same for all.
+All compared servers are measured with this client, so its cost is equal for all of them.
 """
 
 import socket
@@ -17,10 +17,10 @@ _PATIENCE_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came, and when, in seconds since the request was about to be sent.
+    """The answer to a request, with times in seconds since before it was sent.
 
     Attributes:
-        content: The body, if it is short enough to be kept.
+        content: The body if it is short; large bodies are dropped.
     """
 
     status: int
@@ -33,7 +33,7 @@ class Answer:
 
 @dataclass
 class Connection:
-    """A connection that is kept alive, to ``http://host:port``."""
+    """A persistent connection to ``http://host:port``."""
 
     address: str
     _socket: socket.socket = field(init=False)
@@ -67,7 +67,7 @@ class Connection:
         """One request; the body of a large answer is received and dropped.
 
         Raises:
-            RuntimeError: the answer is no success, or ends early.
+            RuntimeError: the answer is an error or incomplete.
         """
         head = [f"{method} {path} HTTP/1.1", f"Host: {urlsplit(self.address).netloc}"]
         head += [f"{name}: {value}" for name, value in (headers or {}).items()]

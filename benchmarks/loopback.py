@@ -1,4 +1,4 @@
-"""The limit: one file, sent by ``sendfile(2)`` over a TCP socket to whoever asks for anything.
+"""The upper limit of downloads: one file, sent by ``sendfile(2)`` for every request.
 
 ``python -m benchmarks.loopback FILE`` prints its port and serves until it is killed.
 """

@@ -1,4 +1,4 @@
-"""Networks to measure: the examples, made once, as the engine wants them."""
+"""The example models as networks of the engine."""
 
 import hashlib
 from pathlib import Path
@@ -13,7 +13,7 @@ SAMPLES = "samples.npz"
 
 
 def example(name: str, cache: Path) -> Network:
-    """The example ``name`` of :mod:`examples.models`, from ``cache`` where it was made before.
+    """The example ``name`` of :mod:`examples.models`, cached in ``cache``.
 
     Raises:
         KeyError: there is no such example.
@@ -26,8 +26,8 @@ def example(name: str, cache: Path) -> Network:
 
 
 def network_of(folder: Path) -> Network:
-    """What an inspection finds in ``folder``, as a workload."""
-    # Whole, because children work in folders of their own.
+    """The network in ``folder``, with the facts of its inspection."""
+    # Absolute, because child processes work in folders of their own.
     folder = folder.resolve()
     found = read_folder(folder, None)
     (graph,) = found["graphs"]

@@ -1,10 +1,9 @@
-"""A newcomer's wait: from the first byte uploaded to builds of SqueezeNet on this very machine.
+"""Time from the first uploaded byte to builds of SqueezeNet on this machine, on a new hub.
 
 ``make bench NAME=newcomer [ARGS="--rounds 3"]``. Each round starts an embedded hub on empty data,
-as ``make serve`` does; nothing has ever been tuned on it. What is timed is what a person at a
-client waits for: the upload begins, the first build that can be loaded is there (the plain network
-under the runtime's defaults, checked and measured), the first build that is faster, and the end of
-the search with the best build measured again in fresh processes.
+as ``make serve`` does, without earlier tuning. Times count from the start of the upload: to the
+first build that can be loaded (the plain network under the runtime's defaults, checked and
+measured), to the first faster build, and to the end of the search with the best build confirmed.
 """
 
 import argparse
@@ -24,16 +23,16 @@ _MODEL = "squeezenet"
 _NAME = f"newcomer/{_MODEL}"
 _GIVE_UP_S = 600.0
 _LOOK_EVERY_S = 0.1
-#: What is promised: seconds to the first usable build and to the published best.
+#: Targets: seconds to the first usable build and to the published best.
 _PROMISE = "20 s to the first usable build, 90 s to the published best"
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Seconds since the upload began, and how good the result was.
+    """Seconds since the upload began, and ratios of the result.
 
     Attributes:
-        faster_s: To the first build that beats the defaults; ``published_s`` where none did before.
+        faster_s: To the first build that beats the defaults; ``published_s`` if none did before.
         exact, best: Ratio of the best build to the defaults, float32 and any precision.
     """
 
@@ -79,7 +78,7 @@ def _round(model: Path, data: Path) -> Wait:
 
 
 def _watched(client: hpcfair.Client, started: float) -> Wait:
-    """Look at what is published until the search has ended.
+    """Poll the published builds until the search has ended.
 
     Raises:
         RuntimeError: it failed, or took too long.

@@ -1,9 +1,9 @@
 """Operator schedules for the networks of the benchmark ``passes``, which then compares tuned code.
 
 ``python -m benchmarks.pass_schedules FOLDER [--seconds 200] [--networks resnet18,bert_2]``. Each
-network is searched for so long, as the hub does it in the background; ``FOLDER/NAME.jsonl`` is what
-``make bench NAME=passes ARGS="--schedules FOLDER"`` takes. Networks that have theirs are left
-alone, so an interrupted run goes on with the next.
+network is searched for this many seconds, as by the hub in the background;
+``make bench NAME=passes ARGS="--schedules FOLDER"`` reads ``FOLDER/NAME.jsonl``. Networks that have
+a file are skipped, so an interrupted run continues with the next one.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from workers.fleet.probe import this_machine
 
 
 def main() -> None:
-    """Search those that have no schedules yet."""
+    """Search schedules for the networks without a file."""
     options = _options()
     here = this_machine().spec
     options.folder.mkdir(parents=True, exist_ok=True)

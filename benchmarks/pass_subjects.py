@@ -1,4 +1,4 @@
-"""Networks whose compiler passes are studied, and the studying of one."""
+"""The networks of the benchmark ``passes``, and the study of one of them."""
 
 import tempfile
 from argparse import ArgumentTypeError
@@ -37,8 +37,9 @@ class Subject:
     """A network.
 
     Attributes:
-        figure: Which figure it counts for.
-        heavy: Code without schedules takes seconds a run: for ONNX Runtime, or with schedules.
+        figure: Name of the figure that it counts for.
+        heavy: Whether code without schedules takes seconds per run; it is then measured with ONNX
+            Runtime or with schedules only.
     """
 
     name: str
@@ -49,11 +50,11 @@ class Subject:
 
 @dataclass(slots=True)
 class Studied:
-    """What is known of a network and a compiler.
+    """Results for a network and a compiler.
 
     Attributes:
-        winners: Lists that its own study found.
-        findings: ``(list, beside which)`` to what was measured.
+        winners: Winning lists of its own study.
+        findings: ``(list, baseline list)`` to the comparison.
     """
 
     subject: Subject
@@ -64,7 +65,7 @@ class Studied:
 
     @property
     def full(self) -> str:
-        """The list of everything; the compiler's own where it has no other."""
+        """The full list of passes; the compiler's own if there is no other."""
         return self.menu.value(self.menu.full) if self.menu.full else DEFAULT
 
 
@@ -104,8 +105,8 @@ def _example(name: str) -> Maker:
     return lambda cache: example(name, cache)
 
 
-#: Small pictures, since code without schedules is slow: what is compiled is the same but for the
-#: lengths of some loops.
+#: Small images, since code without schedules is slow. The compiled code differs only in the lengths
+#: of some loops.
 SUBJECTS = (
     Subject("resnet18", "resnet", _vision(resnet18, 64)),
     Subject("resnet50", "resnet", _example("resnet50"), heavy=True),
@@ -126,7 +127,7 @@ def subjects_of(names: str) -> tuple[Subject, ...]:
     """Networks by name, joined by commas: an argument of a command.
 
     Raises:
-        ArgumentTypeError: there is no such network; names those there are.
+        ArgumentTypeError: there is no such network; the message lists all.
     """
     every = {subject.name: subject for subject in SUBJECTS}
     if unknown := [name for name in names.split(",") if name not in every]:
@@ -136,7 +137,7 @@ def subjects_of(names: str) -> tuple[Subject, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Laboratory:
-    """Where networks are studied.
+    """The setup of the studies.
 
     Attributes:
         schedules: Folder with ``NAME.jsonl`` of tuned schedules; ``None`` for untuned code.
@@ -148,16 +149,16 @@ class Laboratory:
     schedules: Path | None = None
 
     def tuned(self, subject: Subject) -> Path | None:
-        """The network's schedules, where there are some."""
+        """The file of the network's schedules, if there is one."""
         path = self.schedules / f"{subject.name}.jsonl" if self.schedules else None
         return path if path is not None and path.exists() else None
 
     def network(self, subject: Subject) -> Network:
-        """The network, with its schedules where there are some."""
+        """The network, with its schedules if there are any."""
         return with_schedules(subject.make(self.cache), self.tuned(subject))
 
     def study(self, subject: Subject, compiler: str, budget: StudyBudget) -> Studied | None:
-        """Study a network, and measure its full list; ``None`` if the compiler cannot take it."""
+        """Study a network and measure its full list; ``None`` if the compiler rejects it."""
         network = self.network(subject)
         try:
             with self.evaluator(network, compiler) as (evaluator, menu):
@@ -175,12 +176,12 @@ class Laboratory:
     def compare(
         self, found: Studied, compiler: str, lists: Sequence[str], effort: ComparisonEffort
     ) -> None:
-        """Measure lists that the network's own study did not, each beside the compiler's own."""
+        """Compare lists that the network's own study did not try with the compiler's own."""
         wanted = [each for each in lists if (each, DEFAULT) not in found.comparisons]
         self._measure(found, compiler, [(each, DEFAULT) for each in wanted], effort)
 
     def confirm(self, found: Studied, compiler: str, value: str, effort: ComparisonEffort) -> None:
-        """Measure one list beside the compiler's own and beside the full one."""
+        """Compare one list with the compiler's own and with the full one."""
         pairs = {(value, DEFAULT), (value, found.full)} - {(DEFAULT, DEFAULT)}
         self._measure(found, compiler, sorted(pairs), effort)
 
@@ -205,10 +206,10 @@ class Laboratory:
     def evaluator(
         self, network: Network, compiler: str
     ) -> Iterator[tuple[DevicePassEvaluator, Menu]]:
-        """Where lists of passes are measured on a network.
+        """An evaluator of lists of passes on a network, and the menu.
 
         Raises:
-            CandidateFailed, ReferenceFailed: the compiler, or anything, cannot take it.
+            CandidateFailed, ReferenceFailed: the compiler, or the reference, rejects it.
         """
         backend = self.backends[compiler]
         assert isinstance(backend, PassBackend)

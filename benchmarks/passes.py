@@ -1,9 +1,9 @@
-"""How much of its time a compiler can save by the passes that a class of networks needs.
+"""Compile time saved by selecting compiler passes per class of networks.
 
-``make bench NAME=passes [ARGS="--schedules FOLDER"]``. Networks of four classes are studied by the
-engine as the hub does it; then each network gets the list that serves the others of its class (its
-own where its class has no other), measured again beside the compiler's own pipeline and beside the
-full list of passes. A list that makes code slower beyond doubt counts as no gain.
+``make bench NAME=passes [ARGS="--schedules FOLDER"]``. Networks of four classes are studied as by
+the hub. Then each network gets the list that serves the other networks of its class (its own list
+if the class has no other), which is compared with the compiler's own pipeline and with the full
+list of passes. A list whose code is significantly slower counts as no gain.
 """
 
 import argparse
@@ -36,7 +36,7 @@ _BASELINE = (
     "TVM's full list of passes in the same interleaved run; *_default: TVM's own pipeline for "
     "CPUs; *_onnxruntime: ONNX Runtime with all its optimisers"
 )
-#: One process tells little: over several, ratios stray by more than a list is allowed to lose.
+#: Several processes: ratios vary between processes by more than the accepted loss.
 _SCREEN = ComparisonEffort(pairs=3, seconds=2.0, sessions=4, half_width=0.02)
 _CONFIRM = ComparisonEffort(pairs=4, seconds=2.0, sessions=8, most_sessions=32)
 _QUICK = ComparisonEffort(pairs=2, seconds=0.3)
@@ -44,7 +44,7 @@ _RESAMPLES = 2000
 
 
 def main() -> None:
-    """Study, measure, and say it."""
+    """Run the studies and comparisons, and report the figures."""
     options = _options()
     here = this_machine().spec
     backends, missing = available(here, ["onnxruntime", *COMPILERS[:1]])
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def _study(lab: Laboratory, compiler: str, options: argparse.Namespace) -> list[Studied]:
-    """Study every network, then measure on it what won on others."""
+    """Study every network, then compare the winning lists of the others on it."""
     subjects = QUICK if options.quick else options.networks
     effort = _QUICK if options.quick else _SCREEN
     # ONNX Runtime opens a session in a tenth of the time that TVM compiles in.
@@ -89,9 +89,9 @@ def _study(lab: Laboratory, compiler: str, options: argparse.Namespace) -> list[
 
 
 def _pool(found: Sequence[Studied]) -> list[str]:
-    """What every network tries: of each network the list that cut most of its compile time.
+    """The lists that every network tries: each network's best list for compile time.
 
-    The same for all, or a choice among classmates would win by having been measured more.
+    Equal for all networks: a class with more measured lists would otherwise have an advantage.
     """
     lists: list[str] = []
     for each in found:
@@ -103,7 +103,7 @@ def _pool(found: Sequence[Studied]) -> list[str]:
 def _chosen(
     lab: Laboratory, compiler: str, found: Sequence[Studied], options: argparse.Namespace
 ) -> dict[str, dict[str, str]]:
-    """Per network and objective the list of its class, confirmed on the network itself."""
+    """The list of the class per network and objective, confirmed on the network itself."""
     chosen: dict[str, dict[str, str]] = {}
     for each in found:
         others = [o for o in found if o.subject.figure == each.subject.figure and o is not each]
@@ -112,7 +112,7 @@ def _chosen(
             mine["chosen on"] = "itself"
         for objective in ("compile", "latency"):
             best = greedy(_networks(others or [each], objective), 1)
-            # Nothing serves the class: its networks keep the compiler's own pipeline.
+            # No list serves the class: its networks keep the compiler's own pipeline.
             mine[objective] = best[0] if best else DEFAULT
         wait()
         for value in {mine["compile"], mine["latency"]}:
@@ -132,7 +132,7 @@ def _networks(found: Sequence[Studied], objective: Objective) -> list[NetworkSco
 
 
 def _tried(each: Studied) -> set[str]:
-    """Lists that were measured beside the compiler's own."""
+    """Lists that were compared with the compiler's own."""
     return {value for value, against in each.comparisons if against == DEFAULT}
 
 
@@ -178,7 +178,7 @@ def _baselines(compiler: str, name: str) -> list[tuple[str, str]]:
 def _falsified(compiler: str, found: Sequence[Studied]) -> dict[str, Figure]:
     """Compile time with the list of the network's class, of all others, of shuffled classes.
 
-    Of lists that were tried on every network: what one did not try might have served it, too.
+    Only lists that were tried on every network count.
     """
     if not found:
         return {}
@@ -197,7 +197,7 @@ def _falsified(compiler: str, found: Sequence[Studied]) -> dict[str, Figure]:
 
 
 def _over_networks(ratios: Sequence[float]) -> Figure:
-    """The geometric mean; its range is that of networks drawn anew (percentile bootstrap)."""
+    """The geometric mean with a percentile bootstrap over networks."""
     logs = np.log(ratios).astype(np.float64)
     drawn = np.random.default_rng(0).integers(0, len(logs), (_RESAMPLES, len(logs)))
     low, high = np.exp(np.quantile(logs[drawn].mean(axis=1), [0.025, 0.975]))
@@ -212,7 +212,7 @@ def _of(each: Studied, value: str, against: str) -> PassComparison:
 
 
 def _lossless(comparison: PassComparison) -> Figure:
-    """The compile time's ratio, or 1 of keeping the baseline where code would become slower."""
+    """The ratio of compile times; 1 if the code becomes slower and the baseline is kept."""
     if comparison.compile is None or comparison.latency is None or comparison.latency.high > LOSS:
         return Figure(1.0, 1.0, 1.0, "ratio")
     return Figure(
@@ -221,7 +221,7 @@ def _lossless(comparison: PassComparison) -> Figure:
 
 
 def gain(comparison: PassComparison) -> Figure:
-    """Throughput, as a ratio to the other list's; 1 where it does not run."""
+    """Throughput relative to the other list; 1 if it does not run."""
     if comparison.latency is None:
         return Figure(1.0, 1.0, 1.0, "ratio")
     ratio = comparison.latency
@@ -229,12 +229,12 @@ def gain(comparison: PassComparison) -> Figure:
 
 
 def cut(ratio: Figure) -> Figure:
-    """A ratio of compile times as what is saved."""
+    """A ratio of compile times as a saving."""
     return Figure(1 - ratio.value, 1 - ratio.high, 1 - ratio.low, "of compile time cut")
 
 
 def more(ratio: Figure) -> Figure:
-    """A ratio of throughputs as what is gained."""
+    """A ratio of throughputs as a gain."""
     return Figure(ratio.value - 1, ratio.low - 1, ratio.high - 1, "more throughput")
 
 

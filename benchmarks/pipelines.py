@@ -1,9 +1,9 @@
-"""What tuned code gains by the pipeline it is tuned for, beside tuned code of TVM's own lists.
+"""Gain of tuned code by the hub's pipeline, compared with code tuned for TVM's own lists.
 
 ``make bench NAME=pipelines``. Schedules of each network are searched three times, equally long: for
-TVM's own pipeline for CPUs, for its full list of passes, and for the pipeline that the hub searches
-for. Then the last is compared with the other two, both sides with their own schedules: code in
-turns in one run, compiling in turns in one process.
+TVM's own pipeline for CPUs, for its full list of passes, and for the pipeline of the hub. Then the
+last is compared with the other two, each side with its own schedules: latency interleaved in one
+run, compilation interleaved in one process.
 """
 
 import argparse
@@ -24,14 +24,14 @@ from workers.engine.passes.evaluation import ComparisonEffort
 from workers.engine.passes.objective import PassComparison
 from workers.fleet.probe import this_machine
 
-#: Written out: what stands for TVM's own list elsewhere depends on the network.
+#: Explicit: elsewhere the default list depends on the network.
 _BASELINES = {"default": option_of(DEFAULT), "full": option_of(FULL)}
 _BASELINE = "TVM's own pipeline for CPUs, and its full list of passes, each tuned as long"
 _EFFORT = ComparisonEffort(pairs=3, seconds=4.0, sessions=12)
 
 
 def main() -> None:
-    """Search, compare, and say it."""
+    """Search, compare, report the figures."""
     options = _options()
     here = this_machine().spec
     backends, missing = available(here, ["onnxruntime", "tvm"])
@@ -56,7 +56,7 @@ def main() -> None:
 def _compared(
     lab: Laboratory, subject: Subject, folder: Path, seconds: float
 ) -> dict[str, PassComparison]:
-    """The hub's pipeline beside each of TVM's, by its name."""
+    """Comparisons of the hub's pipeline with each of TVM's, by name."""
     network = subject.make(lab.cache)
     ours = passes_for_tuning(network)
     # The hub's own under the network's name, as benchmarks.pass_schedules keeps it.
@@ -65,7 +65,7 @@ def _compared(
         schedules_kept(name, network, lab.target, seconds, folder / f"{name}.jsonl", passes)
         for passes, name in names.items()
     ]
-    # A schedule says which loops it is for, so one file may serve several pipelines.
+    # A schedule states its loops, so one file may serve several pipelines.
     merged = folder / f"{subject.name}.all"
     merged.write_bytes(b"".join(path.read_bytes() for path in kept if path))
     wait()

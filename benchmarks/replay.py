@@ -1,4 +1,4 @@
-"""Searches replayed on frozen tables, and what blind search would have needed, exactly."""
+"""Replays searches on frozen tables, and computes the expected cost of random search exactly."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from workers.engine.strategies import SearchProblem, Strategy
 from workers.engine.trials import Experience, Trial
 from workers.engine.types import Candidate
 
-#: The two users of the protocol: one wants float32, one takes whatever is fastest.
+#: The two users of the protocol: one requires float32, one accepts any precision.
 PROBLEMS: tuple[Tolerance, ...] = ("exact", "int8")
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A search replayed.
+    """A replayed search.
 
     Attributes:
         trials: In order.
         reached: Per problem the trials, and the seconds, up to the first good configuration;
-            ``None`` where the budget ended before.
+            ``None`` if the budget ended before.
     """
 
     trials: tuple[Trial, ...]
@@ -39,10 +39,10 @@ class Run:
 
 
 def replay(table: Table, strategy: Strategy, budget: int, fewest: int = 0) -> Run:
-    """Run a strategy on a table until every problem is solved or the budget of trials ends.
+    """Run a strategy on a table until every problem is solved or the trials are used up.
 
     Args:
-        fewest: Trials to make in any case.
+        fewest: Least number of trials.
     """
     good = {tolerance: table.good(tolerance) for tolerance in PROBLEMS}
     reached: dict[Tolerance, tuple[int, float] | None] = dict.fromkeys(PROBLEMS)
@@ -63,7 +63,7 @@ def replay(table: Table, strategy: Strategy, budget: int, fewest: int = 0) -> Ru
 
 
 def problem(table: Table, seed: int, experience: Sequence[Experience] = ()) -> SearchProblem:
-    """The table's network as a strategy meets it."""
+    """The search problem of a table's network."""
     return SearchProblem(
         spaces=table.spaces,
         seed=seed,
@@ -79,8 +79,8 @@ def problem(table: Table, seed: int, experience: Sequence[Experience] = ()) -> S
 def history(
     tables: Sequence[Table], search: Callable[[SearchProblem], Strategy], seed: int, trials: int
 ) -> list[Experience]:
-    """What the hub would know had these networks been searched one after another, each without
-    what the others found: the poorest history there is."""
+    """The hub's experience after searches of these networks, each without the others' results: a
+    lower bound on real histories."""
     found: list[Experience] = []
     for table in tables:
         run = replay(table, search(problem(table, seed)), trials, fewest=trials)
@@ -94,7 +94,7 @@ def blind_trials(size: int, good: int) -> float:
 
 
 def first_good(order: Sequence[Candidate], table: Table, tolerance: Tolerance) -> float:
-    """Expected trials of a fixed order followed by blind draws of what is left."""
+    """Expected trials of a fixed order followed by random draws of the rest."""
     good = table.good(tolerance)
     own = [candidate for candidate in order if candidate.sha256 in table.by_sha256]
     for at, candidate in enumerate(own, 1):

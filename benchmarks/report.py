@@ -1,6 +1,6 @@
-"""What every benchmark says: figures with their spread, the machine, one line of JSON.
+"""The output of every benchmark: figures with their spread, the machine, one line of JSON.
 
-People read stderr while it runs; programs read the last line of stdout.
+Progress goes to stderr, for people; the last line of stdout is for programs.
 """
 
 import json
@@ -24,7 +24,7 @@ _RESAMPLES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number and the range it has with 95 % confidence; the range is the number where counted."""
+    """A number with its 95 % confidence interval; for a count both ends are the number."""
 
     value: float
     low: float
@@ -33,12 +33,12 @@ class Figure:
 
 
 def counted(value: float, unit: str) -> Figure:
-    """What was counted, and has no spread."""
+    """A count, without spread."""
     return Figure(value, value, value, unit)
 
 
 def spread(samples: Sequence[float], unit: str, *, percentile: float = 50.0) -> Figure:
-    """A percentile of ``samples``, by default the median; its range is bootstrapped.
+    """A percentile of ``samples``, by default the median, with a bootstrapped interval.
 
     Raises:
         ValueError: there are no samples.
@@ -47,10 +47,10 @@ def spread(samples: Sequence[float], unit: str, *, percentile: float = 50.0) -> 
 
 
 def ratio(over: Sequence[float], under: Sequence[float]) -> Figure:
-    """The median of ``over[i] / under[i]``: pairs were measured next to each other.
+    """The median of ``over[i] / under[i]``, of samples measured in pairs.
 
     Raises:
-        ValueError: there are no samples, or they come in no pairs.
+        ValueError: there are no samples, or their numbers differ.
     """
     if len(over) != len(under):
         raise ValueError(f"{len(over)} samples cannot be paired with {len(under)}")
@@ -59,7 +59,7 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> Figure:
 
 
 def geometric_mean(figures: Sequence[Figure]) -> Figure:
-    """The geometric mean of ratios measured independently of each other.
+    """The geometric mean of independently measured ratios.
 
     The half-widths of its logarithm's range are those of the ratios' logarithms, combined as
     independent errors: the root of the sum of squares, over their number.
@@ -93,7 +93,7 @@ def _bootstrap(
 
 
 def environment(*packages: str, **more: Any) -> dict[str, Any]:
-    """What the figures depend on. Nothing in it names the machine or its owner.
+    """The facts that figures depend on, without the name of the machine or its owner.
 
     Args:
         packages: Distributions whose versions matter.
@@ -121,10 +121,10 @@ def report(
     environment: Mapping[str, Any],
     details: Mapping[str, Any] | None = None,
 ) -> None:
-    """Say the figures: a table to people, one JSON object as the last line of stdout.
+    """Report figures: a table on stderr, one JSON object as the last line of stdout.
 
     Args:
-        details: What the figures are made of, where that is worth keeping.
+        details: Data behind the figures.
     """
     say("")
     for name, figure in figures.items():
@@ -143,7 +143,7 @@ def report(
 
 
 def say(line: str) -> None:
-    """Progress, for people."""
+    """Print progress to stderr."""
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
 
@@ -156,7 +156,7 @@ def _processor() -> str:
 
 
 def commit() -> str:
-    """What is measured: the commit, and ``-dirty`` where files differ from it."""
+    """The measured commit, with ``-dirty`` if files differ from it."""
     asked = ["git", "describe", "--always", "--dirty", "--exclude=*", "--abbrev=12"]
     root = Path(__file__).parent
     return subprocess.run(

@@ -1,4 +1,4 @@
-"""Taking turns."""
+"""Interleaved rounds of several subjects."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -11,12 +11,12 @@ Times = dict[str, list[float]]
 def take_turns(
     what: str, subjects: Mapping[str, Callable[[], float]], rounds: int, *, unit_of: float = 0.0
 ) -> Times:
-    """Seconds each subject took in each round; the order within a round is drawn anew.
+    """Seconds of each subject in each round; the order within a round is random.
 
-    One round before them is not counted: it fills caches and opens connections.
+    A first round is not counted: it fills caches and opens connections.
 
     Args:
-        unit_of: MiB that a turn moves, to tell people MiB/s; 0 to tell them seconds.
+        unit_of: MiB per turn, to report MiB/s; 0 to report seconds.
     """
     chance = random.Random(0)  # noqa: S311 (it only shuffles)
     times: Times = {name: [] for name in subjects}

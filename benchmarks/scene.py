@@ -1,4 +1,4 @@
-"""What the transfers are measured on: a hub twice, nginx, one large file and many small ones.
+"""The servers and files of the transfer benchmarks: two hubs, nginx, one large file, small ones.
 
 ::
 
@@ -31,7 +31,7 @@ BIG, MANY, INBOX = "bench/big", "bench/many", "bench/inbox"
 
 @dataclass(frozen=True)
 class Scene:
-    """Servers that run, and files that are there.
+    """Running servers, and the files that they serve.
 
     Attributes:
         folder: For temporary files, on the disk the hub writes to.
@@ -39,7 +39,7 @@ class Scene:
         production: The hub behind nginx.
         nginx: Address of nginx alone: GET ``/files/...``, PUT ``/put/...``.
         loopback: Address of the raw file.
-        large: What the large file holds.
+        large: Content of the large file.
         small: Names of the small files.
         processes: Of the supervisors of both hubs.
     """

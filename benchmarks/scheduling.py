@@ -1,4 +1,4 @@
-"""Operator schedules of a network for TVM, searched as the hub searches them in the background."""
+"""Searches operator schedules of a network for TVM, as the hub does in the background."""
 
 import shutil
 from dataclasses import replace
@@ -24,13 +24,13 @@ def schedules_kept(
     kept: Path,
     passes: str = "",
 ) -> Path | None:
-    """The file ``kept`` of schedules for a network; searched for now if there is none.
+    """The file ``kept`` of schedules for a network; searched now if it does not exist.
 
     Args:
-        passes: The pipeline whose loops they are for; by default the one the hub searches for.
+        passes: Pipeline whose loops are scheduled; by default the hub's.
 
     Returns:
-        ``kept``; ``None`` where TVM cannot take the network.
+        ``kept``; ``None`` if TVM rejects the network.
     """
     if kept.exists():
         return kept
@@ -44,7 +44,7 @@ def schedules_kept(
         f"{name}: {len(found.winners)} schedules after {found.charged_trials} trials, "
         f"{found.stop_reason}"
     )
-    # Whole or not at all: a run may be stopped at any moment.
+    # Written atomically: a run may be interrupted at any moment.
     draft = kept.with_suffix(".draft")
     draft.write_bytes(_records(found))
     draft.rename(kept)
@@ -63,7 +63,7 @@ def with_schedules(network: Network, kept: Path | None) -> Network:
 def _searched(
     name: str, network: Network, target: TargetSpec, seconds: float, passes: str
 ) -> ScheduleResult:
-    """Raises CandidateFailed where TVM cannot take the network."""
+    """Raises CandidateFailed if TVM rejects the network."""
 
     def progress(phase: str, done: int, total: int | None, message: str) -> None:  # noqa: ARG001
         if phase != "measure":

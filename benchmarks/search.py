@@ -3,17 +3,17 @@
 The protocol, fixed beforehand. A table holds all N configurations of a network on a target
 (:mod:`benchmarks.search_tables`). A problem is a table and a user: one who wants float32 results
 (``exact``), one who takes whatever is fastest (``int8``); k configurations are within 5 % of the
-best this user can get. Where k / N is above 20 % the problem is trivial and is dropped.
+best this user can get. A problem with k / N above 20 % is trivial and left out.
 
 - Trials to a good one (T5): all count, failures and the baseline's own included; a search that has
   not found one when its trials end is charged all of them.
-- The baseline is blind search without replacement: (N + 1) / (k + 1) trials expected, exactly.
-- ``cold`` knows nothing but the spaces. ``history`` knows what cold searches of the networks of all
-  other families found, 24 trials of each: the family of the network is left out as a whole.
-- Figures are the geometric mean over problems of blind trials by mean trials over the seeds; the
-  range is a bootstrap over families.
-- ``static`` tries the one best configuration of the other families first, then blindly;
-  ``portfolio`` the portfolio first, then blindly.
+- The baseline is random search without replacement: (N + 1) / (k + 1) trials expected, exactly.
+- ``cold`` has no prior results. ``history`` has those of cold searches of all networks of other
+  families, 24 trials each: the family of the network is left out as a whole.
+- Figures are the geometric mean over problems of random search's trials divided by the mean trials
+  over seeds; the interval is a bootstrap over families.
+- ``static`` tries the one best configuration of the other families first, then at random;
+  ``portfolio`` the portfolio first, then at random.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from workers.engine.trials import Experience
 from workers.engine.types import Candidate
 
 TRIVIAL = 0.2
-#: Trials of each past search, and different pasts that the seeds take turns with.
+#: Trials of each past search, and number of different pasts over which the seeds rotate.
 PAST_TRIALS, PASTS = 24, 3
 _MOST_TRIALS = 64
 _REGRET_AT = 5
@@ -45,7 +45,7 @@ _RESAMPLES = 2000
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A problem under one method: means over seeds."""
+    """Means over seeds of one method on one problem."""
 
     table: Table
     tolerance: Tolerance
@@ -85,7 +85,7 @@ def main() -> None:
 
 
 def kept_problems(tables: Sequence[Table]) -> list[tuple[Table, Tolerance]]:
-    """Problems that are not trivial, each told with its k and N."""
+    """The non-trivial problems, each reported with its k and N."""
     kept: list[tuple[Table, Tolerance]] = []
     for table in tables:
         for tolerance in replay.PROBLEMS:
@@ -102,7 +102,7 @@ def kept_problems(tables: Sequence[Table]) -> list[tuple[Table, Tolerance]]:
 
 
 def _pasts(tables: Sequence[Table], seed: int) -> dict[str, list[Experience]]:
-    """Per family left out, what cold searches of the others found."""
+    """For each family, the results of cold searches of the other families."""
     found = {
         table.model: replay.history([table], STRATEGIES["learned"], seed, PAST_TRIALS)
         for table in tables
@@ -178,7 +178,7 @@ def _over_families(
     of: Callable[[Sequence[float]], float] = _geometric,
     unit: str = "x",
 ) -> Figure:
-    """A statistic over problems; its range by resampling whole families."""
+    """A statistic over problems, with a bootstrap over families."""
     by_family: dict[str, list[float]] = {}
     for (table, _), value in zip(problems, values, strict=True):
         by_family.setdefault(table.family, []).append(value)
@@ -193,7 +193,7 @@ def _over_families(
 
 
 def _static(table: Table, tolerance: Tolerance, tables: Sequence[Table]) -> float:
-    """The configuration that is best on average over the other families, then blindly."""
+    """The best configuration on average over the other families, then random search."""
     means = _means(_full_peers(table, tables), table, tolerance)
     order = [min(means, key=lambda candidate: means[candidate])] if means else []
     blind = replay.blind_trials(len(table.rows), len(table.good(tolerance)))
@@ -224,7 +224,7 @@ def _by_portfolio(table: Table, tolerance: Tolerance, tables: Sequence[Table]) -
 
 
 def _full_peers(table: Table, tables: Sequence[Table]) -> list[Peer]:
-    """The other families' whole tables: more than any history, so these baselines are strong."""
+    """The whole tables of the other families: more than any history, for strong baselines."""
     known = [
         experience
         for other in tables

@@ -1,10 +1,9 @@
 """Measure the tables that ``benchmarks.search`` replays: ``python -m benchmarks.search_tables``.
 
-Every configuration of every backend's space, as the tuner sees it, is built, checked and measured
-once by the tuner's own paired protocol; what is clearly slower than the baseline is cut short as
-the tuner would. The best of each problem are then measured again in fresh processes, since the
-smallest of many noisy figures flatters. Wants a quiet machine for about five minutes a network.
-What was measured is kept: started again, it goes on where it stopped.
+Every configuration of every backend's space is built, checked and measured once by the tuner's own
+protocol, including its pruning. The best of each problem are then confirmed in fresh processes,
+since the smallest of many noisy ratios is too optimistic. Needs a quiet machine for about five
+minutes per network. Measurements are stored: an interrupted run continues.
 """
 
 import argparse
@@ -37,7 +36,7 @@ from workers.engine.trials import Trial
 from workers.engine.types import Candidate, Network, TargetSpec
 from workers.fleet.probe import this_machine
 
-#: Networks, each with its family: what is left out together when its searches are replayed.
+#: Networks with their families, which are left out as a whole in replays.
 MODELS = {
     "digits": "small",
     "digits_mlp": "small",
@@ -51,15 +50,15 @@ MODELS = {
 }
 BACKENDS = ("onnxruntime", "openvino")
 _BUDGET = SearchBudget(seconds=None, trials=None, seconds_per_measurement=2.5, half_width=0.02)
-#: What is measured again: the best of each problem within this factor of the best, and how often.
+#: Candidates to confirm: within this factor of the best of each problem; and processes of each.
 _NEAR, _MOST, _PROCESSES = 1.08, 6, 2
-#: Configurations between two looks at who else is on the machine.
+#: Configurations between two checks of the machine's load.
 _CALM_EVERY = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What makes a table: a network, its family, and where its configurations are tried."""
+    """The inputs of a table: a network, its family, its backends and spaces."""
 
     model: str
     family: str
@@ -73,7 +72,7 @@ class Study:
 
     @property
     def defaults(self) -> list[Candidate]:
-        """The baseline's first."""
+        """The default of each backend; the baseline's first."""
         network, target = self.request.network, self.request.target
         names = [self.request.reference_backend, *self.request.backends]
         return [
@@ -103,7 +102,7 @@ def main() -> None:
 def study_of(
     model: str, family: str, network: Network, target: TargetSpec, backends: dict[str, Backend]
 ) -> Study:
-    """The first backend is reference and baseline."""
+    """The study of a network; the first backend is reference and baseline."""
     first = next(iter(backends))
     request = TuningRequest(network, target, tuple(backends), _BUDGET, reference_backend=first)
     spaces = {name: backend.space(network, target) for name, backend in backends.items()}
@@ -111,7 +110,7 @@ def study_of(
 
 
 def measured(study: Study, device: Device, store: JsonLinesTrialStore, clock: Clock) -> Table:
-    """The table, less what the store has already.
+    """The table; trials in the store are not repeated.
 
     Raises:
         ReferenceFailed: the network does not run.
@@ -158,7 +157,7 @@ def _try_all(study: Study, context: EvaluationContext, store: JsonLinesTrialStor
 def _again(
     context: EvaluationContext, trials: Sequence[Trial], tell: Callable[[str], None]
 ) -> dict[str, float]:
-    """Ratios of the best of each problem, in fresh processes, by candidate."""
+    """Confirmed ratios of the best of each problem, by candidate."""
     found: dict[str, float] = {}
     effort = ConfirmationEffort(_PROCESSES, _BUDGET.half_width, 60.0)
     for problem in PROBLEMS:
@@ -184,7 +183,7 @@ def _nearly_best(trials: Sequence[Trial], problem: Tolerance) -> list[Trial]:
 
 
 def _last(trials: Sequence[Trial]) -> list[Trial]:
-    """One trial of each candidate: not the ones that the machine spoilt, where there is another."""
+    """One trial per candidate, preferably without an infrastructure failure."""
     return list({t.candidate.sha256: t for t in trials}.values())
 
 

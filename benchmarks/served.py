@@ -1,11 +1,11 @@
-"""How much faster the hub serves models than ``onnxruntime.InferenceSession(path)`` does.
+"""Speed of the builds that the hub serves, relative to ``onnxruntime.InferenceSession(path)``.
 
-``make bench NAME=served [ARGS="--budget 60"]``. For each model TVM's schedules are searched, as the
-hub does in the background; then the real engine searches the model with all backends that are here,
-remembering what it saw of the models before. What it chose is measured again, interleaved with the
-baseline in fresh processes, and only that counts.
+``make bench NAME=served [ARGS="--budget 60"]``. For each model TVM's schedules are searched, as by
+the hub in the background; then the engine searches the model with all available backends and the
+experience of the models before. The selected builds are measured again, interleaved with the
+baseline in fresh processes, and only these figures count.
 
-An interrupted run goes on where it was; ``--fresh`` starts again.
+An interrupted run continues; ``--fresh`` starts again.
 """
 
 import argparse
@@ -22,15 +22,15 @@ from workers.backends import registry
 from workers.engine.types import TargetSpec, sha256_of
 from workers.fleet.probe import this_machine
 
-#: Seven architectures that the onnx wheel carries, then what it lacks.
+#: Seven architectures of the onnx wheel, then others.
 MODELS = (
     *("squeezenet", "resnet50", "densenet121", "shufflenet", "inception_v1", "inception_v2"),
     *("alexnet", "mobilenetv2", "bert_small", "digits"),
 )
 QUICK = ("digits", "squeezenet", "mobilenetv2")
-#: Features with arithmetic in bfloat16: some processors, all GPUs.
+#: Features with bfloat16 arithmetic: some processors, all GPUs.
 BF16 = PRECISION_OF["bf16"].features | {"cuda"}
-#: Raised when results of an earlier run cannot be read any more.
+#: Format version of stored results; increased when older ones become unreadable.
 _RESULTS = 4
 _BASELINE = "onnxruntime.InferenceSession(path), nothing set, in the same interleaved run"
 _GPU_BASELINE = "ONNX Runtime's CUDA provider, nothing set, in the same interleaved run"
@@ -41,7 +41,7 @@ _PACKAGES = (
 
 
 def main() -> None:
-    """Search, measure, and say it."""
+    """Search, measure, report the figures."""
     options = _options()
     here = this_machine(options.target).spec
     facts = environment(*_PACKAGES, target=here.slug, arguments=_arguments(options))
@@ -82,11 +82,11 @@ def _hunt(options: argparse.Namespace, here: TargetSpec) -> Hunt:
 
 
 def _once(folder: Path, name: str, hunt: Hunt, cache: Path) -> dict[str, Any]:
-    """What came of a model, from the run that got that far or from now."""
+    """Results of a model, from an earlier run or measured now."""
     kept = folder / f"{name}.json"
     if not kept.exists():
         found = seek(name, cache, folder, hunt)
-        # Whole or not at all: a run may be stopped at any moment.
+        # Written atomically: a run may be interrupted at any moment.
         draft = kept.with_suffix(".draft")
         draft.write_text(json.dumps(found, allow_nan=False))
         draft.rename(kept)
@@ -104,7 +104,7 @@ def _figures(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Figure]:
         figures[f"{name}_least"] = min(
             (_figure(build) for build in served), key=lambda figure: figure.value
         )
-    # Of what was measured: where int8 is no faster, what is served says nothing of its accuracy.
+    # Of the measured builds: if int8 is not faster, the served build has another precision.
     lost = [
         100 * (model["reference_accuracy"] - model["int8_measured"]["accuracy"])
         for model in found.values()
@@ -121,7 +121,7 @@ def _figure(build: Mapping[str, Any]) -> Figure:
 
 
 def _brief(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The findings without raw samples."""
+    """The results without raw samples."""
     return {
         name: {
             **model,
@@ -146,7 +146,7 @@ def _line(name: str, found: Mapping[str, Any]) -> str:
 
 
 def _key(options: argparse.Namespace, hunt: Hunt) -> str:
-    """Names what a kept result is good for: another machine or toolchain starts anew."""
+    """Key of stored results: another machine or toolchain starts again."""
     return sha256_of(
         {
             "target": hunt.target.slug,
@@ -161,7 +161,7 @@ def _key(options: argparse.Namespace, hunt: Hunt) -> str:
 
 
 def _arguments(options: argparse.Namespace) -> dict[str, Any]:
-    # Where it keeps its files is nobody's business.
+    # Paths of this machine are private.
     return {name: value for name, value in vars(options).items() if name != "cache"}
 
 

@@ -1,4 +1,4 @@
-"""What is measured: the hub as ``make serve`` runs it, the hub behind nginx, nginx alone."""
+"""The measured servers: the hub as ``make serve`` runs it, the hub behind nginx, nginx alone."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 _START_S = 120.0
-# Nothing listens there: the second hub of a data folder must not start a second broker in it.
+# Nothing listens there: a second hub on the data folder must not start a second broker.
 _NO_BROKER = "redis://127.0.0.1:9/0"
 _NGINX = """
 daemon off;
@@ -51,14 +51,14 @@ http {{
 
 
 def free_port() -> int:
-    """A port nobody listens on."""
+    """A free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def address(port: int) -> str:
-    """Where a server of this machine is."""
+    """Address of a server on this machine."""
     return f"http://127.0.0.1:{port}"
 
 
@@ -79,7 +79,7 @@ def hub(data: Path, port: int, environment: Mapping[str, str]) -> Iterator[int]:
 
 
 def production(nginx_port: int) -> dict[str, str]:
-    """What differs from the embedded default behind nginx."""
+    """Settings of the hub behind nginx that differ from the embedded default."""
     return {
         "HPCFAIR_ACCEL": "/_blobs/",
         "HPCFAIR_BEHIND_PROXY": "1",
@@ -112,7 +112,7 @@ def nginx(*, home: Path, data: Path, files: Path, ports: Mapping[str, int]) -> I
             production=_committed(data, ports),
         )
     )
-    # Its workers become another user where we are root, who must reach the files.
+    # As root, nginx runs its workers as another user, who must be able to read the files.
     user = ["-g", "user root;"] if os.geteuid() == 0 else []
     process = subprocess.Popen([_nginx_program(), "-p", str(home), "-c", str(config), *user])
     try:
@@ -124,7 +124,7 @@ def nginx(*, home: Path, data: Path, files: Path, ports: Mapping[str, int]) -> I
 
 
 def token(data: Path, name: str) -> str:
-    """A token of a new person, made as an operator would."""
+    """A token of a new user, created by an operator's command."""
     command = [sys.executable, "manage.py", "user", name, "--token"]
     made = subprocess.run(
         command, cwd=ROOT, env=_environment(data), check=True, capture_output=True, text=True
@@ -133,7 +133,7 @@ def token(data: Path, name: str) -> str:
 
 
 def memory_mib(process: int) -> float:
-    """What the web processes below ``process`` hold, shared pages divided among them."""
+    """Memory of the web processes below ``process``, with shared pages divided among them."""
     total = 0
     for pid in _below(process):
         place = Path("/proc") / str(pid)
@@ -180,7 +180,7 @@ def _await(url: str, process: "subprocess.Popen[bytes]") -> None:
 
 
 def nginx_version() -> str:
-    """What nginx calls itself."""
+    """Name and version of nginx."""
     done = subprocess.run([_nginx_program(), "-v"], capture_output=True, text=True, check=True)
     return done.stderr.strip().partition("nginx/")[2]
 

@@ -1,4 +1,4 @@
-"""One model of the benchmark ``served``: searched by the engine, then measured again."""
+"""One model of the benchmark ``served``: search, then measurement of the selected builds."""
 
 import tempfile
 from collections import Counter
@@ -30,8 +30,8 @@ from workers.engine.types import Network, TargetSpec
 from workers.fleet.energy import counters_of
 from workers.jobs.best import best_result
 
-#: By figure, the tolerance class that users accept and how far its builds may stray from float32,
-#: as ``relative_l2``, where the hub's own class allows more. Each includes those before it.
+#: Figure to the accepted tolerance class and the largest deviation from float32 as ``relative_l2``,
+#: where the class itself allows more. Accepting one implies accepting those before it.
 CLASSES: dict[str, tuple[Tolerance, float]] = {
     "exact": ("exact", inf),
     "bf16": ("bf16", 0.01),
@@ -42,15 +42,15 @@ CLASSES: dict[str, tuple[Tolerance, float]] = {
 
 @dataclass(slots=True)
 class Hunt:
-    """What all models are searched with.
+    """The setup of all searches.
 
     Attributes:
-        missing: Why each other backend is not among ``backends``.
+        missing: Other backends with the reason why they are not available.
         budget_s: Of the search of one model.
-        processes: Fresh ones of each side in the last measurement.
+        processes: Fresh processes per side in the last measurement.
         reference: Backend whose defaults are the baseline.
-        schedules_s: Of the search of operator schedules before; 0 for none.
-        experience: What the searches so far have seen.
+        schedules_s: Budget of the search of operator schedules before; 0 for none.
+        experience: Results of the searches so far.
     """
 
     target: TargetSpec
@@ -70,7 +70,7 @@ class Hunt:
         return {name: backend.probe(self.target) for name, backend in self.backends.items()}
 
     def request(self, network: Network) -> TuningRequest:
-        """What a search of ``network`` is given."""
+        """The request of a search of ``network``."""
         return TuningRequest(
             network,
             self.target,
@@ -86,7 +86,7 @@ class Hunt:
         )
 
     def remember(self, network: Network, trials: Sequence[Trial]) -> None:
-        """Let later searches know these trials, but for what company bent."""
+        """Add trials to the experience of later searches, without disturbed ones."""
         self.experience += [
             Experience(
                 candidate=trial.candidate,
@@ -112,19 +112,19 @@ def _bent(trial: Trial) -> bool:
 
 
 def recall(name: str, cache: Path, folder: Path, hunt: Hunt) -> None:
-    """Remember what an earlier run saw of the example ``name``."""
+    """Add the stored trials of the example ``name`` to the experience."""
     hunt.remember(example(name, cache), JsonLinesTrialStore(_trials_file(folder, name)).trials())
 
 
 def seek(name: str, cache: Path, folder: Path, hunt: Hunt) -> dict[str, Any]:
-    """Search the example ``name`` and measure what the search chose.
+    """Search the example ``name`` and measure the selected builds.
 
     Args:
-        cache: Where models are kept once made.
-        folder: Where trials are kept as they land, so that an interrupted search goes on.
+        cache: Folder of example models.
+        folder: Folder of stored trials, from which an interrupted search continues.
 
     Returns:
-        As JSON; ``classes`` holds for each of :data:`CLASSES` what a user is served who accepts it.
+        As JSON; ``classes`` holds the served build for each of :data:`CLASSES`.
     """
     started = perf_counter()
     network = example(name, cache)
@@ -151,7 +151,7 @@ def search(
     clock: Clock,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Search on ``device``, measure the choice again, and remember the trials in ``hunt``."""
+    """Search on ``device``, measure the selected builds, add the trials to ``hunt``."""
     result = tune(request, hunt.backends, device, store, clock=clock, progress=progress)
     progress("again", 0, None, f"{len(result.trials)} trials, {result.stop_reason}")
     served = _served(request, hunt, device, clock, result)
@@ -169,13 +169,13 @@ def search(
 
 
 def _best(result: SearchResult, tolerance: Tolerance, error: float) -> ConfirmedResult:
-    """What a user is served who accepts ``tolerance`` no further than ``error`` from float32."""
+    """The build for a user who accepts ``tolerance`` with a deviation of at most ``error``."""
     close = [h for h in result.confirmed_results if h.output_check.deviation.relative_l2 <= error]
     return best_result(replace(result, confirmed_results=tuple(close)), tolerance)
 
 
 def _fastest_int8(trials: Sequence[Trial]) -> dict[str, Any] | None:
-    """The fastest build in int8 whose accuracy is known, whether or not anybody is served it."""
+    """The fastest int8 build with known accuracy, whether or not it is served."""
     found = [
         (trial.ratio, trial.number, trial)
         for trial in trials
@@ -193,10 +193,10 @@ def _fastest_int8(trials: Sequence[Trial]) -> dict[str, Any] | None:
 def _served(
     request: TuningRequest, hunt: Hunt, device: Device, clock: Clock, result: SearchResult
 ) -> dict[str, dict[str, Any]]:
-    """What users get, by figure: each build measured anew, in fresh processes.
+    """The served builds by figure, each measured again in fresh processes.
 
-    The search chose the smallest of several noisy figures; only figures taken after the choice are
-    free of that (the winner's curse).
+    The search selects the smallest of several noisy ratios (winner's curse); only measurements
+    after the selection are unbiased.
     """
     chosen = {name: _best(result, *accepted) for name, accepted in CLASSES.items()}
     effort = ConfirmationEffort(hunt.processes, 0.01, max(20.0, hunt.budget_s / 2))
@@ -208,7 +208,7 @@ def _served(
             if identity in measured:
                 continue
             if best.trial.candidate == context.baseline:
-                # Being served the baseline itself is neither gain nor loss, and needs no figure.
+                # The baseline itself has ratio 1 and needs no measurement.
                 measured[identity] = _described(best) | {"speedup": 1.0, "low": 1.0, "high": 1.0}
                 continue
             try:
@@ -249,9 +249,9 @@ def _trials_file(folder: Path, name: str) -> Path:
 
 
 class _Progress:
-    """Tells people each trial of a search, and holds it until the machine is quiet.
+    """Reports each trial of a search, and delays it until the machine is quiet.
 
-    Waiting is not charged: a budget counts the seconds of trials.
+    Waiting is not charged: the budget counts the seconds of trials.
     """
 
     def __init__(self, name: str) -> None:

@@ -1,9 +1,9 @@
-"""Made-up tables, to try the replay on without a measurement.
+"""Synthetic tables for replays without measurements.
 
-Every option of a backend has an effect on the logarithm of latency: one for all networks, a part
-that its family shares, a part of its own; pairs of options interact a little. Most options matter
-little and a few much. One backend is far slower than the others whatever its options, as untuned
-code is; some configurations fail.
+Every option of a backend has an effect on the logarithm of latency: a part common to all networks,
+one common to a family, and one per network; pairs of options interact weakly. Most effects are
+small, a few are large. One backend is far slower than the others with any options, like untuned
+code; some configurations fail.
 """
 
 from itertools import combinations
@@ -49,9 +49,9 @@ _SPACES = {
     ),
 }
 _CLASSES: dict[str, Tolerance] = {"float32": "exact", "bfloat16": "bf16", "int8": "int8"}
-#: Logarithm of the backend's level, and how much it varies between networks.
+#: Mean logarithm of each backend's ratio, and its standard deviation between networks.
 _LEVELS = {"brisk": (0.1, 0.1), "vino": (-0.05, 0.3), "slow": (3.4, 0.5)}
-#: Effects that everybody knows: mean and spread of the logarithm.
+#: Effects common to all networks: mean and standard deviation of the logarithm.
 _KNOWN = {
     "precision=int8": (-0.8, 0.3),
     "precision=bfloat16": (0.1, 0.1),
@@ -82,7 +82,7 @@ def tables(models_per_family: int = 2, seed: int = 0) -> list[Table]:
 
 
 class _Effects:
-    """Effects drawn when they are first asked for, so that equal options have equal ones."""
+    """Effects, drawn on first use, so that equal options have equal effects."""
 
     def __init__(self, rng: np.random.Generator, share: float) -> None:
         self._rng = rng

@@ -17,14 +17,18 @@ from workers.engine.types import BuildResult, Candidate, Outcome, sha256_of
 SCHEMA = "hpcfair.search-table/1"
 FOLDER = Path(__file__).parent / "tables"
 
-#: Within this factor of the best is good enough.
+#: Configurations within this factor of the best count as good.
 GOOD = 1.05
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What came of a configuration. ``ratio`` is absent where it failed; it is the one measured
-    again where it was among the best. ``seconds`` is the whole trial."""
+    """The result of a configuration.
+
+    Attributes:
+        ratio: ``None`` if it failed; the confirmed ratio if it was among the best.
+        seconds: Duration of the trial.
+    """
 
     candidate: Candidate
     outcome: Outcome
@@ -39,9 +43,9 @@ class Table:
 
     Attributes:
         model: Name of the example.
-        family: Of architectures; left out as a whole.
-        defaults: Of each backend, the baseline's first.
-        facts: How it was measured.
+        family: Architecture family, which is left out as a whole.
+        defaults: The default of each backend; the baseline's first.
+        facts: Conditions of the measurement.
     """
 
     model: str
@@ -60,12 +64,12 @@ class Table:
         return {row.candidate.sha256: row for row in self.rows}
 
     def accepted(self, tolerance: Tolerance) -> list[Row]:
-        """What a user of this class may run: this class and all stricter ones."""
+        """The successful rows of a tolerance class and all stricter ones."""
         classes = TOLERANCES[: TOLERANCES.index(tolerance) + 1]
         return [r for r in self.rows if r.ratio is not None and r.tolerance in classes]
 
     def best(self, tolerance: Tolerance) -> float:
-        """The lowest ratio that a user of this class can get."""
+        """The lowest ratio for a user who accepts this class."""
         return min(r.ratio for r in self.accepted(tolerance) if r.ratio is not None)
 
     def good(self, tolerance: Tolerance) -> set[str]:
@@ -78,7 +82,7 @@ class Table:
         }
 
     def trial(self, number: int, candidate: Candidate, proposed_by: str) -> Trial:
-        """What a search would have been told, had it tried the candidate."""
+        """The trial of a candidate in a replayed search."""
         row = self.by_sha256[candidate.sha256]
         measurement = None
         if row.ratio is not None:
@@ -96,7 +100,7 @@ class Table:
         )
 
     def experience(self, candidates: Sequence[Candidate]) -> list[Experience]:
-        """These trials, as a search of another network is told of them."""
+        """Trials as experience for a search of another network."""
         rows = [self.by_sha256[candidate.sha256] for candidate in candidates]
         return [
             Experience(
@@ -151,7 +155,7 @@ def table_from_dict(document: dict[str, Any]) -> Table:
     """Read what :meth:`Table.as_dict` wrote.
 
     Raises:
-        ValueError: it is something else, or was changed since.
+        ValueError: the document is of another kind, or was changed.
     """
     body = {name: value for name, value in document.items() if name != "sha256"}
     if document.get("schema") != SCHEMA or document.get("sha256") != sha256_of(body):

@@ -1,10 +1,10 @@
-"""What the memory of schedules saves: trials on a new workload, and time on a second network.
+"""Savings by stored schedules: trials on a new workload, and time on a second network.
 
 ``make bench NAME=transfer [ARGS="--trials 48 --seeds 2"]``. Convolutions of ResNet-18, batch 1.
-``schedule``: each layer is searched without a memory, then with the trials of the other layers as
-its only memory; compared are the trials until 1.05 times the best latency found without. What was
-best so far in either search is timed again, all of a layer in turn, since single timings of one
-search tell little about those of another, made minutes later.
+``schedule``: each layer is searched without stored trials, then with those of the other layers. The
+figure compares the trials until 1.05 times the best latency without. The best-so-far schedules of
+both searches are timed again, all of a layer in turns, since single timings that are minutes apart
+are not comparable.
 ``repeat``: two networks that share three of four layers are tuned one after the other.
 """
 
@@ -30,15 +30,15 @@ from workers.fleet.probe import this_machine
 _BASELINE = "the same search without a memory"
 _FIRST = ("layer1", "layer2", "layer3", "layer4")
 _SECOND = ("layer1", "layer2", "layer3", "layer3.0")
-#: As near to the best found without a memory counts as having found it.
+#: Factor of the best latency without stored trials that counts as reaching it.
 _NEAR = 1.05
-#: Turns in which what was best so far is timed again.
+#: Turns in which the best-so-far schedules are timed again.
 _TURNS = 15
 _RESAMPLES = 2000
 
 
 def main() -> None:
-    """Search with and without a memory, and say what it saved."""
+    """Search with and without stored trials, and report the savings."""
     options = _options()
     here = this_machine().spec
     facts = environment(
@@ -97,11 +97,11 @@ def incumbents(trials: Sequence[ScheduleTrial]) -> list[tuple[int, ScheduleTrial
 
 
 def trials_to(timed: Mapping[str, Sequence[tuple[int, float]]], trials: int) -> dict[str, int]:
-    """Trials of each search until :data:`_NEAR` times the best found ``without`` a memory.
+    """Trials of each search until :data:`_NEAR` times the best ``without`` stored trials.
 
     Args:
-        timed: By search, the place of what was best so far and the seconds it takes.
-        trials: Of each search; one that never got there counts one more.
+        timed: By search, positions and times of the best-so-far schedules.
+        trials: Of each search; a search that does not reach it counts one more.
     """
     goal = _NEAR * min(seconds for _, seconds in timed["without"])
     return {
@@ -117,7 +117,7 @@ def _search(
     trials: int,
     memory: Sequence[tuple[ScheduleTask, list[ScheduleTrial]]],
 ) -> list[ScheduleTrial]:
-    """Charged trials of one search, in order, after what is remembered."""
+    """Charged trials of one search in order, without the stored ones."""
     wait()
     store = _Remembering([task, *(other for other, _ in memory)])
     for _, found in memory:
@@ -132,7 +132,7 @@ def _search(
 def _repeat(
     first: list[ScheduleTask], second: list[ScheduleTask], target: TargetSpec, enough: int
 ) -> dict[str, float]:
-    """Seconds that two networks cost, the second with the memory of the first."""
+    """Seconds of the searches of two networks, the second with the trials of the first."""
     store = _Remembering([*first, *second])
     budget = ScheduleBudget(seconds=None, enough=enough, descent=0.0)
     spent = {}
@@ -147,7 +147,7 @@ def _repeat(
 
 
 class _Remembering(MemoryScheduleStore):
-    """A memory that tells trials of earlier searches from a search's own."""
+    """A store that separates trials of earlier searches from a search's own."""
 
     def __init__(self, tasks: list[ScheduleTask]) -> None:
         super().__init__(tasks)
@@ -161,11 +161,11 @@ class _Remembering(MemoryScheduleStore):
         self._own.append(trial)
 
     def remember(self, trial: ScheduleTrial) -> None:
-        """Take in a trial of an earlier search."""
+        """Add a trial of an earlier search."""
         super().add(trial)
 
     def end(self) -> None:
-        """What follows is another search."""
+        """Begin another search."""
         self._own.clear()
 
 
@@ -175,7 +175,7 @@ def _seconds(trial: ScheduleTrial) -> float:
 
 
 def _saved(counts: list[dict[str, dict[str, int]]]) -> Figure:
-    """Geometric mean of trials without over with; layers and seeds are drawn anew together."""
+    """Geometric mean of trials without over with stored ones; bootstrap over layers and seeds."""
     logs = np.asarray(
         [np.log(c["without"] / c["with"]) for by_layer in counts for c in by_layer.values()]
     )

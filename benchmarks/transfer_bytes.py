@@ -1,7 +1,7 @@
-"""How fast bytes come and go, beside nginx with the same files and beside the limits.
+"""Throughput of downloads and uploads, compared with nginx and with hardware limits.
 
-``make bench NAME=transfer_bytes [ARGS="--quick"]``. What is compared takes turns within each
-round, in an order drawn anew, so that a slow minute of the machine is slow for all.
+``make bench NAME=transfer_bytes [ARGS="--quick"]``. The subjects take turns within each
+round, in random order, so that slow phases of the machine affect all of them.
 """
 
 import argparse
@@ -21,9 +21,9 @@ _BASELINE = (
 
 
 def main() -> None:
-    """Measure, and say it."""
+    """Measure and report the figures."""
     options = _options()
-    # Where it ran is nobody's business.
+    # Paths of this machine are private.
     arguments = {name: value for name, value in vars(options).items() if name != "folder"}
     facts = environment(*_PACKAGES, nginx=nginx_version(), arguments=arguments)
     with (
@@ -36,7 +36,7 @@ def main() -> None:
 
 def _measure(prepared: Scene, options: argparse.Namespace) -> dict[str, Figure]:
     figures: dict[str, Figure] = {}
-    # What a server holds before its first requests says nothing about what it grows to.
+    # Memory before the first requests is lower than in use.
     figures |= downloads.first_byte(prepared, options.asked)
     before = prepared.memory_mib()
     figures |= downloads.large(prepared, options.rounds)

@@ -1,4 +1,4 @@
-"""Bytes to the hub."""
+"""Upload benchmarks."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ _PIECE_BYTES = 1 << 20
 
 
 def large(scene: Scene, rounds: int) -> dict[str, Figure]:
-    """A file of the large one's size that nobody has seen, by LFS, beside nginx and the limit."""
+    """Throughput of a new large file by LFS, compared with nginx and the limit."""
     mib = len(scene.large) / 2**20
     times = take_turns(
         "upload",
@@ -44,7 +44,7 @@ def large(scene: Scene, rounds: int) -> dict[str, Figure]:
 
 
 def small(scene: Scene, rounds: int) -> dict[str, Figure]:
-    """Many small files: one commit of them all, beside as many requests to nginx."""
+    """Rate of many small files: one commit of all, compared with as many requests to nginx."""
     count = len(scene.small)
     times = take_turns(
         "small uploads",
@@ -63,7 +63,7 @@ def small(scene: Scene, rounds: int) -> dict[str, Figure]:
 
 
 def resend(scene: Scene, mib: int) -> dict[str, Figure]:
-    """What part of a file the real client sends again after an edit of 0.01 % of it."""
+    """Share of a file that the real client sends again after an edit of 0.01 % of it."""
     file = scene.folder / "edited.bin"
     size = mib << 20
     with file.open("wb") as stream:
@@ -91,7 +91,7 @@ def resend(scene: Scene, mib: int) -> dict[str, Figure]:
 
 
 def _stamped(data: bytes) -> bytearray:
-    """The same length, never seen before."""
+    """New random bytes of the same length."""
     fresh = bytearray(data)
     for start in range(0, len(fresh), _PIECE_BYTES):
         fresh[start : start + 16] = os.urandom(16)
@@ -118,7 +118,7 @@ def _put_all_nginx(address: str, count: int) -> float:
 
 
 def _limit(folder: Path, data: bytes) -> float:
-    """Both digests and a durable write, side by side, of bytes that are in memory already."""
+    """Both digests and a durable write, in parallel, of bytes in memory."""
     fresh = memoryview(_stamped(data))
     file = folder / "limit.bin"
     digests = (hashlib.sha256(), hashlib.sha1(usedforsecurity=False))
@@ -149,7 +149,7 @@ def _overwrite(file: Path, size: int) -> None:
 
 
 def _insert(file: Path, size: int) -> None:
-    """In the middle, so that all behind it moves."""
+    """Insert bytes in the middle, which shifts all bytes behind."""
     place = random.randrange(size // 4, size // 2)  # noqa: S311
     edited = file.with_suffix(".new")
     with file.open("rb") as old, edited.open("wb") as new:

@@ -1,4 +1,4 @@
-"""The few requests of the Hugging Face protocol that set a scene or are timed without a client."""
+"""The requests of the Hugging Face protocol that prepare benchmarks or are timed directly."""
 
 import base64
 import hashlib
@@ -14,18 +14,18 @@ _LFS = "application/vnd.git-lfs+json"
 
 @dataclass(frozen=True)
 class Hub:
-    """A hub as one person's program sees it."""
+    """A hub with the token of one user."""
 
     address: str
     token: str
 
     def create(self, repository: str) -> None:
-        """Make a public MLModel."""
+        """Create a public MLModel."""
         namespace, _, name = repository.partition("/")
         self._post("/api/repos/create", {"name": name, "organization": namespace})
 
     def put_large(self, repository: str, data: bytes | bytearray) -> float:
-        """Store bytes as git-lfs does; the seconds from the first byte to the acknowledgement."""
+        """Store bytes as git-lfs does; returns the seconds until the acknowledgement."""
         sha256 = hashlib.sha256(data).hexdigest()
         asked = {
             "operation": "upload",
@@ -42,7 +42,7 @@ class Hub:
     def commit(
         self, repository: str, *, large: Mapping[str, bytes] = {}, small: Mapping[str, bytes] = {}
     ) -> None:
-        """Put files: ``large`` ones that are stored, and ``small`` ones that come along."""
+        """Commit files: ``large`` ones that are stored already, and ``small`` ones inline."""
         lines: list[tuple[str, dict[str, Any]]] = [("header", {"summary": "Add files"})]
         for path, data in large.items():
             oid = hashlib.sha256(data).hexdigest()
