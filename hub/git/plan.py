@@ -53,17 +53,17 @@ def plan(commits: Mapping[int, Commit], references: GitReferences, fetch: Fetch)
     common = [oid for oid in fetch.haves if oid in keys]
     known = _line(commits, (keys[oid] for oid in common), ends)
     if not fetch.deepen:
-        wanted = _line(commits, wants, ends)
-        return Plan(common, known, wanted - known, _ready(commits, wants, known))
-    wanted = _deepened(commits, references, wants, ends, fetch.deepen)
-    new_ends = {key for key in wanted if _parent(commits, key) not in {None, *wanted}}
+        selected = _line(commits, wants, ends)
+        return Plan(common, known, selected - known, _ready(commits, wants, known))
+    selected = _deepened(commits, references, wants, ends, fetch.deepen)
+    new_ends = {key for key in selected if _parent(commits, key) not in {None, *selected}}
     return Plan(
         common,
         known,
-        wanted - known,
+        selected - known,
         _ready(commits, wants, known),
         shallow=[commits[key].oid for key in sorted(new_ends - ends)],
-        unshallow=[commits[key].oid for key in sorted((ends & wanted) - new_ends)],
+        unshallow=[commits[key].oid for key in sorted((ends & selected) - new_ends)],
     )
 
 
@@ -81,14 +81,14 @@ def _deepened(
         return _within(commits, wants, counting, deepen.depth + deepen.relative)
     keys = {commit.oid: key for key, commit in commits.items()}
     excluded = _line(commits, (keys[_oid_of(references, name)] for name in deepen.excluded), ())
-    wanted = frozenset(
+    selected = frozenset(
         key
         for key in _line(commits, wants, ())
         if commits[key].made_s >= deepen.since_s and key not in excluded
     )
-    if not wanted:
+    if not selected:
         raise Refused("no commits selected for shallow requests")
-    return wanted
+    return selected
 
 
 def _within(

@@ -124,7 +124,11 @@ def _page(
 ) -> HttpResponseBase:
     mlmodel = prefilled.mlmodel
     context = frame(
-        request, mlmodel, tab="describe", revision=prefilled.revision, asked=mlmodel.default_branch
+        request,
+        mlmodel,
+        tab="describe",
+        revision=prefilled.revision,
+        revision_name=mlmodel.default_branch,
     )
     owned = datasets_matching(request.user, namespace=mlmodel.namespace).order_by("-pk")
     context |= {

@@ -30,7 +30,7 @@ def history(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 def commit(request: HttpRequest, mlmodel: MLModel, oid: str) -> HttpResponseBase:
     """A revision: author, message and changes."""
     revision = revision_get(mlmodel, oid)
-    context = frame(request, mlmodel, tab="history", revision=revision, asked=revision.oid)
+    context = frame(request, mlmodel, tab="history", revision=revision, revision_name=revision.oid)
     context |= changed(revision.parent, revision, readable=context["may_fetch"])
     return render(request, "mlmodel/commit.html", context)
 

@@ -22,7 +22,7 @@ _IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 def tree(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase:
     """A folder: its entries, with the last change of each."""
     name, revision, path = revision_along(mlmodel, place.rstrip("/"))
-    context = frame(request, mlmodel, tab="files", revision=revision, asked=name)
+    context = frame(request, mlmodel, tab="files", revision=revision, revision_name=name)
     context |= {
         "folder": folder_get(revision, path, page=request.GET.get("page", "1")),
         "pulls": pulls_of(mlmodel),
@@ -35,7 +35,7 @@ def tree(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase
 def blob(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase:
     """A file: digests, and a preview of texts and images."""
     name, revision, path = revision_along(mlmodel, place.rstrip("/"))
-    context = frame(request, mlmodel, tab="files", revision=revision, asked=name)
+    context = frame(request, mlmodel, tab="files", revision=revision, revision_name=name)
     row = file_get(revision, path)
     context |= {"file": row, "pulls": pulls_of(mlmodel), **_crumbs(path)}
     if context["may_fetch"]:

@@ -67,7 +67,7 @@ def frame(
     *,
     tab: str,
     revision: Revision | None = None,
-    asked: str = "",
+    revision_name: str = "",
 ) -> dict[str, Any]:
     """The context of the head and the tabs.
 
@@ -76,17 +76,17 @@ def frame(
         mlmodel: Repository that the user may read, with its namespace.
         tab: Name of the open tab.
         revision: Revision that the page shows.
-        asked: Name of the revision in the address: branch, tag or commit id.
+        revision_name: Name of the revision in the address: branch, tag or commit id.
     """
-    asked = asked or request.GET.get("revision") or mlmodel.default_branch
-    revision = revision or revision_get(mlmodel, asked)
+    revision_name = revision_name or request.GET.get("revision") or mlmodel.default_branch
+    revision = revision or revision_get(mlmodel, revision_name)
     graph = graph_of(revision)
     return {
         "section": "datasets" if mlmodel.kind == RepositoryKind.DATASET else "models",
         "tab": tab,
         "mlmodel": mlmodel,
         "revision": revision,
-        "asked": asked,
+        "revision_name": revision_name,
         "refs": refs_of(mlmodel),
         "graph": graph,
         "may_write": may(request.user, role=Role.WRITE, namespace=mlmodel.namespace),

@@ -70,23 +70,23 @@ def lineage(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     context = frame(request, mlmodel, tab="lineage")
     revision = context["revision"]
     revision.mlmodel = mlmodel
-    found = derivation.lineage(request.user, mlmodel, revision)
+    graph = derivation.lineage(request.user, mlmodel, revision)
     description = describe(revision)
     kin, is_all = kin_of(request.user, mlmodel, description)
-    context |= _graph(found, kin)
-    context["is_whole"] = found.is_whole and is_all
+    context |= _graph(graph, kin)
+    context["is_whole"] = graph.is_whole and is_all
     context["acts"] = acts_of(description)
     context["acts_omitted"] = len(description.activities) - len(context["acts"])
     context["acts_omitted"] += description.activities_omitted
     return render(request, "mlmodel/lineage.html", context)
 
 
-def _graph(found: Lineage, kin: Sequence[Kin]) -> dict[str, Any]:
-    here = next(node.key for node in found.nodes if node.steps == 0)
-    known = {address(node.mlmodel, "card"): node.key for node in found.nodes if node.mlmodel}
+def _graph(lineage: Lineage, kin: Sequence[Kin]) -> dict[str, Any]:
+    here = next(node.key for node in lineage.nodes if node.steps == 0)
+    keys_here = {address(node.mlmodel, "card"): node.key for node in lineage.nodes if node.mlmodel}
     # A data set may also be a source; then its node exists already.
-    keys = {one.key: known.get(one.url, one.key) for one in kin}
-    relations = [(edge.source, edge.derived, _WORDS[edge.relation]) for edge in found.edges]
+    keys = {one.key: keys_here.get(one.url, one.key) for one in kin}
+    relations = [(edge.source, edge.derived, _WORDS[edge.relation]) for edge in lineage.edges]
     for one in kin:
         ends = (keys[one.key], here) if one.is_origin else (here, keys[one.key])
         relations.append((*ends, (one.label, one.words)))
@@ -94,7 +94,7 @@ def _graph(found: Lineage, kin: Sequence[Kin]) -> dict[str, Any]:
     for source, derived, (label, _) in relations:
         if source != derived:
             labels.setdefault((source, derived), {})[label] = None
-    nodes = {node.key: partial(_shown, node) for node in found.nodes}
+    nodes = {node.key: partial(_shown, node) for node in lineage.nodes}
     nodes |= {keys[one.key]: partial(_kin, one) for one in kin if keys[one.key] not in nodes}
     drawing = arrange(list(nodes), labels)
     shown = {key: make(drawing.boxes[key]) for key, make in nodes.items()}
