@@ -15,13 +15,11 @@ from time import perf_counter
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
-
-from hpcfair.measurement.types import Timing
 from workers.engine.artefact_cache import ArtefactCache
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
-from workers.engine.handover import profile_of, protocol_error, remove, result_of
+from workers.engine.handover import profile_of, remove, result_of
+from workers.engine.local_session import WORK, LocalSession, arrays_of
 from workers.engine.ports import Array, Backend, EnergyCounter, RunningSession
 from workers.engine.profile import Profile
 from workers.engine.requests import Limits, TuningRequest
@@ -29,7 +27,6 @@ from workers.engine.samples import fixed_batch
 from workers.engine.sandbox import LEVELS
 from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
-_WORK = "workers.engine.child_work"
 _ARTEFACT = "artefact"
 _LONGEST_DETAIL = 4000
 
@@ -97,10 +94,10 @@ class LocalDevice:
         try:
             with self._child(folder, path) as child:
                 batch = fixed_batch(self._network)
-                arrays = child.call(f"{_WORK}:samples", path=path, rows=rows, batch=batch)
+                arrays = child.call(f"{WORK}:samples", path=path, rows=rows, batch=batch)
         finally:
             remove(folder)
-        return _arrays(arrays)
+        return arrays_of(arrays)
 
     def build(self, backend: str, options: Options) -> BuildResult:
         """See :meth:`workers.engine.ports.Device.build`."""
@@ -141,7 +138,7 @@ class LocalDevice:
         try:
             with self._child(folder, *readable, programs=self._programs[backend]) as child:
                 described = child.call(
-                    f"{_WORK}:profile",
+                    f"{WORK}:profile",
                     backend=self._paths[backend],
                     network=self._network,
                     target=self._target,
@@ -170,7 +167,7 @@ class LocalDevice:
         session = LocalSession(child, folder)
         try:
             child.call(
-                f"{_WORK}:open_build",
+                f"{WORK}:open_build",
                 backend=self._paths[backend],
                 result=build,
                 target=self._target,
@@ -188,7 +185,7 @@ class LocalDevice:
         readable = [model, *([samples] if samples else [])]
         with self._child(folder, *readable, programs=self._programs[backend]) as child:
             return child.call(
-                f"{_WORK}:build",
+                f"{WORK}:build",
                 backend=self._paths[backend],
                 network=self._network,
                 target=self._target,
@@ -210,55 +207,7 @@ class LocalDevice:
         return folder
 
 
-class LocalSession:
-    """A :class:`~workers.engine.ports.RunningSession` in a child process.
-
-    Attributes:
-        is_closed: Whether :meth:`close` was called.
-    """
-
-    def __init__(self, child: Child, folder: Path) -> None:
-        self.is_closed = False
-        self._child = child
-        self._folder = folder
-
-    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """See :meth:`workers.engine.ports.RunningSession.run`."""
-        return _arrays(self._child.call(f"{_WORK}:run", inputs=inputs))
-
-    def time(self, runs: int, warmup: int) -> Timing:
-        """See :meth:`workers.engine.ports.RunningSession.time`."""
-        timed = self._child.call(f"{_WORK}:time", runs=runs, warmup=warmup)
-        try:
-            timing = Timing(
-                tuple(map(int, timed["samples_ns"])),
-                int(timed["involuntary_switches"]),
-                int(timed["peak_rss_bytes"]),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise protocol_error(error) from error
-        if len(timing.samples_ns) != runs or not all(0 < n < 2**63 for n in timing.samples_ns):
-            raise protocol_error("impossible times")
-        return timing
-
-    def rest(self) -> None:
-        """See :meth:`workers.engine.ports.RunningSession.rest`."""
-        self._child.call(f"{_WORK}:rest")
-
-    def close(self) -> None:
-        """See :meth:`workers.engine.ports.RunningSession.close`."""
-        self.is_closed = True
-        self._child.close()
-        remove(self._folder)
-
-
 def _package_folder(backend: Backend) -> Path:
     """Folder of the top-level package of a backend's class."""
     package = type(backend).__module__.partition(".")[0]
     return Path(next(iter(sys.modules[package].__path__)))
-
-
-def _arrays(value: Any) -> dict[str, Array]:
-    if not isinstance(value, dict) or not all(isinstance(v, np.ndarray) for v in value.values()):
-        raise protocol_error(type(value).__name__)
-    return value

@@ -16,7 +16,8 @@ from workers.backends.fake.backend import FakeBackend, FaultyBackend
 from workers.backends.fake.kernels import DEFAULT_S
 from workers.engine.errors import CandidateFailed
 from workers.engine.handover import result_of
-from workers.engine.local import LocalDevice, LocalSession
+from workers.engine.local import LocalDevice
+from workers.engine.local_session import LocalSession
 from workers.engine.ports import Backend
 from workers.engine.requests import Limits, TuningRequest
 from workers.engine.types import BuildResult, Network, Options

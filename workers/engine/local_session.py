@@ -1,0 +1,68 @@
+"""A session in a child process of this machine."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hpcfair.measurement.types import Timing
+from workers.engine.child import Child
+from workers.engine.handover import protocol_error, remove
+from workers.engine.ports import Array
+
+#: Module of the functions that children run.
+WORK = "workers.engine.child_work"
+
+
+class LocalSession:
+    """A :class:`~workers.engine.ports.RunningSession` in a child process.
+
+    Attributes:
+        is_closed: Whether :meth:`close` was called.
+    """
+
+    def __init__(self, child: Child, folder: Path) -> None:
+        self.is_closed = False
+        self._child = child
+        self._folder = folder
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """See :meth:`workers.engine.ports.RunningSession.run`."""
+        return arrays_of(self._child.call(f"{WORK}:run", inputs=inputs))
+
+    def time(self, runs: int, warmup: int) -> Timing:
+        """See :meth:`workers.engine.ports.RunningSession.time`."""
+        timed = self._child.call(f"{WORK}:time", runs=runs, warmup=warmup)
+        try:
+            timing = Timing(
+                tuple(map(int, timed["samples_ns"])),
+                int(timed["involuntary_switches"]),
+                int(timed["peak_rss_bytes"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise protocol_error(error) from error
+        if len(timing.samples_ns) != runs or not all(0 < n < 2**63 for n in timing.samples_ns):
+            raise protocol_error("impossible times")
+        return timing
+
+    def rest(self) -> None:
+        """See :meth:`workers.engine.ports.RunningSession.rest`."""
+        self._child.call(f"{WORK}:rest")
+
+    def close(self) -> None:
+        """See :meth:`workers.engine.ports.RunningSession.close`."""
+        self.is_closed = True
+        self._child.close()
+        remove(self._folder)
+
+
+def arrays_of(value: Any) -> dict[str, Array]:
+    """Arrays by name, as a child returned them.
+
+    Raises:
+        CandidateFailed: the value is of another type.
+    """
+    if not isinstance(value, dict) or not all(isinstance(v, np.ndarray) for v in value.values()):
+        raise protocol_error(type(value).__name__)
+    return value
