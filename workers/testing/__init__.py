@@ -1,1 +1,1 @@
-"""Contract suites and a simulated device, shipped so that additions can be tested like our own."""
+"""Contract suites and a simulated device. They are part of the wheel, for tests of plug-ins."""

@@ -1,12 +1,12 @@
-"""What every backend must do. Subclass, name the backend::
+"""Contract of backends. Subclass and set the attribute ``backend``::
 
     class TestMine(BackendContract):
         backend = MyBackend
         heavy = ("my_library",)
 
-One that reads the network joins :class:`workers.testing.compiler_contract.CompilerContract`, which
-includes this. Candidates are really built and run, in a confined child process that all tests of a
-class share.
+Backends that compile ONNX networks subclass
+:class:`workers.testing.compiler_contract.CompilerContract` instead, which includes this one.
+Candidates are built and run in a confined child process that all tests of a class share.
 """
 
 import json
@@ -26,7 +26,6 @@ from workers.engine.local import LocalDevice
 from workers.engine.numerics import check, require, run_reference
 from workers.engine.ports import Backend
 from workers.engine.requests import Limits, TuningRequest
-from workers.engine.space import Space, plain
 from workers.engine.testset import make_test_set
 from workers.engine.types import Network, Options, TargetSpec
 from workers.testing import networks
@@ -34,11 +33,12 @@ from workers.testing.builds import (
     assert_close,
     check_profile,
     digests,
+    opened_otherwise,
     python,
     run_as_a_user,
     timeless,
 )
-from workers.testing.kept import KeptChild, KeptDevice
+from workers.testing.reused import ReusedChild, ReusedDevice
 
 NETWORKS = {
     "mlp": networks.mlp,
@@ -50,7 +50,7 @@ SEED = 7
 
 
 def this_target() -> TargetSpec:
-    """The machine the tests run on."""
+    """The target of this machine."""
     here = machine.describe()
     target = machine.target_of(here)
     return TargetSpec(
@@ -63,25 +63,25 @@ def this_target() -> TargetSpec:
 
 
 class BackendContract:
-    """What holds for every backend.
+    """The contract of all backends.
 
     Attributes:
         backend: The class under test.
-        heavy: Top-level modules that only its child processes may import.
-        sampled: Candidates tried per network, besides default and reference.
-        kept: The process in which the devices of a class's tests build and run.
+        heavy: Top-level modules that only child processes may import.
+        sampled: Random candidates per network, besides default and reference.
+        process: Child process shared by all tests of a class.
     """
 
     backend: ClassVar[type[Backend]]
     heavy: ClassVar[tuple[str, ...]] = ()
     sampled: ClassVar[int] = 3
-    kept: ClassVar[KeptChild]
+    process: ClassVar[ReusedChild]
 
     @pytest.fixture(autouse=True, scope="class")
     @classmethod
     def child(cls, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-        """Ends :attr:`kept` with the last test of the class."""
-        with KeptChild(tmp_path_factory.getbasetemp(), _LIMITS) as cls.kept:
+        """Ends :attr:`process` with the last test of the class."""
+        with ReusedChild(tmp_path_factory.getbasetemp(), _LIMITS) as cls.process:
             yield
 
     @pytest.fixture
@@ -94,23 +94,23 @@ class BackendContract:
 
     @pytest.fixture
     def small(self, tmp_path: Path) -> Network:
-        """The cheapest network, for what does not depend on the network."""
+        """A small network, for tests that do not depend on the network."""
         return networks.write(networks.mlp(), tmp_path / "model")
 
     def device_for(self, network: Network, target: TargetSpec, folder: Path) -> LocalDevice:
-        """A device for one network, working under ``folder``."""
+        """A device for one network with its scratch folder below ``folder``."""
         scratch = folder / "scratch"
         scratch.mkdir(exist_ok=True)
         made = self.backend()
         request = TuningRequest(network, target, (made.name,), limits=_LIMITS)
-        return KeptDevice(request, {made.name: made}, scratch, self.kept)
+        return ReusedDevice(request, {made.name: made}, scratch, self.process)
 
     def candidates(self, network: Network, target: TargetSpec) -> list[Options]:
-        """Default, reference and a few at random."""
+        """Default, reference and random options."""
         made = self.backend()
         space, rng = made.space(network, target), Random(SEED)  # noqa: S311
-        known = [made.default(network, target), made.reference(network, target)]
-        return known + [space.sample(rng) for _ in range(self.sampled)]
+        fixed = [made.default(network, target), made.reference(network, target)]
+        return fixed + [space.sample(rng) for _ in range(self.sampled)]
 
     def test_probe_names_the_versions_it_uses(self, target: TargetSpec) -> None:
         found = self.backend().probe(target)
@@ -148,61 +148,55 @@ class BackendContract:
         self, network: Network, target: TargetSpec, tmp_path: Path
     ) -> None:
         with self.device_for(network, target, tmp_path) as device:
-            self._agree(network, target, device)
-
-    def _agree(self, network: Network, target: TargetSpec, device: LocalDevice) -> None:
-        made = self.backend()
-        tests = make_test_set(network, {}, SEED)
-        reference = device.build(made.name, made.reference(network, target))
-        with closing(device.open(made.name, reference, "reference", tests.timing)) as session:
-            expected = run_reference(session, tests)
-        for options in self.candidates(network, target):
-            build = device.build(made.name, options)
-            assert build.outcome == "measured", (options, build.detail)
-            with closing(device.open(made.name, build, "candidate", tests.timing)) as session:
-                require(check(session, tests, expected), build.tolerance, None, None)
-                timing = session.time(runs=3, warmup=1)
-            assert len(timing.samples_ns) == 3
-            device.discard(build)
+            made = self.backend()
+            tests = make_test_set(network, {}, SEED)
+            reference = device.build(made.name, made.reference(network, target))
+            with closing(device.open(made.name, reference, "reference", tests.timing)) as session:
+                expected = run_reference(session, tests)
+            for options in self.candidates(network, target):
+                build = device.build(made.name, options)
+                assert build.outcome == "measured", (options, build.detail)
+                with closing(device.open(made.name, build, "candidate", tests.timing)) as session:
+                    require(check(session, tests, expected), build.tolerance, None, None)
+                    timing = session.time(runs=3, warmup=1)
+                assert len(timing.samples_ns) == 3
+                device.discard(build)
 
     def test_the_same_options_give_the_same_bytes(
         self, small: Network, target: TargetSpec, tmp_path: Path
     ) -> None:
         with self.device_for(small, target, tmp_path) as device:
-            self._repeat(small, target, device)
-
-    def _repeat(self, network: Network, target: TargetSpec, device: LocalDevice) -> None:
-        candidates = self.candidates(network, target)
-        made = []
-        self.kept.close()
-        for options in candidates:
-            first = device.build(self.backend().name, options)
-            made.append((first, digests(first)))
-            # A device shares the files of builds that are there.
-            device.discard(first)
-        # In another process, which has built as much before: OpenVINO counts what it names.
-        self.kept.close()
-        for options, (first, one) in zip(candidates, made, strict=True):
-            again = device.build(self.backend().name, options)
-            other = digests(again)
-            if first.provenance.get("reproducible", True):
-                assert one == other, options
-            assert one.keys() == other.keys()
-            assert timeless(first) == timeless(again)
-            device.discard(again)
+            candidates = self.candidates(small, target)
+            made = []
+            self.process.close()
+            for options in candidates:
+                first = device.build(self.backend().name, options)
+                made.append((first, digests(first)))
+                # The device shares files of existing builds.
+                device.discard(first)
+            # In another process with as many builds: OpenVINO numbers names.
+            self.process.close()
+            for options, (first, one) in zip(candidates, made, strict=True):
+                again = device.build(self.backend().name, options)
+                other = digests(again)
+                if first.provenance.get("reproducible", True):
+                    assert one == other, options
+                assert one.keys() == other.keys()
+                assert timeless(first) == timeless(again)
+                device.discard(again)
 
     def test_builds_that_differ_in_opening_alone_share_their_files(
         self, small: Network, target: TargetSpec, tmp_path: Path
     ) -> None:
         made = self.backend()
         options = made.default(small, target)
-        variant = self._opened_otherwise(options, made.space(small, target))
+        variant = opened_otherwise(self.backend.opening, options, made.space(small, target))
         with self.device_for(small, target, tmp_path) as device:
-            self.kept.close()
+            self.process.close()
             first = device.build(made.name, options)
             files = digests(first)
             device.discard(first)
-            self.kept.close()
+            self.process.close()
             built = device.build(made.name, variant)
             assert digests(built).keys() == files.keys()
             if built.provenance.get("reproducible", True):
@@ -210,15 +204,6 @@ class BackendContract:
             files = digests(built)
             shared = device.build(made.name, options)
             assert (digests(shared), shared.runtime_options) == (files, first.runtime_options)
-
-    def _opened_otherwise(self, options: Options, space: Space) -> Options:
-        """The options with another way of opening, or as they are where there is none."""
-        for name in sorted(self.backend.opening & options.keys()):
-            for value in plain(space.parameters[name]).values:
-                changed = {**options, name: value}
-                if value != options[name] and space.contains(changed):
-                    return changed
-        return options
 
     def test_a_profile_names_what_runs_and_the_nodes_it_computes_or_says_why_not(
         self, target: TargetSpec, tmp_path: Path

@@ -1,5 +1,8 @@
-"""What a backend makes of networks that are odd, hostile or too large: results, or refusals of a
-failure class within the limits, after which the next candidate runs."""
+"""Contract of backends for unusual, malicious and too large networks.
+
+Such a network either gives right results or fails within the limits, with a failure class of the
+candidate, and the next candidate runs.
+"""
 
 from contextlib import closing
 from pathlib import Path
@@ -19,9 +22,9 @@ from workers.engine.types import Network, Outcome, TargetSpec
 from workers.testing import networks, odd_networks
 from workers.testing.backend_contract import SEED, BackendContract
 
-#: How a candidate may fail by its own fault.
+#: Failure classes of a candidate.
 _CLASSED: frozenset[Outcome] = frozenset({"invalid", "crash", "timeout"})
-#: For what would take any amount of memory, disk or time.
+#: Limits for networks that would take any amount of memory, disk or time.
 _TIGHT = Limits(wall_s=300, memory_bytes=2 * 2**30, file_bytes=2**28)
 _OLDEST, _NEWEST = 7, onnx.defs.onnx_opset_version()
 _ODD = {
@@ -32,12 +35,12 @@ _ODD = {
 
 
 class BadInputContract(BackendContract):
-    """What holds besides for a backend that reads the network, when that is no ordinary one."""
+    """Additional contract of backends that compile ONNX networks, for unusual networks."""
 
     def attempt(
         self, model: ModelProto | bytes, target: TargetSpec, folder: Path
     ) -> CandidateFailed | None:
-        """How building and opening the defaults for a network fails; ``None`` if it does not."""
+        """The failure of building and opening the default options; ``None`` if they succeed."""
         good = model if isinstance(model, ModelProto) else networks.mlp()
         network = networks.write(good, folder / "model")
         if isinstance(model, bytes):
@@ -54,7 +57,7 @@ class BadInputContract(BackendContract):
         return None
 
     def confined(self, network: Network, target: TargetSpec, folder: Path) -> LocalDevice:
-        """A device of limited children, whatever :meth:`device_for` gives."""
+        """A device with confined child processes, also if :meth:`device_for` is overridden."""
         scratch = folder / "scratch"
         scratch.mkdir(parents=True)
         made = self.backend()
@@ -65,10 +68,10 @@ class BadInputContract(BackendContract):
     def outputs_or_refusal(
         self, model: ModelProto, inputs: dict[str, Array], target: TargetSpec, folder: Path
     ) -> dict[str, Array] | str:
-        """What the defaults give for ``inputs``, or why they refuse the network.
+        """Outputs of the default options for ``inputs``, or the reason for refusing the network.
 
         Raises:
-            CandidateFailed: it fails otherwise than by refusing.
+            CandidateFailed: it fails in another way.
         """
         network = networks.write(model, folder / "model")
         made = self.backend()

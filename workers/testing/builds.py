@@ -1,4 +1,4 @@
-"""What contract suites do with builds."""
+"""Helpers of the contract suites: digests, users' processes, checks of profiles."""
 
 import hashlib
 import subprocess
@@ -12,11 +12,12 @@ import numpy as np
 
 from workers.engine.ports import Array
 from workers.engine.profile import Grade, Profile
-from workers.engine.types import BuildResult
+from workers.engine.space import Space, plain
+from workers.engine.types import BuildResult, Options
 
 
 def digests(build: BuildResult) -> dict[str, str]:
-    """Each file of a build with the SHA-256 of its bytes."""
+    """SHA-256 of each file of a build, by relative path."""
     assert build.directory is not None, build.detail
     return {
         str(path.relative_to(build.directory)): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -25,42 +26,52 @@ def digests(build: BuildResult) -> dict[str, str]:
     }
 
 
+def opened_otherwise(opening: frozenset[str], options: Options, space: Space) -> Options:
+    """The options with another value of one that affects opening; unchanged if there is none."""
+    for name in sorted(opening & options.keys()):
+        for value in plain(space.parameters[name]).values:
+            changed = {**options, name: value}
+            if value != options[name] and space.contains(changed):
+                return changed
+    return options
+
+
 def run_as_a_user(
     builds: Sequence[BuildResult], inputs: dict[str, Array], folder: Path
 ) -> list[dict[str, Array]]:
-    """Outputs of each build in a fresh process that knows the client alone."""
+    """Outputs of each build, in a new process that imports only the client."""
     np.savez(folder / "inputs.npz", **inputs)  # type: ignore[arg-type]  # names are the tensors'
-    written, known = [], []
+    results, arguments = [], []
     for number, build in enumerate(builds):
         assert build.directory is not None
-        written.append(folder / f"outputs-{number}.npz")
-        paths = (str(build.directory / build.entry_point), str(written[-1]))
-        known.append((build.runtime, build.runtime_options, paths))
+        results.append(folder / f"outputs-{number}.npz")
+        paths = (str(build.directory / build.entry_point), str(results[-1]))
+        arguments.append((build.runtime, build.runtime_options, paths))
     python(
         "import numpy as np; from pathlib import Path; from hpcfair.runtimes import registry\n"
         f"with np.load({str(folder / 'inputs.npz')!r}) as file:\n"
         "    inputs = dict(file)\n"
-        f"for name, options, (path, outputs) in {known!r}:\n"
+        f"for name, options, (path, outputs) in {arguments!r}:\n"
         "    runtime = registry.open(name, Path(path), options)\n"
         "    np.savez(outputs, **runtime.run(inputs))\n"
         "    runtime.close()\n"
         "import sys; assert 'workers' not in sys.modules"
     )
     outputs = []
-    for path in written:
+    for path in results:
         with np.load(path) as file:
             outputs.append(dict(file))
     return outputs
 
 
 def timeless(build: BuildResult) -> BuildResult:
-    """A build without what differs from run to run."""
+    """A build without the fields that differ from run to run."""
     provenance = {name: v for name, v in build.provenance.items() if not name.endswith("_s")}
     return replace(build, directory=None, compile_s=0.0, peak_rss_bytes=None, provenance=provenance)
 
 
 def check_profile(profile: Profile, nodes: int, code: Path) -> None:
-    """Each call site is timed and named, each node of the graph is linked or folded."""
+    """Check that call sites are timed and named, and that each node is linked or folded."""
     assert profile.method
     assert profile.total_ns > 0
     assert profile.call_sites
@@ -80,12 +91,12 @@ def check_profile(profile: Profile, nodes: int, code: Path) -> None:
 
 
 def assert_close(one: Array, other: Array) -> None:
-    """Equal but for the order of float32 sums."""
+    """Assert equality except for the order of float32 sums."""
     np.testing.assert_allclose(one.astype(np.float64), other.astype(np.float64), 1e-5, 1e-6)
 
 
 def python(code: str) -> str:
-    """What ``code`` prints in a fresh process that can import what this one can."""
+    """What ``code`` prints in a new process with the same import path."""
     path = ":".join(entry for entry in sys.path if entry)
     return subprocess.run(
         [sys.executable, "-c", code],

@@ -1,4 +1,4 @@
-"""What a backend that reads the network must do besides. Subclass as :class:`BackendContract`."""
+"""Contract of backends that compile ONNX networks. Subclass like :class:`BackendContract`."""
 
 from contextlib import closing
 from pathlib import Path
@@ -17,7 +17,7 @@ from workers.testing.builds import assert_close
 
 
 class CompilerContract(BadInputContract):
-    """What holds besides for a backend that reads the network."""
+    """Additional contract of backends that compile ONNX networks."""
 
     @pytest.mark.parametrize("domain", ["", "ai.nobody"])
     def test_an_unknown_operator_is_named(
@@ -50,7 +50,7 @@ class CompilerContract(BadInputContract):
     def _outputs(
         self, network: Network, target: TargetSpec, options: Options, folder: Path
     ) -> Array:
-        """The first output of a build whose network is gone by the time it is opened."""
+        """The first output of a build that is opened after its network was removed."""
         made = self.backend()
         inputs = make_test_set(network, {}, SEED).timing
         with self.device_for(network, target, folder) as device:

@@ -1,7 +1,4 @@
-"""Small networks with seeded weights, and networks that are wrong in one way each.
-
-Nothing is stored: a test writes the one it needs.
-"""
+"""Small networks with seeded random weights, and networks with one defect each, made on demand."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,7 +21,7 @@ _DTYPES: dict[int, str] = {
 
 
 class _Weights:
-    """Collects initialisers. Weights are drawn so that activations keep their size (He)."""
+    """Collects initialisers; random weights preserve the scale of activations (He et al. 2015)."""
 
     def __init__(self, seed: int) -> None:
         self._rng = np.random.default_rng(seed)

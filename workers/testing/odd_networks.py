@@ -14,7 +14,7 @@ _IR_VERSION = 8
 
 
 def control_flow() -> onnx.ModelProto:
-    """``float32[N,4] -> float32[N,4]``: a loop that doubles three times, then a choice by sign."""
+    """``float32[N,4] -> float32[N,4]``: a Loop that doubles three times, then an If by sign."""
     double = helper.make_graph(
         [
             helper.make_node("Identity", ["go_on"], ["still"]),
@@ -46,7 +46,7 @@ def control_flow() -> onnx.ModelProto:
 
 
 def outer_product() -> onnx.ModelProto:
-    """``float32[N,1] -> float32[N,N]``: harmless for few rows, terabytes for many."""
+    """``float32[N,1] -> float32[N,N]``: small for few rows, terabytes for many."""
     nodes = [
         helper.make_node("Transpose", ["x"], ["t"], perm=[1, 0]),
         helper.make_node("MatMul", ["x", "t"], ["y"]),
@@ -55,7 +55,7 @@ def outer_product() -> onnx.ModelProto:
 
 
 def empty() -> onnx.ModelProto:
-    """``float32[0,4] -> float32[0,3]``: no rows, and says so."""
+    """``float32[0,4] -> float32[0,3]``: a static batch size of 0."""
     weights = {"w": np.ones((4, 3), np.float32)}
     return _model([helper.make_node("MatMul", ["x", "w"], ["y"])], [0, 4], [0, 3], weights)
 
@@ -80,7 +80,7 @@ def of_strings() -> onnx.ModelProto:
 
 
 def write_vast(folder: Path, size_bytes: int) -> Network:
-    """A network whose weights lie in a file of ``size_bytes`` that takes no room on the disk."""
+    """A network with a sparse weights file of ``size_bytes``."""
     columns = size_bytes // (4 * 1024)
     weights = TensorProto(
         name="w",

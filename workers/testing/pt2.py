@@ -1,4 +1,4 @@
-"""Writes exported PyTorch programs as far as inspection looks, without PyTorch.
+"""Writes the parts of exported PyTorch programs that inspection reads, without PyTorch.
 
 The layout is that of ``torch.export.save`` of PyTorch 2.13; see :mod:`workers.inspection.pt2`.
 """
@@ -16,7 +16,7 @@ _LEAF = '{"type": null, "context": null, "children_spec": []}'
 
 
 def document(width: int = 8) -> dict[str, Any]:
-    """The graph of ``float32[N,width] -> float32[N,width]``, a rectifier; change what you like."""
+    """The editable graph of a ReLU, ``float32[N,width] -> float32[N,width]``."""
     shape = [
         {
             "as_expr": {
@@ -65,9 +65,9 @@ def write_pt2(
     """Write a program.
 
     Args:
-        graph: What goes into ``model.json``; :func:`document` by default.
-        pickle: The pickle in its sample inputs; an empty tuple by default.
-        members: Further members, or others of the same name, by name without the folder.
+        graph: Contents of ``model.json``; :func:`document` by default.
+        pickle: Pickle of the sample inputs; an empty tuple by default.
+        members: Members to add or replace, by name without the folder.
     """
     weights = {"config": {"w": {"path_name": "weight_0", "use_pickle": False}}}
     contents = {
@@ -89,7 +89,7 @@ def write_pt2(
 
 
 def tensor_file(pickle: bytes, **members: bytes) -> bytes:
-    """What ``torch.save`` writes around a pickle."""
+    """A file of ``torch.save`` with a pickle."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, data in {"data.pkl": pickle, "version": b"3\n", **members}.items():

@@ -1,9 +1,9 @@
-"""A simulated device under a virtual clock: whole searches in milliseconds, the same every time.
+"""A simulated device with a virtual clock: deterministic searches in milliseconds.
 
-It builds with the fake backend in this process and answers timings from the kernels' cost, with
-noise: each process has its own speed (where memory fell), the machine drifts slowly as if others
-used it, and each run varies. Faults of :class:`~workers.backends.fake.backend.FaultyBackend` become
-the failure classes that real child processes end with.
+It builds with the fake backend in this process and derives timings from the kernels' latency, with
+noise: a constant factor per process (memory placement), a slow drift of the machine (other load)
+    and variation of each run. Faults of :class:`~workers.backends.fake.backend.FaultyBackend`
+    become the failure classes of real child processes.
 """
 
 import shutil
@@ -25,9 +25,9 @@ from workers.engine.ports import Array, EnergyCounter
 from workers.engine.profile import Profile
 from workers.engine.types import BuildResult, Network, Options, Outcome, TargetSpec
 
-#: How long a session's threads go on after a run.
+#: Seconds that a session's threads are active after a run.
 _REST_S = 0.05
-#: What a fault looks like from outside the child process.
+#: Failure class and message by fault.
 _ENDS: dict[str, tuple[Outcome, str]] = {
     "memory": ("crash", "out of memory"),
     "build-hang": ("timeout", "building took longer than allowed"),
@@ -38,7 +38,7 @@ _ENDS: dict[str, tuple[Outcome, str]] = {
 
 @dataclass(slots=True)
 class VirtualClock:
-    """Time that passes only when somebody waits or a simulated device works."""
+    """Time that advances only by waiting and by the work of simulated devices."""
 
     now_s: float = 0.0
 
@@ -51,12 +51,13 @@ class VirtualClock:
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Relative standard deviations, and a drift of the machine.
+    """Relative noise of timings.
 
     Attributes:
-        run: Of one run.
-        process: Of a session, constant while it lives.
-        drift: Amplitude of the machine's slow swing, of period ``drift_s``.
+        run: Standard deviation of runs.
+        process: Standard deviation of sessions; constant during a session.
+        drift: Amplitude of a periodic drift of the machine.
+        drift_s: Its period in seconds.
     """
 
     run: float = 0.02
@@ -70,12 +71,12 @@ QUIET = Noise(0.0, 0.0, 0.0)
 
 @dataclass(slots=True)
 class SimulatedDevice:
-    """Builds and runs with ``backends`` as a local device would.
+    """Builds and runs with ``backends`` like a local device.
 
     Attributes:
         build_s: Virtual seconds of a build.
-        samples_file: What :meth:`samples` gives.
-        broken: While true, every build and session fails by the machine's fault.
+        samples_file: Arrays of the network's samples file.
+        broken: While true, all builds and sessions fail as infrastructure.
         built: Candidates built so far, as ``(backend, options)``.
         sessions: All sessions ever opened.
     """
@@ -110,7 +111,7 @@ class SimulatedDevice:
 
     @property
     def root(self) -> Path:
-        """Where builds lie.
+        """Folder of the builds.
 
         Raises:
             RuntimeError: the device was not entered.
@@ -167,12 +168,12 @@ class SimulatedDevice:
 
 
 class SimulatedSession:
-    """A running session whose time is virtual.
+    """A running session with virtual time.
 
     Attributes:
-        role: As given to :meth:`SimulatedDevice.open`.
-        closed: Whether somebody closed it.
-        fails: Set to make the next call end with this failure class.
+        role: See :meth:`SimulatedDevice.open`.
+        closed: Whether :meth:`close` was called.
+        fails: If set, the failure class of the next call.
     """
 
     def __init__(
@@ -187,12 +188,12 @@ class SimulatedSession:
         self._speed = float(np.exp(self._rng.normal(0.0, device.noise.process)))
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        self._die_if_told()
+        self._raise_failure()
         self._device.clock.sleep(latency_s(self._session.options))
         return self._session.compute(inputs)
 
     def time(self, runs: int, warmup: int) -> Timing:
-        self._die_if_told()
+        self._raise_failure()
         noise, clock = self._device.noise, self._device.clock
         base_s = latency_s(self._session.options) * self._speed
         samples: list[int] = []
@@ -204,17 +205,17 @@ class SimulatedSession:
         return Timing(tuple(samples[warmup:]), involuntary_switches=0, peak_rss_bytes=2**20)
 
     def rest(self) -> None:
-        self._die_if_told()
+        self._raise_failure()
         self._device.clock.sleep(_REST_S)
 
     def close(self) -> None:
         self.closed = True
 
-    def _die_if_told(self) -> None:
+    def _raise_failure(self) -> None:
         if self.closed:
             raise CandidateFailed("infrastructure", f"{self.role}: the session is closed")
         if self.fails is not None:
-            raise CandidateFailed(self.fails, f"{self.role}: told to fail")
+            raise CandidateFailed(self.fails, f"{self.role}: failure of the test")
         fault = str(self._session.options.get("fault"))
         if fault in {"crash", "hang"}:
             outcome, detail = _ENDS[fault]

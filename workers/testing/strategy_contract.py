@@ -1,4 +1,4 @@
-"""What every search strategy must do. Subclass, implement :meth:`StrategyContract.make`.
+"""Contract of search strategies. Subclass and implement :meth:`StrategyContract.make`.
 
 class TestMine(StrategyContract):
     def make(self, spaces, seed):
@@ -32,7 +32,7 @@ _WHOLE: dict[type["StrategyContract"], tuple[Strategy, list[Trial]]] = {}
 
 
 def cost(candidate: Candidate) -> float:
-    """A ratio between 0.5 and 2 that depends on every option."""
+    """A ratio from 0.5 to 2 that depends on all options."""
     options = candidate.options
     if candidate.backend == "beta":
         return 0.7 + 0.2 * int(options["level"]) - 0.1 * int(options["fast"])
@@ -40,7 +40,7 @@ def cost(candidate: Candidate) -> float:
 
 
 def trial_of(number: int, proposal: Proposal, outcome: Outcome = "measured") -> Trial:
-    """What a search would tell of a proposal, with a ratio of :func:`cost` if it was measured."""
+    """The trial of a proposal, with the ratio of :func:`cost` if it was measured."""
     ratio, measurement = cost(proposal.candidate), None
     if outcome in {"measured", "pruned"}:
         interval = Interval(ratio, ratio * 0.99, ratio * 1.01)

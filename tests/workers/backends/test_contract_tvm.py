@@ -10,7 +10,7 @@ from workers.engine.local import LocalDevice
 from workers.engine.requests import TuningRequest
 from workers.engine.types import Network, TargetSpec
 from workers.testing.compiler_contract import CompilerContract
-from workers.testing.here import HereDevice
+from workers.testing.in_process import InProcessDevice
 
 pytestmark = needs("cc")
 
@@ -25,4 +25,6 @@ class TestTvm(CompilerContract):
         """Without processes: importing TVM takes seconds; test_tvm.py has one confined build."""
         scratch = folder / "scratch"
         scratch.mkdir(exist_ok=True)
-        return HereDevice(TuningRequest(network, target, ("tvm",)), {"tvm": TvmBackend()}, scratch)
+        return InProcessDevice(
+            TuningRequest(network, target, ("tvm",)), {"tvm": TvmBackend()}, scratch
+        )

@@ -26,7 +26,7 @@ from workers.engine.testset import make_test_set
 from workers.engine.types import AlternativeFormat, Network, TargetSpec
 from workers.testing import networks
 from workers.testing.backend_contract import BackendContract, this_target
-from workers.testing.kept import KeptChild, KeptDevice
+from workers.testing.reused import ReusedChild, ReusedDevice
 from workers.testing.tflite import Kind, Layer, write_dense
 
 pytestmark = [needs("ai_edge_litert"), pytest.mark.slow]
@@ -78,8 +78,8 @@ def test_every_kind_of_file_is_held_to_what_it_computes_in(tmp_path: Path) -> No
     tests = make_test_set(network, {}, 3)
     request = TuningRequest(network, target, tuple(backends))
     with (
-        KeptChild(tmp_path, request.limits) as kept,
-        KeptDevice(request, backends, scratch, kept) as device,
+        ReusedChild(tmp_path, request.limits) as child,
+        ReusedDevice(request, backends, scratch, child) as device,
     ):
         truth = device.build("onnxruntime", backends["onnxruntime"].reference(network, target))
         with closing(device.open("onnxruntime", truth, "reference", tests.timing)) as session:

@@ -21,7 +21,7 @@ from workers.engine.requests import Limits, TuningRequest
 from workers.engine.testset import make_test_set
 from workers.engine.types import BuildResult, Network, Options, TargetSpec
 from workers.testing import networks
-from workers.testing.kept import KeptChild, KeptDevice
+from workers.testing.reused import ReusedChild, ReusedDevice
 
 BACKEND = OnnxRuntimeBackend()
 VNNI = replace(X86, slug="x86-64-avx512vnni", features=X86.features | {"avx512_vnni"})
@@ -33,14 +33,14 @@ Build = Callable[..., tuple[BuildResult, onnx.ModelProto | None]]
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptChild]:
+def child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReusedChild]:
     """One process for all tests here: that each candidate has its own is not their point."""
-    with KeptChild(tmp_path_factory.getbasetemp(), Limits()) as child:
+    with ReusedChild(tmp_path_factory.getbasetemp(), Limits()) as child:
         yield child
 
 
 @pytest.fixture
-def build(kept: KeptChild, tmp_path: Path) -> Build:
+def build(child: ReusedChild, tmp_path: Path) -> Build:
     """Builds and checks against the reference; gives the network, too, if it is an ONNX file."""
 
     def built(
@@ -51,7 +51,7 @@ def build(kept: KeptChild, tmp_path: Path) -> Build:
             options = {**options, "execution": "sequential"}
         if options.get("precision") == "int8-static" and "quantize" in known:
             options = {"quantize": "between", **options}
-        with device_for(network, target, tmp_path, kept) as device:
+        with device_for(network, target, tmp_path, child) as device:
             made = device.build(BACKEND.name, options)
             if made.outcome == "measured":
                 check_outputs(device, network, target, made)
@@ -61,10 +61,12 @@ def build(kept: KeptChild, tmp_path: Path) -> Build:
     return built
 
 
-def device_for(network: Network, target: TargetSpec, folder: Path, kept: KeptChild) -> LocalDevice:
+def device_for(
+    network: Network, target: TargetSpec, folder: Path, child: ReusedChild
+) -> LocalDevice:
     (folder / "scratch").mkdir(exist_ok=True)
     request = TuningRequest(network, target, (BACKEND.name,))
-    return KeptDevice(request, {BACKEND.name: BACKEND}, folder / "scratch", kept)
+    return ReusedDevice(request, {BACKEND.name: BACKEND}, folder / "scratch", child)
 
 
 def check_outputs(
@@ -112,10 +114,10 @@ def test_a_saved_network_fits_every_processor(build: Build, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("form", ["onnx", "optimized", "ort"])
 def test_every_form_takes_its_external_data_along(
-    kept: KeptChild, tmp_path: Path, form: str
+    child: ReusedChild, tmp_path: Path, form: str
 ) -> None:
     mlp = networks.write(networks.mlp(), tmp_path / "model", external_data="weights/w.bin")
-    with device_for(mlp, X86, tmp_path, kept) as device:
+    with device_for(mlp, X86, tmp_path, child) as device:
         made = device.build(BACKEND.name, {**EXACT, "artefact": form})
         assert made.outcome == "measured", made.detail
         mlp.model_path.parent.rename(tmp_path / "gone")

@@ -20,7 +20,7 @@ from workers.engine.types import BuildResult, Network, Options, TargetSpec, Tens
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 from workers.testing.builds import check_profile, digests, timeless
-from workers.testing.kept import KeptChild, KeptDevice
+from workers.testing.reused import ReusedChild, ReusedDevice
 
 pytestmark = pytest.mark.slow
 
@@ -30,26 +30,26 @@ INT8: Options = {"precision": "int8", "preset": "mixed", "shapes": "static"}
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptChild]:
+def child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReusedChild]:
     """The confined process that builds and runs: OpenVINO is imported once."""
-    with KeptChild(tmp_path_factory.getbasetemp(), Limits()) as child:
+    with ReusedChild(tmp_path_factory.getbasetemp(), Limits()) as child:
         yield child
 
 
 def device_for(
-    network: Network, kept: KeptChild, folder: Path, target: TargetSpec | None = None
-) -> KeptDevice:
+    network: Network, child: ReusedChild, folder: Path, target: TargetSpec | None = None
+) -> ReusedDevice:
     scratch = folder / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
     request = TuningRequest(network, target or this_target(), (BACKEND.name,))
-    return KeptDevice(request, {BACKEND.name: BACKEND}, scratch, kept)
+    return ReusedDevice(request, {BACKEND.name: BACKEND}, scratch, child)
 
 
 def build(
-    network: Network, kept: KeptChild, folder: Path, options: Options | None = None
+    network: Network, child: ReusedChild, folder: Path, options: Options | None = None
 ) -> BuildResult:
     """How the defaults, changed by ``options``, are built; the files are gone."""
-    with device_for(network, kept, folder) as device:
+    with device_for(network, child, folder) as device:
         return device.build(BACKEND.name, BACKEND.default(network, this_target()) | (options or {}))
 
 
@@ -92,7 +92,7 @@ class Made:
 
 @pytest.fixture(scope="module", params=["float32", "int8"])
 def made(
-    request: pytest.FixtureRequest, kept: KeptChild, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, child: ReusedChild, tmp_path_factory: pytest.TempPathFactory
 ) -> Made:
     """A residual CNN, built, checked on several batch sizes, and profiled."""
     folder = tmp_path_factory.mktemp(request.param)
@@ -103,7 +103,7 @@ def made(
     )
     network = replace(network, samples_path=folder / "samples.npz")
     changed: Options = INT8 if request.param == "int8" else {}
-    with device_for(network, kept, folder) as device:
+    with device_for(network, child, folder) as device:
         reference = device.build(BACKEND.name, BACKEND.reference(network, this_target()))
         result = device.build(BACKEND.name, changed_by(changed, network))
         assert result.outcome == "measured", result.detail
@@ -156,7 +156,7 @@ def test_operators_take_no_longer_than_the_whole_run(made: Made) -> None:
 
 
 def test_nodes_that_constants_decide_are_folded_and_not_linked(
-    kept: KeptChild, tmp_path: Path
+    child: ReusedChild, tmp_path: Path
 ) -> None:
     nodes = [
         helper.make_node("Mul", ["w", "w"], ["square"]),
@@ -165,7 +165,7 @@ def test_nodes_that_constants_decide_are_folded_and_not_linked(
     ]
     model = model_of(nodes, w=np.full(3, 2, np.float32))
     network = write(model, tmp_path / "model")
-    with device_for(network, kept, tmp_path) as device:
+    with device_for(network, child, tmp_path) as device:
         result = device.build(BACKEND.name, BACKEND.default(network, this_target()))
         inputs = make_test_set(network, {}, 0).timing
         found = device.profile(BACKEND.name, result, inputs, tmp_path / "code")
@@ -173,11 +173,13 @@ def test_nodes_that_constants_decide_are_folded_and_not_linked(
     assert {link.index for site in found.call_sites for link in site.nodes} == {1, 2}
 
 
-def test_a_precision_that_nothing_computes_in_is_refused(kept: KeptChild, tmp_path: Path) -> None:
+def test_a_precision_that_nothing_computes_in_is_refused(
+    child: ReusedChild, tmp_path: Path
+) -> None:
     """The target promises float16; where the tests run there may be none."""
     target = replace(X86, features=X86.features | {"amx_fp16"})
     network = networks.write(networks.residual_cnn(), tmp_path / "model")
-    with device_for(network, kept, tmp_path, target) as device:
+    with device_for(network, child, tmp_path, target) as device:
         options = BACKEND.default(network, target) | {"precision": "float16"}
         found = device.build(BACKEND.name, options)
     if found.outcome == "measured":
@@ -189,15 +191,15 @@ def test_a_precision_that_nothing_computes_in_is_refused(kept: KeptChild, tmp_pa
 
 
 def test_a_transformer_is_smoothed_and_quantised_alike_each_time(
-    kept: KeptChild, tmp_path: Path
+    child: ReusedChild, tmp_path: Path
 ) -> None:
     network = networks.write(networks.transformer(), tmp_path / "model")
     network = replace(network, architecture_class="transformer")
     options = changed_by({**INT8, "smoothing": True}, network)
-    with device_for(network, kept, tmp_path) as device:
+    with device_for(network, child, tmp_path) as device:
         one = device.build(BACKEND.name, options)
         # The second time in another process.
-        kept.close()
+        child.close()
         other = device.build(BACKEND.name, options)
         assert one.outcome == "measured", one.detail
         assert digests(one) == digests(other)
@@ -208,10 +210,10 @@ def test_a_transformer_is_smoothed_and_quantised_alike_each_time(
     }  # fmt: skip
 
 
-def test_shuffles_of_channels_go_into_weights(kept: KeptChild, tmp_path: Path) -> None:
+def test_shuffles_of_channels_go_into_weights(child: ReusedChild, tmp_path: Path) -> None:
     network = networks.write(rewritable.dealt(), tmp_path / "model")
     rewritten: Options = {"artefact": "rewritten"}
-    with device_for(network, kept, tmp_path) as device:
+    with device_for(network, child, tmp_path) as device:
         plain, folded, int8 = (
             device.build(BACKEND.name, changed_by(changed, network))
             for changed in ({}, rewritten, rewritten | INT8)
@@ -228,54 +230,54 @@ def test_shuffles_of_channels_go_into_weights(kept: KeptChild, tmp_path: Path) -
     check_profile(profile, len(rewritable.dealt().graph.node), Path())
 
 
-def test_a_network_without_shuffles_is_not_rewritten(kept: KeptChild, tmp_path: Path) -> None:
+def test_a_network_without_shuffles_is_not_rewritten(child: ReusedChild, tmp_path: Path) -> None:
     network = networks.write(rewritable.dealt(seen=True), tmp_path / "model")
-    found = build(network, kept, tmp_path, {"artefact": "rewritten"})
+    found = build(network, child, tmp_path, {"artefact": "rewritten"})
     assert found.outcome == "invalid"
     assert "no channel shuffle" in found.detail
 
 
-def test_text_is_refused_before_it_corrupts_memory(kept: KeptChild, tmp_path: Path) -> None:
+def test_text_is_refused_before_it_corrupts_memory(child: ReusedChild, tmp_path: Path) -> None:
     node = helper.make_node("Identity", ["x"], ["y"])
     network = write(model_of([node], TensorProto.STRING), tmp_path / "model", "string")
-    found = build(network, kept, tmp_path)
+    found = build(network, child, tmp_path)
     assert found.outcome == "invalid"
     assert "x has text outputs" in found.detail
 
 
-def test_samples_that_do_not_fit_are_named(kept: KeptChild, tmp_path: Path) -> None:
+def test_samples_that_do_not_fit_are_named(child: ReusedChild, tmp_path: Path) -> None:
     network = networks.write(networks.mlp(), tmp_path / "model")
     np.savez(tmp_path / "samples.npz", **{"inputs/x": np.ones((4, 9), np.float32)})
     network = replace(network, samples_path=tmp_path / "samples.npz")
-    found = build(network, kept, tmp_path, changed_by(INT8, network))
+    found = build(network, child, tmp_path, changed_by(INT8, network))
     assert found.outcome == "invalid"
     assert "inputs/x has shape (4, 9)" in found.detail
 
 
-def test_a_signature_that_reads_otherwise_is_refused(kept: KeptChild, tmp_path: Path) -> None:
+def test_a_signature_that_reads_otherwise_is_refused(child: ReusedChild, tmp_path: Path) -> None:
     network = write(model_of([helper.make_node("Relu", ["x"], ["y"])]), tmp_path / "model")
     other = replace(network, outputs=(TensorSpec("z", "float32", (2, 3)),))
-    found = build(other, kept, tmp_path)
+    found = build(other, child, tmp_path)
     assert found.outcome == "invalid"
     assert "reads the signature as [['x'], ['y']]" in found.detail
 
 
-def test_nan_weights_come_out_as_nan(kept: KeptChild, tmp_path: Path) -> None:
+def test_nan_weights_come_out_as_nan(child: ReusedChild, tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Add", ["x", "w"], ["sum"]),
         helper.make_node("Relu", ["sum"], ["y"]),
     ]
     weights = np.array([np.nan, np.inf, 1], np.float32)
     network = write(model_of(nodes, w=weights), tmp_path / "model")
-    with device_for(network, kept, tmp_path) as device:
+    with device_for(network, child, tmp_path) as device:
         found = device.build(BACKEND.name, BACKEND.default(network, this_target()))
         x = np.zeros((2, 3), np.float32)
         with closing(device.open(BACKEND.name, found, "candidate", {})) as session:
             np.testing.assert_array_equal(session.run({"x": x})["y"], x + weights)
 
 
-def test_options_outside_the_space_are_refused(kept: KeptChild, tmp_path: Path) -> None:
+def test_options_outside_the_space_are_refused(child: ReusedChild, tmp_path: Path) -> None:
     network = networks.write(networks.mlp(), tmp_path / "model")
-    found = build(network, kept, tmp_path, {"precision": "int4"})
+    found = build(network, child, tmp_path, {"precision": "int4"})
     assert found.outcome == "invalid"
     assert "not in the space of openvino" in found.detail

@@ -13,7 +13,7 @@ from workers.engine.types import Network, Options
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 from workers.testing.builds import check_profile
-from workers.testing.kept import KeptChild, KeptDevice
+from workers.testing.reused import ReusedChild, ReusedDevice
 
 pytestmark = pytest.mark.slow
 
@@ -53,8 +53,8 @@ def test_grouped_convolutions_compute_in_int8(tmp_path: Path) -> None:
     assert options is not None
     inputs = make_test_set(network, {}, 0).timing
     with (
-        KeptChild(tmp_path, request.limits) as kept,
-        KeptDevice(request, {BACKEND.name: BACKEND}, tmp_path / "scratch", kept) as device,
+        ReusedChild(tmp_path, request.limits) as child,
+        ReusedDevice(request, {BACKEND.name: BACKEND}, tmp_path / "scratch", child) as device,
     ):
         found = device.build(BACKEND.name, options)
         assert found.outcome == "measured", found.detail

@@ -30,7 +30,7 @@ from workers.inspection.pt2 import read_pt2
 from workers.testing import networks
 from workers.testing.backend_contract import this_target
 from workers.testing.builds import check_profile, python
-from workers.testing.kept import KeptChild, KeptDevice
+from workers.testing.reused import ReusedChild, ReusedDevice
 
 pytestmark = [needs("torch"), pytest.mark.slow]
 #: A loaded machine takes minutes to compile what an idle one does in half of one.
@@ -80,9 +80,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 
 @pytest.fixture(scope="module")
-def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KeptChild]:
+def child(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReusedChild]:
     """The confined process that compiles, profiles and runs: PyTorch is imported once."""
-    with KeptChild(tmp_path_factory.getbasetemp(), _LIMITS) as child:
+    with ReusedChild(tmp_path_factory.getbasetemp(), _LIMITS) as child:
         yield child
 
 
@@ -96,21 +96,21 @@ class Built:
 
 
 @pytest.fixture(scope="module")
-def built(made: Made, kept: KeptChild) -> Built:
+def built(made: Made, child: ReusedChild) -> Built:
     scratch, code = made.folder / "scratch", made.folder / "code"
     scratch.mkdir()
     backend, target = TorchBackend(), this_target()
     request = TuningRequest(made.network, target, ("torch",), limits=_LIMITS)
-    with KeptDevice(request, {"torch": backend}, scratch, kept) as device:
+    with ReusedDevice(request, {"torch": backend}, scratch, child) as device:
         options = backend.default(made.network, target) | {"effort": "freezing"}
         found = device.build("torch", options)
         assert found.outcome == "measured", found.detail
         assert found.directory is not None
         rows = {"x": np.random.default_rng(1).standard_normal((3, 8)).astype(np.float32)}
         profile = device.profile("torch", found, rows, code)
-        kept = made.folder / "built"
-        found.directory.rename(kept)
-    return Built(replace(found, directory=kept), profile, code)
+        folder = made.folder / "built"
+        found.directory.rename(folder)
+    return Built(replace(found, directory=folder), profile, code)
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +165,7 @@ def test_a_program_of_other_weights_is_linked_to_nothing_behind_them(made: Made)
 
 @needs("c++")
 def test_a_package_agrees_with_the_onnx_reference_on_any_batch(
-    made: Made, build: BuildResult, kept: KeptChild, tmp_path: Path
+    made: Made, build: BuildResult, child: ReusedChild, tmp_path: Path
 ) -> None:
     target, network = this_target(), made.network
     backends: dict[str, Backend] = {
@@ -175,7 +175,7 @@ def test_a_package_agrees_with_the_onnx_reference_on_any_batch(
     samples = {"inputs/x": np.random.default_rng(0).standard_normal((40, 8)).astype(np.float32)}
     tests = make_test_set(network, samples, 0)
     request = TuningRequest(network, target, tuple(backends), limits=_LIMITS)
-    with KeptDevice(request, backends, tmp_path, kept) as device:
+    with ReusedDevice(request, backends, tmp_path, child) as device:
         truth = device.build("onnxruntime", backends["onnxruntime"].reference(network, target))
         with closing(device.open("onnxruntime", truth, "reference", tests.timing)) as session:
             expected = run_reference(session, tests)
@@ -265,9 +265,9 @@ def test_a_network_without_its_program_says_what_to_publish(tmp_path: Path) -> N
 def test_code_is_for_the_target_not_for_the_machine_that_compiles(
     target: TargetSpec, generation: str
 ) -> None:
-    from workers.backends.torch import compile as compiler  # noqa: PLC0415  imports PyTorch
+    from workers.backends.torch import instructions  # noqa: PLC0415  imports PyTorch
 
-    assert compiler.generation(target) == generation
+    assert instructions.generation(target) == generation
 
 
 def test_bfloat16_is_tried_where_the_processor_computes_in_it(tmp_path: Path) -> None:

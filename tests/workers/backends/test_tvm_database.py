@@ -98,7 +98,7 @@ def test_a_schedule_of_another_loop_nest_does_not_fit(tmp_path: Path) -> None:
     module = program(tmp_path)
     key = next(iter(keys(module).values()))
     trace = [[["GetSBlock", [], ["convolution", "main"], ["b0"]]], []]
-    with pytest.raises(InvalidCandidate, match=f"schedule kept for {key} does not fit"):
+    with pytest.raises(InvalidCandidate, match=f"stored schedule of {key} does not fit"):
         apply_database(module, {key: Record(key, trace, 1.0)})
 
 

@@ -143,7 +143,7 @@ def test_a_network_with_normalisation_is_folded_as_tvm_folds_it(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("made", "tvms", "ours"),
     [
-        (networks.residual_cnn, passes.laid_out(passes.DEFAULT), passes.CHANNELS_LAST),
+        (networks.residual_cnn, passes.with_channels_last(passes.DEFAULT), passes.CHANNELS_LAST),
         (networks.transformer, passes.DEFAULT, passes.FOLDED),
         (networks.transformer, passes.FULL, passes.FOLDED_INTO),
     ],

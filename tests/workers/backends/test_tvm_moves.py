@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.backends.tvm.tuning.moves import adapted, cut, neighbours
+from workers.backends.tvm.tuning.moves import adapt, cut, neighbours
 
 SKETCH = [
     ["GetLoops", ["b0"], [], ["l0", "l1"]],
@@ -52,7 +52,7 @@ def test_a_step_can_always_be_taken_back() -> None:
 
 @given(some, some)
 def test_decisions_carried_over_fit_the_other_workloads_loops(old: Any, new: Any) -> None:
-    found = adapted(SKETCH, old, SKETCH, new)
+    found = adapt(SKETCH, old, SKETCH, new)
     assert found is not None
     assert prod(found[0][1]) == prod(new[0][1])
     assert prod(found[1][1]) == prod(new[1][1])
@@ -62,18 +62,18 @@ def test_decisions_carried_over_fit_the_other_workloads_loops(old: Any, new: Any
 
 def test_the_same_loops_keep_their_decisions() -> None:
     now = decisions([2, 1, 7, 16], [4, 4], 1, 3)
-    assert adapted(SKETCH, now, SKETCH, now) == now
+    assert adapt(SKETCH, now, SKETCH, now) == now
 
 
 def test_half_the_channels_keep_the_inner_tiles() -> None:
     old = decisions([4, 1, 4, 16], [8, 8], 2, -1)
     new = decisions([128, 1, 1, 1], [32, 1], 0, 0)
-    assert adapted(SKETCH, old, SKETCH, new) == decisions([2, 1, 4, 16], [4, 8], 2, -1)
+    assert adapt(SKETCH, old, SKETCH, new) == decisions([2, 1, 4, 16], [4, 8], 2, -1)
 
 
 def test_other_sketches_take_nothing_over() -> None:
     now = decisions([2, 1, 7, 16], [4, 4], 1, 3)
-    assert adapted(SKETCH, now, SKETCH[:4], now[:3]) is None
+    assert adapt(SKETCH, now, SKETCH[:4], now[:3]) is None
 
 
 def test_what_postprocessing_derives_is_cut_off() -> None:

@@ -40,15 +40,15 @@ def test_what_every_network_needs_is_added() -> None:
 @pytest.mark.parametrize(
     ("passes", "reason"),
     [
-        ("", "no pass is called ''"),
-        ("LegaliseOps", "no pass is called 'LegaliseOps'"),
+        ("", "there is no pass ''"),
+        ("LegaliseOps", "there is no pass 'LegaliseOps'"),
         ("FoldConstant", "every pipeline needs LegalizeOps"),
-        ("LegalizeOps,LegalizeOps", "LegalizeOps may stand only once"),
+        ("LegalizeOps,LegalizeOps", "LegalizeOps may occur only once"),
         ("FuseOps,LegalizeOps,FuseTIR", "FuseOps must come after AnnotateTIROpPattern"),
         ("LegalizeOps,AnnotateTIROpPattern,FuseOps", "FuseOps needs FuseTIR after it"),
         ("LegalizeOps,DecomposeOpsForInference", "DecomposeOpsForInference must come before"),
         ("ConvertLayout,FoldBatchnormToConv2D,LegalizeOps", "must come before ConvertLayout"),
-        ("LegalizeOps,StaticPlanBlockMemory,FoldConstant", "must come behind all other passes"),
+        ("LegalizeOps,StaticPlanBlockMemory,FoldConstant", "must come after all other passes"),
         (
             "LegalizeOps,AnnotateTIROpPattern,FuseOps,FoldConstant,FuseTIR",
             "FoldConstant must come before FuseOps",

@@ -1,1 +1,1 @@
-"""NVIDIA TensorRT: engines for one model of GPU."""
+"""NVIDIA TensorRT: engines for a single GPU model."""

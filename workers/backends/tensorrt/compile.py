@@ -1,4 +1,4 @@
-"""From an ONNX file to a TensorRT engine. Runs in the limited child process of a build."""
+"""Compiles ONNX files to TensorRT engines. Runs in the child process of a build."""
 
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from workers.engine.random_inputs import open_sizes
 from workers.engine.testset import CHUNK_ROWS
 from workers.engine.types import Network, Options, TargetSpec
 
-#: Largest size of an open dimension, other than the batch, of a network without convolutions:
-#: what texts and tables are cut to.
+#: Largest size of a dynamic dimension, other than the batch, of networks without convolutions, such
+#: as the length of texts.
 _LONGEST = 512
 _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
 
@@ -26,19 +26,19 @@ def compile_engine(
     """Write an engine to ``path``; returns its provenance.
 
     Raises:
-        InvalidCandidate: TensorRT cannot take the network; names the operator where it says so.
+        InvalidCandidate: TensorRT cannot compile the network; names the operator if known.
     """
-    source, provenance = _lowered(network, target, options, path.with_suffix(".onnx"))
+    source, provenance = _converted(network, target, options, path.with_suffix(".onnx"))
     log = ErrorLog()
     builder = trt.Builder(log)
-    # Required up to version 10; from 11 on networks are strongly typed in any case.
+    # Required up to version 10; from version 11 on all networks are strongly typed.
     definition = builder.create_network(1 << int(trt.NetworkDefinitionCreationFlag.STRONGLY_TYPED))
     parser = trt.OnnxParser(definition, log)
     if not parser.parse_from_file(str(source)):
-        raise InvalidCandidate(_complaint(parser) or log.reason())
+        raise InvalidCandidate(_parser_error(parser) or log.reason())
     config = builder.create_builder_config()
     config.builder_optimization_level = EFFORTS[str(options["effort"])]
-    # Layers keep the names of the nodes they stand for, which profiles need.
+    # Layers keep the names of their nodes, which profiles need.
     config.profiling_verbosity = trt.ProfilingVerbosity.DETAILED
     if options["precision"] == "float32" and not options.get("tf32"):
         config.clear_flag(trt.BuilderFlag.TF32)
@@ -52,28 +52,28 @@ def compile_engine(
     if source != network.model_path:
         source.unlink()
     sizes = {name: list(sizes) for name, sizes in ranges.items()}
-    # Kernels are chosen by timing them.
+    # TensorRT selects kernels by timing them, so builds are not reproducible.
     return provenance | {"reproducible": False, "sizes": sizes}
 
 
-def _lowered(
+def _converted(
     network: Network, target: TargetSpec, options: Options, path: Path
 ) -> tuple[Path, dict[str, Any]]:
-    """The network in the precision asked for, and how it was lowered."""
+    """The network in the precision of the options, and provenance of the conversion."""
     match options["precision"]:
         case "float16":
             return path, quantize.to_float16(network, target, options, path)
         case "int8":
-            wanted: Options = {"per_channel": True, "quantize": "heavy"}
-            return path, quantize.quantize_static(network, target, wanted, path)
+            how: Options = {"per_channel": True, "quantize": "heavy"}
+            return path, quantize.quantize_static(network, target, how, path)
         case _:
             return network.model_path, {}
 
 
 def _ranges(network: Network) -> dict[str, tuple[int, int, int]]:
-    """Named dimension to the least, usual and largest size the engine takes.
+    """Smallest, usual and largest size by named dimension.
 
-    The usual one is what it is tuned for: a batch of one, and elsewhere the samples' size.
+    Engines are optimised for the usual size: batch size 1, and the samples' size elsewhere.
     """
     usual = open_sizes(network)
     if not usual:
@@ -85,13 +85,13 @@ def _ranges(network: Network) -> dict[str, tuple[int, int, int]]:
         for axis, size in enumerate(spec.shape)
         if axis and isinstance(size, str)
     }
-    # Halved too often, a picture is smaller than the windows that slide over it.
-    pictures = bool(_CONVOLUTIONS & network.operators.keys())
+    # Images that are much smaller than usual would be smaller than the convolution windows.
+    has_images = bool(_CONVOLUTIONS & network.operators.keys())
     return {
         name: (1, usual[name], max(CHUNK_ROWS, usual[name]))
         if name not in inner
         else (max(1, inner[name] // 2), inner[name], 4 * inner[name])
-        if pictures
+        if has_images
         else (1, inner[name], max(_LONGEST, inner[name]))
         for name in usual
     }
@@ -100,21 +100,21 @@ def _ranges(network: Network) -> dict[str, tuple[int, int, int]]:
 def _profile(
     builder: Any, definition: Any, network: Network, ranges: dict[str, tuple[int, int, int]]
 ) -> Any:
-    """The sizes an engine takes, per input."""
+    """The optimisation profile: the range of shapes of each input."""
     profile = builder.create_optimization_profile()
-    taken = {definition.get_input(i).name for i in range(definition.num_inputs)}
+    names = {definition.get_input(i).name for i in range(definition.num_inputs)}
     for spec in network.inputs:
-        if spec.name in taken and any(isinstance(size, str) for size in spec.shape):
+        if spec.name in names and any(isinstance(size, str) for size in spec.shape):
             bounds = [
-                tuple(size if isinstance(size, int) else ranges[size][which] for size in spec.shape)
-                for which in range(3)
+                tuple(size if isinstance(size, int) else ranges[size][bound] for size in spec.shape)
+                for bound in range(3)
             ]
             profile.set_shape(spec.name, *bounds)
     return profile
 
 
-def _complaint(parser: Any) -> str:
-    """What the parser says of the first node it cannot take."""
+def _parser_error(parser: Any) -> str:
+    """The parser's message on the first node it does not support."""
     if not parser.num_errors:
         return ""
     error = parser.get_error(0)

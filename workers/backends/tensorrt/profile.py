@@ -1,7 +1,7 @@
-"""Where the time of an engine goes, layer by layer.
+"""Profiles engines layer by layer.
 
-TensorRT times its layers one after another when a profiler is attached, so their sum is more than
-an undisturbed run takes.
+With a profiler, TensorRT runs and times its layers one after another, so their sum exceeds the time
+of a normal run.
 """
 
 import json
@@ -21,13 +21,13 @@ from workers.engine.profile import CallSite, Profile
 from workers.engine.types import Network
 
 _RUNS, _WARMUP = 20, 3
-#: How the parser notes in a layer which nodes it stands for.
+#: The parser's note of a layer's nodes in its metadata.
 _NODES = re.compile(r"\[ONNX Layer: ([^\]]*)\]")
 _CONVERSIONS = frozenset({"Reformat", "NoOp", "Shuffle", "Constant", "CopyOp"})
 
 
-class _Times(trt.IProfiler):  # type: ignore[misc]  # the package is untyped
-    """Milliseconds of each layer, run after run, in order of execution."""
+class _LayerTimes(trt.IProfiler):  # type: ignore[misc]  # the package is untyped
+    """Milliseconds of each layer in all runs, in execution order."""
 
     def __init__(self) -> None:
         trt.IProfiler.__init__(self)
@@ -39,13 +39,13 @@ class _Times(trt.IProfiler):  # type: ignore[misc]  # the package is untyped
 
 
 def profile_build(network: Network, session: Session, inputs: Mapping[str, Array]) -> Profile:
-    """Run an opened engine under TensorRT's profiler; closes it.
+    """Run an opened engine under TensorRT's profiler, and close it.
 
     Raises:
-        InvalidCandidate: it does not run.
+        InvalidCandidate: the engine does not run.
     """
     runtime: Any = session
-    times, totals = _Times(), []
+    times, totals = _LayerTimes(), []
     try:
         for _ in range(_WARMUP):
             runtime.run(inputs)
@@ -60,20 +60,20 @@ def profile_build(network: Network, session: Session, inputs: Mapping[str, Array
     finally:
         session.close()
     operators = [_operator(layers.get(name, {})) for name in times.times]
-    found = attribute(read_graph(network.model_path), operators)
+    attribution = attribute(read_graph(network.model_path), operators)
     return Profile(
         method=f"TensorRT {trt.__version__} IProfiler, medians of {_RUNS} runs",
         total_ns=int(median(totals)),
         call_sites=tuple(
             _site(name, ms, layers.get(name, {}), links)
-            for (name, ms), links in zip(times.times.items(), found.links, strict=True)
+            for (name, ms), links in zip(times.times.items(), attribution.links, strict=True)
         ),
-        folded=found.folded,
+        folded=attribution.folded,
     )
 
 
 def _layers(described: str) -> list[dict[str, Any]]:
-    """Layers with their details; one without is given by its name alone, and tells nothing."""
+    """Layers with details; layers without details are plain names and left out."""
     return [layer for layer in json.loads(described)["Layers"] if isinstance(layer, dict)]
 
 
@@ -106,6 +106,7 @@ def _site(name: str, ms: list[float], layer: Mapping[str, Any], links: Any) -> C
 
 def _precision(form: str) -> str | None:
     """Element type of a format such as ``Channel major FP16 format where channel % 8 == 0``."""
-    words = {"FP32": "float32", "FP16": "float16", "BF16": "bfloat16", "INT8": "int8"}
-    words |= {"Float": "float32", "Half": "float16", "Int8": "int8", "BFloat16": "bfloat16"}
-    return next((ours for theirs, ours in words.items() if re.search(rf"\b{theirs}\b", form)), None)
+    precisions = {"FP32": "float32", "FP16": "float16", "BF16": "bfloat16", "INT8": "int8"}
+    precisions |= {"Float": "float32", "Half": "float16", "Int8": "int8", "BFloat16": "bfloat16"}
+    matches = (name for word, name in precisions.items() if re.search(rf"\b{word}\b", form))
+    return next(matches, None)

@@ -1,1 +1,1 @@
-"""torch.compile's compiler ahead of time: AOTInductor packages of exported programs."""
+"""PyTorch's Inductor ahead of time: AOTInductor packages of exported programs."""

@@ -1,8 +1,7 @@
-"""From an exported program to an AOTInductor package. Runs in the limited child of a build.
+"""Compiles exported programs to AOTInductor packages. Runs in the child process of a build.
 
-``torch.export.load`` falls back to unpickling without limits where a file asks for it. Inspection
-lets no such file pass; here the environment forbids the fallback besides, and the child can write
-nothing but its workspace.
+``torch.export.load`` unpickles without restrictions if a file requires it. Inspection rejects such
+files; in addition the environment forbids it here, and the child can write only to its workspace.
 """
 
 import os
@@ -13,24 +12,27 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch._inductor import aoti_compile_and_package, cpu_vec_isa, debug
+from torch._inductor import aoti_compile_and_package, debug
 
 from hpcfair.runtimes.base import Tensor
 from hpcfair.runtimes.tensors import MappedTensor, write_tensors
+from workers.backends.torch.instructions import generation, inductor_instructions
 from workers.backends.torch.package import forget_folders
 from workers.engine.binding import Misfit, bind
 from workers.engine.errors import InvalidCandidate
 from workers.engine.types import Network, Options, TargetSpec, TensorSpec
 
-_AVX512 = frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl"})
-#: Where a node came from in its author's files: nobody's business, and no part of the program.
+#: Metadata with paths and source lines of the author's files; removed, for privacy.
 _TRACES = ("stack_trace", "nn_module_stack", "source_fn_stack", "torch_fn", "custom")
 _EFFORTS: dict[str, dict[str, Any]] = {
     "plain": {},
     "freezing": {"freezing": True},
     "max-autotune": {"freezing": True, "max_autotune": True},
 }
-_WATCHED: dict[str, Any] = {"cpp.enable_kernel_profile": True, "trace.provenance_tracking_level": 1}
+_INSTRUMENTED: dict[str, Any] = {
+    "cpp.enable_kernel_profile": True,
+    "trace.provenance_tracking_level": 1,
+}
 
 
 def compile_program(
@@ -55,10 +57,10 @@ def compile_program(
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """PyTorch raises whatever it stumbles over: the candidate's failure.
+    """Turn exceptions of PyTorch, which share no base class, into the candidate's failure.
 
     Raises:
-        InvalidCandidate: it did; says over what.
+        InvalidCandidate: PyTorch raised an exception.
     """
     try:
         yield
@@ -70,7 +72,7 @@ def refusing() -> Iterator[None]:
 
 
 def prepared(program: Path, network: Network, options: Options, folder: Path) -> Any:
-    """The exported program as it is compiled; its ``tensors.json`` is written to ``folder``."""
+    """Load the program in the precision of the options; writes ``tensors.json`` to ``folder``."""
     os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] = "1"
     with _without_chmod():
         exported = load_program(program, network, folder)
@@ -78,45 +80,49 @@ def prepared(program: Path, network: Network, options: Options, folder: Path) ->
 
 
 def make_package(
-    exported: Any, target: TargetSpec, options: Options, package: Path, *, watched: bool = False
+    exported: Any,
+    target: TargetSpec,
+    options: Options,
+    package: Path,
+    *,
+    instrumented: bool = False,
 ) -> dict[str, tuple[str, ...]]:
     """Compile a program into ``package``.
 
     Args:
-        watched: Let the package tell PyTorch's profiler what it calls and when, which costs about
-            a microsecond a call.
+        instrumented: Whether the package reports its calls to PyTorch's profiler, at about a
+            microsecond per call.
 
     Returns:
-        If watched: each call in order, as ``kernel:number``, with the nodes of the program that
-        it computes.
+        If instrumented: nodes of the program by call ``kernel:number``, in the order of calls.
     """
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path(tempfile.gettempdir(), "inductor"))
     settings = {
         **_EFFORTS[str(options["effort"])],
         "compile_threads": 1,
         "cpp.march": generation(target),
-        # Asked by compiling and starting programs otherwise; the target has been chosen already.
+        # Otherwise Inductor compiles and runs test programs; the target determines the result.
         "cpp.vec_isa_ok": True,
-        # As many as the process that opens it is told to use, not as many as there are here.
+        # The thread count is that of the process that opens the package.
         "cpp.dynamic_threads": True,
         "aot_inductor.enable_line_tables": False,
         "aot_inductor.enable_frame_pointer": False,
-        # Pays for the second program compiled in a folder, and a child compiles one.
+        # Pays off for several programs in a folder only.
         "aot_inductor.precompile_headers": False,
-        **(_WATCHED if watched else {}),
+        **(_INSTRUMENTED if instrumented else {}),
     }
     origins: dict[str, tuple[str, ...]] = {}
-    with _without_chmod(), _instructions(target), _origins(origins):
+    with _without_chmod(), inductor_instructions(target), _origins(origins):
         aoti_compile_and_package(exported, package_path=str(package), inductor_configs=settings)
     forget_folders(package)
     return origins
 
 
 def load_program(program: Path, network: Network, folder: Path) -> Any:
-    """The exported program, and which tensors of the graph its own stand for in ``folder``.
+    """Load the program; writes ``tensors.json`` to ``folder``.
 
     Raises:
-        InvalidCandidate: it is not this network.
+        InvalidCandidate: its signature is not the network's.
     """
     exported = torch.export.load(program)
     for node in exported.graph.nodes:
@@ -154,12 +160,12 @@ def _mapped(own: tuple[TensorSpec, ...], graph: tuple[TensorSpec, ...]) -> tuple
 
 
 def _in_bfloat16(exported: Any) -> Any:
-    """The program under autocast: products in bfloat16, inputs and outputs as they were."""
+    """The program under autocast: products in bfloat16, inputs and outputs unchanged."""
     inner = exported.module()
     names = set(exported.graph_signature.user_inputs)
     inputs = [node.meta["val"] for node in exported.graph.nodes if node.name in names]
 
-    class Lowered(torch.nn.Module):
+    class Autocast(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.inner = inner
@@ -167,7 +173,7 @@ def _in_bfloat16(exported: Any) -> Any:
         def forward(self, *args: Any) -> Any:
             with torch.autocast("cpu", torch.bfloat16):
                 outputs = self.inner(*args)
-            return torch.utils._pytree.tree_map(  # noqa: SLF001  the one PyTorch uses itself
+            return torch.utils._pytree.tree_map(  # noqa: SLF001  as PyTorch itself
                 lambda value: value.float() if value.dtype == torch.bfloat16 else value, outputs
             )
 
@@ -180,73 +186,38 @@ def _in_bfloat16(exported: Any) -> Any:
         for value in inputs
     )
     examples, _ = exported.example_inputs
-    return torch.export.export(Lowered(), tuple(examples), dynamic_shapes=(shapes,))
-
-
-def generation(target: TargetSpec) -> str:
-    """The processor generation that every machine of the target belongs to, in GCC's words."""
-    if target.architecture == "arm64":
-        return "armv8-a"
-    if target.features >= _AVX512:
-        return "x86-64-v4"
-    return "x86-64-v3" if target.features >= {"avx2", "fma"} else "x86-64-v2"
+    return torch.export.export(Autocast(), tuple(examples), dynamic_shapes=(shapes,))
 
 
 @contextmanager
-def _instructions(target: TargetSpec) -> Iterator[None]:
-    """Inductor's vectors as the target has them; by itself it takes the most this machine has."""
-    found: list[Any] = []
-    if target.architecture == "arm64":
-        found = [cpu_vec_isa.VecNEON()]
-    elif target.features >= _AVX512:
-        found = [_Avx512()]
-    elif target.features >= {"avx2", "fma"}:
-        found = [cpu_vec_isa.VecAVX2()]
-    module: Any = cpu_vec_isa
-    known = module.valid_vec_isa_list
-    module.valid_vec_isa_list = lambda: found
-    try:
-        yield
-    finally:
-        module.valid_vec_isa_list = known
-
-
-#: AVX-512 without the extensions that this machine may have beyond the target: asked whether it is
-#: there, Inductor's own looks for them and turns them on.
-_Avx512: Any = type(
-    "_Avx512",
-    (cpu_vec_isa.VecAVX512,),
-    {"__bool__": lambda _: True, "__hash__": cpu_vec_isa.VecISA.__hash__},
-)
-
-
-@contextmanager
-def _origins(found: dict[str, tuple[str, ...]]) -> Iterator[None]:
-    """Put into ``found`` what each call computes, which Inductor tells its log alone."""
+def _origins(origins: dict[str, tuple[str, ...]]) -> Iterator[None]:
+    """Add the nodes that each call computes to ``origins``; Inductor only logs them."""
     module: Any = debug
-    known = module.dump_inductor_provenance_info
+    original = module.dump_inductor_provenance_info
 
-    def overheard() -> Any:
-        told = known()
-        earlier = told.get("postToPre", {})
-        for call, nodes in told.get("cppCodeToPost", {}).items():
-            # A node that no earlier one is known of has kept its name.
+    def dump() -> Any:
+        provenance = original()
+        earlier = provenance.get("postToPre", {})
+        for call, nodes in provenance.get("cppCodeToPost", {}).items():
+            # Nodes without an earlier one have not been renamed.
             names = (name for node in nodes for name in earlier.get(node) or (node,))
-            found[call] = tuple(dict.fromkeys(names))
-        return told
+            origins[call] = tuple(dict.fromkeys(names))
+        return provenance
 
-    module.dump_inductor_provenance_info = overheard
+    module.dump_inductor_provenance_info = dump
     try:
         yield
     finally:
-        module.dump_inductor_provenance_info = known
+        module.dump_inductor_provenance_info = original
 
 
 @contextmanager
 def _without_chmod() -> Iterator[None]:
-    """No changes of file modes, which a confined child may not make: Inductor and ``shutil`` try
-    to, on files of their own in the workspace that are fine as they are."""
-    known = os.chmod, os.fchmod
+    """Ignore changes of file modes, which a confined child may not make.
+
+    Inductor and ``shutil`` change modes of files in the workspace, without need.
+    """
+    original = os.chmod, os.fchmod
 
     def ignore(*_args: Any, **_named: Any) -> None:
         """Leave the mode alone."""
@@ -255,4 +226,4 @@ def _without_chmod() -> Iterator[None]:
     try:
         yield
     finally:
-        os.chmod, os.fchmod = known
+        os.chmod, os.fchmod = original

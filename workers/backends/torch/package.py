@@ -1,18 +1,19 @@
-"""What lies in an AOTInductor package: a zip of a library, its weights and its C++ sources."""
+"""Reads and cleans AOTInductor packages: zip files of a library, its weights and C++ sources."""
 
 import re
 import zipfile
 from pathlib import Path
 
-#: After this line Inductor quotes the command with folders of this machine; the other names one.
+#: Lines that contain folders of this machine: the compiler command behind the first, and the
+#: second.
 _COMMANDS, _FOLDER = b"\n// Compile cmd\n", re.compile(rb"^// Triton kernels are embedded .*\n")
 _KERNEL = re.compile(r'extern "C"[^(){};]*?(\w+)\(')
-#: What only a package has that tells a profiler of its calls.
+#: Lines that only instrumented packages have.
 _RECORD = re.compile(r".*RAIIAtenRecordFunctionHandle .*\n")
 
 
 def forget_folders(package: Path) -> None:
-    """Cut off the sources in a package what names folders of this machine."""
+    """Remove lines with folders of this machine from the sources of a package."""
     scratch = package.with_suffix(".new")
     with zipfile.ZipFile(package) as old, zipfile.ZipFile(scratch, "w") as new:
         for member in old.infolist():
@@ -24,17 +25,17 @@ def forget_folders(package: Path) -> None:
 
 
 def kernels_of(package: Path) -> dict[str, str]:
-    """C++ functions by name that Inductor wrote for a package, without what tells a profiler."""
-    found = {}
+    """C++ functions of a package's kernels by name, without instrumentation."""
+    functions = {}
     with zipfile.ZipFile(package) as members:
         for name in members.namelist():
             if name.endswith(".cpp"):
-                found.update(_functions(members.read(name).decode()))
-    return found
+                functions.update(_functions(members.read(name).decode()))
+    return functions
 
 
 def _functions(source: str) -> dict[str, str]:
-    found = {}
+    functions = {}
     for match in _KERNEL.finditer(source):
         opening, end = source.find("{", match.end()), source.find(";", match.end())
         if opening < 0 or -1 < end < opening:
@@ -44,6 +45,6 @@ def _functions(source: str) -> dict[str, str]:
         for at in range(opening, len(source)):
             depth += {"{": 1, "}": -1}.get(source[at], 0)
             if not depth:
-                found[match[1]] = _RECORD.sub("", source[match.start() : at + 1]) + "\n"
+                functions[match[1]] = _RECORD.sub("", source[match.start() : at + 1]) + "\n"
                 break
-    return found
+    return functions

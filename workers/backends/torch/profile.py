@@ -1,8 +1,9 @@
-"""Where the time of an AOTInductor package goes. Runs in a profile's child.
+"""Profiles AOTInductor packages. Runs in the child process of a profile.
 
-A package tells nobody when it calls what, unless it was compiled to, and telling costs time. So the
-same program is compiled again, told to tell, and its kernels held against those of the build: they
-must be the same C++ but for the line that tells. Whole runs are timed on the build itself.
+Packages report their calls only if they were compiled with instrumentation, which costs time. The
+program is therefore compiled again with instrumentation, and its kernels are compared with those of
+the build: apart from the instrumentation, the C++ must be equal. Whole runs of the build itself are
+timed.
 """
 
 import re
@@ -29,7 +30,7 @@ from workers.engine.profile import CallSite, Kernel, Profile
 from workers.engine.types import BuildResult, Network, Options, TargetSpec
 
 _RUNS, _SECONDS = 21, 5.0
-#: Names under which Inductor records: of its kernels, and of those of PyTorch that it calls.
+#: Names of recorded calls: Inductor's kernels, and kernels of PyTorch.
 _CALLED = re.compile(r"(?:graph_\d+_)?(cpp_\w+|aoti_torch_\w+)$")
 _LIBRARY = re.compile(r"aoti_torch_(cpu_)?")
 
@@ -48,7 +49,7 @@ def profile_build(
         program: The exported program that the build was made from.
 
     Raises:
-        InvalidCandidate: compiled again the program comes out otherwise, or does not run.
+        InvalidCandidate: compiling again gives other kernels, or the package does not run.
     """
     if build.directory is None:
         raise InvalidCandidate(f"nothing was built: {build.detail}")
@@ -58,13 +59,13 @@ def profile_build(
         twin = replace(build, directory=Path(scratch))
         package = Path(scratch, build.entry_point)
         exported = prepared(program, network, options, package.parent)
-        origins = make_package(exported, target, options, package, watched=True)
+        origins = make_package(exported, target, options, package, instrumented=True)
         if kernels_of(package) != kernels:
-            raise InvalidCandidate("compiled again, the program came out with other kernels")
+            raise InvalidCandidate("compiling the program again gave other kernels")
         with closing(open_build(twin)) as session:
             log = _calls(session, inputs)
         mapped = read_tensors(package.parent)
-        assert mapped is not None  # noqa: S101  for mypy: prepared has written it
+        assert mapped is not None  # noqa: S101  for mypy: written by prepared
         tensors = tensors_of_nodes(
             exported,
             {name for names in origins.values() for name in names},
@@ -76,33 +77,35 @@ def profile_build(
     computed = _computed([name for name, _ in log], origins)
     with closing(open_build(build)) as session:
         total_ns = _whole(session, inputs)
-    return _profile(network, options, total_ns, log, computed, tensors, _written(kernels, out))
+    return _profile(
+        network, options, total_ns, log, computed, tensors, _write_kernels(kernels, out)
+    )
 
 
 def _calls(session: Session, inputs: dict[str, Array]) -> list[tuple[str, list[int]]]:
-    """Calls of one run in order, each with its nanoseconds in every run.
+    """Calls of a run in order, each with its nanoseconds in all runs.
 
     Raises:
-        InvalidCandidate: runs differ in what they call.
+        InvalidCandidate: the runs have different calls.
     """
     session.run(inputs)
     runs = 0
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
         begun = perf_counter()
         while runs < _RUNS and (runs < 3 or perf_counter() - begun < _SECONDS):
             session.run(inputs)
             runs += 1
-    events = sorted(seen.events() or [], key=lambda event: event.time_range.start)
-    found = [
+    events = sorted(profiler.events() or [], key=lambda event: event.time_range.start)
+    calls = [
         (match[1], round(event.time_range.elapsed_us() * 1000))
         for event in events
         if (match := _CALLED.match(event.name))
     ]
-    each = len(found) // runs
-    names = [name for name, _ in found[:each]]
-    if not each or [name for name, _ in found] != names * runs:
-        raise InvalidCandidate("runs of this build differ in what they call")
-    return [(name, [ns for _, ns in found[at::each]]) for at, name in enumerate(names)]
+    count = len(calls) // runs
+    names = [name for name, _ in calls[:count]]
+    if not count or [name for name, _ in calls] != names * runs:
+        raise InvalidCandidate("the runs of this build have different calls")
+    return [(name, [ns for _, ns in calls[n::count]]) for n, name in enumerate(names)]
 
 
 def _whole(session: Session, inputs: dict[str, Array]) -> int:
@@ -117,41 +120,41 @@ def _whole(session: Session, inputs: dict[str, Array]) -> int:
 
 
 def _computed(
-    called: Sequence[str], origins: Mapping[str, tuple[str, ...]]
+    calls: Sequence[str], origins: Mapping[str, tuple[str, ...]]
 ) -> list[tuple[str, ...]]:
-    """Nodes of the program that each call computes; none where Inductor does not tell.
+    """Nodes of the program by call; empty where Inductor does not name them.
 
-    Inductor tells of calls in the order in which they run, and of some that nobody records.
+    Inductor lists calls in the order they run, including some that are not recorded.
     """
-    told, found = list(origins.items()), []
-    at = 0
-    for name in called:
-        match = next((n for n in range(at, len(told)) if _same(name, told[n][0])), None)
-        found.append(() if match is None else told[match][1])
-        at = at if match is None else match + 1
-    return found
+    listed, nodes = list(origins.items()), []
+    cursor = 0
+    for name in calls:
+        match = next((n for n in range(cursor, len(listed)) if _same(name, listed[n][0])), None)
+        nodes.append(() if match is None else listed[match][1])
+        cursor = cursor if match is None else match + 1
+    return nodes
 
 
-def _same(called: str, told: str) -> bool:
-    """Whether ``kernel:number`` of Inductor's is the call recorded by that name.
+def _same(recorded: str, listed: str) -> bool:
+    """Whether a recorded call is the call ``kernel:number`` of Inductor's list.
 
-    PyTorch's kernels go by several: ``extern_kernels.addmm`` is ``aoti_torch_cpu_addmm_out``.
+    PyTorch's kernels have several names: ``extern_kernels.addmm`` is ``aoti_torch_cpu_addmm_out``.
     """
-    name = told.rpartition(":")[0]
-    if called.startswith("cpp_") or name == called:
-        return name == called
+    name = listed.rpartition(":")[0]
+    if recorded.startswith("cpp_") or name == recorded:
+        return name == recorded
     words = [word for word in re.split(r"\.|::", name) if word not in {"default", "out"}]
-    return _LIBRARY.sub("", words[-1]).strip("_") in called
+    return _LIBRARY.sub("", words[-1]).strip("_") in recorded
 
 
-def _written(kernels: Mapping[str, str], out: Path) -> dict[str, Kernel]:
-    """Kernels by symbol, with their code in the folder ``out``."""
-    found = {}
+def _write_kernels(kernels: Mapping[str, str], out: Path) -> dict[str, Kernel]:
+    """Write the code of kernels into ``out``; returns kernels by symbol."""
+    written = {}
     for number, (symbol, code) in enumerate(sorted(kernels.items())):
         name = f"{number:04}.cpp"
         (out / name).write_text(code, encoding="utf-8")
-        found[symbol] = Kernel(symbol, code={"c++": name})
-    return found
+        written[symbol] = Kernel(symbol, code={"c++": name})
+    return written
 
 
 def _profile(
@@ -167,21 +170,21 @@ def _profile(
         Operator(name, names=(), outputs=tuple(tensors[node] for node in nodes if node in tensors))
         for (name, _), nodes in zip(log, computed, strict=True)
     ]
-    found = attribute(read_graph(network.model_path), operators)
-    seen: Counter[str] = Counter()
+    attribution = attribute(read_graph(network.model_path), operators)
+    counts: Counter[str] = Counter()
     sites = []
-    for (name, times), links in zip(log, found.links, strict=True):
-        seen[name] += 1
+    for (name, times), links in zip(log, attribution.links, strict=True):
+        counts[name] += 1
         middle = median(times)
         sites.append(
             CallSite(
-                name=f"{name}#{seen[name]}",
+                name=f"{name}#{counts[name]}",
                 operator=name,
                 median_ns=int(middle),
                 mad_ns=int(median(abs(time - middle) for time in times)),
                 runs=len(times),
                 kernel=name if name in kernels else None,
-                # Lowered programs compute partly in float32, and do not say where.
+                # In programs of reduced precision, it is unknown which calls compute in float32.
                 precision="float32" if options["precision"] == "float32" else None,
                 implementation="inductor" if name in kernels else "aten",
                 nodes=links,
@@ -193,5 +196,5 @@ def _profile(
         total_ns=total_ns,
         call_sites=tuple(sites),
         kernels=tuple(kernels[name] for name in sorted(kernels)),
-        folded=found.folded,
+        folded=attribution.folded,
     )

@@ -1,11 +1,11 @@
-"""What Inductor can try with an exported program.
+"""The search space of Inductor.
 
 ::
 
-    effort ─ plain:    as torch.compile does
-           ├ freezing: weights as constants, folded and packed for the kernels
-           └ max-autotune: freezing, and every product tried with several kernels while compiling
-    precision ─ float32, bfloat16 (processors that compute in it)
+    effort ─ plain:    the defaults of torch.compile
+           ├ freezing: constant weights, folded and packed for the kernels
+           └ max-autotune: freezing, and several kernels timed for each product
+    precision ─ float32, bfloat16 (processors that support it)
     threads
 """
 
@@ -18,7 +18,7 @@ _BFLOAT16 = PRECISION_OF["bf16"].features
 
 
 def space_of(target: TargetSpec) -> Space:
-    """Options worth trying on this target, whatever the network."""
+    """Options worth trying on this target, for any network."""
     precisions = ("float32", "bfloat16") if _BFLOAT16 & target.features else ("float32",)
     parameters: dict[str, Parameter] = {
         "effort": Choice(("plain", "freezing", "max-autotune")),
@@ -29,5 +29,5 @@ def space_of(target: TargetSpec) -> Space:
 
 
 def default_of(target: TargetSpec) -> Options:
-    """What ``torch.compile`` does without options."""
+    """``torch.compile`` without options."""
     return {"effort": "plain", "precision": "float32", "threads": thread_counts(target.cores)[0]}

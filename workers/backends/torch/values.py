@@ -1,8 +1,7 @@
-"""Which tensors of the published graph the nodes of an exported program give, told by values.
+"""Matches nodes of an exported program with tensors of the published graph, by their values.
 
-The program and the ONNX graph are two files of one network, and nothing in them says which node is
-which. So both are run on the same inputs, and a node of the program that gives what a node of the
-graph gives, element by element, computes the same.
+The program and the ONNX graph are two files of one network without common names. Both are run on
+the same inputs; a node of the program matches a tensor of the graph if their values are equal.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,7 +16,7 @@ import torch
 from hpcfair.runtimes.tensors import MappedTensor
 from workers.engine.ports import Array
 
-#: Largest difference between equal tensors, relative to the largest element.
+#: Largest difference between matching tensors, relative to the largest element.
 _CLOSE = {"float32": 1e-4, "bfloat16": 3e-2}
 
 
@@ -29,38 +28,38 @@ def tensors_of_nodes(
     mapped: Sequence[MappedTensor],
     precision: str,
 ) -> dict[str, str]:
-    """Nodes of a program to the tensors of the graph that have their values.
+    """Tensors of the graph by the node of the program with the same values.
 
     Args:
-        names: Nodes of the program that are of interest.
+        names: Nodes of the program to match.
         graph: The ONNX file.
-        inputs: The graph's, by name.
-        mapped: Where the program has them.
-        precision: That the program computes in.
+        inputs: Inputs of the graph by name.
+        mapped: Positions of the inputs in the program.
+        precision: Precision of the program.
     """
     arguments: list[Any] = [None] * len(mapped)
     for each in mapped:
         arguments[each.index] = torch.from_numpy(each.to_file(inputs[each.tensor.name]).copy())
-    given = _Recorder(exported.module(check_guards=False), names)
+    recorder = _Recorder(exported.module(check_guards=False), names)
     with torch.no_grad():
-        given.run(*arguments)
-    known = _values(graph, inputs)
+        recorder.run(*arguments)
+    tensors = _values(graph, inputs)
     by_shape: dict[tuple[int, ...], list[str]] = {}
-    for name, value in known.items():
+    for name, value in tensors.items():
         by_shape.setdefault(value.shape, []).append(name)
-    found: dict[str, str] = {}
-    for name, value in given.values.items():
-        # Both files list nodes in the order they run: of equal tensors the first is still free.
+    matches: dict[str, str] = {}
+    for name, value in recorder.values.items():
+        # Both files list nodes in execution order, so equal tensors are matched in order.
         for candidate in by_shape.get(value.shape, []):
-            if _equal(value, known[candidate], _CLOSE[precision]):
+            if _equal(value, tensors[candidate], _CLOSE[precision]):
                 by_shape[value.shape].remove(candidate)
-                found[name] = candidate
+                matches[name] = candidate
                 break
-    return found
+    return matches
 
 
 class _Recorder(torch.fx.Interpreter):
-    """Runs a program and keeps what some of its nodes give."""
+    """Runs a program and records the values of some of its nodes."""
 
     def __init__(self, module: torch.fx.GraphModule, names: Collection[str]) -> None:
         super().__init__(module)
@@ -70,17 +69,19 @@ class _Recorder(torch.fx.Interpreter):
     def run_node(self, n: torch.fx.Node) -> Any:
         result = super().run_node(n)
         if n.name in self._names and isinstance(result, torch.Tensor):
-            kept = result.float() if result.dtype == torch.bfloat16 else result
-            self.values[n.name] = kept.numpy().copy()
+            value = result.float() if result.dtype == torch.bfloat16 else result
+            self.values[n.name] = value.numpy().copy()
         return result
 
 
 def _values(path: Path, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Every tensor that a node of the graph gives, without optimisations."""
+    """Values of all tensors of the graph, computed without optimisations."""
     model = onnx.load(path)
     names = [name for node in model.graph.node for name in node.output if name]
-    shown = {value.name for value in model.graph.output}
-    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name not in shown)
+    outputs = {value.name for value in model.graph.output}
+    model.graph.output.extend(
+        onnx.ValueInfoProto(name=name) for name in names if name not in outputs
+    )
     settings = ort.SessionOptions()
     settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     settings.log_severity_level = 3
@@ -100,6 +101,6 @@ def _equal(one: Array, other: Array, close: float) -> bool:
         return False
     if one.dtype.kind != "f":
         return bool(np.array_equal(one, other))
-    gap = np.subtract(one, other, dtype=np.float64)
+    difference = np.subtract(one, other, dtype=np.float64)
     largest = np.abs(other).max(initial=0)
-    return bool(np.abs(gap).max(initial=0) <= close * largest)
+    return bool(np.abs(difference).max(initial=0) <= close * largest)

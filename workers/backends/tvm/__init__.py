@@ -1,1 +1,1 @@
-"""Apache TVM: Relax import, pass pipelines, tuned schedules, a native library as the artefact."""
+"""Apache TVM: Relax import, pass pipelines, tuned schedules, native libraries as artefacts."""

@@ -1,4 +1,4 @@
-"""A build's files: the library and the signature beside it. Runs in a build's child."""
+"""Writes the library of a build and its signature. Runs in the child process of a build."""
 
 import hashlib
 import json
@@ -21,24 +21,24 @@ from workers.engine.random_inputs import open_sizes
 from workers.engine.types import Network, Options, TensorSpec
 
 LIBRARY = "model.so"
-#: Beyond this much of weights, offsets in a library no longer fit its code model (2 GiB).
+#: Bytes of weights; the code model of libraries limits offsets to 2 GiB.
 MOST_BYTES = 1_500_000_000
 
 
 def write(
     network: Network, target: Mapping[str, Any], options: Options, out: Path
 ) -> tuple[str, dict[str, Any]]:
-    """Compile a candidate into ``out``; returns the library's name there and its provenance.
+    """Compile a candidate into ``out``; returns the name of the library and provenance.
 
     Args:
-        target: TVM's, as a dictionary.
+        target: TVM's target, as a dictionary.
 
     Raises:
-        InvalidCandidate: TVM cannot; says what and why.
+        InvalidCandidate: TVM cannot compile it; gives the step and the reason.
     """
     records = records_of(network, options)
     if _size(network.model_path) > MOST_BYTES:
-        raise InvalidCandidate(f"a library of TVM holds weights up to {MOST_BYTES} bytes")
+        raise InvalidCandidate(f"libraries of TVM support weights of up to {MOST_BYTES} bytes")
     pipeline = pipeline_of(str(options["passes"]))
     started = perf_counter()
     imported = imported_of(network, options)
@@ -54,7 +54,7 @@ def write(
         "target": dict(target),
         "passes": list(pipeline.names),
         "precisions": compiled.precisions,
-        # The same options once gave other bytes within one process, and it is not known why.
+        # Equal options once gave different bytes in one process, for an unknown reason.
         "reproducible": False,
         "fingerprint": _fingerprint(compiled),
         **_fixed(network, options, signature),
@@ -78,20 +78,20 @@ def rehearse(
 
 
 def records_of(network: Network, options: Options) -> dict[str, Record]:
-    """Schedules a candidate asks for."""
+    """Schedules of a candidate by key; empty if its options do not use any."""
     if options.get("schedules") != DATABASE or network.schedules_path is None:
         return {}
     return read_records(network.schedules_path)
 
 
 def imported_of(network: Network, options: Options) -> Any:
-    """The network as a candidate wants its shapes."""
+    """The imported network, with static shapes if the options ask for them."""
     sizes = open_sizes(network) if options["shapes"] == FIXED else None
     return import_model(network.model_path, network.inputs, sizes)
 
 
 def signature_of(network: Network, options: Options) -> dict[str, Any]:
-    """What the runtime must know: tensors as this build takes them, and whether row by row."""
+    """Contents of the signature file: inputs, outputs, and whether rows run one by one."""
     sizes: Mapping[str, int] = {}
     rows = ""
     if options["shapes"] == FIXED and has_open_dimensions(network):
@@ -105,12 +105,12 @@ def signature_of(network: Network, options: Options) -> dict[str, Any]:
 
 
 def _fingerprint(compiled: compiling.Compiled) -> str:
-    """Of the program before machine code is made from it, weights included."""
+    """Digest of the program before code generation, weights included."""
     return f"{compiling.fingerprint(compiled.module):016x}"
 
 
 def _size(path: Path) -> int:
-    """Bytes of the network's folder: the file and the data beside it."""
+    """Bytes of the network's folder: the file and its external data."""
     return sum(file.stat().st_size for file in path.parent.iterdir() if file.is_file())
 
 
@@ -120,7 +120,7 @@ def _described(spec: TensorSpec, sizes: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _fixed(network: Network, options: Options, signature: Mapping[str, Any]) -> dict[str, Any]:
-    """Provenance of shapes: which sizes are baked in, and whether a batch runs row by row."""
+    """Provenance of static shapes: their sizes, and whether rows run one by one."""
     if options["shapes"] != FIXED or not has_open_dimensions(network):
         return {}
     return {"sizes": open_sizes(network), "by_row": signature["by_row"]}
@@ -129,7 +129,7 @@ def _fixed(network: Network, options: Options, signature: Mapping[str, Any]) -> 
 def _schedules(
     network: Network, scheduled: Mapping[str, str], records: Mapping[str, Record]
 ) -> dict[str, Any]:
-    """Provenance of schedules: whose, and which functions have one."""
+    """Provenance of schedules: digest of the file, and the functions that have one."""
     if not records or network.schedules_path is None:
         return {}
     content = network.schedules_path.read_bytes()

@@ -1,4 +1,7 @@
-"""From a network in Relax to a library: passes, schedules, code, link. Runs in a build's child."""
+"""Compiles Relax networks to libraries: passes, schedules, code generation, linking.
+
+Runs in the child process of a build.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -22,23 +25,22 @@ from workers.engine.errors import InvalidCandidate
 
 
 class Watch(Protocol):
-    """Told each state of the network, which provenance follows."""
+    """Observer of the network after each pass, used for provenance."""
 
     def __call__(self, name: str, module: IRModule) -> IRModule:
-        """``module`` after the pass ``name``; what it returns goes on."""
+        """Called with the network after the pass ``name``; returns the network to continue with."""
         ...
 
 
 @dataclass(slots=True)
 class Compiled:
-    """A network as a program, before it is linked.
+    """A compiled network before linking.
 
-        Attributes:
-            scheduled: Functions that got a schedule from records, with their keys.
-            precisions: Element type of the result to the number of functions.
-            pass_s: Seconds each pass took, by name, all its turns together; besides ``import`` and
-    the like that callers add, ``schedules``, ``codegen`` (loops to machine code) and
-                ``link``.
+    Attributes:
+        scheduled: Key of the schedule by function, for functions with one.
+        precisions: Number of functions by element type of the result.
+        pass_s: Seconds by pass, summed over repetitions; also ``schedules``, ``codegen`` (loops to
+            machine code) and ``link``.
     """
 
     module: IRModule
@@ -56,22 +58,21 @@ def tensor_program(
     tunable: bool,
     watch: Watch | None = None,
 ) -> Compiled:
-    """Run the body of a pipeline: afterwards every operator is a loop nest.
+    """Run the body of a pipeline, after which every operator is a loop nest.
 
     Args:
-        tunable: Mark which buffers are weights, so that schedules may lay them out anew. It is
-            part of a loop nest's key: say the same when tuning and when applying what was tuned.
+        tunable: Whether to mark the buffers of weights, so that schedules can change their layout.
+            The marks are part of a loop nest's key, so tuning and applying must agree.
 
     Raises:
-        InvalidCandidate: a pass failed; says which.
+        InvalidCandidate: a pass failed; names it.
     """
     compiled = Compiled(module)
     with _context(target):
         for name in pipeline.body:
             _run(compiled, name, passes.make(name), watch)
         if target["kind"] == "cuda":
-            # Loops without a schedule cannot run on a GPU at all. Constants are folded before, on
-            # the processor.
+            # GPUs need a schedule for every loop. Constants were folded before, on the processor.
             _run(compiled, "ApplyDefaultSchedule", dlight.ApplyDefaultSchedule(*_cuda_rules()))
         if tunable:
             name = "AttachAttrLayoutFreeBuffers"
@@ -88,13 +89,13 @@ def compile_network(
     *,
     machine_code: bool = True,
 ) -> Compiled:
-    """Compile a network for a target, with schedules where ``records`` has some.
+    """Compile a network for a target, with the schedules of ``records``.
 
     Args:
-        machine_code: Whether to make it; else the program is as far as passes bring it.
+        machine_code: Whether to generate machine code after the passes.
 
     Raises:
-        InvalidCandidate: TVM cannot; says in which pass and why.
+        InvalidCandidate: TVM cannot compile it; gives the pass and the reason.
     """
     compiled = tensor_program(module, pipeline, target, tunable=bool(records), watch=watch)
     with _context(target):
@@ -102,8 +103,8 @@ def compile_network(
             started = perf_counter()
             compiled.module, compiled.scheduled = apply_database(compiled.module, records)
             compiled.pass_s["schedules"] = perf_counter() - started
-            # Weights that a schedule wants in another layout are laid out now, for good, and in
-            # the way that the pipeline folds constants.
+            # Convert weights to the layouts of the schedules at compile time, with the pass that
+            # the pipeline folds constants with.
             fold = "FoldWeights" if "FoldWeights" in pipeline.names else "FoldConstant"
             clean = ("CanonicalizeBindings", "DeadCodeElimination")
             for name in ("SplitLayoutRewritePreproc", "FillPadding", fold, *clean):
@@ -119,34 +120,34 @@ def compile_network(
 
 
 def fingerprint(module: IRModule) -> int:
-    """Equal for programs that are equal but for the names of their variables and functions.
+    """A digest that is equal for programs that differ in names of variables and functions only.
 
-    What computes the sizes of tensors is left out: ``VMShapeLower`` writes it down in the order of
-    addresses in memory, and it follows from the rest.
+    Functions that compute tensor sizes are left out: they follow from the rest, and
+    ``VMShapeLower`` writes them in the order of memory addresses.
     """
-    kept = {
+    digested = {
         name: function.without_attr("global_symbol")
         for name, function in module.functions.items()
         if not _computes_sizes(function)
     }
     builder = relax.BlockBuilder()
-    # Named after what they do, since passes number them in the order in which they come upon them.
+    # Named after their contents, since passes number them in the order they visit them.
     names = {
         name: builder.add_func(function, f"f{_digest(function):016x}")
-        for name, function in kept.items()
+        for name, function in digested.items()
         if isinstance(function, PrimFunc)
     }
-    renamed = _Renamed(names)
+    renamed = _RenamedCalls(names)
     functions = {
         names.get(name, name): f if name in names else renamed.visit_expr(f)
-        for name, f in kept.items()
+        for name, f in digested.items()
     }
     return _digest(IRModule(functions))
 
 
 @mutator
-class _Renamed(PyExprMutator):  # type: ignore[misc]  # TVM has no types
-    """Calls functions by other names."""
+class _RenamedCalls(PyExprMutator):  # type: ignore[misc]  # TVM has no types
+    """Renames the functions in calls."""
 
     def __init__(self, names: Mapping[Any, Any]) -> None:
         super().__init__()
@@ -165,13 +166,13 @@ def _computes_sizes(function: Any) -> bool:
 
 
 def export(compiled: Compiled, path: Path, workspace: Path) -> None:
-    """Link a compiled network into the library ``path``, constants included.
+    """Link a compiled network to the library ``path``, constants included.
 
     Args:
         workspace: Empty folder for object files.
 
     Raises:
-        InvalidCandidate: there is no linker, or it failed.
+        InvalidCandidate: no linker is installed, or linking failed.
     """
     started = perf_counter()
     try:
@@ -207,13 +208,13 @@ def _run(compiled: Compiled, name: str, step: Any, watch: Watch | None = None) -
 
 
 def _cuda_rules() -> list[Any]:
-    """Rules of ``tvm.relax.backend.cuda.pipeline``, in its order."""
+    """Schedule rules in the order of ``tvm.relax.backend.cuda.pipeline``."""
     gpu = dlight.gpu
     return [gpu.Matmul(), gpu.GEMV(), gpu.Reduction(), gpu.GeneralReduction(), gpu.Fallback()]
 
 
 def _context(target: Mapping[str, Any]) -> ExitStack:
-    """The target and its options, for as long as passes run."""
+    """Context of passes: the target and the optimisation level."""
     stack = ExitStack()
     stack.enter_context(tvm.transform.PassContext(opt_level=3))
     stack.enter_context(tvm.target.Target(dict(target)))

@@ -1,7 +1,7 @@
-"""Tuned schedules: which loop nests they are for, and putting them in.
+"""Applies tuned schedules to loop nests.
 
-A schedule file is JSON lines, one :class:`Record` each, at most one per key. Keys are equal for
-equal loop nests in every process and every network, so that what was tuned once serves all.
+A schedule file contains JSON lines, one :class:`Record` each, at most one per key. Keys are equal
+for equal loop nests in all processes and networks, so schedules are shared between networks.
 """
 
 import ast
@@ -19,18 +19,18 @@ from tvm.tirx import PrimFunc
 
 from workers.engine.errors import InvalidCandidate
 
-#: Attributes of a function that say where it stands in a network, not what it computes.
+#: Attributes that depend on a function's place in a network, not on what it computes.
 _CIRCUMSTANCE = ("global_symbol", "op_pattern")
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The best schedule known of a loop nest.
+    """The best measured schedule of a loop nest.
 
     Attributes:
-        key: Of the loop nest, see :func:`workload_key`.
-        trace: Of the schedule, as ``Trace.as_json()`` writes it, postprocessing included.
-        seconds: One run of it took, where it was tuned.
+        key: Key of the loop nest, see :func:`workload_key`.
+        trace: Trace of the schedule as by ``Trace.as_json()``, postprocessing included.
+        seconds: Duration of a run when it was tuned.
     """
 
     key: str
@@ -39,18 +39,18 @@ class Record:
 
 
 def workload_key(function: PrimFunc) -> str:
-    """64 hex digits, equal for loop nests that compute the same in the same way.
+    """A digest of 64 hex digits that is equal for equal loop nests.
 
-    SHA-256 of TVM's script of the function, with every name of a variable, buffer and loop
-    replaced by its place of first appearance: those are made up from the network's own. Names of
-    blocks stay, because schedules find blocks by them; so does what may be laid out anew.
+    SHA-256 of TVM's script of the function, in which names of variables, buffers and loops are
+    replaced by the order of their first occurrence, since they derive from the network's names.
+    Names of blocks, by which schedules find them, and marks of weights are included.
     """
     for attribute in _CIRCUMSTANCE:
         function = function.without_attr(attribute)
     script = function.script(name="main", show_meta=False)
     if "metadata[" in script:
         script = function.script(name="main", show_meta=True)
-    tree = _Anonymous().visit(ast.parse(script))
+    tree = _NumberedNames().visit(ast.parse(script))
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
@@ -58,26 +58,26 @@ def read_records(path: Path) -> dict[str, Record]:
     """Records of a schedule file by key.
 
     Raises:
-        InvalidCandidate: it is something else.
+        InvalidCandidate: the file is damaged.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-        found = [Record(**json.loads(line)) for line in lines if line.strip()]
+        records = [Record(**json.loads(line)) for line in lines if line.strip()]
     except (OSError, UnicodeDecodeError, ValueError, TypeError) as error:
         raise InvalidCandidate(f"{path.name} is no file of schedules: {error}") from error
-    return {record.key: record for record in found}
+    return {record.key: record for record in records}
 
 
 def apply_database(
     module: IRModule, records: Mapping[str, Record]
 ) -> tuple[IRModule, dict[str, str]]:
-    """Put the schedules that records hold into a network.
+    """Apply the schedules of records to a network.
 
     Returns:
-        The network, and the functions that have a schedule now, each with its key.
+        The network, and keys by function for those with a schedule.
 
     Raises:
-        InvalidCandidate: a schedule does not fit the loop nest it is kept for.
+        InvalidCandidate: a schedule does not fit its loop nest.
     """
     changed, applied = IRModule(dict(module.functions_items()), attrs=module.attrs), {}
     for variable, function in module.functions_items():
@@ -94,16 +94,16 @@ def _scheduled(function: PrimFunc, record: Record) -> PrimFunc:
     schedule = Schedule(IRModule({"main": function}))
     try:
         Trace.apply_json_to_schedule(record.trace, schedule)
-    # What TVM raises has no base below Exception.
+    # TVM's exceptions share no base below Exception.
     except Exception as error:
-        raise InvalidCandidate(f"the schedule kept for {record.key} does not fit") from error
+        raise InvalidCandidate(f"the stored schedule of {record.key} does not fit") from error
     return schedule.mod["main"].with_attr({"tirx.is_scheduled": True})
 
 
-class _Anonymous(ast.NodeTransformer):
-    """Replaces names that a script binds by their number; leaves modules and attributes alone."""
+class _NumberedNames(ast.NodeTransformer):
+    """Replaces names bound in a script by numbers; modules and attributes stay."""
 
-    _KEPT = frozenset({"T", "I", "R", "True", "False", "None", "range", "metadata"})
+    _GLOBALS = frozenset({"T", "I", "R", "True", "False", "None", "range", "metadata"})
 
     def __init__(self) -> None:
         self._numbers: dict[str, str] = {}
@@ -116,6 +116,6 @@ class _Anonymous(ast.NodeTransformer):
         return ast.arg(self._number(node.arg), annotation)
 
     def _number(self, name: str) -> str:
-        if name in self._KEPT:
+        if name in self._GLOBALS:
             return name
         return self._numbers.setdefault(name, f"v{len(self._numbers)}")

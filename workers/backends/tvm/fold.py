@@ -1,9 +1,9 @@
-"""Constants of a network computed ahead: a pass that does at once what TVM's does one by one.
+"""A pass that folds all constants of a network at once.
 
-``FoldConstant`` makes machine code for each operation on constants it meets, about a tenth of a
-second each: for networks of many convolutions, whose normalisations and layouts are such, that is
-most of what compiling takes. This pass collects them all into one program, makes machine code for
-that once, and runs it.
+TVM's ``FoldConstant`` compiles each operation on constants separately, about a tenth of a second
+each. For networks with many convolutions, whose normalisations and layouts are such operations,
+this is most of the compile time. This pass collects them into one program, compiles it once, and
+runs it.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,41 +16,41 @@ from tvm.ir import GenericConst, GlobalVar, Op
 from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.tirx import IntImm, PrimFunc
 
-#: Constants made from nothing stay operations from this many elements on, as with TVM's pass.
+#: Most elements of folded constants that have no tensor inputs, as in TVM's pass.
 _MOST_MADE = 1024
 _CALL = "relax.call_tir"
-#: The program runs once and here. Optimising it longer costs more than it gains.
+#: The program runs only once, so optimisation does not pay off.
 _TARGET = {"kind": "llvm", "opt-level": 0}
 
 
 def fold_weights(module: IRModule, lower: Callable[[IRModule], IRModule]) -> IRModule:
-    """``module`` with all that follows from constants alone, in the order of ``main``, computed.
+    """Fold all operations of ``main`` that depend on constants only.
 
-    What branches or has shapes of unknown size is left as it is.
+    Branches and tensors of unknown size are not folded.
 
     Args:
-        lower: From operators to calls that the virtual machine runs.
+        lower: Converts operators to calls that the virtual machine runs.
     """
     main = module["main"]
-    found = _Found(module)
+    constants = _ConstantBindings(module)
     for block in main.body.blocks:
         for binding in block.bindings:
-            found.look(binding)
-    wanted = found.used_by(main.body.body)
-    if not wanted:
+            constants.add(binding)
+    used = constants.used_by(main.body.body)
+    if not used:
         return module
-    values = _computed(module, found, wanted, lower)
+    values = _computed(module, constants, used, lower)
     folded = IRModule(dict(module.functions_items()), attrs=module.attrs)
-    changed = _Replaced(module, found.bindings, values).visit_expr(main)
+    changed = _Replaced(module, constants.bindings, values).visit_expr(main)
     folded.update_func(folded.get_global_var("main"), changed)
     return folded
 
 
-class _Found:
-    """What of a function follows from constants alone.
+class _ConstantBindings:
+    """Bindings of a function that depend on constants only.
 
     Attributes:
-        bindings: Variable to its binding, in order.
+        bindings: Bindings by variable, in order.
     """
 
     def __init__(self, module: IRModule) -> None:
@@ -58,15 +58,15 @@ class _Found:
         self._module = module
         self._used: dict[Any, None] = {}
 
-    def look(self, binding: Any) -> None:
-        """Take in the next binding."""
-        if isinstance(binding, relax.VarBinding) and self._follows(binding):
+    def add(self, binding: Any) -> None:
+        """Process the next binding of the function."""
+        if isinstance(binding, relax.VarBinding) and self._is_foldable(binding):
             self.bindings[binding.var] = binding
         else:
             self._use(binding.value)
 
     def used_by(self, result: Any) -> list[Any]:
-        """Variables that the rest of the function, or its result, takes from these."""
+        """Variables of these bindings that the rest of the function or its result uses."""
         self._use(result)
         return list(self._used)
 
@@ -74,23 +74,25 @@ class _Found:
         free = relax.analysis.free_vars(value)
         self._used |= {used: None for used in free if used in self.bindings}
 
-    def _follows(self, binding: Any) -> bool:
+    def _is_foldable(self, binding: Any) -> bool:
         value, kind = binding.value, binding.var.ty
         if isinstance(value, relax.TupleGetItem):
-            return self._is_known(value.tuple_value)
+            return self._is_constant(value.tuple_value)
         if not isinstance(value, relax.Call) or not isinstance(value.op, Op):
             return False
-        if not _is_sized(kind) or not all(map(self._is_known, value.args)):
+        if not _is_sized(kind) or not all(map(self._is_constant, value.args)):
             return False
         if value.op.name == _CALL:
             called = value.args[0]
             return isinstance(called, GlobalVar) and isinstance(self._module[called], PrimFunc)
-        able = value.op.get_attr("FLegalize") is not None and bool(value.op.get_attr("FPurity"))
-        return able and (any(map(_holds, value.args)) or _elements(kind) <= _MOST_MADE)
+        evaluable = value.op.get_attr("FLegalize") is not None and bool(
+            value.op.get_attr("FPurity")
+        )
+        return evaluable and (any(map(_has_tensor, value.args)) or _elements(kind) <= _MOST_MADE)
 
-    def _is_known(self, value: Any) -> bool:
+    def _is_constant(self, value: Any) -> bool:
         if isinstance(value, relax.Tuple):
-            return all(map(self._is_known, value.fields))
+            return all(map(self._is_constant, value.fields))
         if isinstance(value, relax.Var):
             return value in self.bindings
         return not isinstance(value, relax.Call) and not relax.analysis.free_vars(value)
@@ -98,17 +100,17 @@ class _Found:
 
 @mutator
 class _Replaced(PyExprMutator):  # type: ignore[misc]  # TVM has no types
-    """Puts values in for variables, and leaves out what they were computed by."""
+    """Replaces variables by values and removes the bindings they were computed by."""
 
     def __init__(
-        self, module: IRModule, gone: Mapping[Any, Any], values: Mapping[Any, Any]
+        self, module: IRModule, removed: Mapping[Any, Any], values: Mapping[Any, Any]
     ) -> None:
         super().__init__(module)
-        self._gone = gone
+        self._removed = removed
         self._values = values
 
     def visit_var_binding_(self, binding: Any) -> None:
-        if binding.var not in self._gone:
+        if binding.var not in self._removed:
             super().visit_var_binding_(binding)
 
     def visit_var_(self, var: Any) -> Any:
@@ -119,12 +121,15 @@ class _Replaced(PyExprMutator):  # type: ignore[misc]  # TVM has no types
 
 
 def _computed(
-    module: IRModule, found: _Found, wanted: list[Any], lower: Callable[[IRModule], IRModule]
+    module: IRModule,
+    constants: _ConstantBindings,
+    used: list[Any],
+    lower: Callable[[IRModule], IRModule],
 ) -> dict[Any, Any]:
     """The values of variables, as constants."""
-    result = relax.Tuple(wanted)
+    result = relax.Tuple(used)
     output = relax.Var("values", result.ty)
-    bindings = [*found.bindings.values(), relax.VarBinding(output, result)]
+    bindings = [*constants.bindings.values(), relax.VarBinding(output, result)]
     body = relax.SeqExpr([relax.DataflowBlock(bindings)], output)
     functions = {
         name: function
@@ -138,7 +143,7 @@ def _computed(
         lowered = lower(relax.transform.DeadCodeElimination()(program))
     executable = relax.build(lowered, target, relax_pipeline=None)
     values = relax.VirtualMachine(executable, tvm.cpu())["main"]()
-    return {var: _constant(value) for var, value in zip(wanted, values, strict=True)}
+    return {var: _constant(value) for var, value in zip(used, values, strict=True)}
 
 
 def _constant(value: Any) -> Any:
@@ -147,8 +152,8 @@ def _constant(value: Any) -> Any:
     return relax.Tuple([_constant(field) for field in value])
 
 
-def _holds(argument: Any) -> bool:
-    """Whether an argument is, or has, a tensor."""
+def _has_tensor(argument: Any) -> bool:
+    """Whether an argument is or contains a tensor."""
     return isinstance(argument, GenericConst | relax.Var | relax.Tuple)
 
 
@@ -161,7 +166,7 @@ def _is_sized(kind: Any) -> bool:
 
 
 def _elements(kind: Any) -> int:
-    """How many a tensor of known size has, or the tensors of a tuple."""
+    """Number of elements of a tensor of known size, or of all tensors of a tuple."""
     if isinstance(kind, relax.TupleType):
         return sum(map(_elements, kind.fields))
     return prod(map(int, kind.shape))

@@ -1,8 +1,8 @@
-"""ONNX into Relax, remembering which node of the graph every operation came from.
+"""Imports ONNX into Relax and records the node of the graph that each operation comes from.
 
-Method A of provenance starts here: TVM's importer keeps no names, so each node's results are bound
-while it is converted, and the numbers of the names handed out meanwhile form an interval that no
-other node's names fall into. Runs in the limited child process of a build.
+First step of provenance: TVM's importer drops names. So the results of each node are bound to
+variables while it is converted; the numbers in their names form an interval that is disjoint from
+those of other nodes. Runs in the child process of a build.
 """
 
 import io
@@ -21,37 +21,37 @@ from tvm.relax.expr_functor import PyExprMutator, mutator
 from tvm.relax.frontend.onnx.onnx_frontend import ONNXGraphImporter, _get_convert_map
 
 from workers.backends.tvm.errors import reason_of
+from workers.backends.tvm.owners import rename
 from workers.engine.errors import InvalidCandidate
 from workers.engine.types import TensorSpec
 
-#: The domains whose operators TVM's importer means by a bare name.
+#: Domains whose operators TVM's importer identifies by name alone.
 _DOMAINS = frozenset({"", "ai.onnx", "com.microsoft"})
 _TAKE, _RELU = Op.get("relax.take"), Op.get("relax.nn.relu")
 _NUMBERED = re.compile(r"(?:lv|gv)(\d*)")
-_OWNED = re.compile(r"onnx(\d+(?:n\d+)*)")
 
 
 def import_model(
     path: Path, inputs: Sequence[TensorSpec], sizes: Mapping[str, int] | None
 ) -> IRModule:
-    """Read an ONNX file with its external data into a network in Relax.
+    """Import an ONNX file with its external data.
 
-    Its function ``main`` takes the graph's inputs in order; each variable that a node of the graph
-    bound is named after it (:func:`owners_of`).
+    The function ``main`` takes the graph's inputs in order; variables are named after their nodes
+    (:func:`workers.backends.tvm.owners.owners_of`).
 
     Args:
         inputs: The graph's inputs; their named dimensions become symbols.
-        sizes: Of the named dimensions, to make a network of fixed shapes instead.
+        sizes: Sizes of the named dimensions, for a network of static shapes instead.
 
     Raises:
-        InvalidCandidate: the file or something in it is nothing TVM can take; names the operator.
+        InvalidCandidate: TVM does not support the file; names the operator.
     """
     model = _read(path)
     _check(model)
     importer = _Importer(_shapes(inputs, sizes), {spec.name: spec.dtype for spec in inputs})
     opset = next((o.version for o in model.opset_import if o.domain in {"", "ai.onnx"}), 1)
     try:
-        # It prints what it fails on, weights included.
+        # On failure TVM prints the operator, weights included.
         with redirect_stdout(io.StringIO()):
             module = importer.from_onnx(model.graph, opset)
     except InvalidCandidate:
@@ -59,67 +59,24 @@ def import_model(
     except Exception as error:
         raise InvalidCandidate(f"TVM cannot import this network: {reason_of(error)}") from error
     if module["main"].attrs["num_input"] != len(inputs):
-        raise InvalidCandidate("TVM sees other inputs in this network than there are")
+        raise InvalidCandidate("TVM imports another number of inputs than the network has")
     module["main"] = _Corrected(module).visit_expr(module["main"])
     return _named(module, importer.owners())
 
 
-def owners_of(name: str) -> tuple[int, ...] | None:
-    """The nodes that a variable of this name belongs to; ``None`` if nobody named it yet."""
-    found = _OWNED.fullmatch(name)
-    return tuple(map(int, found[1].split("n"))) if found else None
-
-
-def rename(module: IRModule, owners: Mapping[Any, Sequence[int]]) -> IRModule:
-    """``module`` with variables of ``main`` named after their owners.
-
-    Args:
-        owners: Variable to its nodes.
-    """
-    if not owners:
-        return module
-    main = _Renamer(module, owners).visit_expr(module["main"])
-    renamed = IRModule(dict(module.functions_items()), attrs=module.attrs)
-    renamed.update_func(renamed.get_global_var("main"), main)
-    return renamed
-
-
 def _named(module: IRModule, owners: Mapping[str, int]) -> IRModule:
-    """``module`` with variables named after the nodes they were made for."""
+    """Rename variables after the nodes they were created for."""
     variables = (b.var for block in module["main"].body.blocks for b in block.bindings)
     return rename(module, {v: (owners[v.name],) for v in variables if v.name in owners})
 
 
 @mutator
-class _Renamer(PyExprMutator):  # type: ignore[misc]  # TVM has no types
-    """Names variables after their owners."""
-
-    def __init__(self, module: IRModule, owners: Mapping[Any, Sequence[int]]) -> None:
-        super().__init__(module)
-        self._owners = owners
-
-    def visit_var_def_(self, var: Any) -> Any:
-        return self._renamed(var, relax.Var)
-
-    def visit_dataflow_var_def_(self, var: Any) -> Any:
-        return self._renamed(var, relax.DataflowVar)
-
-    def _renamed(self, var: Any, kind: Any) -> Any:
-        nodes = self._owners.get(var)
-        if not nodes:
-            return var
-        renamed = kind("onnx" + "n".join(map(str, nodes)), var.ty)
-        self.set_var_remap(var, renamed)
-        return renamed
-
-
-@mutator
 class _Corrected(PyExprMutator):  # type: ignore[misc]  # TVM has no types
-    """Rewrites what the importer makes of two operators, at no cost when a network runs.
+    """Corrects the importer's conversion of two operators, at no cost at run time.
 
-    Rows of tables are looked up within the table: the importer has indices trusted, so that one
-    from outside reads whatever memory it hits. And ReLU hands NaN on: TVM's maximum gives its
-    second operand where they do not compare.
+    ``take`` clips its indices: the importer's mode reads outside the table for invalid indices.
+    ReLU
+    propagates NaN: TVM's maximum returns its second operand for NaN.
     """
 
     def visit_call_(self, call: Any) -> Any:
@@ -133,15 +90,15 @@ class _Corrected(PyExprMutator):  # type: ignore[misc]  # TVM has no types
 
 
 class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
-    """TVM's importer, with an interval of names for each node; nodes are named by position."""
+    """TVM's importer with an interval of variable names per node; nodes are named by position."""
 
     def __init__(self, shapes: dict[str, list[Any]], dtypes: dict[str, str]) -> None:
         super().__init__(shapes, dtypes)
-        #: Node to the numbers between which its names lie.
+        #: Bounds of the numbers in a node's names, by node.
         self._intervals: dict[int, tuple[int, int]] = {}
 
     def owners(self) -> dict[str, int]:
-        """Name of a variable to the node it was made for."""
+        """Node by the name of the variable that was created for it."""
         return {
             name: index
             for index, (low, high) in self._intervals.items()
@@ -153,7 +110,7 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
     ) -> Any:
         low = self._mark()
         try:
-            result = self._ours(op_name, inputs, attrs)
+            result = self._corrected(op_name, inputs, attrs)
             if result is None:
                 result = super()._convert_operator(op_name, inputs, attrs, opset)
             result = self._bound(result)
@@ -166,40 +123,40 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
             self._intervals[int(name)] = (low, self._mark())
         return result
 
-    def _ours(self, op_name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-        """What replaces the importer's own conversion; ``None`` where nothing does."""
+    def _corrected(self, op_name: str, inputs: list[Any], attrs: dict[str, Any]) -> Any:
+        """Our conversion of an operator; ``None`` to use the importer's."""
         if op_name == "Clip":
             return self._clipped(inputs, attrs)
         if op_name == "Dropout" and attrs["tvm_custom"]["num_outputs"] == 1:
-            # The importer's own copies, and makes a mask that ConvertLayout fails on.
+            # The importer copies the input, and creates a mask that ConvertLayout fails on.
             return inputs[0]
         if op_name == "Sum":
-            # The importer's own stacks all its inputs in memory first.
+            # The importer stacks all inputs in memory first.
             return reduce(lambda one, other: self.bb.normalize(relax.op.add(one, other)), inputs)
         return None
 
     def _clipped(self, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-        """Clip that hands NaN on; ``None`` where bounds are no constants, or no numbers.
+        """Clip that propagates NaN; ``None`` if bounds are not constant or NaN.
 
-        The importer's own calls the loops of maximum and minimum with the value in first place.
+        The importer passes the value as first operand of maximum and minimum, which drops NaN.
         """
-        value, *given = inputs
+        value, *limits = inputs
         dtype = value.ty.dtype
         bounds = []
-        for name, bound in zip(("min", "max"), (*given, None, None), strict=False):
-            known = attrs.get(name) if bound is None else bound
-            if isinstance(known, GenericConst):
-                known = known.value.numpy().item()
-            if not isinstance(known, float | None) or (known is not None and isnan(known)):
+        for name, bound in zip(("min", "max"), (*limits, None, None), strict=False):
+            number = attrs.get(name) if bound is None else bound
+            if isinstance(number, GenericConst):
+                number = number.value.numpy().item()
+            if not isinstance(number, float | None) or (number is not None and isnan(number)):
                 return None
-            bounds.append(known)
+            bounds.append(number)
         for bound, limit in zip(bounds, (relax.op.maximum, relax.op.minimum), strict=True):
             if bound is not None:
                 value = self.bb.normalize(limit(relax.const(bound, dtype), value))
         return value
 
     def _bound(self, result: Any) -> Any:
-        """``result`` as variables, so that its names are taken now and not by its first user."""
+        """``result`` bound to variables, so that their names fall into this node's interval."""
         if isinstance(result, relax.Tuple):
             return relax.Tuple([self._bound(field) for field in result.fields])
         if isinstance(result, relax.Call | relax.TupleGetItem):
@@ -207,15 +164,15 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
         return result
 
     def _mark(self) -> int:
-        """A number above those of all names handed out and below those to come."""
-        found = _NUMBERED.fullmatch(self.bb.get_unique_name("lv"))
-        return int(found[1] or 0) if found else 0
+        """A number between those of previous and of future names."""
+        match = _NUMBERED.fullmatch(self.bb.get_unique_name("lv"))
+        return int(match[1] or 0) if match else 0
 
 
 def _read(path: Path) -> onnx.ModelProto:
     try:
         model = onnx.load(path)
-    # Protobuf's DecodeError has no public base of its own.
+    # Protobuf's DecodeError has no public base class.
     except Exception as error:
         raise InvalidCandidate(f"{path.name} cannot be read as ONNX: {error}") from error
     used = {name for node in model.graph.node for name in node.input}
@@ -228,23 +185,23 @@ def _read(path: Path) -> onnx.ModelProto:
 
 
 def _check(model: onnx.ModelProto) -> None:
-    """Refuse what the importer would take for something else."""
-    known = _get_convert_map()
+    """Refuse operators that the importer would not support or would confuse with others."""
+    supported = _get_convert_map()
     nodes = model.graph.node
     if not nodes or not model.graph.output:
-        raise InvalidCandidate("the file holds no network")
+        raise InvalidCandidate("the file contains no network")
     functions = {(function.domain, function.name) for function in model.functions}
     for node in nodes:
         if node.domain not in _DOMAINS or (node.domain, node.op_type) in functions:
             raise InvalidCandidate(
                 f"TVM has no operator {node.op_type} of the domain {node.domain!r}"
             )
-        if node.op_type not in known and node.op_type not in {"If", "Constant"}:
+        if node.op_type not in supported and node.op_type not in {"If", "Constant"}:
             raise InvalidCandidate(f"TVM has no operator {node.op_type}")
 
 
 def _shapes(inputs: Sequence[TensorSpec], sizes: Mapping[str, int] | None) -> dict[str, list[Any]]:
-    """Shapes of the inputs, with one symbol for each named dimension or its size."""
+    """Shapes of the inputs, with the size or one symbol for each named dimension."""
     symbols: dict[str, Any] = {}
 
     def size_of(size: int | str) -> Any:
@@ -259,5 +216,7 @@ def _shapes(inputs: Sequence[TensorSpec], sizes: Mapping[str, int] | None) -> di
         if "..." in spec.shape:
             raise InvalidCandidate(f"input {spec.name} may have any number of dimensions")
         if spec.dtype == "string" or "(" in spec.dtype:
-            raise InvalidCandidate(f"input {spec.name} is a {spec.dtype}; TVM takes numbers only")
+            raise InvalidCandidate(
+                f"input {spec.name} is a {spec.dtype}; TVM supports numbers only"
+            )
     return {spec.name: [size_of(size) for size in spec.shape] for spec in inputs}

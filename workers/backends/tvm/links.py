@@ -1,4 +1,4 @@
-"""From the owners of calls to links between calls and nodes, with those no call owns."""
+"""Links calls to the nodes of the graph they compute, and finds folded nodes."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ from workers.engine.profile import NodeLink
 
 
 def links_of(path: Path, sites: Sequence[Site]) -> tuple[list[tuple[NodeLink, ...]], list[int]]:
-    """Links of each site, and the nodes that no site computes.
+    """Links of each site, and indices of the nodes that no site computes.
 
-    A node that went up into its neighbours, such as a normalisation into weights, is linked to
-    the sites of its consumers as ``inferred``. What only constants lead to is left: it was
-    computed when the build was made.
+    A node that was merged into its neighbours, such as a normalisation into weights, is linked to
+    the sites of its consumers as ``inferred``. Nodes that depend on constants only were computed at
+    build time and have no site.
     """
     graph = onnx.load(path, load_external_data=False).graph
     owned: dict[int, list[int]] = defaultdict(list)
@@ -25,12 +25,12 @@ def links_of(path: Path, sites: Sequence[Site]) -> tuple[list[tuple[NodeLink, ..
     inferred: dict[int, list[int]] = defaultdict(list)
     varying, consumers = _varying(graph), _consumers(graph)
     folded: list[int] = []
-    # Backwards, so that a chain of such nodes ends at the same site.
+    # In reverse order, so that chains of such nodes are linked to the same site.
     for index in reversed(range(len(graph.node))):
         if index in owned:
             continue
         near = {at for user in consumers[index] for at in (owned.get(user) or inferred[user])[:1]}
-        if index in varying and near and not _passes_on(graph.node[index]):
+        if index in varying and near and not _is_identity(graph.node[index]):
             inferred[index] = sorted(near)
         else:
             folded.append(index)
@@ -41,19 +41,20 @@ def links_of(path: Path, sites: Sequence[Site]) -> tuple[list[tuple[NodeLink, ..
     for index, near_sites in inferred.items():
         for at in near_sites:
             links[at].append(NodeLink(index, "inferred"))
-    return [tuple(sorted(found, key=lambda link: link.index)) for found in links], sorted(folded)
+    ordered = [tuple(sorted(each, key=lambda link: link.index)) for each in links]
+    return ordered, sorted(folded)
 
 
 def _varying(graph: onnx.GraphProto) -> set[int]:
     """Nodes whose outputs depend on the network's inputs."""
-    stored = {tensor.name for tensor in graph.initializer}
-    alive = {value.name for value in graph.input} - stored
-    found = set()
+    initializers = {tensor.name for tensor in graph.initializer}
+    values = {value.name for value in graph.input} - initializers
+    varying = set()
     for index, node in enumerate(graph.node):
-        if node.op_type != "Shape" and any(name in alive for name in node.input):
-            found.add(index)
-            alive.update(node.output)
-    return found
+        if node.op_type != "Shape" and any(name in values for name in node.input):
+            varying.add(index)
+            values.update(node.output)
+    return varying
 
 
 def _consumers(graph: onnx.GraphProto) -> list[list[int]]:
@@ -64,6 +65,6 @@ def _consumers(graph: onnx.GraphProto) -> list[list[int]]:
     return [[user for name in node.output for user in users[name]] for node in graph.node]
 
 
-def _passes_on(node: onnx.NodeProto) -> bool:
-    """Whether a node's output is its input: nothing is left to compute."""
+def _is_identity(node: onnx.NodeProto) -> bool:
+    """Whether a node's output is its input."""
     return node.op_type in {"Identity", "Dropout"}

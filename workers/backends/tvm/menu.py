@@ -1,4 +1,4 @@
-"""TVM's passes as a menu. Knows no TVM: studies read it in the worker."""
+"""TVM's passes as a menu. Does not import TVM: studies use it in the worker."""
 
 from collections.abc import Sequence
 
@@ -9,11 +9,11 @@ from workers.engine.types import Network, Options, TargetSpec
 
 
 def menu_of(network: Network, target: TargetSpec) -> Menu:
-    """All passes for networks of fixed shapes, with the schedules tuned for this one if any.
+    """All passes, for static shapes and with the tuned schedules of this network if there are any.
 
-    Convolutions are tuned with channels last, and a schedule fits no other layout. Where there are
-    some, TVM's own lists are compared behind the passes that lay channels so: else it would be
-    tuned code of one list beside untuned code of the others.
+    Convolutions are tuned with channels last, and their schedules fit no other layout. If there are
+    schedules, TVM's own lists therefore run behind the layout passes: otherwise tuned code of one
+    list would be compared with untuned code of the others.
     """
     options: Options = {**default_of(network, target), "shapes": FIXED}
     del options["passes"]
@@ -22,7 +22,7 @@ def menu_of(network: Network, target: TargetSpec) -> Menu:
     if network.schedules_path is not None:
         options["schedules"] = DATABASE
         if has_convolutions:
-            default, full = map(passes.laid_out, (default, full))
+            default, full = map(passes.with_channels_last, (default, full))
             own = passes.option_of(default)
     promising = [passes.CHANNELS_LAST] if has_convolutions else [passes.FOLDED, passes.FOLDED_INTO]
     return Menu(

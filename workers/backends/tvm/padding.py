@@ -1,8 +1,8 @@
-"""Zeros where TVM leaves memory as it was.
+"""Zero-fills the padding of weights, which TVM leaves uninitialised.
 
-A schedule may want weights in blocks that their number does not fill: 546 biases as nine rows of
-64. What lays them out so, once and for good, writes the 546. Left alone, a library would hold
-whatever stood in the other places: no two builds would be alike, and nobody knows what they tell.
+A schedule may store weights in blocks that they do not fill: 546 biases as nine rows of 64. The
+conversion writes the 546 values only. Libraries would contain uninitialised memory elsewhere:
+builds would not be reproducible and could leak data.
 """
 
 from math import prod
@@ -12,24 +12,24 @@ from tvm import IRModule, tirx
 from tvm.s_tir import SBlock, SBlockRealize
 from tvm.tirx import PrimFunc
 
-#: What ``SplitLayoutRewritePreproc`` calls functions that lay out weights: as many outputs as
-#: inputs, in the same order.
-_LAYING_OUT = "_weight_prepack"
+#: Suffix by ``SplitLayoutRewritePreproc`` of functions that convert layouts of weights. They have
+#: as many outputs as inputs, in the same order.
+_PREPACK = "_weight_prepack"
 
 
 def fill_padding(module: IRModule) -> IRModule:
-    """``module`` with zeros in the padding of weights that its functions lay out."""
-    filled = IRModule(dict(module.functions_items()), attrs=module.attrs)
+    """Zero-fill the padding of weights that functions of ``module`` convert."""
+    result = IRModule(dict(module.functions_items()), attrs=module.attrs)
     for name, function in module.functions_items():
-        if isinstance(function, PrimFunc) and _LAYING_OUT in name.name_hint:
+        if isinstance(function, PrimFunc) and _PREPACK in name.name_hint:
             padded = _padded(list(function.params))
             if padded:
-                filled.update_func(name, function.with_body(_zeroed(function.body, padded)))
-    return filled
+                result.update_func(name, function.with_body(_zeroed(function.body, padded)))
+    return result
 
 
 def _padded(buffers: list[Any]) -> list[Any]:
-    """Outputs with more elements than their inputs have."""
+    """Outputs with more elements than their inputs."""
     half = len(buffers) // 2
     pairs = zip(buffers[:half], buffers[half:], strict=True)
     return [after for before, after in pairs if _elements(after) > _elements(before)]
@@ -40,7 +40,7 @@ def _elements(buffer: Any) -> int:
 
 
 def _zeroed(realize: Any, buffers: list[Any]) -> Any:
-    """The root block of a function, with ``buffers`` zero before it begins."""
+    """The root block of a function, with ``buffers`` set to zero first."""
     root = realize.block
     body = tirx.SeqStmt([*map(_zeros, buffers), root.body])
     block = SBlock(
@@ -51,8 +51,8 @@ def _zeroed(realize: Any, buffers: list[Any]) -> Any:
 
 
 def _zeros(buffer: Any) -> Any:
-    places = [tirx.Var(f"i{axis}", "int64") for axis in range(len(buffer.shape))]
-    stored = tirx.BufferStore(buffer, tirx.const(0, buffer.dtype), places)
-    for place, size in reversed(list(zip(places, buffer.shape, strict=True))):
-        stored = tirx.For(place, tirx.const(0, "int64"), size, tirx.ForKind.SERIAL, stored)
+    indices = [tirx.Var(f"i{axis}", "int64") for axis in range(len(buffer.shape))]
+    stored = tirx.BufferStore(buffer, tirx.const(0, buffer.dtype), indices)
+    for index, size in reversed(list(zip(indices, buffer.shape, strict=True))):
+        stored = tirx.For(index, tirx.const(0, "int64"), size, tirx.ForKind.SERIAL, stored)
     return stored

@@ -1,12 +1,12 @@
-"""The passes over a network, by name, and which orders of them are legal.
+"""Passes by name, and the legal orders of them.
 
-A pipeline is the value of the option ``passes``: ``default`` for what TVM runs on a CPU, ``full``
-for :data:`FULL`, ``channels_last`` for :data:`CHANNELS_LAST`, or a comma-joined ordered list of
-names of :data:`PASSES`: TVM's, and ``FoldWeights``, which is ours (:mod:`.fold`). What every
-network needs to become a program of the virtual machine is added by itself (:data:`HEAD`,
-:data:`TAIL`).
+A pipeline is the value of the option ``passes``: ``default`` for TVM's pipeline for CPUs, ``full``
+for :data:`FULL`, ``channels_last`` for :data:`CHANNELS_LAST`, or an ordered list of names of
+:data:`PASSES` joined by commas: TVM's passes and our ``FoldWeights`` (:mod:`.fold`). The passes
+that every network needs to become a program of the virtual machine are added automatically
+(:data:`HEAD`, :data:`TAIL`).
 
-Knows no TVM, so that whoever studies pipelines can, in any process; :func:`make` imports it.
+Does not import TVM, so that studies can use it in any process; only :func:`make` does.
 """
 
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ OPTION_CHANNELS_LAST = "channels_last"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Where a pass may stand.
+    """Constraints on the position of a pass.
 
     Attributes:
         after: Passes that must have run before it.
         before: Passes that must not have run before it.
         with_later: Passes that must follow it.
-        repeats: Whether it may stand several times.
+        repeats: Whether it may occur several times.
     """
 
     after: tuple[str, ...] = ()
@@ -37,16 +37,16 @@ class Rule:
     repeats: bool = False
 
 
-#: Rewrites of graphs of operators: pointless once operators have become loops.
+#: Rewrites of graphs of operators: without effect once operators are loops.
 _GRAPH = Rule(before=("LegalizeOps",))
-#: Clean-ups at any moment until loops are fused.
+#: Clean-ups, possible until loops are fused.
 _ANYWHERE = Rule(before=("FuseOps",), repeats=True)
 _LATE = Rule(after=("LegalizeOps",))
 
 #: Every pass with its rule; ``LegalizeOps`` must be in every pipeline.
 PASSES: dict[str, Rule] = {
     "DecomposeOpsForInference": _GRAPH,
-    # It scales weights along their first axis, which must still be that of output channels.
+    # It scales weights along their first axis, which must be that of output channels.
     "FoldBatchnormToConv2D": Rule(
         before=("DecomposeOpsForInference", "ConvertLayout", "LegalizeOps")
     ),
@@ -69,7 +69,7 @@ PASSES: dict[str, Rule] = {
     "RewriteDataflowReshape": _LATE,
     "StaticPlanBlockMemory": _LATE,
 }
-#: Run at fixed places of :data:`TAIL` wherever the list has them; they stand behind all others.
+#: Passes of a list that run at fixed positions of :data:`TAIL`; they come last in the list.
 _PLACED = ("RewriteDataflowReshape", "StaticPlanBlockMemory")
 
 HEAD = ("DispatchSampling", "DispatchSortScan")
@@ -80,15 +80,15 @@ TAIL = (
     *("ComputePrimValue", "VMShapeLower", "AttachGlobalSymbol"),
 )
 
-#: From operators to a program, and no more than it takes.
+#: The passes needed to convert operators to a program.
 _LOWERING = (*HEAD, "LegalizeOps", *(name for name in TAIL if name not in _PLACED))
 
-#: What TVM 0.27 runs for a CPU (``tvm.relax.backend.cpu_generic.get_default_pipeline``).
+#: TVM 0.27's pipeline for CPUs (``tvm.relax.backend.cpu_generic.get_default_pipeline``).
 DEFAULT: tuple[str, ...] = (
     *("LegalizeOps", "AnnotateTIROpPattern", "FoldConstant", "FuseOps", "FuseTIR"),
     *("RewriteDataflowReshape", "StaticPlanBlockMemory"),
 )
-#: All that TVM offers to networks of any kind: decompose, fold, legalise, annotate, fuse.
+#: All of TVM's passes for any network: decompose, fold, legalise, annotate, fuse.
 FULL: tuple[str, ...] = (
     *("FoldBatchnormToConv2D", "DecomposeOpsForInference", "CanonicalizeBindings"),
     *("RemoveRedundantReshape", "ReorderPermuteDimsAfterConcat", "ReorderTakeAfterMatmul"),
@@ -97,28 +97,28 @@ FULL: tuple[str, ...] = (
     *("FoldConstant", "DeadCodeElimination", "FuseOps", "FuseTIR", "DeadCodeElimination"),
     *("RewriteDataflowReshape", "StaticPlanBlockMemory"),
 )
-#: Normalisation goes into weights first, then layouts change.
-_LAID_OUT = ("FoldBatchnormToConv2D", "DecomposeOpsForInference", "ConvertLayout")
-#: For networks with convolutions on a CPU: neighbouring channels lie side by side in memory, so
-#: that one vector instruction computes many of them, whatever the size of the picture.
-CHANNELS_LAST = (*_LAID_OUT[:2], "FoldWeights", _LAID_OUT[2], "FoldWeights", *DEFAULT)
-#: TVM's own, with constants folded at once.
+#: Normalisations are folded into weights first, then layouts change.
+_LAYOUT_PASSES = ("FoldBatchnormToConv2D", "DecomposeOpsForInference", "ConvertLayout")
+#: For networks with convolutions on a CPU: channels are contiguous in memory, so that a vector
+#: instruction computes several of them, for images of any size.
+CHANNELS_LAST = (*_LAYOUT_PASSES[:2], "FoldWeights", _LAYOUT_PASSES[2], "FoldWeights", *DEFAULT)
+#: TVM's default pipeline, with all constants folded at once.
 FOLDED = ("FoldWeights", *DEFAULT)
-#: The same with single numbers put into loops, as :data:`FULL` has them: TVM's pass does it before
-#: operators become loops, and has little else to do behind ours.
+#: The same with scalars inlined into loops, as in :data:`FULL`: TVM's pass inlines them before
+#: operators become loops, and has little else to do after ours.
 FOLDED_INTO = ("FoldWeights", "FoldConstant", *DEFAULT)
-#: Layouts of pictures and of weights that ``ConvertLayout`` makes.
+#: Layouts of images and of weights after ``ConvertLayout``.
 _LAYOUTS = {"relax.nn.conv2d": ["NHWC", "HWIO"]}
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A legal pipeline in the order it runs, cut where schedules are put in.
+    """A legal pipeline, divided where schedules are applied.
 
     Attributes:
-        names: As in the option.
-        body: Until every operator is a loop nest of its own or fused with others.
-        tail: From there to a program.
+        names: The names in the option.
+        body: Passes until all operators are loop nests.
+        tail: Passes from there to a program.
     """
 
     names: tuple[str, ...]
@@ -127,10 +127,10 @@ class Pipeline:
 
 
 def pipeline_of(passes: str | Sequence[str]) -> Pipeline:
-    """The pipeline an option means.
+    """The pipeline of an option.
 
     Raises:
-        InvalidCandidate: a name is unknown, or stands where it may not; says which and why.
+        InvalidCandidate: a name is unknown or at an illegal position; gives the rule.
     """
     names = _names(passes)
     _check(names)
@@ -150,33 +150,33 @@ def option_of(names: Sequence[str]) -> str:
 
 
 def without(names: Sequence[str], dropped: str) -> tuple[str, ...]:
-    """``names`` without one pass and without all that cannot stand without it.
+    """``names`` without a pass and all passes that require it.
 
     Raises:
         InvalidCandidate: every pipeline needs the pass.
     """
     if dropped == "LegalizeOps":
         raise InvalidCandidate("every pipeline needs LegalizeOps")
-    gone = {dropped}
+    removed = {dropped}
     while True:
         more = {
             name
             for name in names
-            if name not in gone
-            and gone.intersection((*PASSES[name].after, *PASSES[name].with_later))
+            if name not in removed
+            and removed.intersection((*PASSES[name].after, *PASSES[name].with_later))
         }
         if not more:
-            return tuple(name for name in names if name not in gone)
-        gone |= more
+            return tuple(name for name in names if name not in removed)
+        removed |= more
 
 
-def laid_out(names: Sequence[str]) -> tuple[str, ...]:
-    """``names`` behind the passes that put channels last."""
-    return (*_LAID_OUT, *(name for name in names if name not in _LAID_OUT))
+def with_channels_last(names: Sequence[str]) -> tuple[str, ...]:
+    """``names`` after the passes that convert convolutions to channels last."""
+    return (*_LAYOUT_PASSES, *(name for name in names if name not in _LAYOUT_PASSES))
 
 
 def is_legal(names: Sequence[str]) -> bool:
-    """Whether the passes may run in this order."""
+    """Whether the order of the passes is legal."""
     try:
         _check(tuple(names))
     except InvalidCandidate:
@@ -187,10 +187,9 @@ def is_legal(names: Sequence[str]) -> bool:
 def make(name: str) -> Any:
     """The ``tvm.transform.Pass`` of a name of :data:`PASSES`, :data:`HEAD` or :data:`TAIL`.
 
-    Or of what applying schedules takes.
+    Other passes of TVM's, which applying schedules needs, are available as well.
     """
-    # The heavy library, and only where passes really run.
-    from tvm import relax, transform  # noqa: PLC0415
+    from tvm import relax, transform  # noqa: PLC0415  heavy
 
     if name == "FoldWeights":
         from workers.backends.tvm.fold import fold_weights  # noqa: PLC0415
@@ -204,12 +203,12 @@ def make(name: str) -> Any:
 
         return transform.module_pass(lambda module, _: fill_padding(module), opt_level=0, name=name)
     if name == "ConvertLayout":
-        # Tuples with constants and arithmetic on constants alone crash it.
+        # ConvertLayout crashes on tuples of constants and on arithmetic of constants.
         clean = ("CanonicalizeBindings", "FoldConstant", "DeadCodeElimination")
         convert = relax.transform.ConvertLayout(_LAYOUTS)
         return transform.Sequential([*map(make, clean), convert], name=name)
-    room = relax.backend if name in HEAD else relax.transform
-    return getattr(room, name)()
+    module = relax.backend if name in HEAD else relax.transform
+    return getattr(module, name)()
 
 
 def _names(passes: str | Sequence[str]) -> tuple[str, ...]:
@@ -222,11 +221,13 @@ def _names(passes: str | Sequence[str]) -> tuple[str, ...]:
 def _check(names: tuple[str, ...]) -> None:
     unknown = [name for name in names if name not in PASSES]
     if unknown:
-        raise InvalidCandidate(f"no pass is called {unknown[0]!r}; known are {', '.join(PASSES)}")
+        raise InvalidCandidate(
+            f"there is no pass {unknown[0]!r}; available are {', '.join(PASSES)}"
+        )
     if "LegalizeOps" not in names:
         raise InvalidCandidate("every pipeline needs LegalizeOps")
-    for at, name in enumerate(names):
-        rule, earlier, later = PASSES[name], names[:at], names[at + 1 :]
+    for position, name in enumerate(names):
+        rule, earlier, later = PASSES[name], names[:position], names[position + 1 :]
         missing = [other for other in rule.after if other not in earlier]
         if missing:
             raise InvalidCandidate(f"{name} must come after {missing[0]}")
@@ -237,6 +238,6 @@ def _check(names: tuple[str, ...]) -> None:
         if absent:
             raise InvalidCandidate(f"{name} needs {absent[0]} after it")
         if name in earlier and not rule.repeats:
-            raise InvalidCandidate(f"{name} may stand only once")
+            raise InvalidCandidate(f"{name} may occur only once")
         if name in _PLACED and any(other not in _PLACED for other in later):
-            raise InvalidCandidate(f"{name} must come behind all other passes")
+            raise InvalidCandidate(f"{name} must come after all other passes")

@@ -1,7 +1,7 @@
-"""Where a TVM build's time goes. Runs in a profile's child.
+"""Profiles TVM builds. Runs in the child process of a profile.
 
-Times come from the build itself, through the virtual machine's hook around every call. Which nodes
-a call computes, and its code, come from compiling the same candidate again, which is deterministic.
+Times are measured on the build itself, by the virtual machine's hook around each call. The nodes
+that a call computes, and its code, are determined by compiling the candidate again.
 """
 
 from collections import Counter
@@ -30,18 +30,18 @@ from workers.engine.profile import CallSite, Kernel, NodeLink, Profile
 from workers.engine.types import BuildResult, Network
 
 _RUNS, _MOST_S = 21, 5.0
-#: What the virtual machine calls for itself: memory, shapes, checks.
+#: Prefixes of the virtual machine's own calls: memory, shapes, checks.
 _OWN = ("vm.builtin.", "shape_func")
 
 
 @dataclass(frozen=True, slots=True)
-class _Again:
-    """A candidate, compiled again under observation.
+class _Recompiled:
+    """A candidate compiled again, with provenance.
 
     Attributes:
-        called: Symbols one run calls, in order, each with the loop nest's key where it has one.
-        functions: Symbol to the loop nest as it was compiled.
-        scheduled: Key to the record that loop nests of this key were scheduled by.
+        called: Symbols that a run calls, in order, with the keys of their loop nests if any.
+        functions: Final loop nest by symbol.
+        scheduled: Record of the applied schedule by key.
     """
 
     sites: list[Site]
@@ -57,14 +57,14 @@ def profile(
     """See :meth:`workers.engine.ports.Backend.profile`.
 
     Raises:
-        InvalidCandidate: the network branches, so that calls have no one order.
+        InvalidCandidate: the network has branches, so its calls have no fixed order.
     """
     if not isinstance(runtime, TvmRuntime):
-        raise InvalidCandidate(f"no build of TVM: {build.runtime}")
+        raise InvalidCandidate(f"not a build of TVM: {build.runtime}")
     again = _compile_again(network, build)
     log, total_ns = timed(runtime, inputs)
     if [name for name, _ in log] != [name for name, _ in again.called]:
-        raise InvalidCandidate("the build calls other functions than its network compiles to")
+        raise InvalidCandidate("the build calls other functions than the recompiled network")
     links, folded = links_of(network.model_path, again.sites)
     return Profile(
         method=f"VirtualMachine.set_instrument of TVM {tvm.__version__}, each call",
@@ -76,7 +76,7 @@ def profile(
 
 
 def timed(runtime: TvmRuntime, inputs: dict[str, Array]) -> tuple[list[tuple[str, list[int]]], int]:
-    """Calls of one run in order, each with its times in nanoseconds; and the median of a run."""
+    """Calls of a run in order with their nanoseconds in all runs, and the median of whole runs."""
     started: list[int] = []
     calls: list[tuple[str, int]] = []
 
@@ -89,7 +89,7 @@ def timed(runtime: TvmRuntime, inputs: dict[str, Array]) -> tuple[list[tuple[str
         if name == RESHAPE or not name.startswith(_OWN):
             calls.append((name, elapsed))
 
-    # A GPU works on while the processor goes ahead.
+    # GPU kernels run asynchronously.
     synchronise = runtime.device.sync
     runs: list[list[tuple[str, int]]] = []
     totals: list[int] = []
@@ -97,18 +97,18 @@ def timed(runtime: TvmRuntime, inputs: dict[str, Array]) -> tuple[list[tuple[str
     runtime.machine().set_instrument(watch)
     begun = perf_counter_ns()
     while len(runs) < _RUNS and (len(runs) < 3 or perf_counter_ns() - begun < _MOST_S * 1e9):
-        at = perf_counter_ns()
+        run_started = perf_counter_ns()
         runtime.run(inputs)
-        totals.append(perf_counter_ns() - at)
+        totals.append(perf_counter_ns() - run_started)
         runs.append(calls.copy())
         calls.clear()
     if len({tuple(name for name, _ in run) for run in runs}) != 1:
-        raise InvalidCandidate("runs of this build differ in what they call")
-    log = [(name, [run[at][1] for run in runs]) for at, (name, _) in enumerate(runs[0])]
+        raise InvalidCandidate("the runs of this build have different calls")
+    log = [(name, [run[n][1] for run in runs]) for n, (name, _) in enumerate(runs[0])]
     return log, int(median(totals))
 
 
-def _compile_again(network: Network, build: BuildResult) -> _Again:
+def _compile_again(network: Network, build: BuildResult) -> _Recompiled:
     options = build.provenance["options"]
     records, pipeline = records_of(network, options), pipeline_of(options["passes"])
     tracker, calls = Tracker(), _Calls(pipeline.tail[0])
@@ -122,7 +122,7 @@ def _compile_again(network: Network, build: BuildResult) -> _Again:
     sites, keys = tracker.sites(), calls.keys()
     if not len(sites) == len(calls.symbols) == len(keys):
         raise InvalidCandidate("passes after fusion changed which functions are called")
-    return _Again(
+    return _Recompiled(
         sites,
         list(zip(calls.symbols, keys, strict=True)),
         calls.functions,
@@ -133,10 +133,10 @@ def _compile_again(network: Network, build: BuildResult) -> _Again:
 
 @dataclass(slots=True)
 class _Calls:
-    """Remembers what a network calls once its loop nests are final.
+    """Records the calls of a network once its loop nests are final.
 
     Attributes:
-        final: The first pass after that.
+        final: The first pass after that point.
     """
 
     final: str
@@ -153,7 +153,7 @@ class _Calls:
         return module
 
     def keys(self) -> list[str | None]:
-        """Keys of the loop nests, in the order of calls; what is no loop nest has none."""
+        """Keys of the loop nests in the order of calls; ``None`` for other functions."""
         tunable = relax.transform.AttachAttrLayoutFreeBuffers()(self.body)
         keyed = {symbol: workload_key(f) for symbol, f in _functions(tunable).items()}
         return [keyed.get(symbol) for symbol in calls_of(tunable)]
@@ -168,19 +168,19 @@ def _functions(module: IRModule) -> dict[str, PrimFunc]:
 
 
 def _call_sites(
-    again: _Again, log: Sequence[tuple[str, list[int]]], links: Sequence[tuple[NodeLink, ...]]
+    again: _Recompiled, log: Sequence[tuple[str, list[int]]], links: Sequence[tuple[NodeLink, ...]]
 ) -> tuple[CallSite, ...]:
-    seen: Counter[str] = Counter()
-    found = []
+    counts: Counter[str] = Counter()
+    sites = []
     for site, (symbol, key), (_, times), nodes in zip(
         again.sites, again.called, log, links, strict=True
     ):
-        seen[site.symbol] += 1
+        counts[site.symbol] += 1
         middle = median(times)
         function = again.functions.get(symbol)
-        found.append(
+        sites.append(
             CallSite(
-                name=f"{site.symbol}#{seen[site.symbol]}",
+                name=f"{site.symbol}#{counts[site.symbol]}",
                 operator=site.symbol,
                 median_ns=int(middle),
                 mad_ns=int(median(abs(time - middle) for time in times)),
@@ -191,12 +191,12 @@ def _call_sites(
                 nodes=nodes,
             )
         )
-    return tuple(found)
+    return tuple(sites)
 
 
-def _kernels(again: _Again, out: Path) -> tuple[Kernel, ...]:
+def _kernels(again: _Recompiled, out: Path) -> tuple[Kernel, ...]:
     sources = code.sources_of(again.executable.mod, list(again.functions))
-    found = []
+    kernels = []
     for number, (symbol, key) in enumerate(sorted(dict(again.called).items())):
         if symbol not in again.functions:
             continue
@@ -205,5 +205,5 @@ def _kernels(again: _Again, out: Path) -> tuple[Kernel, ...]:
         for kind, name in files.items():
             (out / name).write_text(texts[kind], encoding="utf-8")
         record = again.scheduled.get(key or "")
-        found.append(Kernel(symbol, key, files, record.trace if record else None))
-    return tuple(found)
+        kernels.append(Kernel(symbol, key, files, record.trace if record else None))
+    return tuple(kernels)

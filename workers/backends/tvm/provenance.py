@@ -1,11 +1,10 @@
-"""Which nodes of the ONNX graph each call of a compiled network computes. Exact, in linear time.
+"""Determines the ONNX nodes that each call of a compiled network computes; exact, in linear time.
 
-Method A: interval ownership and value numbering. The importer names each variable after the node
-it came from. A pass over the graph makes new variables for steps inside what it replaces, so after
-every pass each new one is named after the owners of what uses it; only then may the next pass run.
-Fusing renames all, but keeps what is computed from what: so each call is given a number by its
-function and the numbers of its arguments, before fusing and inside the fused functions, and calls
-of equal numbers are the same call, with the same owners.
+The importer names each variable after its node. Passes create variables for intermediate steps, so
+after each pass the new variables are named after the owners of their uses. Fusion renames all
+variables but preserves the dataflow. So calls are identified by value numbering: the number of a
+call follows from its function and the numbers of its arguments, before fusion and inside fused
+functions. Calls with equal numbers are the same call and have the same owners.
 """
 
 from collections import defaultdict, deque
@@ -16,23 +15,23 @@ from typing import Any
 from tvm import IRModule, relax
 from tvm.ir import GenericConst, GlobalVar
 
-from workers.backends.tvm.importer import owners_of, rename
+from workers.backends.tvm.owners import owners_of, rename
 from workers.engine.errors import InvalidCandidate
 
 _FUSE, _RESHAPE = "FuseOps", "RewriteDataflowReshape"
-#: What the virtual machine runs a reshape as that only changes how memory is seen.
+#: Function of the virtual machine for a reshape without copy.
 RESHAPE = "vm.builtin.reshape"
 _CALLS = frozenset({"relax.call_tir", "relax.call_dps_packed", "relax.call_pure_packed"})
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One call of the network's function.
+    """A call in the network's function.
 
     Attributes:
-        symbol: What is called.
-        owners: Nodes it computes for, in order.
-        shared: Whether some step of it serves several nodes at once.
+        symbol: Name of the function called.
+        owners: Indices of the nodes it computes, in order.
+        shared: Whether one of its steps computes several nodes.
     """
 
     symbol: str
@@ -42,13 +41,13 @@ class Site:
 
 @dataclass(slots=True)
 class Tracker:
-    """Follows owners through the passes; a :class:`workers.backends.tvm.compile.Watch`."""
+    """Tracks owners through the passes; a :class:`workers.backends.tvm.compile.Watch`."""
 
     _before: IRModule | None = None
     _after: IRModule | None = None
 
     def __call__(self, name: str, module: IRModule) -> IRModule:
-        """Take a look at the network after a pass; returns it with new variables named."""
+        """Name the variables that a pass created; returns the network."""
         if self._after is not None:
             return module
         if name == _FUSE:
@@ -62,11 +61,11 @@ class Tracker:
         if self._before is None:
             raise InvalidCandidate("no pass has run")
         numbers = _Numbers()
-        known: dict[Any, deque[tuple[int, ...]]] = defaultdict(deque)
+        owners: dict[Any, deque[tuple[int, ...]]] = defaultdict(deque)
         for variable, value, number in numbers.of(self._before["main"]):
             if _is_call(value):
-                known[number].append(owners_of(variable.name) or ())
-        return _sites(self._after or self._before, numbers, known)
+                owners[number].append(owners_of(variable.name) or ())
+        return _sites(self._after or self._before, numbers, owners)
 
 
 def calls_of(module: IRModule) -> list[str]:
@@ -82,54 +81,55 @@ def bindings_of(function: Any) -> Iterator[Any]:
     """Bindings of a function in order.
 
     Raises:
-        InvalidCandidate: it branches, so there is no one order.
+        InvalidCandidate: it has branches, so their order is not fixed.
     """
     for block in function.body.blocks:
         for binding in block.bindings:
             if isinstance(binding.value, relax.If):
-                raise InvalidCandidate("a network that branches has no one order of calls")
+                raise InvalidCandidate("the network has branches, so its calls have no fixed order")
             yield binding
 
 
 @dataclass(slots=True)
 class _Numbers:
-    """Numbers values: equal for the same function of the same values."""
+    """Value numbering: equal functions of equal values have equal numbers."""
 
     _numbers: dict[Any, int] = field(default_factory=dict)
-    #: Keeps constants alive, whose addresses tell them apart.
-    _held: list[Any] = field(default_factory=list)
+    #: Keeps constants alive, because their addresses identify them.
+    _constants: list[Any] = field(default_factory=list)
 
     def of(self, function: Any) -> Iterator[tuple[Any, Any, Any]]:
-        """Variable, value and number of each binding."""
+        """Variable, value and number of each binding of a function."""
         yield from self.inside(function, self.inputs(function))
 
     def inputs(self, function: Any) -> dict[Any, Any]:
-        """Numbers of a function's parameters, by their place."""
-        return {p: self._number(("input", at)) for at, p in enumerate(function.params)}
+        """Numbers of a function's parameters, by position."""
+        return {p: self._number(("input", n)) for n, p in enumerate(function.params)}
 
-    def inside(self, function: Any, known: dict[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
-        """As :meth:`of`, with the numbers of its parameters; ``known`` gains those it binds."""
+    def inside(self, function: Any, numbers: dict[Any, Any]) -> Iterator[tuple[Any, Any, Any]]:
+        """Like :meth:`of`, with given numbers of its parameters; adds bound variables to
+        ``numbers``."""
         for binding in bindings_of(function):
-            number = self.value(binding.value, known)
-            known[binding.var] = number
+            number = self.value(binding.value, numbers)
+            numbers[binding.var] = number
             yield binding.var, binding.value, number
 
-    def value(self, value: Any, known: Mapping[Any, Any]) -> Any:
-        """Number of an expression; a tuple is the tuple of its fields' numbers."""
+    def value(self, value: Any, numbers: Mapping[Any, Any]) -> Any:
+        """Number of an expression; for a tuple the tuple of its fields' numbers."""
         match value:
             case relax.Var():
-                number = known[value]
+                number = numbers[value]
             case relax.Tuple():
-                number = tuple(self.value(field, known) for field in value.fields)
+                number = tuple(self.value(field, numbers) for field in value.fields)
             case relax.TupleGetItem():
-                number = self._field(self.value(value.tuple_value, known), int(value.index))
+                number = self._field(self.value(value.tuple_value, numbers), int(value.index))
             case relax.Call():
-                arguments = tuple(self.value(argument, known) for argument in value.args)
+                arguments = tuple(self.value(argument, numbers) for argument in value.args)
                 number = self._number((_op(value), str(value.attrs), arguments))
             case GlobalVar():
                 number = ("function", value.name_hint)
             case GenericConst():
-                self._held.append(value.value)
+                self._constants.append(value.value)
                 number = self._number(("constant", hash(value.value)))
             case _:
                 number = ("literal", str(value))
@@ -145,9 +145,9 @@ class _Numbers:
 
 
 def _sites(
-    module: IRModule, numbers: _Numbers, known: Mapping[Any, deque[tuple[int, ...]]]
+    module: IRModule, numbers: _Numbers, owners: Mapping[Any, deque[tuple[int, ...]]]
 ) -> list[Site]:
-    """Calls of a fused network; each takes the owners of the calls inside it."""
+    """Calls of a fused network, each with the owners of the calls inside it."""
     main = module["main"]
     values = numbers.inputs(main)
     sites = []
@@ -166,7 +166,7 @@ def _sites(
             number = numbers.value(fused.body.body, inside)
         values[binding.var] = number
         if steps:
-            sites.append(_site(_symbol(value), [_take(known, step) for step in steps]))
+            sites.append(_site(_symbol(value), [_next_owners(owners, step) for step in steps]))
     return sites
 
 
@@ -175,16 +175,16 @@ def _site(symbol: str, steps: Sequence[tuple[int, ...]]) -> Site:
     return Site(symbol, owners, any(len(step) > 1 for step in steps))
 
 
-def _take(known: Mapping[Any, deque[tuple[int, ...]]], number: Any) -> tuple[int, ...]:
-    """Owners of the next call of that number: two nodes may compute the same."""
-    found = known.get(number)
-    if not found:
+def _next_owners(owners: Mapping[Any, deque[tuple[int, ...]]], number: Any) -> tuple[int, ...]:
+    """Owners of the next call with a number: several nodes may compute the same value."""
+    calls = owners.get(number)
+    if not calls:
         return ()
-    return found.popleft() if len(found) > 1 else found[0]
+    return calls.popleft() if len(calls) > 1 else calls[0]
 
 
 def _inherited(module: IRModule) -> dict[Any, tuple[int, ...]]:
-    """Owners of variables that passes made: of what uses them, else of what they are made of."""
+    """Owners of variables without any: those of their uses, else those of their operands."""
     bindings = list(bindings_of(module["main"]))
     owners: dict[Any, set[int]] = {}
     users: dict[Any, set[int]] = defaultdict(set)
@@ -194,7 +194,7 @@ def _inherited(module: IRModule) -> dict[Any, tuple[int, ...]]:
         owners[variable] = set(named) if named is not None else set(users[variable])
         for used in relax.analysis.free_vars(binding.value):
             users[used] |= owners[variable]
-    made: dict[Any, tuple[int, ...]] = {}
+    inherited: dict[Any, tuple[int, ...]] = {}
     for binding in bindings:
         variable = binding.var
         if owners_of(variable.name) is not None:
@@ -203,8 +203,8 @@ def _inherited(module: IRModule) -> dict[Any, tuple[int, ...]]:
             sources = relax.analysis.free_vars(binding.value)
             owners[variable] = set().union(*(owners.get(source, set()) for source in sources))
         if owners[variable]:
-            made[variable] = tuple(sorted(owners[variable]))
-    return made
+            inherited[variable] = tuple(sorted(owners[variable]))
+    return inherited
 
 
 def _op(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Whether a network treats each row of its batch by itself, so that rows can run one by one."""
+"""Detects networks whose rows are independent, so that a batch can run row by row."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,10 +15,10 @@ _SEED = 20
 
 
 def rows_dimension(network: Network) -> str:
-    """The dimension whose rows a build for one row may run one after another; empty if none.
+    """The batch dimension, if a build for batch size 1 can run rows one by one; empty otherwise.
 
-    It must lead every input and output, stand nowhere else and be timed at one row; and the rows
-    must not look at each other, which is tried with ONNX Runtime on random inputs.
+    It must be the first dimension of all inputs and outputs, occur nowhere else and be timed with
+    size 1. The rows must be independent, which is tested with ONNX Runtime on random inputs.
     """
     specs = (*network.inputs, *network.outputs)
     leading = {spec.shape[0] if spec.shape else "" for spec in specs}
@@ -32,7 +32,7 @@ def rows_dimension(network: Network) -> str:
 
 
 def _independent(network: Network, name: str) -> bool:
-    """Whether some rows together give what each gives alone."""
+    """Whether several rows together give the outputs of each row alone."""
     several = replace(network, dimensions={**network.dimensions, name: _ROWS})
     settings = ort.SessionOptions()
     settings.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -43,7 +43,7 @@ def _independent(network: Network, name: str) -> bool:
         inputs = random_inputs(several, _SEED)
         together = session.run(None, inputs)
         alone = [session.run(None, _row(inputs, row)) for row in range(_ROWS)]
-    # What it raises shares no base below Exception; a network that takes one row only is none.
+    # ONNX Runtime's exceptions share no base below Exception; they mean that rows are dependent.
     except Exception:  # noqa: BLE001
         return False
     return all(

@@ -1,11 +1,11 @@
-"""What TVM can try with a network.
+"""The search space of TVM.
 
 ::
 
-    shapes ─ open: any size in the named dimensions (networks that have some)
-           └ fixed: the sizes it is timed with; schedules
+    shapes ─ open: any size of named dimensions (networks that have some)
+           └ fixed: the sizes used for timing; schedules
     passes ─ default | full | channels_last (networks with convolutions)
-           └ the lists that serve this architecture class
+           └ the portfolio of lists for this architecture class
     llvm, threads
 """
 
@@ -30,8 +30,8 @@ def space_of(network: Network, target: TargetSpec) -> Space:
         "threads": Choice(thread_counts(target.cores)),
     }
     if network.schedules_path is not None:
-        # Schedules are for loops of known length.
-        # The plainest first: what is known of networks without schedules is of that.
+        # Schedules need static shapes. "untuned" comes first, because trials of networks without
+        # schedules count as such.
         schedules = Choice((UNTUNED, DATABASE))
         parameters["schedules"] = Conditional("shapes", (FIXED,), schedules)
     tuned: Options = {
@@ -45,7 +45,7 @@ def space_of(network: Network, target: TargetSpec) -> Space:
 
 
 def cuda_space_of(network: Network) -> Space:
-    """Options worth trying on a GPU: TVM's rules schedule its loops, not a database."""
+    """Options worth trying on a GPU, where TVM's rules schedule loops instead of a database."""
     passes = (OPTION_DEFAULT, OPTION_FULL, *network.passes.get("tvm_cuda", ()))
     return Space(
         {
@@ -56,7 +56,7 @@ def cuda_space_of(network: Network) -> Space:
 
 
 def default_of(network: Network, target: TargetSpec) -> Options:
-    """TVM's own pipeline, for every size the network takes."""
+    """TVM's default pipeline, for all sizes that the network takes."""
     options: Options = {
         "shapes": _shapes(network)[0],
         "passes": OPTION_DEFAULT,
@@ -69,14 +69,14 @@ def default_of(network: Network, target: TargetSpec) -> Options:
 
 
 def reference_of(network: Network, target: TargetSpec) -> Options:
-    """Machine code without optimisations; fusing loops leaves the arithmetic as it is."""
+    """Machine code without optimisations; fusion of loops does not change the arithmetic."""
     return {**default_of(network, target), "llvm": "O0"}
 
 
 def passes_for_tuning(network: Network) -> str:
-    """The pipeline whose loop nests schedules are searched for: the option ``passes``.
+    """The value of ``passes`` whose loop nests schedules are searched for.
 
-    A schedule serves one loop nest, so a candidate with schedules does well to take this pipeline.
+    Schedules fit only equal loop nests, so candidates with schedules should use this pipeline.
     """
     return OPTION_CHANNELS_LAST if "Conv" in network.operators else OPTION_DEFAULT
 

@@ -1,8 +1,8 @@
-"""TVM's name for a target. Knows the machine only by its target's features: builds travel.
+"""TVM's targets, derived from a target's features alone.
 
-A build serves every machine of its target, so it may use what the target promises and no more:
-LLVM's generic levels of the x86-64 psABI plus single features, never the name of the processor it
-happens to be made on.
+A build is valid on every machine of its target, so it uses only the features that the target
+guarantees: LLVM's generic levels of the x86-64 psABI plus single features, never the model of the
+processor it was built on.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from workers.engine.types import TargetSpec
 LLVM_LEVELS = ("O3", "O2", "O1", "O0")
 
 _X86_LEVELS = (("avx512f", "x86-64-v4"), ("avx2", "x86-64-v3"), ("sse4_2", "x86-64-v2"))
-#: Feature as Linux spells it to LLVM's name for it, beyond those levels.
+#: LLVM's names by Linux's names of features, beyond those levels.
 _X86 = {
     "avx512_vnni": "+avx512vnni",
     "avx512_bf16": "+avx512bf16",
@@ -32,7 +32,7 @@ _ARM = {
 }
 
 
-#: Limits that every NVIDIA GPU since Volta keeps; without them TVM asks the GPU it builds on.
+#: Limits of all NVIDIA GPUs since Volta; by default TVM takes those of the local GPU.
 _CUDA_LIMITS = {
     "max_num_threads": 1024,
     "max_shared_memory_per_block": 49152,
@@ -41,26 +41,26 @@ _CUDA_LIMITS = {
 
 
 def cuda_target_of(target: TargetSpec) -> dict[str, Any]:
-    """``tvm.target.Target`` of a machine's NVIDIA GPU, as the dictionary it is made from.
+    """The arguments of ``tvm.target.Target`` for a target with an NVIDIA GPU.
 
     Raises:
-        InvalidCandidate: the target does not say of which generation its GPU is.
+        InvalidCandidate: the target does not name the generation of its GPU.
     """
     generations = sorted(feature for feature in target.features if feature.startswith("sm_"))
     if not generations:
-        raise InvalidCandidate(f"{target.slug} names no generation of GPUs, such as sm_90")
+        raise InvalidCandidate(f"{target.slug} does not name a GPU generation, such as sm_90")
     host = target_of(target)
     return {"kind": "cuda", "arch": generations[-1], **_CUDA_LIMITS, "host": host}
 
 
 def target_of(target: TargetSpec, llvm: str = "O3") -> dict[str, Any]:
-    """``tvm.target.Target`` of a machine, as the dictionary it is made from.
+    """The arguments of ``tvm.target.Target`` for a target.
 
     Args:
         llvm: One of :data:`LLVM_LEVELS`.
 
     Raises:
-        InvalidCandidate: TVM has no code generator of ours for this architecture.
+        InvalidCandidate: the architecture or the level is not supported.
     """
     if llvm not in LLVM_LEVELS:
         raise InvalidCandidate(f"LLVM has the levels {', '.join(LLVM_LEVELS)}, not {llvm!r}")

@@ -1,11 +1,11 @@
-"""TVM's MetaSchedule behind the engine's search for schedules.
+"""Schedule search with TVM's MetaSchedule, for the engine's interface.
 
 ::
 
-    worker                    TvmSchedules (compiler.py): hands JSON from one child to the other
+    worker                    TvmSchedules (compiler.py): passes JSON between the children
       ├─ child, one call      extract.py: the loop nests of a network
-      ├─ child "search"       search.py: evolution or chance, with the cost model of model.py
-      └─ child "run"          run.py: builds in its own process and times; replaced when it dies
+      ├─ child "search"       search.py: evolution or random search, with the cost model of model.py
+      └─ child "run"          run.py: builds and times in its own process; restarted if it dies
 
 Only what runs in children imports TVM.
 """

@@ -1,4 +1,4 @@
-"""The engine's compiler of schedules over TVM, in confined children. Imports no TVM."""
+"""The engine's schedule compiler for TVM, in confined children. Does not import TVM."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from workers.backends.tvm.tuning.handover import candidates_of
-from workers.backends.tvm.tuning.running import Running
-from workers.backends.tvm.tuning.searching import Searching
+from workers.backends.tvm.tuning.run_process import RunProcess
+from workers.backends.tvm.tuning.search_process import SearchProcess
 from workers.engine.child import Child
 from workers.engine.requests import Limits
 from workers.engine.schedules.types import (
@@ -18,7 +18,7 @@ from workers.engine.schedules.types import (
     ScheduleTrial,
 )
 
-#: Building or timing one schedule; one that takes longer is worth nothing.
+#: Limit of building or timing a schedule, in seconds; slower schedules are useless.
 _RUN_WALL_S = 60.0
 
 
@@ -26,12 +26,12 @@ class TvmSchedules:
     """A :class:`~workers.engine.schedules.ports.ScheduleCompiler`. Use as a context manager.
 
     Args:
-        target: As :func:`workers.backends.tvm.targets.target_of` names it.
-        limits: Memory and files of each child, and the longest wait for a proposal.
+        target: See :func:`workers.backends.tvm.targets.target_of`.
+        limits: Limits of memory and files of each child, and of the time for a proposal.
         scratch: Existing folder for the children.
-        strategy: ``random`` is the baseline: the same space, no model.
-        batch: Most candidates asked for at once.
-        threads: Used by search and timing.
+        strategy: ``evolution``, or the baseline ``random``: the same space without a model.
+        batch: Most candidates requested at once.
+        threads: Threads of search and timing.
     """
 
     def __init__(
@@ -46,13 +46,13 @@ class TvmSchedules:
         threads: int = 1,
     ) -> None:
         self._limits, self._scratch = limits, scratch
-        both = {"target": dict(target), "threads": threads}
-        self._searching = Searching(
-            {**both, "strategy": strategy, "seed": seed, "batch": batch},
+        common = {"target": dict(target), "threads": threads}
+        self._search = SearchProcess(
+            {**common, "strategy": strategy, "seed": seed, "batch": batch},
             lambda: self._child("search", limits.wall_s),
         )
-        self._running = Running(both, lambda: self._child("run", _RUN_WALL_S))
-        self._foreseen: dict[str, Future[Any]] = {}
+        self._run = RunProcess(common, lambda: self._child("run", _RUN_WALL_S))
+        self._proposals: dict[str, Future[Any]] = {}
         self._best_s: dict[str, float] = {}
 
     def __enter__(self) -> Self:
@@ -64,60 +64,62 @@ class TvmSchedules:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._searching.close()
-        self._running.close()
+        self._search.close()
+        self._run.close()
 
     def learn(self, task: ScheduleTask, trials: Sequence[ScheduleTrial]) -> None:
         """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.learn`."""
-        told = [trial for trial in trials if trial.result.outcome != "infrastructure"]
-        if not told:
+        usable = [trial for trial in trials if trial.result.outcome != "infrastructure"]
+        if not usable:
             return
-        self._know(task, [t.result.median_s for t in told if t.result.median_s is not None])
-        self._searching.learn(task, told)
+        self._update_best(
+            task, [t.result.median_s for t in usable if t.result.median_s is not None]
+        )
+        self._search.learn(task, usable)
 
     def foresee(self, task: ScheduleTask, most: int) -> None:
         """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.foresee`."""
-        if task.key not in self._foreseen:
-            self._foreseen[task.key] = self._searching.ask(task, "propose", most=most)
+        if task.key not in self._proposals:
+            self._proposals[task.key] = self._search.ask(task, "propose", most=most)
 
     def propose(self, task: ScheduleTask, most: int) -> Sequence[ScheduleCandidate]:
         """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.propose`."""
         self.foresee(task, most)
-        return candidates_of(task, self._foreseen.pop(task.key).result())[:most]
+        return candidates_of(task, self._proposals.pop(task.key).result())[:most]
 
     def neighbours(
         self, task: ScheduleTask, best: ScheduleCandidate, most: int
     ) -> Sequence[ScheduleCandidate]:
         """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.neighbours`."""
         around = {"sketch": best.sketch, "decisions": best.decisions}
-        found = self._searching.ask(task, "neighbours", **around, most=most)
-        return candidates_of(task, found.result())
+        answer = self._search.ask(task, "neighbours", **around, most=most)
+        return candidates_of(task, answer.result())
 
     def measure(
         self, task: ScheduleTask, candidates: Sequence[ScheduleCandidate]
     ) -> Iterator[ScheduleOutcome]:
         """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.measure`."""
-        built = [self._running.build(task, candidate) for candidate in candidates]
-        # Whoever thinks disturbs what is timed.
-        self._searching.rest()
-        for candidate, building in zip(candidates, built, strict=True):
-            outcome = self._running.measure(task, candidate, building, self._best_s.get(task.key))
-            self._know(task, outcome.seconds)
+        builds = [self._run.build(task, candidate) for candidate in candidates]
+        # Searching would disturb the timing.
+        self._search.rest()
+        for candidate, build in zip(candidates, builds, strict=True):
+            outcome = self._run.measure(task, candidate, build, self._best_s.get(task.key))
+            self._update_best(task, outcome.seconds)
             yield outcome
 
     def race(
         self, task: ScheduleTask, candidates: Sequence[ScheduleCandidate], rounds: int
     ) -> Sequence[tuple[float, ...]]:
         """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.race`."""
-        self._searching.rest()
-        return self._running.race(task, candidates, rounds)
+        self._search.rest()
+        return self._run.race(task, candidates, rounds)
 
     def trace(self, task: ScheduleTask, candidate: ScheduleCandidate) -> Any:
         """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.trace`."""
-        wanted = {"sketch": candidate.sketch, "decisions": candidate.decisions}
-        return self._searching.ask(task, "trace", **wanted).result()
+        schedule = {"sketch": candidate.sketch, "decisions": candidate.decisions}
+        return self._search.ask(task, "trace", **schedule).result()
 
-    def _know(self, task: ScheduleTask, seconds: Sequence[float]) -> None:
+    def _update_best(self, task: ScheduleTask, seconds: Sequence[float]) -> None:
         self._best_s[task.key] = min([self._best_s.get(task.key, float("inf")), *seconds])
 
     def _child(self, name: str, wall_s: float) -> Child:

@@ -1,10 +1,10 @@
-"""Evolution of schedules on their decisions alone. Knows no TVM.
+"""Evolution of schedules represented by their decisions. Does not import TVM.
 
-MetaSchedule's own evolution applies every schedule it thinks of to the loop nest and postprocesses
-it, about 50 ms of a core each: a batch costs as much as measuring two dozen schedules. Here a
-schedule is its decisions, thousands are drafted and judged by the cost model in less than a second,
-and only the most promising are applied and judged anew with all that their loops tell: draft, then
-verify (Pruner, arXiv 2402.02361).
+MetaSchedule's own evolution applies and postprocesses every schedule, about 50 ms of a core each: a
+batch costs as much as measuring two dozen schedules. Here thousands of schedules are drafted as
+decisions and ranked by the cost model in less than a second; only the most promising are applied
+and
+ranked again with features of their loops: draft, then verify (Pruner, arXiv 2402.02361).
 """
 
 import json
@@ -20,58 +20,59 @@ from workers.backends.tvm.tuning import moves
 Design = tuple[list[Any], moves.Decisions]
 
 _POPULATION, _GENERATIONS, _ELITE = 384, 4, 48
-#: Steps from a parent to its child, at most.
+#: Most mutations from a parent to a child.
 _MOST_STEPS = 3
 
 
-def drafted(
+def draft(
     designs: Sequence[Design],
     parents: Sequence[Design],
     score: Callable[[Sequence[Design]], npt.NDArray[np.float64]],
-    chance: Random,
+    rng: Random,
 ) -> list[Design]:
-    """Schedules that ``score`` likes, best first, each once.
+    """Schedules found by evolution, without duplicates, highest score first.
 
     Args:
         designs: One schedule of each sketch of the workload.
-        parents: The fastest schedules measured; any of the designs' sketches.
+        parents: The fastest measured schedules, of any of these sketches.
+        score: The cost model; higher is faster.
     """
-    known = {_key(design): design for design in parents}
+    population = {_key(design): design for design in parents}
     for _ in range(_POPULATION):
-        sketch, decisions = chance.choice(designs)
-        drawn = (sketch, moves.drawn(sketch, decisions, chance))
-        known[_key(drawn)] = drawn
+        sketch, decisions = rng.choice(designs)
+        sampled = (sketch, moves.sample(sketch, decisions, rng))
+        population[_key(sampled)] = sampled
     ranked: list[Design] = []
     for generation in range(_GENERATIONS + 1):
-        population = list(known.values())
-        order = np.argsort(-score(population), kind="stable")
-        ranked = [population[place] for place in order]
+        members = list(population.values())
+        order = np.argsort(-score(members), kind="stable")
+        ranked = [members[index] for index in order]
         if generation == _GENERATIONS:
             break
         elite = ranked[:_ELITE]
-        # Parents that were measured stay, whatever the model has come to think of them.
-        known = {_key(design): design for design in (*parents, *elite)}
+        # Measured parents stay, whatever their predicted score.
+        population = {_key(design): design for design in (*parents, *elite)}
         for _ in range(_POPULATION):
-            sketch, decisions = chance.choice((*parents, *elite))
-            for _ in range(chance.randint(1, _MOST_STEPS)):
-                decisions = moves.moved(sketch, decisions, chance)
-            known[_key((sketch, decisions))] = (sketch, decisions)
+            sketch, decisions = rng.choice((*parents, *elite))
+            for _ in range(rng.randint(1, _MOST_STEPS)):
+                decisions = moves.mutate(sketch, decisions, rng)
+            population[_key((sketch, decisions))] = (sketch, decisions)
     return ranked
 
 
 def spread(ranked: Sequence[Design]) -> Iterator[Design]:
-    """The same without those that differ from a better one in one decision only.
+    """Schedules that differ from all better ones in at least two decisions.
 
-    Trees give neighbours the same score, and a batch of neighbours teaches little.
+    The cost model gives neighbours equal scores, and measuring many neighbours gains little.
     """
-    taken: list[Design] = []
+    selected: list[Design] = []
     for sketch, decisions in ranked:
         if all(
             len(sketch) != len(other)
             or sum(one != two for one, two in zip(decisions, decided, strict=True)) > 1
-            for other, decided in taken
+            for other, decided in selected
         ):
-            taken.append((sketch, decisions))
+            selected.append((sketch, decisions))
             yield sketch, decisions
 
 

@@ -1,4 +1,4 @@
-"""Finds the loop nests of a network that schedules are searched for. Runs in a child."""
+"""Extracts the loop nests of a network that schedules are searched for. Runs in a child."""
 
 import workers.backends.tvm.without_torch  # noqa: F401  before TVM
 
@@ -26,22 +26,22 @@ from workers.backends.tvm.tuning.workload import pack
 from workers.engine.child_work import network_from, target_from
 
 _OWNER = re.compile(r"onnx\d+_")
-#: Loop nests that TVM replaces by a call that moves nothing.
+#: Prefix of loop nests that TVM replaces by calls without copies.
 _FREE = "reshape"
-#: Sizes of dimensions among a workload's features, the rest of them 0.
+#: Number of dimension sizes among a workload's features, padded with 0.
 _DIMENSIONS = 16
 
 
 def tasks(
     *, network: Mapping[str, Any], target: Mapping[str, Any], passes: str
 ) -> list[dict[str, Any]]:
-    """Loop nests of a network, each with the number of calls a run makes.
+    """Loop nests of a network, each with its number of calls per run.
 
     Args:
         passes: See :func:`workers.backends.tvm.tuning.handover.tasks_of`.
 
     Raises:
-        InvalidCandidate: TVM cannot take the network.
+        InvalidCandidate: TVM does not support the network.
     """
     model = network_from(network)
     imported = imported_of(model, {"shapes": FIXED})
@@ -49,23 +49,23 @@ def tasks(
     pipeline = pipeline_of(passes or passes_for_tuning(model))
     program = tensor_program(imported, pipeline, named, tunable=True).module
     calls = _calls(program)
-    found: dict[str, dict[str, Any]] = {}
+    nests: dict[str, dict[str, Any]] = {}
     for variable, function in program.functions_items():
         count = calls[variable.name_hint]
         if not isinstance(function, PrimFunc) or not count or not _tunable(function):
             continue
         if variable.name_hint.startswith(_FREE):
             continue
-        task = described(variable.name_hint, function, count)
-        if known := found.get(task["key"]):
-            known["calls"] += count
+        task = describe(variable.name_hint, function, count)
+        if equal := nests.get(task["key"]):
+            equal["calls"] += count
         else:
-            found[task["key"]] = task
-    return list(found.values())
+            nests[task["key"]] = task
+    return list(nests.values())
 
 
-def described(name: str, function: PrimFunc, calls: int) -> dict[str, Any]:
-    """A loop nest as the engine's ``ScheduleTask``, its source as an array of bytes."""
+def describe(name: str, function: PrimFunc, calls: int) -> dict[str, Any]:
+    """A loop nest as the fields of ``ScheduleTask``, its source as an array of bytes."""
     infos = ms.arg_info.ArgInfo.from_prim_func(function)
     shapes = [[int(size) for size in info.shape] for info in infos]
     arguments = [
@@ -73,7 +73,7 @@ def described(name: str, function: PrimFunc, calls: int) -> dict[str, Any]:
         for info, shape in zip(infos, shapes, strict=True)
     ]
     elements = sum(map(prod, shapes))
-    # Copying is work too: what computes nothing still takes its time per element.
+    # Copies without arithmetic take time per element.
     flops = max(float(analysis.estimate_tir_flops(ms_module(function))), float(elements))
     sizes = [size for shape in shapes for size in shape][:_DIMENSIONS]
     padded = sizes + [0] * (_DIMENSIONS - len(sizes))
@@ -90,20 +90,20 @@ def described(name: str, function: PrimFunc, calls: int) -> dict[str, Any]:
 
 
 def ms_module(function: PrimFunc) -> Any:
-    """A module of this function alone, as MetaSchedule normalises it."""
-    return ms.tune_context._normalize_mod(function)  # noqa: SLF001  what TuneContext does
+    """A module with this function only, normalised as by MetaSchedule."""
+    return ms.tune_context._normalize_mod(function)  # noqa: SLF001  as TuneContext
 
 
 def _anchor(function: PrimFunc, name: str) -> str:
-    """Name of the block that does the work; of the function, where no block stands out."""
+    """Name of the main block; of the function if there is none."""
     block = analysis.find_anchor_sblock(ms_module(function))
-    found = str(block.name_hint if block is not None else name.rstrip("0123456789_"))
-    # Reductions are named after their input, and that after its node.
-    return _OWNER.sub("", found)[:64]
+    anchor = str(block.name_hint if block is not None else name.rstrip("0123456789_"))
+    # Names of reductions contain that of their input, which contains its node.
+    return _OWNER.sub("", anchor)[:64]
 
 
 def _tunable(function: PrimFunc) -> bool:
-    """Whether all loops have a known length and nobody scheduled them before."""
+    """Whether all loops have static lengths and the function is not scheduled yet."""
     if function.attrs and function.attrs.get("tirx.is_scheduled", False):
         return False
     return all(
@@ -114,14 +114,14 @@ def _tunable(function: PrimFunc) -> bool:
 
 
 def _calls(program: Any) -> Counter[str]:
-    """How often the network's main function calls each loop nest."""
-    found: Counter[str] = Counter()
+    """Number of calls of each loop nest in the network's main function."""
+    counts: Counter[str] = Counter()
 
     def count(expression: Any) -> None:
         if isinstance(expression, relax.Call) and str(expression.op.name).startswith(
             "relax.call_tir"
         ):
-            found[expression.args[0].name_hint] += 1
+            counts[expression.args[0].name_hint] += 1
 
     relax.analysis.post_order_visit(program["main"], count)
-    return found
+    return counts

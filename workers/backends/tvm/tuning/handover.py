@@ -1,4 +1,4 @@
-"""What crosses between the worker and the children that search and run schedules."""
+"""Conversion of data between the worker and the children that search and run schedules."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,27 +12,27 @@ from workers.engine.requests import Limits
 from workers.engine.schedules.types import ScheduleCandidate, ScheduleTask
 from workers.engine.types import Network, TargetSpec
 
-#: Package of what runs in the children.
-ROOM = "workers.backends.tvm.tuning"
-#: A time beyond this is no time: MetaSchedule itself writes 1e10 for a failure.
+#: Package of the modules that run in children.
+PACKAGE = "workers.backends.tvm.tuning"
+#: Longest valid time in seconds; MetaSchedule writes 1e10 for failures.
 _LONGEST_S = 1e6
 
 
 def tasks_of(
     network: Network, target: TargetSpec, *, limits: Limits, scratch: Path, passes: str = ""
 ) -> list[ScheduleTask]:
-    """The workloads of a network, found in a child.
+    """Extract the workloads of a network in a child.
 
     Args:
         scratch: Empty folder for the child.
-        passes: The pipeline that makes them; by default the one that candidates with schedules
-            take.
+        passes: Pipeline that determines the loop nests; by default that of candidates with
+            schedules.
 
     Raises:
-        CandidateFailed: TVM cannot take the network.
+        CandidateFailed: TVM does not support the network.
     """
-    found = call(
-        f"{ROOM}.extract:tasks",
+    tasks = call(
+        f"{PACKAGE}.extract:tasks",
         limits=limits,
         workspace=scratch,
         readable=[network.model_path.parent],
@@ -41,53 +41,57 @@ def tasks_of(
         passes=passes,
     )
     try:
-        return [task_from(described) for described in found]
+        return [task_from(task) for task in tasks]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise CandidateFailed("crash", f"workloads that make no sense: {error}") from error
+        raise CandidateFailed("crash", f"invalid workloads: {error}") from error
 
 
-def task_from(described: Mapping[str, Any]) -> ScheduleTask:
-    """A workload as :func:`workers.backends.tvm.tuning.extract.described` tells it."""
+def task_from(fields: Mapping[str, Any]) -> ScheduleTask:
+    """A workload from the fields of :func:`workers.backends.tvm.tuning.extract.describe`."""
     return ScheduleTask(
-        key=str(described["key"]),
-        name=str(described["name"]),
-        anchor=str(described["anchor"]),
-        arguments=tuple(described["arguments"]),
-        flops=float(described["flops"]),
-        calls=int(described["calls"]),
-        features=tuple(map(float, described["features"])),
-        source=described["source"].tobytes(),
+        key=str(fields["key"]),
+        name=str(fields["name"]),
+        anchor=str(fields["anchor"]),
+        arguments=tuple(fields["arguments"]),
+        flops=float(fields["flops"]),
+        calls=int(fields["calls"]),
+        features=tuple(map(float, fields["features"])),
+        source=fields["source"].tobytes(),
     )
 
 
-def packed(task: ScheduleTask) -> Any:
-    """A workload's source as it crosses into a child."""
+def source_of(task: ScheduleTask) -> Any:
+    """A workload's source as an array, for a child."""
     return np.frombuffer(task.source, np.uint8)
 
 
-def candidates_of(task: ScheduleTask, found: Any) -> list[ScheduleCandidate]:
-    """Candidates as a child tells them; raises ``CandidateFailed`` for anything else."""
+def candidates_of(task: ScheduleTask, answer: Any) -> list[ScheduleCandidate]:
+    """Candidates from the answer of a child.
+
+    Raises:
+        CandidateFailed: the answer is invalid.
+    """
     try:
         return [
             ScheduleCandidate(
                 task.key, c["sketch"], c["decisions"], str(c["proposed_by"]), c["predicted"]
             )
-            for c in found
+            for c in answer
         ]
     except (KeyError, TypeError) as error:
-        raise CandidateFailed("crash", f"candidates that make no sense: {error}") from error
+        raise CandidateFailed("crash", f"invalid candidates: {error}") from error
 
 
-def seconds_of(found: Any) -> tuple[float, ...]:
-    """Times as a child tells them; it runs strangers' loops, so it may say anything.
+def seconds_of(answer: Any) -> tuple[float, ...]:
+    """Times from the answer of a child, which runs untrusted code.
 
     Raises:
-        CandidateFailed: they cannot be.
+        CandidateFailed: the answer is invalid.
     """
     try:
-        seconds = tuple(map(float, found))
+        seconds = tuple(map(float, answer))
     except (TypeError, ValueError) as error:
-        raise CandidateFailed("crash", f"times that make no sense: {error}", "protocol") from error
+        raise CandidateFailed("crash", f"invalid times: {error}", "protocol") from error
     if not seconds or not all(0 < second < _LONGEST_S for second in seconds):
-        raise CandidateFailed("crash", "times that cannot be", "protocol")
+        raise CandidateFailed("crash", "times out of range", "protocol")
     return seconds

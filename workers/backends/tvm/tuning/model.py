@@ -1,12 +1,12 @@
-"""The learned cost model: gradient-boosted trees over a schedule's stores and its decisions.
+"""The learned cost model: gradient-boosted trees over features of stores and of decisions.
 
-One model serves all workloads: it learns how near a schedule comes to the fastest of its own
-workload, so that trials of one teach it about others. Runs in the search child; what it learnt
-dies with it and is never loaded from anywhere.
+One model for all workloads predicts throughput relative to the fastest schedule of the same
+workload, so that trials of one workload improve predictions for others. Runs in the search child;
+the model is never stored.
 
-On 128 random schedules of a 3x3 convolution, from 16 trials: rank correlation with the times of the
-others 0.61, against 0.27 for relative throughput over stores alone, which is MetaSchedule's way:
-times span three orders of magnitude, and without the logarithm most trials teach nothing.
+For 128 random schedules of a 3x3 convolution, trained on 16 trials, the rank correlation with the
+times of the others is 0.61, compared with 0.27 for MetaSchedule's relative throughput over stores
+alone: times span three orders of magnitude, and without the logarithm most trials have no effect.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from workers.backends.tvm.tuning.workload import trace_of
 
 Features = npt.NDArray[np.float32]
 
-#: Samples before predictions are better than chance.
+#: Samples needed before predictions are better than random.
 _WARM_UP = 12
 _ROUNDS = 60
 _PARAMETERS = {
@@ -35,19 +35,19 @@ _PARAMETERS = {
     "colsample_bytree": 0.5,
     "min_child_weight": 0.2,
 }
-#: A schedule that fails counts as so many times slower than the slowest that ran.
+#: Cost of failed schedules, relative to the slowest measured one.
 _FAILED = 2.0
 
 
-class Model:
-    """Predicts the logarithm of throughput relative to the best of the same workload.
+class ScheduleCostModel:
+    """Predicts the logarithm of throughput relative to the best schedule of the same workload.
 
-    Two boosters add up, so that the few decisions are not lost among the many features of stores.
-
+    The sum of two boosters, one per kind of feature, because decisions are few among many features
+    of stores.
     """
 
     def __init__(self, seed: int) -> None:
-        # One thread: with so little data, several only wait for each other.
+        # With so few data, several threads are slower than one.
         self._parameters = {**_PARAMETERS, "seed": seed, "nthread": 1}
         self._extractor = ms.feature_extractor.PerStoreFeature()
         self._features: list[Features] = []
@@ -58,16 +58,16 @@ class Model:
 
     @property
     def ready(self) -> bool:
-        """Whether it has learnt enough to predict."""
+        """Whether there are enough samples for predictions."""
         return len(self._costs) >= _WARM_UP
 
     def features(self, context: Any, candidates: Sequence[Any]) -> list[Features]:
-        """One vector per candidate: of its stores the mean, the largest, and the heaviest's own;
-        then its decisions.
+        """A vector per candidate: mean and maximum over stores, the store with most arithmetic,
+        then decisions.
 
-        PerStoreFeature (Ansor, arXiv 2006.06762, appendix B) gives a row per store, in logarithms.
+        PerStoreFeature (Ansor, arXiv 2006.06762, appendix B) gives logarithmic features per store.
         """
-        found = self._extractor.extract_from(context, list(candidates))
+        stores = self._extractor.extract_from(context, list(candidates))
         return [
             np.concatenate(
                 [
@@ -75,18 +75,18 @@ class Model:
                     _padded(moves.numbers(*moves.cut(trace_of(candidate.sch)))),
                 ]
             )
-            for rows, candidate in zip(found, candidates, strict=True)
+            for rows, candidate in zip(stores, candidates, strict=True)
         ]
 
     def add(self, group: str, features: Features, seconds: float | None) -> None:
-        """Learn a trial of the workload ``group``; ``None`` for one that failed."""
+        """Add a trial of the workload ``group``; ``seconds`` is ``None`` if it failed."""
         self._features.append(features)
         self._costs.append(np.inf if seconds is None else seconds)
         self._groups.append(group)
         self._stale = True
 
     def predict(self, features: Sequence[Features]) -> npt.NDArray[np.float64]:
-        """Scores, higher is faster. Call it only when :attr:`ready`."""
+        """Scores; higher is faster. Requires :attr:`ready`."""
         if self._stale:
             self._train()
         whole = np.stack(features)
@@ -97,7 +97,7 @@ class Model:
         return np.asarray(sum(scores), dtype=np.float64)
 
     def draft(self, designs: Sequence[Design]) -> npt.NDArray[np.float64]:
-        """As :meth:`predict`, of sketches with decisions: rougher, and a thousand times cheaper."""
+        """Like :meth:`predict` from decisions alone: less accurate, a thousand times faster."""
         if self._stale:
             self._train()
         rows = np.stack([_padded(moves.numbers(*design)) for design in designs])
@@ -128,19 +128,19 @@ def _summary(rows: Features) -> Features:
 
 
 def _padded(numbers: Sequence[float]) -> Features:
-    """Decisions in a row of fixed length, 0 where there are no more."""
+    """Features of decisions, padded with 0 to a fixed length."""
     padded = np.zeros(_DECISIONS, np.float32)
     padded[: len(numbers)] = numbers[:_DECISIONS]
     return padded
 
 
 def _parts(features: Features) -> tuple[Features, Features]:
-    """Features of stores, and of decisions."""
+    """Features of stores and features of decisions."""
     return features[:, : 3 * _WIDTH], features[:, 3 * _WIDTH :]
 
 
 #: Columns of PerStoreFeature, and how many of the first count arithmetic.
 _WIDTH = 164
 _ARITHMETIC = 16
-#: Places for decisions: a convolution has about 30 numbers.
+#: Columns for decisions; a convolution has about 30.
 _DECISIONS = 48

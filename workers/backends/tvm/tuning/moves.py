@@ -1,12 +1,12 @@
-"""Changing the decisions of a schedule, in the JSON that TVM writes traces in. Knows no TVM.
+"""Changes decisions of schedules, in the JSON format of TVM's traces. Does not import TVM.
 
 A trace is ``[instructions, decisions]``; an instruction is ``[kind, inputs, attributes, outputs]``
-and a decision ``[index of its instruction, value]``. What is sampled:
+and a decision ``[index of its instruction, value]``. Instructions with decisions:
 
-- ``SamplePerfectTile``: the factors of a loop's length, outermost first; attributes are their
+- ``SamplePerfectTile``: factors of a loop's length, outermost first; the attributes are their
   number and the largest innermost factor.
-- ``SampleCategorical``: a position in the list that is its first attribute.
-- ``SampleComputeLocation``: a loop's number, -1 for the root of all loops, -2 for inlining.
+- ``SampleCategorical``: an index into the list in its first attribute.
+- ``SampleComputeLocation``: the number of a loop, -1 for the root of all loops, -2 for inlining.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ _TILE, _CATEGORY, _LOCATION = "SamplePerfectTile", "SampleCategorical", "SampleC
 
 
 def cut(trace: Sequence[Any]) -> tuple[list[Any], Decisions]:
-    """Sketch and decisions of a trace, without what postprocessing derives from them."""
+    """Sketch and decisions of a trace, without its postprocessing."""
     instructions, decisions = trace
     kinds = [instruction[0] for instruction in instructions]
     end = kinds.index(_POSTPROCESSING) if _POSTPROCESSING in kinds else len(kinds)
@@ -30,57 +30,60 @@ def cut(trace: Sequence[Any]) -> tuple[list[Any], Decisions]:
 
 
 def neighbours(sketch: Sequence[Any], decisions: Decisions) -> Iterator[Decisions]:
-    """Every schedule one decision away: a prime factor moved, another choice, one loop further."""
+    """All schedules with one changed decision: a moved prime factor, another choice, the next
+    loop."""
     for position, (index, value) in enumerate(decisions):
         kind, _, attributes, _ = sketch[index]
         for other in _others(kind, attributes, value):
             yield [*decisions[:position], [index, other], *decisions[position + 1 :]]
 
 
-def moved(sketch: Sequence[Any], decisions: Decisions, chance: Random) -> Decisions:
-    """A schedule one decision away, drawn at random; the same where nothing is to be decided."""
-    places = list(range(len(decisions)))
-    chance.shuffle(places)
-    for place in places:
-        index, value = decisions[place]
+def mutate(sketch: Sequence[Any], decisions: Decisions, rng: Random) -> Decisions:
+    """A random schedule with one changed decision; unchanged if there is nothing to decide."""
+    positions = list(range(len(decisions)))
+    rng.shuffle(positions)
+    for position in positions:
+        index, value = decisions[position]
         kind, _, attributes, _ = sketch[index]
         if others := list(_others(kind, attributes, value)):
-            changed = [index, chance.choice(others)]
-            return [*decisions[:place], changed, *decisions[place + 1 :]]
+            changed = [index, rng.choice(others)]
+            return [*decisions[:position], changed, *decisions[position + 1 :]]
     return decisions
 
 
-def drawn(sketch: Sequence[Any], decisions: Decisions, chance: Random) -> Decisions:
-    """A schedule of the same sketch with every tile and choice drawn anew, but where it computes.
+def sample(sketch: Sequence[Any], decisions: Decisions, rng: Random) -> Decisions:
+    """A random schedule of the same sketch.
 
-    Which loops there are to compute at depends on the rest, so such decisions move a step at most.
+    Compute locations change by at most one step, because the available loops depend on the other
+    decisions.
     """
-    found: Decisions = []
+    sampled: Decisions = []
     for index, value in decisions:
         kind, _, attributes, _ = sketch[index]
         if kind == _TILE:
-            other = _drawn_factors(value, attributes[1], chance)
+            other = _sample_factors(value, attributes[1], rng)
         else:
-            other = chance.choice([value, *_others(kind, attributes, value)])
-        found.append([index, other])
-    return found
+            other = rng.choice([value, *_others(kind, attributes, value)])
+        sampled.append([index, other])
+    return sampled
 
 
 def numbers(sketch: Sequence[Any], decisions: Decisions) -> list[float]:
-    """A schedule's decisions for a model: which sketch, logarithms of tiles, numbers of choices."""
-    found = [float(len(sketch))]
+    """Features of decisions for a model: the sketch, logarithms of tile sizes, indices of
+    choices."""
+    features = [float(len(sketch))]
     for _, value in decisions:
-        found += [log2(max(1, v)) for v in value] if isinstance(value, list) else [float(value)]
-    return found
+        features += [log2(max(1, v)) for v in value] if isinstance(value, list) else [float(value)]
+    return features
 
 
-def adapted(
+def adapt(
     sketch: Sequence[Any], decisions: Decisions, to_sketch: Sequence[Any], to_decisions: Decisions
 ) -> Decisions | None:
-    """Decisions for another workload's sketch after the model of these; ``None`` if unlike.
+    """Transfer decisions to another workload's sketch; ``None`` if their structures differ.
 
     Args:
-        to_decisions: Any valid ones of the other sketch: they tell how long its loops are.
+        to_decisions: Any valid decisions of the other sketch; they contain its loop lengths.
     """
     if _shape_of(sketch, decisions) != _shape_of(to_sketch, to_decisions):
         return None
@@ -88,26 +91,28 @@ def adapted(
     for (index, value), (to_index, to_value) in zip(decisions, to_decisions, strict=True):
         kind, _, _, _ = sketch[index]
         most = to_sketch[to_index][2][1] if kind == _TILE else 0
-        result.append([to_index, _tiled(value, prod(to_value), most) if kind == _TILE else value])
+        result.append(
+            [to_index, _similar_factors(value, prod(to_value), most) if kind == _TILE else value]
+        )
     return result
 
 
 def _shape_of(sketch: Sequence[Any], decisions: Decisions) -> list[tuple[str, int]]:
-    """What is decided, whatever the lengths of loops."""
+    """Kinds of decisions, independent of loop lengths."""
     return [
         (sketch[index][0], len(value) if isinstance(value, list) else 0)
         for index, value in decisions
     ]
 
 
-def _tiled(like: Sequence[int], length: int, most: int) -> list[int]:
-    """Factors of ``length`` near those of ``like``, the innermost at most ``most``."""
+def _similar_factors(like: Sequence[int], length: int, most: int) -> list[int]:
+    """Factors of ``length`` close to those of ``like``, the innermost at most ``most``."""
     factors = [1] * len(like)
     left = length
-    for place in range(len(like) - 1, 0, -1):
-        fit = [d for d in _divisors(left) if place < len(like) - 1 or d <= most]
-        factors[place] = min(fit, key=lambda d: (abs(log(d / like[place])), d))
-        left //= factors[place]
+    for position in range(len(like) - 1, 0, -1):
+        fit = [d for d in _divisors(left) if position < len(like) - 1 or d <= most]
+        factors[position] = min(fit, key=lambda d: (abs(log(d / like[position])), d))
+        left //= factors[position]
     factors[0] = left
     return factors
 
@@ -124,24 +129,24 @@ def _others(kind: str, attributes: Sequence[Any], value: Any) -> Iterator[Any]:
 def _moved_factors(factors: Sequence[int], most: int) -> Iterator[list[int]]:
     for source, factor in enumerate(factors):
         for prime in _primes(factor):
-            for place in range(len(factors)):
-                if place == source:
+            for destination in range(len(factors)):
+                if destination == source:
                     continue
                 moved = list(factors)
                 moved[source] //= prime
-                moved[place] *= prime
+                moved[destination] *= prime
                 if moved[-1] <= most:
                     yield moved
 
 
-def _drawn_factors(like: Sequence[int], most: int, chance: Random) -> list[int]:
+def _sample_factors(like: Sequence[int], most: int, rng: Random) -> list[int]:
     factors, left = [1] * len(like), prod(like)
-    places = list(range(len(like)))
+    positions = list(range(len(like)))
     while left > 1:
         prime = _primes(left)[0]
         left //= prime
-        fit = [n for n in places if n < len(like) - 1 or factors[n] * prime <= most]
-        factors[chance.choice(fit)] *= prime
+        fit = [n for n in positions if n < len(like) - 1 or factors[n] * prime <= most]
+        factors[rng.choice(fit)] *= prime
     return factors
 
 

@@ -1,4 +1,4 @@
-"""Loop nests and schedules as MetaSchedule's objects. Runs in children."""
+"""Loop nests and schedules as objects of MetaSchedule. Runs in children."""
 
 import sys
 import types
@@ -19,23 +19,23 @@ from workers.backends.tvm.errors import reason_of
 from workers.engine.errors import InvalidCandidate
 
 _INTRINSICS = "tvm.s_tir.tensor_intrin"
-#: Kind of CPU in LLVM's target to the module of intrinsics its schedule rules use.
-_OF_CPU = {"x86": "x86", "arm": "arm_cpu"}
+#: Module of intrinsics that schedule rules use, by kind of CPU.
+_INTRINSICS_OF = {"x86": "x86", "arm": "arm_cpu"}
 
 
 def prepare(target: Mapping[str, Any]) -> Any:
-    """``tvm.target.Target``, with the tensor intrinsics that schedules for it may use.
+    """``tvm.target.Target``, with the tensor intrinsics for its schedules.
 
-    MetaSchedule imports those of every accelerator TVM knows, which takes a minute of parsing; so
-    a package that holds only what this target needs takes its place.
+    MetaSchedule imports the intrinsics of all accelerators, which takes a minute. They are replaced
+    by a package with those of this target only.
     """
-    made = tvm.target.Target(dict(target))
+    result = tvm.target.Target(dict(target))
     if target["kind"] == "llvm" and _INTRINSICS not in sys.modules:
         package = types.ModuleType(_INTRINSICS)
         package.__path__ = [str(Path(tvm.__file__).parent / "s_tir" / "tensor_intrin")]
         sys.modules[_INTRINSICS] = package
-        import_module(f"{_INTRINSICS}.{_OF_CPU[_cpu(str(target.get('mcpu', '')))]}")
-    return made
+        import_module(f"{_INTRINSICS}.{_INTRINSICS_OF[_cpu(str(target.get('mcpu', '')))]}")
+    return result
 
 
 def _cpu(mcpu: str) -> str:
@@ -43,28 +43,28 @@ def _cpu(mcpu: str) -> str:
 
 
 def pack(function: PrimFunc) -> bytes:
-    """A loop nest as compressed bytes; :func:`unpack` reads it."""
+    """A loop nest as compressed bytes for :func:`unpack`."""
     return zlib.compress(tvm.ir.save_json(function).encode(), 9)
 
 
 def unpack(source: bytes) -> PrimFunc:
-    """Read what :func:`pack` wrote.
+    """The loop nest of :func:`pack`.
 
     Raises:
-        InvalidCandidate: it is something else.
+        InvalidCandidate: the bytes are damaged.
     """
     try:
         function = tvm.ir.load_json(zlib.decompress(source).decode())
-    # TVM's own errors have no base below Exception.
+    # TVM's exceptions share no base below Exception.
     except Exception as error:
-        raise InvalidCandidate(f"no loop nest: {reason_of(error)}") from error
+        raise InvalidCandidate(f"not a loop nest: {reason_of(error)}") from error
     if not isinstance(function, PrimFunc):
-        raise InvalidCandidate("no loop nest")
+        raise InvalidCandidate("not a loop nest")
     return function
 
 
 def context_of(function: PrimFunc, target: Any, strategy: Any, seed: int, threads: int) -> Any:
-    """MetaSchedule's context of a loop nest: design space, postprocessors and strategy."""
+    """MetaSchedule's tuning context of a loop nest: design space, postprocessors and strategy."""
     return ms.TuneContext(
         function,
         target=target,
@@ -77,7 +77,7 @@ def context_of(function: PrimFunc, target: Any, strategy: Any, seed: int, thread
 
 
 def scheduled(context: Any, sketch: Sequence[Any], decisions: Sequence[Any]) -> Schedule:
-    """The schedule that sketch and decisions stand for, postprocessed.
+    """The postprocessed schedule of a sketch and decisions.
 
     Raises:
         InvalidCandidate: they do not fit this loop nest.
@@ -87,7 +87,7 @@ def scheduled(context: Any, sketch: Sequence[Any], decisions: Sequence[Any]) -> 
         Trace.apply_json_to_schedule([list(sketch), list(decisions)], schedule)
         schedule.enter_postproc()
         fits = all(p.apply(schedule) for p in context.space_generator.postprocs)
-    # TVM's own errors have no base below Exception.
+    # TVM's exceptions share no base below Exception.
     except Exception as error:
         raise InvalidCandidate(f"the schedule does not fit: {reason_of(error)}") from error
     if not fits:
@@ -96,13 +96,13 @@ def scheduled(context: Any, sketch: Sequence[Any], decisions: Sequence[Any]) -> 
 
 
 def trace_of(schedule: Schedule) -> list[Any]:
-    """The whole trace of a schedule as JSON."""
+    """The complete trace of a schedule as JSON."""
     trace: list[Any] = plain(schedule.trace.as_json())
     return trace
 
 
 def plain(value: Any) -> Any:
-    """TVM's containers and numbers as JSON's."""
+    """TVM's containers and numbers as JSON values."""
     match value:
         case IntImm() | FloatImm():
             return value.value

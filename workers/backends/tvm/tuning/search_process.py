@@ -1,75 +1,76 @@
-"""The child that thinks of schedules, which it does while others are built."""
+"""The child process that proposes schedules, while others are built."""
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from workers.backends.tvm.tuning.handover import ROOM, packed
+from workers.backends.tvm.tuning.handover import PACKAGE, source_of
 from workers.engine.child import Child
 from workers.engine.errors import CandidateFailed
 from workers.engine.schedules.types import ScheduleTask, ScheduleTrial
 
 
-class Searching:
-    """The search child and the one thread that talks to it, one question after another.
+class SearchProcess:
+    """The search child, and a thread that calls it.
 
-    When the child dies its workload is left, and a new one is told again what the old one knew.
+    If the child dies, the workload it worked on is abandoned, and a new child gets all other
+    workloads and trials again.
 
     Args:
-        start: What ``search.start`` is told.
+        start: Arguments of ``search.start``.
         new_child: Starts a child.
     """
 
     def __init__(self, start: Mapping[str, Any], new_child: Callable[[], Child]) -> None:
         self._start, self._new_child = dict(start), new_child
-        # One for good: the kernel ends a child when the thread that started it ends.
+        # A single thread: the kernel kills a child when the thread that started it ends.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="searching")
-        self._under_way: list[Future[Any]] = []
+        self._pending: list[Future[Any]] = []
         self._child: Child | None = None
-        self._known: set[str] = set()
-        self._told: dict[str, list[ScheduleTrial]] = {}
+        self._added: set[str] = set()
+        self._trials: dict[str, list[ScheduleTrial]] = {}
         self._tasks: dict[str, ScheduleTask] = {}
-        self._hopeless: set[str] = set()
+        self._abandoned: set[str] = set()
 
     def learn(self, task: ScheduleTask, trials: Sequence[ScheduleTrial]) -> None:
-        """Have it told of trials before it is asked anything else; returns at once."""
-        self._under_way.append(self._thread.submit(self._learn, task, trials))
+        """Queue trials for the child, before any later call; returns at once."""
+        self._pending.append(self._thread.submit(self._learn, task, trials))
 
     def ask(self, task: ScheduleTask, function: str, **arguments: Any) -> "Future[Any]":
-        """Have ``search.<function>`` called; nothing comes of it where the child dies of it."""
+        """Queue a call of ``search.<function>``; the answer is empty if the child dies."""
 
         def work() -> Any:
             return self._call(function, key=task.key, **arguments)
 
-        answer = self._thread.submit(self._working, task, work)
-        self._under_way.append(answer)
+        answer = self._thread.submit(self._guarded, task, work)
+        self._pending.append(answer)
         return answer
 
     def rest(self) -> None:
-        """Wait until it does nothing more.
+        """Wait until all queued calls are done.
 
         Raises:
-            CandidateFailed: it failed by the machine's fault.
+            CandidateFailed: the infrastructure failed.
         """
-        under_way, self._under_way = self._under_way, []
-        for answer in under_way:
+        pending, self._pending = self._pending, []
+        for answer in pending:
             answer.result()
 
     def close(self) -> None:
-        """End the child, after what it is at."""
+        """End the child after the queued calls."""
         self._thread.submit(self._end).result()
         self._thread.shutdown()
 
     def _learn(self, task: ScheduleTask, trials: Sequence[ScheduleTrial]) -> None:
-        if task.key in self._hopeless:
+        if task.key in self._abandoned:
             return
-        self._told.setdefault(task.key, []).extend(trials)
-        # A new child is told everything, these trials among it.
+        self._trials.setdefault(task.key, []).extend(trials)
+        # A new child gets all trials, these included.
         is_new = self._child is None
-        self._working(task, lambda: None if is_new else self._tell(task.key, trials))
+        self._guarded(task, lambda: None if is_new else self._send_trials(task.key, trials))
 
-    def _working(self, task: ScheduleTask, work: Callable[[], Any]) -> Any:
-        if task.key in self._hopeless:
+    def _guarded(self, task: ScheduleTask, work: Callable[[], Any]) -> Any:
+        if task.key in self._abandoned:
             return []
         try:
             self._ready(task)
@@ -77,31 +78,31 @@ class Searching:
         except CandidateFailed as failure:
             if failure.outcome == "infrastructure":
                 raise
-            self._hopeless.add(task.key)
+            self._abandoned.add(task.key)
             if failure.cause != "exception":
                 self._end()
             return []
 
     def _ready(self, task: ScheduleTask) -> None:
-        """The child, with the workload and all that a dead one knew in it."""
+        """Start the child if necessary, with all workloads and trials, and add the workload."""
         self._tasks[task.key] = task
         if self._child is None:
             self._child = self._new_child()
-            self._known.clear()
+            self._added.clear()
             self._call("start", **self._start)
-            for key in self._told:
-                if key not in self._hopeless:
+            for key in self._trials:
+                if key not in self._abandoned:
                     self._add(self._tasks[key])
-                    self._tell(key, self._told[key])
+                    self._send_trials(key, self._trials[key])
         self._add(task)
 
     def _add(self, task: ScheduleTask) -> None:
-        if task.key not in self._known:
-            self._call("add", key=task.key, anchor=task.anchor, source=packed(task))
-            self._known.add(task.key)
+        if task.key not in self._added:
+            self._call("add", key=task.key, anchor=task.anchor, source=source_of(task))
+            self._added.add(task.key)
 
-    def _tell(self, key: str, trials: Sequence[ScheduleTrial]) -> None:
-        told = [
+    def _send_trials(self, key: str, trials: Sequence[ScheduleTrial]) -> None:
+        rows = [
             {
                 "digest": trial.candidate.digest,
                 "sketch": trial.candidate.sketch,
@@ -111,11 +112,11 @@ class Searching:
             }
             for trial in trials
         ]
-        self._call("learn", key=key, trials=told)
+        self._call("learn", key=key, trials=rows)
 
     def _call(self, function: str, **arguments: Any) -> Any:
-        assert self._child is not None  # noqa: S101  _ready made it
-        return self._child.call(f"{ROOM}.search:{function}", **arguments)
+        assert self._child is not None  # noqa: S101  set by _ready
+        return self._child.call(f"{PACKAGE}.search:{function}", **arguments)
 
     def _end(self) -> None:
         child, self._child = self._child, None

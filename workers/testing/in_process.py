@@ -1,7 +1,7 @@
-"""A device whose children are this process, for backends whose library takes seconds to import.
+"""A device without child processes, for backends whose library takes seconds to import.
 
-What crosses into a child and back crosses the same wire; confinement and crashes are not tested
-here, so one test of the backend must use :class:`workers.engine.local.LocalDevice`.
+Arguments and results are encoded as for a child process. Confinement and crashes are not covered,
+so at least one test of a backend must use :class:`workers.engine.local.LocalDevice`.
 """
 
 from importlib import import_module
@@ -14,16 +14,16 @@ from workers.engine.errors import CandidateFailed
 from workers.engine.local import LocalDevice
 
 
-class HereDevice(LocalDevice):
-    """A local device without processes."""
+class InProcessDevice(LocalDevice):
+    """A local device that builds and runs in this process."""
 
     def _child(self, folder: Path, *readable: Path, programs: bool = False) -> Child:  # noqa: ARG002
         self.isolation = "rlimits"
-        return cast("Child", _Here((folder, *readable)))
+        return cast("Child", _InProcessChild((folder, *readable)))
 
 
-class _Here:
-    """What a device uses of a :class:`workers.engine.child.Child`."""
+class _InProcessChild:
+    """The interface of :class:`workers.engine.child.Child` that devices use."""
 
     def __init__(self, paths: tuple[Path, ...]) -> None:
         self._paths = paths
@@ -38,7 +38,7 @@ class _Here:
     def call(self, function: str, /, **arguments: Any) -> Any:
         """See :meth:`workers.engine.child.Child.call`."""
         module, _, name = function.partition(":")
-        child_work._OPEN[:] = self._session  # noqa: SLF001  each child has one of its own
+        child_work._OPEN[:] = self._session  # noqa: SLF001  one per child
         try:
             result = getattr(import_module(module), name)(**_over_the_wire(arguments))
             return _over_the_wire(result)

@@ -1,7 +1,7 @@
-"""A device whose children are one confined process that is kept: a library is imported once.
+"""A device that reuses one confined child process, so that a library is imported only once.
 
-A worker gives each candidate a child of its own. What a test says of the candidate does not depend
-on that, and most of its time would go into starting Python and importing the library.
+Workers start a child process per candidate. Tests of candidates do not depend on that, and would
+spend most of their time starting Python and importing the library.
 """
 
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ from workers.engine.ports import Backend
 from workers.engine.requests import Limits, TuningRequest
 
 
-class KeptChild:
-    """One child at a time: started when it is first needed, and anew once it has died.
+class ReusedChild:
+    """A child process that is started on first use, and again after it has died.
 
     Args:
-        root: The folder it may read and write, in which all of its devices work.
-        limits: Of each call and of the process.
+        root: Folder the child may read and write; the scratch folders of all devices are below it.
+        limits: Limits of each call and of the process.
     """
 
     def __init__(self, root: Path, limits: Limits) -> None:
@@ -42,42 +42,43 @@ class KeptChild:
         self.close()
 
     def get(self, code: tuple[Path, ...], *, programs: bool) -> Child:
-        """The child; what it may read and start counts when it is started."""
+        """The child; the arguments apply only if it has to be started."""
         if self._child is None:
             self._child = Child(self._limits, self._root, code, programs=programs)
         return self._child
 
     def close(self) -> None:
-        """End the process; the next call is answered by another."""
+        """End the process; the next use starts another."""
         if self._child is not None:
             self._child.close()
         self._child = None
 
 
-class KeptDevice(LocalDevice):
-    """A local device whose builds and sessions, one after the other, live in a kept child."""
+class ReusedDevice(LocalDevice):
+    """A local device whose builds and sessions run one by one in a reused child."""
 
     def __init__(
         self,
         request: TuningRequest,
         backends: Mapping[str, Backend],
         scratch: Path,
-        kept: KeptChild,
+        reused: ReusedChild,
     ) -> None:
         super().__init__(request, backends, scratch)
-        self._kept = kept
+        self._reused = reused
 
     def _child(self, *_: Path, programs: bool = False) -> Child:  # noqa: ARG002
-        child = self._kept.get(self._code_folders, programs=any(self._programs.values()))
+        child = self._reused.get(self._code_folders, programs=any(self._programs.values()))
         self.isolation = child.isolation
-        return cast("Child", _Lent(self._kept, child))
+        return cast("Child", _BorrowedChild(self._reused, child))
 
 
-class _Lent:
-    """What a device uses of a :class:`workers.engine.child.Child`, until it gives it back."""
+class _BorrowedChild:
+    """The interface of :class:`workers.engine.child.Child` that devices use; closes the session
+    only."""
 
-    def __init__(self, kept: KeptChild, child: Child) -> None:
-        self._kept = kept
+    def __init__(self, reused: ReusedChild, child: Child) -> None:
+        self._reused = reused
         self._child = child
         self._opened = False
 
@@ -93,19 +94,19 @@ class _Lent:
             result = self._child.call(function, **arguments)
         except CandidateFailed as failure:
             if failure.outcome != "invalid":
-                self._kept.close()
+                self._reused.close()
                 self._opened = False
             raise
         self._opened = self._opened or function.endswith(":open_build")
         return result
 
     def close(self) -> None:
-        """End the session, not the process."""
+        """End the session but not the process."""
         if self._opened:
             self._child.call(f"{__name__}:close_session")
         self._opened = False
 
 
 def close_session() -> None:
-    """Runs in the child: its session makes room for the next."""
+    """Close the open session. Runs in the child."""
     child_work._OPEN.pop().session.close()  # noqa: SLF001
