@@ -30,7 +30,7 @@ def test_a_target_names_the_generation_of_its_gpu() -> None:
     named = cuda_target_of(HOPPER)
     assert (named["kind"], named["arch"]) == ("cuda", "sm_90")
     assert named["host"]["mcpu"] == "x86-64-v3"
-    with pytest.raises(InvalidCandidate, match="no generation"):
+    with pytest.raises(InvalidCandidate, match="does not name a GPU generation"):
         cuda_target_of(replace(HOPPER, features=frozenset({"cuda"})))
 
 
