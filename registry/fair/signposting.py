@@ -73,7 +73,7 @@ def of_landing(description: Description, *, anchor: str | None = None) -> list[L
             at the address of the model as well.
     """
     page = anchor or description.landing
-    made = [
+    page_links = [
         typed(page, "cite-as", description.pid, "text/html"),
         typed(page, "type", _THING),
         typed(page, "type", _PAGE),
@@ -87,7 +87,7 @@ def of_landing(description: Description, *, anchor: str | None = None) -> list[L
             for one in formats_of(description.kind)
         ),
     ]
-    return list(dict.fromkeys(made))
+    return list(dict.fromkeys(page_links))
 
 
 def of_file(description: Description, file: FileDescription) -> list[Link]:

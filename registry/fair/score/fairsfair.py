@@ -46,8 +46,8 @@ _NO_FILES = Missing("The metadata name no downloadable file.", "Publish the file
 
 def _unique(harvest: Harvest) -> Outcome:
     subject = str(harvest.reading.subject or "")
-    missing = Missing(harvest.reading.fault or "The record has no address.")
-    return all_of(criterion(1, subject if is_url(subject) else "", missing))
+    fault = harvest.reading.fault or "The record has no address."
+    return all_of(criterion(1, subject if is_url(subject) else "", Missing(fault)))
 
 
 def _persistent(harvest: Harvest) -> Outcome:
@@ -106,8 +106,8 @@ def _content(harvest: Harvest) -> Outcome:
 def _searchable(harvest: Harvest) -> Outcome:
     read = harvest.reading
     classes = sorted(one for one in read.types if one.startswith(str(SCHEMA)))
-    missing = Missing(read.fault or "The JSON-LD in the page has no class of schema.org.")
-    return all_of(criterion(2, classes, missing))
+    fault = read.fault or "The JSON-LD in the page has no class of schema.org."
+    return all_of(criterion(2, classes, Missing(fault)))
 
 
 def _access(harvest: Harvest) -> Outcome:
@@ -131,10 +131,13 @@ def _retrievable(harvest: Harvest) -> Outcome:
 
 def _protocol(harvest: Harvest) -> Outcome:
     # HTTP and HTTPS are standard protocols, and both carry credentials (RFC 9110, section 11).
-    page = harvest.landing.url
     files = [claim.url for claim in harvest.reading.claims]
     return all_of(
-        criterion(1, _scheme(page), Missing("The page is not at an address of http or https.")),
+        criterion(
+            1,
+            _scheme(harvest.landing.url),
+            Missing("The page has no HTTP address."),
+        ),
         criterion(1, sorted({_scheme(url) for url in files}), _NO_FILES),
     )
 
@@ -147,11 +150,7 @@ def _formal(harvest: Harvest) -> Outcome:
     read = harvest.reading
     triples = f"{len(read.graph)} statements in the page" if len(read.graph) else ""
     linked = {"application/ld+json", "text/turtle", "application/rdf+xml"}
-    answers = sorted(
-        received
-        for requested, received in harvest.negotiated.items()
-        if requested == received in linked
-    )
+    answers = sorted(a for a, b in harvest.negotiated.items() if a == b in linked)
     return any_of(
         criterion(2, triples, Missing(read.fault or "The JSON-LD in the page is empty.")),
         criterion(2, answers, Missing("The page does not serve RDF on request.")),
@@ -196,7 +195,7 @@ def _license(harvest: Harvest) -> Outcome:
 
 def _provenance(harvest: Harvest) -> Outcome:
     read = harvest.reading
-    terms = [str(one) for one in PROVENANCE if read.nodes(one)]
+    terms = (str(one) for one in PROVENANCE if read.nodes(one))
     return all_of(criterion(1, terms, Missing("The metadata have no provenance.")))
 
 
@@ -206,11 +205,8 @@ def _community(harvest: Harvest) -> Outcome:
 
 
 def _open_format(harvest: Harvest) -> Outcome:
-    types = {
-        _file_type(file.answer.url, file.answer.media_type)
-        for file in harvest.files
-        if file.answer.is_ok
-    }
+    answers = [file.answer for file in harvest.files if file.answer.is_ok]
+    types = {_file_type(answer.url, answer.media_type) for answer in answers}
     missing = (
         WITHDRAWN
         if harvest.is_tombstone
@@ -230,9 +226,10 @@ def _file_type(url: str, media_type: str) -> str:
     return media_type
 
 
-def _metric(
-    id_: str, principle: Principle, points: float, check: Callable[[Harvest], Outcome], title: str
-) -> Metric:
+_Check = Callable[[Harvest], Outcome]
+
+
+def _metric(id_: str, principle: Principle, points: float, check: _Check, title: str) -> Metric:
     return Metric(id_, "fairsfair", principle, title, points, check)
 
 

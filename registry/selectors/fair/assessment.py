@@ -243,9 +243,7 @@ def _add_principles(sums: dict[str, tuple[str, Points]], document: dict[str, Any
 
 def _add_gaps(gaps: dict[str, MetricLoss], document: dict[str, Any]) -> None:
     for one in document["metrics"]:
-        lost = one["of"] - one["points"]
+        key, lost = one["id"], one["of"] - one["points"]
         if lost > 0:
-            loss = gaps.get(
-                one["id"], MetricLoss(one["id"], one["title"], one["principle"], 0, 0.0)
-            )
-            gaps[one["id"]] = replace(loss, records=loss.records + 1, points=loss.points + lost)
+            loss = gaps.get(key, MetricLoss(key, one["title"], one["principle"], 0, 0.0))
+            gaps[key] = replace(loss, records=loss.records + 1, points=loss.points + lost)
