@@ -7,11 +7,7 @@ from typing import Any, Self, Unpack
 import httpx
 
 from hpcfair import (
-    account,
-    build,
     catalogue,
-    doi,
-    findings,
     fork,
     job,
     loaded,
@@ -23,7 +19,6 @@ from hpcfair import (
     resolution,
     revision,
     snapshot,
-    target,
 )
 from hpcfair.cache import Cache
 from hpcfair.catalogue import Filters
@@ -38,7 +33,7 @@ from hpcfair.record import Record
 from hpcfair.reproduction import Reproduction
 from hpcfair.resolution import Resolution
 from hpcfair.runtimes.base import Array
-from hpcfair.transport import Transport
+from hpcfair.transport import Transport, pages
 from hpcfair.types import Account, Build, Finding, Hits, MLModel, Revision, Target
 
 
@@ -79,7 +74,7 @@ class Client:
 
     def whoami(self) -> Account:
         """The account the token belongs to."""
-        return account.whoami(self.http)
+        return Account.from_json(self.http.get("/api/v1/whoami"))
 
     def search(self, query: str = "", *, limit: int = 30, **filters: Unpack[Filters]) -> Hits:
         """Search for models by text and facts.
@@ -285,14 +280,14 @@ class Client:
 
     def targets(self) -> list[Target]:
         """Hardware targets of the hub."""
-        return target.targets(self.http)
+        return [Target.from_json(item) for item in pages(self.http, "/api/v1/targets")]
 
     def builds(
         self, name: str, *, revision: str | None = None, target: str | None = None
     ) -> list[Build]:
         """Published builds of a revision."""
         name, revision = pid.locate(self.http, self.cache, name, revision)
-        return build.builds(self.http, name, revision=revision, target=target)
+        return mlmodel.builds(self.http, name, revision=revision, target=target)
 
     def record(self, record_id: str) -> Record:
         """A benchmark record, verified against its digest."""
@@ -309,7 +304,7 @@ class Client:
 
     def findings(self, name: str, *, revision: str | None = None) -> tuple[Finding, ...]:
         """Findings in the card of a model, with lines of README.md."""
-        return findings.findings(self.http, name, revision)
+        return mlmodel.findings(self.http, name, revision)
 
     def register_doi(self, name: str, *, revision: str | None = None) -> Job:
         """Register a permanent DOI for a version, if the hub has an account with DataCite.
@@ -321,7 +316,9 @@ class Client:
                 ``fields``.
         """
         name, revision = pid.locate(self.http, self.cache, name, revision)
-        return doi.register(self.http, name, revision=revision)
+        return Job(
+            self.http, self.http.post(f"{mlmodel.address(name)}/doi", {"revision": revision})
+        )
 
     def locate(self, name: str, *, revision: str | None = None) -> tuple[str, str | None]:
         """Resolve a persistent identifier to ``namespace/name`` and a version.
@@ -332,4 +329,4 @@ class Client:
 
     def delete(self, name: str) -> None:
         """Delete a model with all its revisions, builds and records. This cannot be undone."""
-        mlmodel.delete(self.http, name)
+        self.http.json("DELETE", mlmodel.address(name))

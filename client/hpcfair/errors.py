@@ -207,134 +207,46 @@ class NoModelFile(HpcfairError, FileNotFoundError):
     code = "no_model_file"
 
 
-#: Error code of the hub to exception class. A test compares it with the hub's list.
-CODES: dict[str, type[HubError]] = {
-    **dict.fromkeys(
-        ("not_authenticated", "token_invalid", "token_expired", "token_revoked"), Unauthenticated
+_CODES_OF: dict[type[HubError], str] = {
+    Unauthenticated: "not_authenticated token_invalid token_expired token_revoked",
+    Forbidden: "permission_denied scope_missing access_gated quota_exceeded",
+    ModelNotFound: "model_not_found",
+    RevisionNotFound: "revision_not_found",
+    NotFound: (
+        "namespace_not_found file_not_found blob_not_found upload_not_found graph_not_found "
+        "target_not_found device_not_found job_not_found trial_not_found build_not_found "
+        "profile_not_found record_not_found token_not_found grant_not_found user_not_found "
+        "identifier_not_found assessment_not_found page_not_found dataset_not_found "
+        "discussion_not_found comment_not_found request_not_found webhook_not_found "
+        "delivery_not_found xorb_not_found"
     ),
-    **dict.fromkeys(
-        ("permission_denied", "scope_missing", "access_gated", "quota_exceeded"), Forbidden
+    StaleParent: "stale_parent",
+    NothingToCommit: "nothing_to_commit",
+    Conflict: (
+        "namespace_taken model_exists ref_exists lease_lost already_ended record_exists "
+        "doi_exists last_admin dataset_exists request_handled discussion_closed merge_conflict "
+        "webhook_limit"
     ),
-    "model_not_found": ModelNotFound,
-    "revision_not_found": RevisionNotFound,
-    **dict.fromkeys(
-        (
-            "namespace_not_found",
-            "file_not_found",
-            "blob_not_found",
-            "upload_not_found",
-            "graph_not_found",
-            "target_not_found",
-            "device_not_found",
-            "job_not_found",
-            "trial_not_found",
-            "build_not_found",
-            "profile_not_found",
-            "record_not_found",
-            "token_not_found",
-            "grant_not_found",
-            "user_not_found",
-            "identifier_not_found",
-            "assessment_not_found",
-            "page_not_found",
-            "dataset_not_found",
-            "discussion_not_found",
-            "comment_not_found",
-            "request_not_found",
-            "webhook_not_found",
-            "delivery_not_found",
-            "xorb_not_found",
-        ),
-        NotFound,
+    LicenseMissing: "license_missing",
+    Invalid: (
+        "invalid_request invalid_name invalid_path duplicate_path case_collision blob_missing "
+        "digest_mismatch size_mismatch invalid_card license_unknown invalid_query "
+        "invalid_signature invalid_ref doi_incomplete doi_not_offered invalid_record "
+        "invalid_cursor invalid_target method_not_allowed unsupported_media_type not_acceptable "
+        "invalid_xorb invalid_shard invalid_url"
     ),
-    "stale_parent": StaleParent,
-    "nothing_to_commit": NothingToCommit,
-    **dict.fromkeys(
-        (
-            "namespace_taken",
-            "model_exists",
-            "ref_exists",
-            "lease_lost",
-            "already_ended",
-            "record_exists",
-            "doi_exists",
-            "last_admin",
-            "dataset_exists",
-            "request_handled",
-            "discussion_closed",
-            "merge_conflict",
-            "webhook_limit",
-        ),
-        Conflict,
+    InvalidModelFile: (
+        "no_model_file onnx_unreadable onnx_truncated onnx_invalid tflite_invalid "
+        "external_data_escapes external_data_missing operator_unsupported samples_unreadable"
     ),
-    "license_missing": LicenseMissing,
-    **dict.fromkeys(
-        (
-            "invalid_request",
-            "invalid_name",
-            "invalid_path",
-            "duplicate_path",
-            "case_collision",
-            "blob_missing",
-            "digest_mismatch",
-            "size_mismatch",
-            "invalid_card",
-            "license_unknown",
-            "invalid_query",
-            "invalid_signature",
-            "invalid_ref",
-            "doi_incomplete",
-            "doi_not_offered",
-            "invalid_record",
-            "invalid_cursor",
-            "invalid_target",
-            "method_not_allowed",
-            "unsupported_media_type",
-            "not_acceptable",
-            "invalid_xorb",
-            "invalid_shard",
-            "invalid_url",
-        ),
-        Invalid,
-    ),
-    **dict.fromkeys(
-        (
-            "no_model_file",
-            "onnx_unreadable",
-            "onnx_truncated",
-            "onnx_invalid",
-            "tflite_invalid",
-            "external_data_escapes",
-            "external_data_missing",
-            "operator_unsupported",
-            "samples_unreadable",
-        ),
-        InvalidModelFile,
-    ),
-    **dict.fromkeys(
-        (
-            "job_timeout",
-            "job_crashed",
-            "job_out_of_memory",
-            "job_interrupted",
-            "no_backend",
-            "doi_refused",
-        ),
-        JobFailed,
-    ),
-    "body_too_large": TooLarge,
-    **dict.fromkeys(
-        (
-            "rate_limited",
-            "storage_full",
-            "storage_unavailable",
-            "index_busy",
-            "doi_unavailable",
-            "internal_error",
-        ),
-        Unavailable,
+    JobFailed: "job_timeout job_crashed job_out_of_memory job_interrupted no_backend doi_refused",
+    TooLarge: "body_too_large",
+    Unavailable: (
+        "rate_limited storage_full storage_unavailable index_busy doi_unavailable internal_error"
     ),
 }
+#: Error code of the hub to exception class. A test compares it with the hub's list.
+CODES = {code: error for error, codes in _CODES_OF.items() for code in codes.split()}
 
 _BY_STATUS: dict[int, type[HubError]] = {
     401: Unauthenticated,

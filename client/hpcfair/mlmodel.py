@@ -1,9 +1,9 @@
-"""Facts, creation and deletion of models."""
+"""Facts, builds and creation of models."""
 
 from hpcfair.errors import Conflict
 from hpcfair.paths import checked_name
 from hpcfair.transport import Transport, quoted
-from hpcfair.types import MLModel
+from hpcfair.types import Build, Finding, MLModel
 
 
 def address(name: str) -> str:
@@ -35,6 +35,15 @@ def ensure(http: Transport, name: str, *, visibility: str) -> None:
             raise
 
 
-def delete(http: Transport, name: str) -> None:
-    """Delete a model with all its revisions, builds and records."""
-    http.json("DELETE", address(name))
+def builds(
+    http: Transport, name: str, *, revision: str | None = None, target: str | None = None
+) -> list[Build]:
+    """Published builds of a revision, by target, fastest first."""
+    answer = http.get(f"{address(name)}/builds", {"revision": revision, "target": target})
+    return [Build.from_json(item) for item in answer["items"]]
+
+
+def findings(http: Transport, name: str, revision: str | None = None) -> tuple[Finding, ...]:
+    """Findings in the README.md of a revision, with lines."""
+    document = http.get(f"{address(name)}/findings", {"revision": revision})
+    return tuple(Finding.from_json(item) for item in document["items"])

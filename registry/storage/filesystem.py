@@ -63,7 +63,6 @@ class FolderStore:
         size_bytes: int | None = None,
         limit_bytes: int | None = None,
     ) -> Iterator[Arrived]:
-        """See :meth:`registry.storage.base.BlobStore.receive`."""
         meter = ByteMeter(stream, size_bytes=size_bytes, limit_bytes=limit_bytes)
         arriving = self._incoming / secrets.token_hex(16)
         try:
@@ -92,7 +91,6 @@ class FolderStore:
             self._folders.note(fresh)
 
     def parts_begin(self, size_bytes: int) -> PartUpload:
-        """See :meth:`registry.storage.base.BlobStore.parts_begin`."""
         part_bytes = max(self._part_bytes, -(-size_bytes // _MOST_PARTS))
         upload = PartUpload(secrets.token_hex(16), size_bytes, part_bytes)
         with translate_disk_full():
@@ -100,7 +98,6 @@ class FolderStore:
         return upload
 
     def part_put(self, upload: PartUpload, number: int, stream: Readable) -> str:
-        """See :meth:`registry.storage.base.BlobStore.part_put`."""
         with translate_disk_full():
             return self._parts(upload).put(number, stream)
 
@@ -112,7 +109,6 @@ class FolderStore:
     def parts_join(
         self, upload: PartUpload, etags: Mapping[int, str], *, sha256: str
     ) -> Iterator[Arrived]:
-        """See :meth:`registry.storage.base.BlobStore.parts_join`."""
         check_all_parts(upload, set(etags))
         whole = self._incoming / secrets.token_hex(16)
         try:
@@ -127,11 +123,9 @@ class FolderStore:
             whole.unlink(missing_ok=True)
 
     def parts_abort(self, upload: PartUpload) -> None:
-        """See :meth:`registry.storage.base.BlobStore.parts_abort`."""
         self._parts(upload).path.unlink(missing_ok=True)
 
     def open(self, sha256: str) -> BinaryIO:
-        """See :meth:`registry.storage.base.BlobStore.open`."""
         try:
             return self.path(sha256).open("rb")
         except FileNotFoundError:
@@ -142,7 +136,6 @@ class FolderStore:
         return self.root / place(sha256)
 
     def local(self, sha256: str) -> Path:
-        """See :meth:`registry.storage.base.BlobStore.local`."""
         path = self.path(sha256)
         if not path.is_file():
             raise no_blob(sha256)
@@ -160,22 +153,18 @@ class FolderStore:
         return
 
     def size(self, sha256: str) -> int | None:
-        """See :meth:`registry.storage.base.BlobStore.size`."""
         try:
             return self.path(sha256).stat().st_size
         except FileNotFoundError:
             return None
 
     def exists(self, sha256: str) -> bool:
-        """See :meth:`registry.storage.base.BlobStore.exists`."""
         return self.path(sha256).is_file()
 
     def delete(self, sha256: str) -> None:
-        """See :meth:`registry.storage.base.BlobStore.delete`."""
         self.path(sha256).unlink(missing_ok=True)
 
     def entries(self) -> Iterator[StoredEntry]:
-        """See :meth:`registry.storage.base.BlobStore.entries`."""
         for path in self.root.glob("??/??/*"):
             if SHA256_RE.fullmatch(path.name) and path == self.path(path.name):
                 with suppress(FileNotFoundError):
@@ -184,7 +173,6 @@ class FolderStore:
                     yield StoredEntry(path.name, facts.st_size, modified)
 
     def leftovers(self) -> Iterator[Leftover]:
-        """See :meth:`registry.storage.base.BlobStore.leftovers`."""
         for path in self._incoming.iterdir():
             with suppress(FileNotFoundError):
                 facts = path.stat()
@@ -194,7 +182,6 @@ class FolderStore:
                 yield Leftover(path.name, size_bytes, modified)
 
     def discard(self, leftover: Leftover) -> None:
-        """See :meth:`registry.storage.base.BlobStore.discard`."""
         (self._incoming / leftover.name).unlink(missing_ok=True)
 
     def _parts(self, upload: PartUpload) -> PartFile:

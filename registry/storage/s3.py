@@ -77,7 +77,6 @@ class S3Store:
         size_bytes: int | None = None,
         limit_bytes: int | None = None,
     ) -> Iterator[Arrived]:
-        """See :meth:`registry.storage.base.BlobStore.receive`."""
         meter = ByteMeter(stream, size_bytes=size_bytes, limit_bytes=limit_bytes)
         most = size_bytes or limit_bytes or 0
         target = self._bucket.incoming(secrets.token_hex(16))
@@ -104,7 +103,6 @@ class S3Store:
             )
 
     def keep(self, *arrivals: Arrived) -> None:
-        """See :meth:`registry.storage.base.BlobStore.keep`."""
         in_parallel(self._keep, arrivals)
 
     def _keep(self, arrived: Arrived) -> None:
@@ -118,7 +116,6 @@ class S3Store:
                 self._bucket.copy(arrived.place, target, arrived.size_bytes, self._copied_bytes)
 
     def parts_begin(self, size_bytes: int) -> PartUpload:
-        """See :meth:`registry.storage.base.BlobStore.parts_begin`."""
         name = secrets.token_hex(16)
         with translate_outage():
             response = self._bucket.client.create_multipart_upload(**self._bucket.incoming(name))
@@ -126,7 +123,6 @@ class S3Store:
         return PartUpload(f"{name}/{response['UploadId']}", size_bytes, part_bytes)
 
     def part_put(self, upload: PartUpload, number: int, stream: Readable) -> str:
-        """See :meth:`registry.storage.base.BlobStore.part_put`."""
         check_part(upload, number)
         # Through the pre-signed address: boto3 would read the part twice to sign it, and the
         # complete file is measured anyway.
@@ -135,7 +131,6 @@ class S3Store:
             return send_part(url, stream, upload.length_of(number))
 
     def part_url(self, upload: PartUpload, number: int, *, expires_s: int) -> str:
-        """See :meth:`registry.storage.base.BlobStore.part_url`."""
         check_part(upload, number)
         target = self._bucket.upload(upload.key) | {"PartNumber": number}
         return self._bucket.sign("upload_part", target, expires_s)
@@ -144,7 +139,6 @@ class S3Store:
     def parts_join(
         self, upload: PartUpload, etags: Mapping[int, str], *, sha256: str
     ) -> Iterator[Arrived]:
-        """See :meth:`registry.storage.base.BlobStore.parts_join`."""
         check_all_parts(upload, set(etags))
         target = self._bucket.upload(upload.key)
         whole = {"Bucket": target["Bucket"], "Key": target["Key"]}
@@ -162,12 +156,10 @@ class S3Store:
             )
 
     def parts_abort(self, upload: PartUpload) -> None:
-        """See :meth:`registry.storage.base.BlobStore.parts_abort`."""
         with translate_outage():
             self._bucket.forget(upload.key)
 
     def open(self, sha256: str) -> BinaryIO:
-        """See :meth:`registry.storage.base.BlobStore.open`."""
         size_bytes = self.size(sha256)
         if size_bytes is None:
             raise no_blob(sha256)
@@ -178,11 +170,9 @@ class S3Store:
         return
 
     def local(self, sha256: str) -> Path:
-        """See :meth:`registry.storage.base.BlobStore.local`."""
         return self._copies.get(sha256, lambda: self.open(sha256))
 
     def url(self, sha256: str, *, expires_s: int, content_type: str, disposition: str) -> str:
-        """See :meth:`registry.storage.base.BlobStore.url`."""
         target = self._bucket.blob(sha256) | {
             "ResponseContentType": content_type,
             "ResponseContentDisposition": disposition,
@@ -190,23 +180,19 @@ class S3Store:
         return self._bucket.sign("get_object", target, expires_s)
 
     def size(self, sha256: str) -> int | None:
-        """See :meth:`registry.storage.base.BlobStore.size`."""
         target = self._bucket.blob(sha256)
         with translate_outage():
             return self._bucket.size(target)
 
     def exists(self, sha256: str) -> bool:
-        """See :meth:`registry.storage.base.BlobStore.exists`."""
         return self.size(sha256) is not None
 
     def delete(self, sha256: str) -> None:
-        """See :meth:`registry.storage.base.BlobStore.delete`."""
         target = self._bucket.blob(sha256)
         with translate_outage():
             self._bucket.client.delete_object(**target)
 
     def entries(self) -> Iterator[StoredEntry]:
-        """See :meth:`registry.storage.base.BlobStore.entries`."""
         with translate_outage():
             for entry in self._bucket.objects(self._bucket.prefix):
                 sha256 = entry["Key"].rpartition("/")[2]
@@ -228,7 +214,6 @@ class S3Store:
                 yield Leftover(key, self._bucket.bytes_of_upload(key), upload["Initiated"])
 
     def discard(self, leftover: Leftover) -> None:
-        """See :meth:`registry.storage.base.BlobStore.discard`."""
         if "/" in leftover.name:
             self.parts_abort(PartUpload(leftover.name, 0, 1))
             return

@@ -10,7 +10,6 @@ import re
 import ssl
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import TypeVar
 from urllib.parse import urljoin, urlsplit
 
@@ -86,12 +85,7 @@ class Visitor:
     def __enter__(self) -> "Visitor":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._client.close()
 
     def may_visit(self, url: str) -> bool:

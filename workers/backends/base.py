@@ -77,7 +77,6 @@ class BaseBackend(ABC):
         """
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  the table checks targets
-        """See :meth:`workers.engine.ports.Backend.probe`."""
         try:
             return {package: metadata.version(package) for package in self.packages}
         except metadata.PackageNotFoundError as error:
@@ -93,7 +92,6 @@ class BaseBackend(ABC):
     def build(
         self, network: Network, target: TargetSpec, options: Options, out: Path
     ) -> BuildResult:
-        """See :meth:`workers.engine.ports.Backend.build`."""
         self.check(network, target, options)
         artefact = self.make(network, target, options, out)
         return BuildResult(
@@ -128,7 +126,6 @@ class BaseBackend(ABC):
         return {name: value for name, value in options.items() if name in self.opening}
 
     def load(self, build: BuildResult, target: TargetSpec) -> Session:  # noqa: ARG002
-        """See :meth:`workers.engine.ports.Backend.load`."""
         return open_build(build)
 
     def profile(

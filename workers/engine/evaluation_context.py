@@ -1,7 +1,6 @@
 """A network on a device, ready to evaluate candidates: reference outputs and an open baseline."""
 
 from contextlib import ExitStack, closing
-from types import TracebackType
 from typing import Self
 
 from hpcfair.precisions import Tolerance
@@ -73,12 +72,7 @@ class EvaluationContext:
             raise
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
-from types import TracebackType
 from typing import Any, Self
 
 from workers.engine.artefact_cache import ArtefactCache
@@ -74,19 +73,13 @@ class LocalDevice:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for session in self._sessions:
             session.close()
         for number in range(1, self._folders + 1):
             remove(self._scratch / str(number))
 
     def samples(self, rows: int) -> dict[str, Array]:
-        """See :meth:`workers.engine.ports.Device.samples`."""
         path = self._network.samples_path
         if path is None:
             return {}
@@ -100,7 +93,6 @@ class LocalDevice:
         return arrays_of(arrays)
 
     def build(self, backend: str, options: Options) -> BuildResult:
-        """See :meth:`workers.engine.ports.Device.build`."""
         folder = self._new_folder()
         artefact = folder / _ARTEFACT
         if (shared := self._cache.copy(backend, options, artefact)) is not None:
@@ -121,14 +113,12 @@ class LocalDevice:
         return build
 
     def discard(self, build: BuildResult) -> None:
-        """See :meth:`workers.engine.ports.Device.discard`."""
         if build.directory is not None and build.directory.is_relative_to(self._scratch):
             remove(build.directory.parent)
 
     def profile(
         self, backend: str, build: BuildResult, inputs: Mapping[str, Array], out: Path
     ) -> Profile:
-        """See :meth:`workers.engine.ports.Device.profile`."""
         if build.directory is None:
             raise CandidateFailed("invalid", f"nothing was built: {build.detail}")
         folder = self._new_folder()
@@ -159,7 +149,6 @@ class LocalDevice:
         role: str,
         inputs: Mapping[str, Array],
     ) -> RunningSession:
-        """See :meth:`workers.engine.ports.Device.open`."""
         if build.directory is None:
             raise CandidateFailed("invalid", f"{role}: nothing was built: {build.detail}")
         folder = self._new_folder()

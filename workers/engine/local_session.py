@@ -28,11 +28,9 @@ class LocalSession:
         self._folder = folder
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """See :meth:`workers.engine.ports.RunningSession.run`."""
         return arrays_of(self._child.call(f"{WORK}:run", inputs=inputs))
 
     def time(self, runs: int, warmup: int) -> Timing:
-        """See :meth:`workers.engine.ports.RunningSession.time`."""
         timed = self._child.call(f"{WORK}:time", runs=runs, warmup=warmup)
         try:
             timing = Timing(
@@ -47,11 +45,9 @@ class LocalSession:
         return timing
 
     def rest(self) -> None:
-        """See :meth:`workers.engine.ports.RunningSession.rest`."""
         self._child.call(f"{WORK}:rest")
 
     def close(self) -> None:
-        """See :meth:`workers.engine.ports.RunningSession.close`."""
         self.is_closed = True
         self._child.close()
         remove(self._folder)

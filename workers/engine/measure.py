@@ -94,12 +94,10 @@ class BaselineSession:
         self._session = session
 
     def time(self, runs: int, warmup: int) -> Timing:
-        """See :meth:`workers.engine.ports.RunningSession.time`."""
         with _blame_baseline():
             return self._session.time(runs, warmup)
 
     def rest(self) -> None:
-        """See :meth:`workers.engine.ports.RunningSession.rest`."""
         with _blame_baseline():
             self._session.rest()
 

@@ -6,7 +6,6 @@ Documentation: https://support.datacite.org/docs/api-create-dois, and .../docs/d
 
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 
@@ -62,12 +61,7 @@ class DataCite:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._http.close()
 
     def put(self, doi: str, document: dict[str, Any]) -> None:

@@ -3,7 +3,6 @@
 import logging
 import threading
 import time
-from types import TracebackType
 
 from django.db import connections
 
@@ -40,12 +39,7 @@ class Lease:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._thread.join()
 

@@ -57,20 +57,16 @@ class RegistryScheduleStore:
                 raise LeaseLost(str(error)) from error
 
     def history(self, task: ScheduleTask) -> TaskHistory:
-        """See :meth:`workers.engine.schedules.ports.ScheduleStore.history`."""
         return _history(schedule_trials(self._target, self._toolchain, task.key))
 
     def similar(self, task: ScheduleTask) -> Sequence[tuple[ScheduleTask, TaskHistory]]:
-        """See :meth:`workers.engine.schedules.ports.ScheduleStore.similar`."""
         rows = schedules_similar(self._target, self._toolchain, task.key)
         return [(_task(row), _history(row["trials"])) for row in rows]
 
     def own_trials(self) -> Sequence[ScheduleTrial]:
-        """See :meth:`workers.engine.schedules.ports.ScheduleStore.own_trials`."""
         return [_trial(row) for row in schedule_trials_of_job(self._job_uuid)]
 
     def add(self, trial: ScheduleTrial) -> None:
-        """See :meth:`workers.engine.schedules.ports.ScheduleStore.add`."""
         candidate, result = trial.candidate, trial.result
         row = {
             "key": candidate.task,
@@ -92,7 +88,6 @@ class RegistryScheduleStore:
             raise LeaseLost(str(error)) from error
 
     def confirm(self, winner: Winner) -> None:
-        """See :meth:`workers.engine.schedules.ports.ScheduleStore.confirm`."""
         try:
             schedule_confirm(
                 job_uuid=self._job_uuid,

@@ -36,7 +36,6 @@ class _InProcessChild:
         self.close()
 
     def call(self, function: str, /, **arguments: Any) -> Any:
-        """See :meth:`workers.engine.child.Child.call`."""
         module, _, name = function.partition(":")
         child_work._OPEN[:] = self._session  # noqa: SLF001  one per child
         try:
@@ -52,7 +51,6 @@ class _InProcessChild:
             self._session = child_work._OPEN.copy()  # noqa: SLF001
 
     def close(self) -> None:
-        """See :meth:`workers.engine.child.Child.close`."""
         for opened in self._session:
             opened.session.close()
         self._session = []

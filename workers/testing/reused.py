@@ -6,7 +6,6 @@ spend most of their time starting Python and importing the library.
 
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, cast
 
 from workers.engine import child_work
@@ -33,12 +32,7 @@ class ReusedChild:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def get(self, code: tuple[Path, ...], *, programs: bool) -> Child:
@@ -89,7 +83,6 @@ class _BorrowedChild:
         self.close()
 
     def call(self, function: str, /, **arguments: Any) -> Any:
-        """See :meth:`workers.engine.child.Child.call`."""
         try:
             result = self._child.call(function, **arguments)
         except CandidateFailed as failure:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from math import pi, sin
 from pathlib import Path
 from tempfile import mkdtemp
-from types import TracebackType
 from typing import Self
 
 import numpy as np
@@ -99,12 +98,7 @@ class SimulatedDevice:
         self._root = Path(mkdtemp(prefix="simulated-"))
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for session in self.sessions:
             session.close()
         shutil.rmtree(self.root)

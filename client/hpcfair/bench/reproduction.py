@@ -13,7 +13,6 @@ from hpcfair.bench.document import load_average, reproduction_document
 from hpcfair.bench.inputs import timing_inputs
 from hpcfair.bench.process import SideProcess
 from hpcfair.bench.rounds import Plan, measure
-from hpcfair.build import builds
 from hpcfair.cache import Cache
 from hpcfair.download import fetch_tree
 from hpcfair.errors import BadInput, RuntimeFailed
@@ -22,6 +21,7 @@ from hpcfair.formats import opener_of
 from hpcfair.measurement.outputs import OutputComparison, OutputMismatch, violation
 from hpcfair.measurement.ratio import ratio_interval
 from hpcfair.measurement.types import Deviation, Interval
+from hpcfair.mlmodel import builds
 from hpcfair.paths import safe_join
 from hpcfair.progress import working
 from hpcfair.record import Record, record

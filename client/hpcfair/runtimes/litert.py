@@ -57,7 +57,6 @@ class LiteRt:
         )
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """See :meth:`hpcfair.runtimes.base.Runtime.run`."""
         if self._interpreter is None:
             raise RuntimeFailed("this build has been closed")
         check_inputs(inputs, self.inputs)
@@ -78,7 +77,6 @@ class LiteRt:
             raise RuntimeFailed(f"LiteRT failed: {_reason(error)}") from error
 
     def close(self) -> None:
-        """See :meth:`hpcfair.runtimes.base.Runtime.close`."""
         self._interpreter = None
 
     def version(self) -> str:

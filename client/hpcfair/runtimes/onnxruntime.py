@@ -79,7 +79,6 @@ class OnnxRuntime:
         }
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """See :meth:`hpcfair.runtimes.base.Runtime.run`."""
         if self._session is None:
             raise RuntimeFailed("this build has been closed")
         if not self._have_types(inputs):
@@ -102,7 +101,6 @@ class OnnxRuntime:
         return all(type(a) is np.ndarray and a.dtype is types.get(n) for n, a in inputs.items())
 
     def close(self) -> None:
-        """See :meth:`hpcfair.runtimes.base.Runtime.close`."""
         self._session = self._call = None
 
     def version(self) -> str:

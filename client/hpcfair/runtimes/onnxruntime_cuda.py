@@ -45,7 +45,6 @@ class OnnxRuntimeCuda(OnnxRuntime):
         self._use(_open(path, options))
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """See :meth:`hpcfair.runtimes.base.Runtime.run`."""
         if self._session is None:
             raise RuntimeFailed("this build has been closed")
         check_inputs(inputs, self.inputs)
@@ -66,7 +65,6 @@ class OnnxRuntimeCuda(OnnxRuntime):
         return dict(zip(self._names, values, strict=True))
 
     def close(self) -> None:
-        """See :meth:`hpcfair.runtimes.base.Runtime.close`."""
         self._values.clear()
         super().close()
 

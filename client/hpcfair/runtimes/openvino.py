@@ -66,7 +66,6 @@ class OpenVino:
             self._calls[None] = self._compile(self._model)
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """See :meth:`hpcfair.runtimes.base.Runtime.run`."""
         if self._model is None:
             raise RuntimeFailed("this build has been closed")
         check_inputs(inputs, self.inputs)
@@ -82,7 +81,6 @@ class OpenVino:
         return dict(zip(self._names, values, strict=True))
 
     def close(self) -> None:
-        """See :meth:`hpcfair.runtimes.base.Runtime.close`."""
         self._calls.clear()
         self._nan_call = None
         self._model = None

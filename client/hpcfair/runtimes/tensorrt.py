@@ -59,7 +59,6 @@ class TensorRt:
         self._buffers: dict[str, tuple[int, int]] = {}
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """See :meth:`hpcfair.runtimes.base.Runtime.run`."""
         gpu = self._gpu
         if gpu is None:
             raise RuntimeFailed("this build has been closed")
@@ -83,7 +82,6 @@ class TensorRt:
         return outputs
 
     def close(self) -> None:
-        """See :meth:`hpcfair.runtimes.base.Runtime.close`."""
         gpu, self._gpu = self._gpu, None
         if gpu is not None:
             # These hold GPU memory and must be released before the context.

@@ -50,7 +50,6 @@ class TorchRuntime:
             raise RuntimeFailed(f"PyTorch cannot open {path.name}: {reason}") from error
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """See :meth:`hpcfair.runtimes.base.Runtime.run`."""
         if self._loader is None:
             raise RuntimeFailed("this build has been closed")
         check_inputs(inputs, self.inputs)
@@ -68,7 +67,6 @@ class TorchRuntime:
         }
 
     def close(self) -> None:
-        """See :meth:`hpcfair.runtimes.base.Runtime.close`."""
         self._loader = None
 
     def version(self) -> str:

@@ -59,7 +59,6 @@ class TvmRuntime:
             raise RuntimeFailed(f"TVM cannot open {path.name}: {reason}") from error
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """See :meth:`hpcfair.runtimes.base.Runtime.run`."""
         if self._main is None:
             raise RuntimeFailed("this build has been closed")
         slots = self._slots.fill(inputs) if self._slots else None
@@ -74,7 +73,6 @@ class TvmRuntime:
         return {tensor.name: a for tensor, a in zip(self.outputs, outputs, strict=True)}
 
     def close(self) -> None:
-        """See :meth:`hpcfair.runtimes.base.Runtime.close`."""
         self._main = self._machine = None
 
     def version(self) -> str:

@@ -46,17 +46,14 @@ class Details:
 
     @cached_property
     def config(self) -> dict[str, Any]:
-        """See :func:`registry.selectors.repository.contents.config_of`."""
         return config_of(self._described_blobs)
 
     @cached_property
     def parameters(self) -> dict[str, int]:
-        """See :func:`registry.selectors.repository.contents.parameters_of`."""
         return parameters_of(self._described_blobs)
 
     @cached_property
     def labels(self) -> list[LabelValue]:
-        """See :func:`registry.validation.labels.labels_of`."""
         if self._labels is not None:
             return self._labels
         return labels_of(self.mlmodel.kind, self.revision.card, self.paths, self.config)

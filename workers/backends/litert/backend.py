@@ -27,15 +27,12 @@ class LiteRtBackend(BaseBackend):
     )
 
     def space(self, network: Network, target: TargetSpec) -> Space:
-        """See :func:`workers.backends.litert.space.space_of`."""
         return space_of(network, target)
 
     def default(self, network: Network, target: TargetSpec) -> Options:
-        """See :func:`workers.backends.litert.space.default_of`."""
         return default_of(network, target)
 
     def reference(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
-        """See :func:`workers.backends.litert.space.reference_of`."""
         return reference_of(network)
 
     def make(
@@ -45,7 +42,6 @@ class LiteRtBackend(BaseBackend):
         options: Options,
         out: Path,
     ) -> Artefact:
-        """See :meth:`workers.backends.base.BaseBackend.make`."""
         source, path = str(options["source"]), out / "model.tflite"
         if source in CONVERTED:
             from workers.backends.litert.convert import convert  # noqa: PLC0415  heavy

@@ -23,7 +23,6 @@ class OnnxRuntimeBackend(BaseBackend):
     opening = frozenset({"graph_optimization", "threads", "execution", "spinning"})
 
     def space(self, network: Network, target: TargetSpec) -> Space:
-        """See :func:`workers.backends.onnxruntime.space.space_of`."""
         return space_of(network, target)
 
     def default(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
@@ -31,11 +30,9 @@ class OnnxRuntimeBackend(BaseBackend):
         return dict(DEFAULT)
 
     def reference(self, network: Network, target: TargetSpec) -> Options:
-        """See :func:`workers.backends.onnxruntime.space.reference_of`."""
         return reference_of(network, target)
 
     def make(self, network: Network, target: TargetSpec, options: Options, out: Path) -> Artefact:
-        """See :meth:`workers.backends.base.BaseBackend.make`."""
         artefact = _make(network, target, options, out)
         if "passes" not in options:
             return artefact
@@ -45,7 +42,6 @@ class OnnxRuntimeBackend(BaseBackend):
         return Artefact(artefact.entry_point, artefact.tolerance, provenance)
 
     def runtime_options(self, options: Options) -> Options:
-        """See :meth:`workers.backends.base.BaseBackend.runtime_options`."""
         if options["default"]:
             return dict(DEFAULT)
         # Kernels of reduced precision pay off only with every fusion.
@@ -57,13 +53,11 @@ class OnnxRuntimeBackend(BaseBackend):
         return opened_with
 
     def menu(self, network: Network, target: TargetSpec) -> Menu:
-        """See :meth:`workers.engine.passes.menu.PassBackend.menu`."""
         return passes.menu_of(optimised_of(network, target))
 
     def rehearse(
         self, network: Network, target: TargetSpec, options: Options, out: Path, *, timed: bool
     ) -> tuple[float, str]:
-        """See :meth:`workers.engine.passes.menu.PassBackend.rehearse`."""
         self.check(network, target, options)
         path, runtime_options = network.model_path, self.runtime_options(options)
         try:
@@ -81,7 +75,6 @@ class OnnxRuntimeBackend(BaseBackend):
         inputs: dict[str, Array],
         out: Path,  # noqa: ARG002  ONNX Runtime does not disclose its kernels' code
     ) -> Profile:
-        """See :func:`workers.backends.onnxruntime.profile.profile_build`."""
         from workers.backends.onnxruntime.profile import profile_build  # noqa: PLC0415  heavy
 
         return profile_build(network, target, build, inputs)

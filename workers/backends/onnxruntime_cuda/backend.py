@@ -17,7 +17,6 @@ class OnnxRuntimeCudaBackend(BaseBackend):
     no_profile = "ONNX Runtime's trace times the launch of GPU kernels, not the kernels"
 
     def space(self, network: Network, target: TargetSpec) -> Space:
-        """See :func:`workers.backends.onnxruntime_cuda.space.space_of`."""
         return space_of(network, target)
 
     def default(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
@@ -25,11 +24,9 @@ class OnnxRuntimeCudaBackend(BaseBackend):
         return dict(DEFAULT)
 
     def reference(self, network: Network, target: TargetSpec) -> Options:
-        """See :func:`workers.backends.onnxruntime_cuda.space.reference_of`."""
         return reference_of(network, target)
 
     def make(self, network: Network, target: TargetSpec, options: Options, out: Path) -> Artefact:
-        """See :meth:`workers.backends.base.BaseBackend.make`."""
         if options.get("precision") == "float16":
             from workers.backends.onnxruntime import quantize  # noqa: PLC0415  heavy
 
@@ -44,7 +41,6 @@ class OnnxRuntimeCudaBackend(BaseBackend):
         return Artefact(entry_point, "fp16" if tf32 else "exact", {"tf32": tf32})
 
     def runtime_options(self, options: Options) -> Options:
-        """See :meth:`workers.backends.base.BaseBackend.runtime_options`."""
         if options["default"]:
             return dict(DEFAULT)
         return {"graph_optimization": "all", **super().runtime_options(options)}

@@ -21,11 +21,9 @@ class OpenVinoBackend(BaseBackend):
     opening = frozenset({"threads", "pinning", "shapes"})
 
     def space(self, network: Network, target: TargetSpec) -> Space:
-        """See :func:`workers.backends.openvino.space.space_of`."""
         return space_of(network, target)
 
     def default(self, network: Network, target: TargetSpec) -> Options:
-        """See :func:`workers.backends.openvino.space.default_of`."""
         return default_of(network, target)
 
     def reference(self, network: Network, target: TargetSpec) -> Options:
@@ -41,7 +39,6 @@ class OpenVinoBackend(BaseBackend):
         options: Options,
         out: Path,
     ) -> Artefact:
-        """See :meth:`workers.backends.base.BaseBackend.make`."""
         from workers.backends.openvino import build  # noqa: PLC0415  heavy
 
         opened_with = self.runtime_options(options)
@@ -49,7 +46,6 @@ class OpenVinoBackend(BaseBackend):
         return Artefact(_ENTRY_POINT, TOLERANCE_OF[str(options["precision"])], provenance)
 
     def runtime_options(self, options: Options) -> Options:
-        """See :meth:`workers.backends.base.BaseBackend.runtime_options`."""
         precision = options["precision"]
         computed = options.get("rest", "float32") if precision == "int8" else precision
         return {**super().runtime_options(options), "precision": computed}
@@ -62,7 +58,6 @@ class OpenVinoBackend(BaseBackend):
         inputs: dict[str, Array],
         out: Path,  # noqa: ARG002  OpenVINO does not disclose its kernels' code
     ) -> Profile:
-        """See :func:`workers.backends.openvino.profile.profile_build`."""
         from workers.backends.openvino import profile  # noqa: PLC0415  heavy
 
         return profile.profile_build(network, build, inputs)

@@ -21,11 +21,9 @@ class TensorRtBackend(BaseBackend):
     packages = ("tensorrt", "onnx")
 
     def space(self, network: Network, target: TargetSpec) -> Space:
-        """See :func:`workers.backends.tensorrt.space.space_of`."""
         return space_of(network, target)
 
     def default(self, network: Network, target: TargetSpec) -> Options:
-        """See :func:`workers.backends.tensorrt.space.default_of`."""
         return default_of(network, target)
 
     def reference(self, network: Network, target: TargetSpec) -> Options:
@@ -34,7 +32,6 @@ class TensorRtBackend(BaseBackend):
         return options | {"tf32": False} if "tf32" in options else options
 
     def make(self, network: Network, target: TargetSpec, options: Options, out: Path) -> Artefact:
-        """See :meth:`workers.backends.base.BaseBackend.make`."""
         from workers.backends.tensorrt.compile import compile_engine  # noqa: PLC0415  heavy
 
         provenance = compile_engine(network, target, options, out / _ENTRY_POINT)
@@ -52,7 +49,6 @@ class TensorRtBackend(BaseBackend):
         inputs: dict[str, Array],
         out: Path,  # noqa: ARG002  TensorRT does not disclose its kernels' code
     ) -> Profile:
-        """See :func:`workers.backends.tensorrt.profile.profile_build`."""
         from workers.backends.tensorrt.profile import profile_build  # noqa: PLC0415  heavy
 
         return profile_build(network, self.load(build, target), inputs)

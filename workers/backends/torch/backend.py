@@ -23,15 +23,12 @@ class TorchBackend(BaseBackend):
     opening = frozenset({"threads"})
 
     def space(self, network: Network, target: TargetSpec) -> Space:  # noqa: ARG002
-        """See :func:`workers.backends.torch.space.space_of`."""
         return space_of(target)
 
     def default(self, network: Network, target: TargetSpec) -> Options:  # noqa: ARG002
-        """See :func:`workers.backends.torch.space.default_of`."""
         return default_of(target)
 
     def make(self, network: Network, target: TargetSpec, options: Options, out: Path) -> Artefact:
-        """See :meth:`workers.backends.base.BaseBackend.make`."""
         program = _program(network)
         from workers.backends.torch.compile import compile_program  # noqa: PLC0415  heavy
 
@@ -48,7 +45,6 @@ class TorchBackend(BaseBackend):
         inputs: dict[str, Array],
         out: Path,
     ) -> Profile:
-        """See :meth:`workers.engine.ports.Backend.profile`."""
         from workers.backends.torch import profile  # noqa: PLC0415  heavy
 
         return profile.profile_build(network, _program(network).path, target, build, inputs, out)

@@ -29,7 +29,6 @@ class BaseTvmBackend(BaseBackend):
     opening = frozenset({"threads"})
 
     def probe(self, target: TargetSpec) -> dict[str, str]:
-        """See :meth:`workers.engine.ports.Backend.probe`."""
         if not any(map(shutil.which, _LINKERS)):
             raise BackendUnavailable(
                 f"Backend {self.name} links with a compiler of the system and finds none of "
@@ -38,15 +37,12 @@ class BaseTvmBackend(BaseBackend):
         return super().probe(target)
 
     def space(self, network: Network, target: TargetSpec) -> Space:
-        """See :func:`workers.backends.tvm.space.space_of`."""
         return space_of(network, target)
 
     def default(self, network: Network, target: TargetSpec) -> Options:
-        """See :func:`workers.backends.tvm.space.default_of`."""
         return default_of(network, target)
 
     def make(self, network: Network, target: TargetSpec, options: Options, out: Path) -> Artefact:
-        """See :meth:`workers.backends.base.BaseBackend.make`."""
         import workers.backends.tvm.without_torch  # noqa: F401, PLC0415  heavy
         from workers.backends.tvm import artefact  # noqa: PLC0415
 
@@ -61,7 +57,6 @@ class BaseTvmBackend(BaseBackend):
         return target_of(target, str(options["llvm"]))
 
     def load(self, build: BuildResult, target: TargetSpec) -> Session:
-        """See :meth:`workers.engine.ports.Backend.load`."""
         import workers.backends.tvm.without_torch  # noqa: F401, PLC0415  heavy
 
         return super().load(build, target)
@@ -74,7 +69,6 @@ class BaseTvmBackend(BaseBackend):
         inputs: dict[str, Array],
         out: Path,
     ) -> Profile:
-        """See :meth:`workers.engine.ports.Backend.profile`."""
         from workers.backends.tvm.profile import profile  # noqa: PLC0415  heavy
 
         session = self.load(build, target)
@@ -88,11 +82,9 @@ class TvmBackend(BaseTvmBackend):
     """Apache TVM on the CPU; also a :class:`~workers.engine.passes.menu.PassBackend`."""
 
     def reference(self, network: Network, target: TargetSpec) -> Options:
-        """See :func:`workers.backends.tvm.space.reference_of`."""
         return reference_of(network, target)
 
     def menu(self, network: Network, target: TargetSpec) -> Menu:
-        """See :meth:`workers.engine.passes.menu.PassBackend.menu`."""
         return menu_of(network, target)
 
     def rehearse(
@@ -104,7 +96,6 @@ class TvmBackend(BaseTvmBackend):
         *,
         timed: bool,
     ) -> tuple[float, str]:
-        """See :meth:`workers.engine.passes.menu.PassBackend.rehearse`."""
         import workers.backends.tvm.without_torch  # noqa: F401, PLC0415  heavy
         from workers.backends.tvm import artefact  # noqa: PLC0415
 

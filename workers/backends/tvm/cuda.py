@@ -24,7 +24,6 @@ class TvmCudaBackend(BaseTvmBackend):
     name = "tvm_cuda"
 
     def probe(self, target: TargetSpec) -> dict[str, str]:
-        """See :meth:`workers.engine.ports.Backend.probe`."""
         versions = super().probe(target)
         if shutil.which(_COMPILER):
             return versions
@@ -37,7 +36,6 @@ class TvmCudaBackend(BaseTvmBackend):
             ) from error
 
     def space(self, network: Network, target: TargetSpec) -> Space:  # noqa: ARG002
-        """See :func:`workers.backends.tvm.space.cuda_space_of`."""
         return cuda_space_of(network)
 
     def default(self, network: Network, target: TargetSpec) -> Options:
@@ -45,10 +43,8 @@ class TvmCudaBackend(BaseTvmBackend):
         return self.space(network, target).at(0)
 
     def make(self, network: Network, target: TargetSpec, options: Options, out: Path) -> Artefact:
-        """See :meth:`workers.backends.base.BaseBackend.make`."""
         os.environ["TVM_CUDA_COMPILE_MODE"] = "nvcc" if shutil.which(_COMPILER) else "nvrtc"
         return super().make(network, target, options, out)
 
     def compiler_target(self, target: TargetSpec, options: Options) -> dict[str, Any]:  # noqa: ARG002
-        """See :meth:`workers.backends.tvm.backend.BaseTvmBackend.compiler_target`."""
         return cuda_target_of(target)

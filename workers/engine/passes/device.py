@@ -51,7 +51,6 @@ class LocalCompiler(LocalDevice):
     def rehearse_each(
         self, backend: str, sequence: Sequence[Options], *, timed: bool
     ) -> list[CompileOutcome]:
-        """See :meth:`CompilingDevice.rehearse_each`."""
         folder = self._new_folder()
         out = folder / "artefact"
         out.mkdir()

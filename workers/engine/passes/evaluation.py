@@ -93,7 +93,6 @@ class DevicePassEvaluator:
         self._close()
 
     def fingerprints(self, values: Sequence[str]) -> list[str]:
-        """See :meth:`PassEvaluator.fingerprints`."""
         try:
             candidates = [self._menu.candidate(value) for value in values]
             compiled = self._device.rehearse_each(self._backend, candidates, timed=False)
@@ -104,7 +103,6 @@ class DevicePassEvaluator:
     def compare(
         self, value: str, effort: ComparisonEffort, against: str = DEFAULT
     ) -> PassComparison:
-        """See :meth:`PassEvaluator.compare`."""
         other = self._build(against)
         build = self._device.build(self._backend, self._menu.candidate(value))
         if build.outcome != "measured":

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from workers.backends.tvm.tuning.handover import candidates_of
@@ -58,17 +57,11 @@ class TvmSchedules:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._search.close()
         self._run.close()
 
     def learn(self, task: ScheduleTask, trials: Sequence[ScheduleTrial]) -> None:
-        """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.learn`."""
         usable = [trial for trial in trials if trial.result.outcome != "infrastructure"]
         if not usable:
             return
@@ -78,19 +71,16 @@ class TvmSchedules:
         self._search.learn(task, usable)
 
     def foresee(self, task: ScheduleTask, most: int) -> None:
-        """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.foresee`."""
         if task.key not in self._proposals:
             self._proposals[task.key] = self._search.ask(task, "propose", most=most)
 
     def propose(self, task: ScheduleTask, most: int) -> Sequence[ScheduleCandidate]:
-        """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.propose`."""
         self.foresee(task, most)
         return candidates_of(task, self._proposals.pop(task.key).result())[:most]
 
     def neighbours(
         self, task: ScheduleTask, best: ScheduleCandidate, most: int
     ) -> Sequence[ScheduleCandidate]:
-        """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.neighbours`."""
         around = {"sketch": best.sketch, "decisions": best.decisions}
         answer = self._search.ask(task, "neighbours", **around, most=most)
         return candidates_of(task, answer.result())
@@ -98,7 +88,6 @@ class TvmSchedules:
     def measure(
         self, task: ScheduleTask, candidates: Sequence[ScheduleCandidate]
     ) -> Iterator[ScheduleOutcome]:
-        """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.measure`."""
         builds = [self._run.build(task, candidate) for candidate in candidates]
         # Searching would disturb the timing.
         self._search.rest()
@@ -110,12 +99,10 @@ class TvmSchedules:
     def race(
         self, task: ScheduleTask, candidates: Sequence[ScheduleCandidate], rounds: int
     ) -> Sequence[tuple[float, ...]]:
-        """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.race`."""
         self._search.rest()
         return self._run.race(task, candidates, rounds)
 
     def trace(self, task: ScheduleTask, candidate: ScheduleCandidate) -> Any:
-        """See :meth:`workers.engine.schedules.ports.ScheduleCompiler.trace`."""
         schedule = {"sketch": candidate.sketch, "decisions": candidate.decisions}
         return self._search.ask(task, "trace", **schedule).result()
 
