@@ -120,12 +120,7 @@ def receive_pack(_: HttpRequest, **__: Any) -> HttpResponseBase:
 
 
 def _body(request: HttpRequest) -> BytesIO:
-    """The request's body, decompressed.
-
-    Raises:
-        RequestDataTooBig: it is longer than 16 MiB.
-        BadRequest: its gzip encoding is invalid or incomplete.
-    """
+    """The request's body, decompressed."""
     # A large body is sent in chunks, without a length, which Django takes for empty. A server that
     # sets this key ends the stream itself.
     is_terminated = request.META.get("wsgi.input_terminated")

@@ -209,11 +209,7 @@ def _make(name: str, entry: BackendEntry) -> Backend:
 def _check(
     name: str, entry: BackendEntry, target: TargetSpec, formats: Collection[str] | None
 ) -> None:
-    """Refuse a target or a model that a backend does not serve, from its table entry alone.
-
-    Raises:
-        BackendUnavailable: gives the reason.
-    """
+    """Refuse a target or a model that a backend does not serve, from its table entry alone."""
     reason = None
     if entry.architectures and target.architecture not in entry.architectures:
         reason = f"does not serve {target.architecture}"

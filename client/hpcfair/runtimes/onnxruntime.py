@@ -181,11 +181,7 @@ def set_graph_optimization(runtime: str, settings: Any, options: Options) -> Non
 
 
 def _tensor(node: Any) -> Tensor:
-    """Describe an input or output of a session.
-
-    Raises:
-        RuntimeFailed: it is a sequence, a map or optional, or NumPy lacks its element type.
-    """
+    """Describe an input or output of a session."""
     kind, _, element = node.type.rstrip(")").partition("(")
     if kind != "tensor":
         raise RuntimeFailed(

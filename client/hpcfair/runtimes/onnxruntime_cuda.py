@@ -81,12 +81,7 @@ class OnnxRuntimeCuda(OnnxRuntime):
 
 
 def _open(path: Path, options: Options) -> Any:
-    """A session that computes on the GPU.
-
-    Raises:
-        BadConfig: an unknown option.
-        RuntimeFailed: the file cannot be opened, or would run on the processor only.
-    """
+    """A session that computes on the GPU."""
     settings, provider = _settings(options)
     if hasattr(ort, "preload_dlls"):
         # CUDA's libraries come as Python packages, which the dynamic linker does not search.

@@ -203,11 +203,7 @@ def _value(name: str, options: Options, default: str, table: Mapping[str, Any]) 
 
 
 def _tensor(port: Any) -> Tensor:
-    """Describe an input or output of the network.
-
-    Raises:
-        RuntimeFailed: NumPy does not have its element type, or its rank is dynamic.
-    """
+    """Describe an input or output of the network."""
     name, element = port.any_name, port.element_type.get_type_name()
     if element not in _DTYPES:
         raise RuntimeFailed(

@@ -163,11 +163,7 @@ def _tensor(entry: Mapping[str, Any]) -> Tensor:
 
 
 def _sizes(tensors: tuple[Tensor, ...], arrays: list[Array]) -> dict[str, int]:
-    """Sizes of the named dimensions.
-
-    Raises:
-        BadInput: a name has two sizes.
-    """
+    """Sizes of the named dimensions."""
     sizes: dict[str, int] = {}
     for tensor, array in zip(tensors, arrays, strict=True):
         for name, size in zip(tensor.shape, array.shape, strict=True):

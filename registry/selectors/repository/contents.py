@@ -155,11 +155,7 @@ def _object_in(data: bytes) -> dict[str, Any]:
 
 
 def _start_of(sha256: str, length: int) -> bytes:
-    """The first ``length`` bytes of a blob.
-
-    Raises:
-        NotFound: the bytes are not there. They may come back, so no cached function may answer.
-    """
+    """The first ``length`` bytes of a blob."""
     with blob_open(Blob(sha256=sha256)) as stream:
         return stream.read(length)
 

@@ -99,11 +99,7 @@ def _check_line(text: str | None, field: str) -> str | None:
 
 
 def _check_identifier(text: str | None, field: str, check: Callable[[str], str]) -> str | None:
-    """The full address of an identifier.
-
-    Raises:
-        Invalid: ``invalid_request``, describing the fault.
-    """
+    """The full address of an identifier."""
     if text is None or not text.strip():
         return None if text is None else ""
     try:

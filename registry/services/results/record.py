@@ -92,11 +92,7 @@ def _store(
 
 
 def _validated(document: dict[str, Any]) -> dict[str, Any]:
-    """The document with its ``record_id``.
-
-    Raises:
-        Invalid: ``invalid_record``.
-    """
+    """The document with its ``record_id``."""
     try:
         own_id = schemas.record_id(document)
     except (TypeError, ValueError, RecursionError) as error:

@@ -154,11 +154,7 @@ def _prepare(network: Network, folder: Path) -> Path:
 
 
 def _upgrade(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The same network at opset 13 or later, with weights as constants.
-
-    Raises:
-        InvalidCandidate: an operator cannot be converted; names it.
-    """
+    """The same network at opset 13 or later, with weights as constants."""
     version = next((o.version for o in model.opset_import if o.domain in {"", "ai.onnx"}), _OPSET)
     if version < _OPSET:
         try:
@@ -206,9 +202,6 @@ def _described(out: Path, converted: frozenset[str]) -> dict[str, Any]:
 
     Args:
         converted: Operators of reduced precision.
-
-    Raises:
-        InvalidCandidate: there is none of them, so the candidate would repeat a float32 one.
     """
     operators = Counter(n.op_type for n in onnx.load(out, load_external_data=False).graph.node)
     if not converted & operators.keys():
