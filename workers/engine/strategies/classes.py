@@ -11,21 +11,21 @@ from workers.engine.strategies.features import Floats
 _SMOOTHING = 0.05
 
 
-def class_shares(known: Floats, classes: Sequence[Tolerance], features: Floats) -> Floats:
+def class_shares(built_features: Floats, classes: Sequence[Tolerance], features: Floats) -> Floats:
     """Probability of each of ``TOLERANCES`` for each candidate: ``[candidates, classes]``.
 
     Only a build states its class; before, naive Bayes over the options predicts it. This needs no
     knowledge of the options' names: the option that correlates with the class decides.
 
     Args:
-        known: Features of candidates of known class, ``[n, columns]``.
+        built_features: Features of candidates of known class, ``[n, columns]``.
         classes: Their classes.
         features: Of the candidates to predict, ``[candidates, columns]``.
     """
     is_of = np.array([[each == tolerance for tolerance in TOLERANCES] for each in classes], float)
     is_of = is_of.reshape(len(classes), len(TOLERANCES))
     counts = is_of.sum(axis=0)
-    seen = known.T @ is_of
+    seen = built_features.T @ is_of
     informative = (seen.sum(axis=1) > 0)[:, None]
     per_column = np.log((seen + _SMOOTHING) / (counts + 2 * _SMOOTHING))
     logs = np.log((counts + _SMOOTHING) / (counts.sum() + _SMOOTHING * len(TOLERANCES)))

@@ -19,10 +19,10 @@ class Pool:
     """All candidates of a small space; a sample of a large one, and the neighbours of the best.
 
     Args:
-        known: Candidates that are always included.
+        included: Candidates that are always included.
     """
 
-    def __init__(self, spaces: Spaces, seed: int, known: Sequence[Candidate]) -> None:
+    def __init__(self, spaces: Spaces, seed: int, included: Sequence[Candidate]) -> None:
         self.spaces = spaces
         self._seed = seed
         self._small = sum(space.size for space in spaces.values()) <= SMALL
@@ -31,7 +31,7 @@ class Pool:
         else:
             self._joint = JointSpace(spaces)
             self._sampler = SpaceSampler(self._joint, seed)
-            candidates = [candidate for candidate in known if self._joint.contains(candidate)]
+            candidates = [candidate for candidate in included if self._joint.contains(candidate)]
         self._candidates = {candidate.sha256: candidate for candidate in candidates}
 
     def untried(self, excluded: Set[str], trials: Sequence[Trial]) -> dict[str, Candidate]:

@@ -74,11 +74,11 @@ class _Table:
         self.candidates = [by_sha[sha256] for sha256 in order]
         weights = np.array([peer.weight for peer in peers])
         self._weights = weights / max(weights.sum(), 1e-9)
-        known = np.full((len(peers), len(order)), np.nan)
+        measured = np.full((len(peers), len(order)), np.nan)
         for row, peer in enumerate(peers):
             for result in peer.results:
-                known[row, order[result.candidate.sha256]] = result.value
-        self.values, self.expected = _imputed(known, self._weights)
+                measured[row, order[result.candidate.sha256]] = result.value
+        self.values, self.expected = _imputed(measured, self._weights)
         self._accepted = _accepted_by([classes[sha256] for sha256 in order])
 
     def gains(self, best: Floats) -> Floats:
@@ -94,14 +94,14 @@ class _Table:
         return np.where(accepted[None, :], np.minimum(best, value), best)
 
 
-def _imputed(known: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def _imputed(measured: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Impute missing results by the weighted mean over other networks, shrunk to ratio 1."""
-    tried = ~np.isnan(known)
+    tried = ~np.isnan(measured)
     weight = np.where(tried, weights[:, None], 0.0)
-    summed = (weight * np.where(tried, known, 0.0)).sum(axis=0)
+    summed = (weight * np.where(tried, measured, 0.0)).sum(axis=0)
     share = weight.sum(axis=0)
     prior = _PRIOR_WEIGHT / len(weights)
-    return np.where(tried, known, summed / (share + prior)), summed / np.maximum(share, 1e-9)
+    return np.where(tried, measured, summed / (share + prior)), summed / np.maximum(share, 1e-9)
 
 
 def _accepted_by(classes: Sequence[Mapping[Tolerance, int]]) -> Floats:

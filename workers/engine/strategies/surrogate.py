@@ -81,14 +81,14 @@ def predict(
         error: Standard error of the prior mean; ``None`` without a prior.
     """
     features, prior = candidates
-    known = np.array([row for _, row, _ in trials]).reshape(len(trials), features.shape[1])
+    trial_features = np.array([row for _, row, _ in trials]).reshape(len(trials), features.shape[1])
     measured = np.array([value_of(trial.ratio) for trial, _, _ in trials])
     before = np.array([mean for _, _, mean in trials])
     residual = measured - before
     amplitude = _amplitude(residual, error)
     noise = np.array([_noise(trial) for trial, _, _ in trials])
-    own = amplitude**2 * _kernel(known, known) + np.diag(noise**2)
-    across = amplitude**2 * _kernel(features, known)
+    own = amplitude**2 * _kernel(trial_features, trial_features) + np.diag(noise**2)
+    across = amplitude**2 * _kernel(features, trial_features)
     solved = np.linalg.solve(own, np.column_stack([residual, across.T])) if len(trials) else None
     mean, variance = prior.copy(), np.full(len(prior), amplitude**2)
     if solved is not None:
@@ -98,7 +98,7 @@ def predict(
     gain = np.zeros(len(prior))
     for at, tolerance in enumerate(TOLERANCES):
         gain += shares[:, at] * _improvement(mean, deviation, log(to_beat[tolerance]))
-    return Predictions(mean, gain, gain / _costs(trials, known, features))
+    return Predictions(mean, gain, gain / _costs(trials, trial_features, features))
 
 
 def _noise(trial: Trial) -> float:
@@ -135,13 +135,13 @@ def _improvement(mean: Floats, deviation: Floats, to_beat: float) -> Floats:
 
 
 def _costs(
-    trials: Sequence[tuple[Trial, Floats, float]], known: Floats, features: Floats
+    trials: Sequence[tuple[Trial, Floats, float]], trial_features: Floats, features: Floats
 ) -> Floats:
     """Expected duration of each candidate's trial over the median one, by kernel regression."""
     if not trials:
         return np.ones(len(features))
     seconds = np.log([max(trial.duration_s, 1e-3) for trial, _, _ in trials])
-    weights = np.exp((cosines(features, known) - 1) / _LENGTH) + 1e-9
+    weights = np.exp((cosines(features, trial_features) - 1) / _LENGTH) + 1e-9
     expected = np.exp(weights @ seconds / weights.sum(axis=1))
     typical = exp(float(np.median(seconds)))
     return np.asarray(np.clip(expected / typical, _LOWEST_COST, _HIGHEST_COST), np.float64)

@@ -96,18 +96,20 @@ class TPE(Strategy):
             )
         study = optuna.create_study(sampler=sampler)
         own = {trial.candidate.sha256 for trial in self._trials}
-        known = [(p.candidate, p.ratio, p.tolerance) for p in self._history]
-        known = [entry for entry in known if entry[0].sha256 not in own]
-        known += [(t.candidate, t.ratio, t.tolerance) for t in self._trials if t.ratio is not None]
-        to_beat = ratios_to_beat([(ratio, tolerance) for _, ratio, tolerance in known])
+        results = [(p.candidate, p.ratio, p.tolerance) for p in self._history]
+        results = [entry for entry in results if entry[0].sha256 not in own]
+        results += [
+            (t.candidate, t.ratio, t.tolerance) for t in self._trials if t.ratio is not None
+        ]
+        to_beat = ratios_to_beat([(ratio, tolerance) for _, ratio, tolerance in results])
         study.add_trials(
-            self._borrowed(own | {candidate.sha256 for candidate, _, _ in known})
-            + [self._frozen(c, log(ratio / to_beat[tolerance])) for c, ratio, tolerance in known]
+            self._borrowed(own | {candidate.sha256 for candidate, _, _ in results})
+            + [self._frozen(c, log(ratio / to_beat[tolerance])) for c, ratio, tolerance in results]
             + [self._frozen(t.candidate, None) for t in self._trials if t.ratio is None]
         )
         return study
 
-    def _borrowed(self, known: Set[str]) -> list[FrozenTrial]:
+    def _borrowed(self, excluded: Set[str]) -> list[FrozenTrial]:
         """Trials of the nearest networks that are unknown here, relative to each network's best."""
         here = {t.candidate.sha256: value_of(t.ratio) for t in self._trials}
         borrowed: list[FrozenTrial] = []
@@ -123,7 +125,7 @@ class TPE(Strategy):
             to_beat = ratios_to_beat(measured)
             for result in _spread(peer.results, round(FROM_NEAREST * peer.weight)):
                 candidate = result.candidate
-                if candidate.sha256 not in known and self._space.contains(candidate):
+                if candidate.sha256 not in excluded and self._space.contains(candidate):
                     value = None if result.failed else result.value - log(to_beat[result.tolerance])
                     borrowed.append(self._frozen(candidate, value))
         return borrowed
