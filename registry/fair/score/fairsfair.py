@@ -133,11 +133,7 @@ def _protocol(harvest: Harvest) -> Outcome:
     # HTTP and HTTPS are standard protocols, and both carry credentials (RFC 9110, section 11).
     files = [claim.url for claim in harvest.reading.claims]
     return all_of(
-        criterion(
-            1,
-            _scheme(harvest.landing.url),
-            Missing("The page has no HTTP address."),
-        ),
+        criterion(1, _scheme(harvest.landing.url), Missing("The page has no HTTP address.")),
         criterion(1, sorted({_scheme(url) for url in files}), _NO_FILES),
     )
 
