@@ -27,7 +27,7 @@ from hub.hf import (
     webhook,
     xet,
 )
-from hub.hf.views import repository_view, wire
+from hub.hf.views import View, repository_view, wire
 
 _CAS = r"^xet/(?P<uuid>[0-9a-f-]{36})/(?P<epoch>[0-9]{1,9})/v1"
 _HASH = r"(?P<digest>[0-9a-fA-F]{64})"
@@ -39,11 +39,18 @@ _MODEL = {"kind": "models"}
 _DATASET = {"kind": "datasets"}
 _LFS = rf"{_ID}\.git/info/lfs"
 _LINK = r"(?P<signed>[A-Za-z0-9_:-]+)"
-_TALK = rf"^{_REPO}/discussions/(?P<num>[0-9]{{1,10}})"
+_TALK = r"/discussions/(?P<num>[0-9]{1,10})"
 _HOOK = r"^settings/webhooks/(?P<webhook_id>[0-9a-f-]{1,40})"
 _COMMENT = rf"{_TALK}/comment/(?P<comment_id>[0-9a-f-]{{1,40}})"
 
 _REV = r"(?P<rest>[^/].*)"
+
+
+def _repository(tail: str, **views: View) -> URLPattern:
+    """The API's addresses of repositories that end in ``tail``; ``views`` by method."""
+    return re_path(f"^{_REPO}{tail}$", wire(**{key: repository_view(views[key]) for key in views}))
+
+
 _RESOLVE = wire(get=resolve.resolve)
 _LFS_BATCH = lfs.lfs_wire(post=lfs.authenticating(lfs.batch))
 
@@ -64,41 +71,29 @@ api = [
     re_path(rf"^organizations/{_NAME}/settings/repositories$", wire(get=account.repositories)),
     re_path(r"^(?P<kind>models|datasets)$", wire(get=listing.listing)),
     re_path(r"^(?P<kind>models|datasets)-tags-by-type$", wire(get=listing.tags_by_type)),
-    re_path(rf"^{_REPO}$", wire(get=repository_view(info.info))),
-    re_path(rf"^{_REPO}/revision/{_REV}$", wire(get=repository_view(info.info))),
-    re_path(rf"^{_REPO}/tree/{_REV}$", wire(get=repository_view(tree.tree))),
-    re_path(rf"^{_REPO}/treesize/{_REV}$", wire(get=repository_view(tree.tree_size))),
-    re_path(rf"^{_REPO}/paths-info/{_REV}$", wire(post=repository_view(tree.paths_info))),
-    re_path(rf"^{_REPO}/refs$", wire(get=repository_view(refs.refs))),
-    re_path(rf"^{_REPO}/commits/{_REV}$", wire(get=repository_view(history.commits))),
-    re_path(
-        rf"^{_REPO}/branch/{_REV}$",
-        wire(post=repository_view(refs.branch_create), delete=repository_view(refs.branch_delete)),
-    ),
-    re_path(
-        rf"^{_REPO}/tag/{_REV}$",
-        wire(post=repository_view(refs.tag_create), delete=repository_view(refs.tag_delete)),
-    ),
-    re_path(rf"^{_REPO}/super-squash/{_REV}$", wire(post=repository_view(refs.squash))),
-    re_path(rf"^{_REPO}/preupload/(?P<rev>.+)$", wire(post=repository_view(preupload.preupload))),
-    re_path(rf"^{_REPO}/commit/(?P<rev>.+)$", wire(post=repository_view(commit.create))),
-    re_path(rf"^{_REPO}/settings$", wire(put=repository_view(repository.change))),
-    re_path(rf"^{_REPO}/lfs-files$", wire(get=repository_view(lfsfiles.listing))),
-    re_path(rf"^{_REPO}/lfs-files/batch$", wire(post=repository_view(lfsfiles.batch))),
-    re_path(rf"^{_REPO}/duplicate$", wire(post=repository_view(repository.duplicate))),
-    re_path(rf"^{_REPO}/auth-check$", wire(get=repository_view(repository.check_read))),
-    re_path(rf"^{_REPO}/auth-check/write$", wire(get=repository_view(repository.check_write))),
-    re_path(
-        rf"^{_REPO}/like$",
-        wire(post=repository_view(like.like), delete=repository_view(like.unlike)),
-    ),
-    re_path(rf"^{_REPO}/likers$", wire(get=repository_view(like.likers))),
-    re_path(
-        rf"^{_REPO}/user-access-request/(?P<state>pending|accepted|rejected)$",
-        wire(get=repository_view(gate.requests)),
-    ),
-    re_path(rf"^{_REPO}/user-access-request/handle$", wire(post=repository_view(gate.handle))),
-    re_path(rf"^{_REPO}/user-access-request/grant$", wire(post=repository_view(gate.grant))),
+    _repository("", get=info.info),
+    _repository(rf"/revision/{_REV}", get=info.info),
+    _repository(rf"/tree/{_REV}", get=tree.tree),
+    _repository(rf"/treesize/{_REV}", get=tree.tree_size),
+    _repository(rf"/paths-info/{_REV}", post=tree.paths_info),
+    _repository("/refs", get=refs.refs),
+    _repository(rf"/commits/{_REV}", get=history.commits),
+    _repository(rf"/branch/{_REV}", post=refs.branch_create, delete=refs.branch_delete),
+    _repository(rf"/tag/{_REV}", post=refs.tag_create, delete=refs.tag_delete),
+    _repository(rf"/super-squash/{_REV}", post=refs.squash),
+    _repository("/preupload/(?P<rev>.+)", post=preupload.preupload),
+    _repository("/commit/(?P<rev>.+)", post=commit.create),
+    _repository("/settings", put=repository.change),
+    _repository("/lfs-files", get=lfsfiles.listing),
+    _repository("/lfs-files/batch", post=lfsfiles.batch),
+    _repository("/duplicate", post=repository.duplicate),
+    _repository("/auth-check", get=repository.check_read),
+    _repository("/auth-check/write", get=repository.check_write),
+    _repository("/like", post=like.like, delete=like.unlike),
+    _repository("/likers", get=like.likers),
+    _repository("/user-access-request/(?P<state>pending|accepted|rejected)", get=gate.requests),
+    _repository("/user-access-request/handle", post=gate.handle),
+    _repository("/user-access-request/grant", post=gate.grant),
     re_path(r"^settings/webhooks$", wire(get=webhook.listing, post=webhook.create)),
     re_path(rf"{_HOOK}$", wire(get=webhook.details, post=webhook.update, delete=webhook.remove)),
     re_path(rf"{_HOOK}/enable$", wire(post=webhook.switch(enabled=True))),
@@ -108,19 +103,16 @@ api = [
         rf"{_HOOK}/deliveries/(?P<delivery_id>[0-9a-f-]{{1,40}})/replay$",
         wire(post=webhook.replay),
     ),
-    re_path(
-        rf"^{_REPO}/discussions$",
-        wire(get=repository_view(discussion.listing), post=repository_view(discussion.create)),
-    ),
-    re_path(rf"{_TALK}$", wire(get=repository_view(discussion.details))),
-    re_path(rf"{_TALK}/comment$", wire(post=repository_view(discussion.comment))),
-    re_path(rf"{_TALK}/title$", wire(post=repository_view(discussion.title))),
-    re_path(rf"{_TALK}/status$", wire(post=repository_view(discussion.status))),
-    re_path(rf"{_TALK}/merge$", wire(post=repository_view(discussion.merge))),
-    re_path(rf"{_COMMENT}/edit$", wire(post=repository_view(discussion.edit))),
-    re_path(rf"{_COMMENT}/hide$", wire(post=repository_view(discussion.hide))),
-    re_path(rf"^{_REPO}/xet-write-token/(?P<rev>.+)$", wire(get=repository_view(xet.write_token))),
-    re_path(rf"^{_REPO}/xet-read-token/(?P<rev>.+)$", wire(get=repository_view(xet.read_token))),
+    _repository("/discussions", get=discussion.listing, post=discussion.create),
+    _repository(_TALK, get=discussion.details),
+    _repository(f"{_TALK}/comment", post=discussion.comment),
+    _repository(f"{_TALK}/title", post=discussion.title),
+    _repository(f"{_TALK}/status", post=discussion.status),
+    _repository(f"{_TALK}/merge", post=discussion.merge),
+    _repository(f"{_COMMENT}/edit", post=discussion.edit),
+    _repository(f"{_COMMENT}/hide", post=discussion.hide),
+    _repository("/xet-write-token/(?P<rev>.+)", get=xet.write_token),
+    _repository("/xet-read-token/(?P<rev>.+)", get=xet.read_token),
     re_path(rf"^lfs/upload/{_LINK}$", lfs.lfs_wire(put=lfs.put, post=lfs.complete)),
     re_path(rf"^lfs/upload/{_LINK}/(?P<number>[0-9]{{1,5}})$", lfs.lfs_wire(put=lfs.put_part)),
     re_path(rf"^lfs/upload/{_LINK}/verify$", lfs.lfs_wire(post=lfs.verify)),
