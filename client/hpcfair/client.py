@@ -215,12 +215,7 @@ class Client:
         )
 
     def reuse(
-        self,
-        name: str,
-        *,
-        as_: Form = "path",
-        to: str | None = None,
-        revision: str | None = None,
+        self, name: str, *, as_: Form = "path", to: str | None = None, revision: str | None = None
     ) -> Reused:
         """Get the files of a model for further work, and optionally publish a derived model.
 

@@ -98,9 +98,7 @@ class UnknownAddress(ApiView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         raise NotFound(
-            "page_not_found",
-            "There is no such address.",
-            "/api/docs lists the addresses.",
+            "page_not_found", "There is no such address.", "/api/docs lists the addresses."
         )
 
 

@@ -39,8 +39,5 @@ def _apis(hub: Hub) -> list[Api]:
             description=(f"{hub.url}/catalog", "text/turtle"),
             documentation="https://www.w3.org/TR/vocab-dcat-3/",
         ),
-        Api(
-            url=f"{hub.url}/sitemap.xml",
-            documentation="https://www.sitemaps.org/protocol.html",
-        ),
+        Api(url=f"{hub.url}/sitemap.xml", documentation="https://www.sitemaps.org/protocol.html"),
     ]

@@ -139,10 +139,7 @@ def _next(provider: Provider) -> tuple[_ListState, HarvestPart]:
     state = _state_of(provider)
     verb = provider.request.verb
     part = harvest_part(
-        state.selection,
-        after=state.after,
-        limit=AT_ONCE[verb],
-        is_whole=verb == "ListRecords",
+        state.selection, after=state.after, limit=AT_ONCE[verb], is_whole=verb == "ListRecords"
     )
     return state, part
 

@@ -39,11 +39,7 @@ def tombstone(request: HttpRequest, withdrawn: ResolvedIdentifier) -> HttpRespon
 
 
 def tombstone_at(
-    request: HttpRequest,
-    kind: RepositoryKind,
-    full_name: str,
-    *,
-    mlmodel: MLModel | None = None,
+    request: HttpRequest, kind: RepositoryKind, full_name: str, *, mlmodel: MLModel | None = None
 ) -> HttpResponse | None:
     """The tombstone at an address without a current target; ``None`` if there is none.
 

@@ -38,7 +38,7 @@ _SHARED: list[tuple[str, str, View]] = [
 ]
 #: For models only.
 _MEASURED: list[tuple[str, str, View]] = [
-    ("measurements", r"/measurements/(?P<file_name>[^/]+)", measurements.measurements),
+    ("measurements", r"/measurements/(?P<file_name>[^/]+)", measurements.measurements)
 ]
 
 

@@ -68,10 +68,7 @@ def grant(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
 def _shape(row: AccessRequest) -> dict[str, Any]:
     shape: dict[str, Any] = {
         "requestId": str(row.uuid),
-        "user": {
-            "user": row.user.username,
-            "fullname": row.user.full_name or row.user.username,
-        },
+        "user": {"user": row.user.username, "fullname": row.user.full_name or row.user.username},
         "status": row.state,
         "timestamp": moment(row.created_at),
     }

@@ -17,11 +17,7 @@ from registry.services.repository.revision import squash as squash_branch
 from registry.states import RefKind
 from registry.tables import MLModel, Ref, Revision
 
-_PREFIX = {
-    RefKind.BRANCH: "refs/heads/",
-    RefKind.TAG: "refs/tags/",
-    RefKind.PULL: "refs/pr/",
-}
+_PREFIX = {RefKind.BRANCH: "refs/heads/", RefKind.TAG: "refs/tags/", RefKind.PULL: "refs/pr/"}
 
 
 def refs(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:

@@ -100,8 +100,7 @@ api = [
     re_path(rf"{_HOOK}/disable$", wire(post=webhook.switch(enabled=False))),
     re_path(rf"{_HOOK}/deliveries$", wire(get=webhook.deliveries)),
     re_path(
-        rf"{_HOOK}/deliveries/(?P<delivery_id>[0-9a-f-]{{1,40}})/replay$",
-        wire(post=webhook.replay),
+        rf"{_HOOK}/deliveries/(?P<delivery_id>[0-9a-f-]{{1,40}})/replay$", wire(post=webhook.replay)
     ),
     _repository("/discussions", get=discussion.listing, post=discussion.create),
     _repository(_TALK, get=discussion.details),

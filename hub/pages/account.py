@@ -42,8 +42,7 @@ class SignUpForm(forms.Form):
     """A new account."""
 
     username = forms.CharField(
-        max_length=96,
-        help_text="Also the first part of your models' names: letters, digits, - . _",
+        max_length=96, help_text="Also the first part of your models' names: letters, digits, - . _"
     )
     full_name = forms.CharField(max_length=200, required=False, label="Full name")
     email = forms.EmailField(required=False, label="E-mail")

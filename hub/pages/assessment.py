@@ -132,8 +132,7 @@ def _lacking(metrics: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if one["missing"]
     ]
     return sorted(
-        lost,
-        key=lambda one: (not any("field" in why for why in one["missing"]), -one["lost"]),
+        lost, key=lambda one: (not any("field" in why for why in one["missing"]), -one["lost"])
     )
 
 

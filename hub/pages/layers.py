@@ -149,9 +149,7 @@ def _rows(
 
 
 def _sort(
-    row: list[_Stop],
-    neighbours: Sequence[_Stop],
-    linked: Mapping[_Stop, Sequence[_Stop]],
+    row: list[_Stop], neighbours: Sequence[_Stop], linked: Mapping[_Stop, Sequence[_Stop]]
 ) -> None:
     """Sort ``row`` by the mean position of each stop's neighbours."""
     at = {place: number for number, place in enumerate(neighbours)}

@@ -10,9 +10,7 @@ _PARSER = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethro
 def render(text: str) -> SafeString:
     """CommonMark with tables to HTML; scripts, styles and frames are removed."""
     clean = nh3.clean(
-        _PARSER.render(text),
-        link_rel="nofollow noopener",
-        url_schemes={"http", "https", "mailto"},
+        _PARSER.render(text), link_rel="nofollow noopener", url_schemes={"http", "https", "mailto"}
     )
     # Code that overflows its box must be focusable to be scrolled by keyboard.
     clean = clean.replace("<pre>", '<pre tabindex="0">')

@@ -143,9 +143,7 @@ def upload(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     context = frame(request, mlmodel, tab="files")
     card = text_of(context["revision"], "README.md", most_bytes=PREVIEW_BYTES)
     form = forms.UploadForm(
-        request.POST or None,
-        request.FILES or None,
-        initial={"card": card or ""},
+        request.POST or None, request.FILES or None, initial={"card": card or ""}
     )
     if request.method == "POST" and form.is_valid():
         try:

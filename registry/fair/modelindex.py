@@ -51,10 +51,7 @@ def _result(evaluations: list[QualityEvaluation], description: Description) -> d
     return drop_empty(
         task={"type": first.task},
         dataset=drop_empty(
-            name=first.dataset,
-            type=first.dataset,
-            config=first.dataset_config,
-            split=first.split,
+            name=first.dataset, type=first.dataset, config=first.dataset_config, split=first.split
         ),
         metrics=[{"type": one.metric, "value": one.value} for one in evaluations],
         source=_source(first, description),

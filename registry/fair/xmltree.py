@@ -41,11 +41,7 @@ def writable(text: str) -> str:
 
 def located(namespace: str, schema: str) -> dict[str, str]:
     """Attributes of the root element: its namespace and the location of its schema."""
-    return {
-        "xmlns": namespace,
-        "xmlns:xsi": XSI,
-        "xsi:schemaLocation": f"{namespace} {schema}",
-    }
+    return {"xmlns": namespace, "xmlns:xsi": XSI, "xsi:schemaLocation": f"{namespace} {schema}"}
 
 
 def render(root: Element) -> bytes:

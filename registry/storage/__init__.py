@@ -7,14 +7,7 @@ from typing import Any
 
 from django.conf import settings
 
-from registry.storage.base import (
-    Arrived,
-    BlobStore,
-    Leftover,
-    PartUpload,
-    Readable,
-    StoredEntry,
-)
+from registry.storage.base import Arrived, BlobStore, Leftover, PartUpload, Readable, StoredEntry
 from registry.storage.filesystem import FolderStore
 
 __all__ = [

@@ -22,14 +22,7 @@ from typing import BinaryIO
 from registry.ids import SHA256_RE
 from registry.storage.base import Arrived, Leftover, PartUpload, Readable, StoredEntry
 from registry.storage.digest import place
-from registry.storage.durable import (
-    Folders,
-    flush,
-    link,
-    same_file,
-    translate_disk_full,
-    write_new,
-)
+from registry.storage.durable import Folders, flush, link, same_file, translate_disk_full, write_new
 from registry.storage.meter import ByteMeter, check_all_parts, no_blob
 from registry.storage.parallel import in_parallel
 from registry.storage.partfile import PartFile

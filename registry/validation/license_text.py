@@ -25,10 +25,7 @@ _SENTENCES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Unlicense", ("free and unencumbered software released into the public domain",)),
     ("MIT", ("permission is hereby granted, free of charge, to any person obtaining a copy",)),
     ("ISC", ("permission to use, copy, modify, and/or distribute this software",)),
-    (
-        "BSD-3-Clause",
-        ("redistributions of source code must retain", "neither the name of"),
-    ),
+    ("BSD-3-Clause", ("redistributions of source code must retain", "neither the name of")),
     ("BSD-2-Clause", ("redistributions of source code must retain",)),
 )
 

@@ -106,9 +106,7 @@ BACKENDS: dict[str, BackendEntry] = {
         accelerator="cuda",
     ),
     "fake": BackendEntry(
-        "workers.backends.fake.backend:FakeBackend",
-        precisions=("float32", "int8"),
-        on_request=True,
+        "workers.backends.fake.backend:FakeBackend", precisions=("float32", "int8"), on_request=True
     ),
 }
 
@@ -136,9 +134,7 @@ def get(name: str) -> Backend:
 
 
 def available(
-    target: TargetSpec,
-    names: Sequence[str] | None = None,
-    formats: Collection[str] | None = None,
+    target: TargetSpec, names: Sequence[str] | None = None, formats: Collection[str] | None = None
 ) -> tuple[dict[str, Backend], dict[str, str]]:
     """Backends that can serve a target from this machine.
 

@@ -77,11 +77,7 @@ def build(
 
 
 def open_build(
-    *,
-    backend: str,
-    result: Mapping[str, Any],
-    target: Mapping[str, Any],
-    inputs: dict[str, Array],
+    *, backend: str, result: Mapping[str, Any], target: Mapping[str, Any], inputs: dict[str, Array]
 ) -> None:
     """Load a build as this process's session; ``inputs`` is the timing input."""
     loaded = BuildResult(**{**result, "directory": Path(result["directory"])})

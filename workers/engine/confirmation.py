@@ -63,11 +63,7 @@ class Confirmation:
     """
 
     def __init__(
-        self,
-        context: EvaluationContext,
-        trial: Trial,
-        build: BuildResult | None,
-        half_width: float,
+        self, context: EvaluationContext, trial: Trial, build: BuildResult | None, half_width: float
     ) -> None:
         self.trial = trial
         self.build = build

@@ -143,11 +143,7 @@ class LocalDevice:
             remove(folder)
 
     def open(
-        self,
-        backend: str,
-        build: BuildResult,
-        role: str,
-        inputs: Mapping[str, Array],
+        self, backend: str, build: BuildResult, role: str, inputs: Mapping[str, Array]
     ) -> RunningSession:
         if build.directory is None:
             raise CandidateFailed("invalid", f"{role}: nothing was built: {build.detail}")

@@ -43,10 +43,7 @@ class JsonLinesTrialStore(MemoryTrialStore):
     """
 
     def __init__(
-        self,
-        path: Path,
-        history: Sequence[Prior] = (),
-        experience: Sequence[Experience] = (),
+        self, path: Path, history: Sequence[Prior] = (), experience: Sequence[Experience] = ()
     ) -> None:
         super().__init__(history, experience)
         self._path = path

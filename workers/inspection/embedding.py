@@ -23,13 +23,7 @@ from onnx import TensorProto
 
 from workers.inspection.cost import Cost
 from workers.inspection.dtypes import STRUCTURAL
-from workers.inspection.families import (
-    CONVOLUTIONS,
-    FAMILIES,
-    FAMILY_OF,
-    PRODUCTS,
-    RECURRENCES,
-)
+from workers.inspection.families import CONVOLUTIONS, FAMILIES, FAMILY_OF, PRODUCTS, RECURRENCES
 from workers.inspection.flow import Flow, Step
 from workers.inspection.macs import Open, step_macs
 from workers.inspection.motifs import Motifs

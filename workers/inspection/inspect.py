@@ -91,12 +91,7 @@ def read_folder(folder: Path, path: str | None = None) -> dict[str, Any]:
         described = read_samples(folder / SAMPLES, facts[0]["signature"])
         warnings += [f"{SAMPLES} does not fit {primary}: {p}" for p in described.problems]
         samples = described.as_dict()
-    return {
-        "graphs": facts,
-        "primary": primary,
-        "samples": samples,
-        "warnings": warnings,
-    }
+    return {"graphs": facts, "primary": primary, "samples": samples, "warnings": warnings}
 
 
 def _read_all(folder: Path, primary: str, paths: Sequence[str], warnings: list[str]) -> list[Facts]:

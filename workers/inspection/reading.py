@@ -144,7 +144,5 @@ def _read(path: Path, shown: str) -> bytes:
 def _foreign(data: bytes, shown: str) -> InspectionError:
     kind = next((kind for start, kind in _OTHERS if data.startswith(start)), "not an ONNX model")
     return InspectionError(
-        "onnx_unreadable",
-        f"{shown} is {kind}.",
-        "Export the model to ONNX, and publish that file.",
+        "onnx_unreadable", f"{shown} is {kind}.", "Export the model to ONNX, and publish that file."
     )

@@ -84,9 +84,7 @@ def _check(lease: Lease) -> Callable[[], None]:
         lease.check()
         if time.monotonic() > deadline:
             raise JobFailure(
-                "timeout",
-                "job_timeout",
-                f"The assessment took longer than {_MAX_RUN_S:.0f} s.",
+                "timeout", "job_timeout", f"The assessment took longer than {_MAX_RUN_S:.0f} s."
             )
 
     return check

@@ -77,10 +77,7 @@ def _store(ticket: JobTicket, report: dict[str, Any]) -> GraphFacts:
     primary = next(graph for graph in graphs if graph.path == report["primary"])
     for graph in graphs:
         graph_store(
-            job_uuid=ticket.job_uuid,
-            fence=ticket.fence,
-            facts=graph,
-            is_primary=graph is primary,
+            job_uuid=ticket.job_uuid, fence=ticket.fence, facts=graph, is_primary=graph is primary
         )
     for warning in report["warnings"]:
         job_note(job_uuid=ticket.job_uuid, fence=ticket.fence, message=warning)

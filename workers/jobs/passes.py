@@ -8,15 +8,8 @@ from typing import Any
 from django.conf import settings
 
 from registry.errors import Conflict
-from registry.selectors.results.passes import (
-    class_trials,
-    pass_trials_of_job,
-)
-from registry.services.results.passes import (
-    pass_trial_add,
-    plan_pass_study,
-    portfolio_store,
-)
+from registry.selectors.results.passes import class_trials, pass_trials_of_job
+from registry.services.results.passes import pass_trial_add, plan_pass_study, portfolio_store
 from registry.services.work.attempt import job_note
 from registry.services.work.plan import plan_follow_up
 from registry.tickets import GraphFacts, JobTicket

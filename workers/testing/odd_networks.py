@@ -33,11 +33,7 @@ def control_flow() -> onnx.ModelProto:
         helper.make_node("ReduceSum", ["looped"], ["sum"], keepdims=0),
         helper.make_node("Greater", ["sum", "zero"], ["positive"]),
         helper.make_node(
-            "If",
-            ["positive"],
-            ["y"],
-            then_branch=_branch("Relu"),
-            else_branch=_branch("Neg"),
+            "If", ["positive"], ["y"], then_branch=_branch("Relu"), else_branch=_branch("Neg")
         ),
     ]
     constants = {"three": np.array(3, np.int64), "yes": np.array(1, np.bool_),

@@ -49,8 +49,7 @@ def list_(
         str | None, Option(help="queued, leased, succeeded, failed or cancelled.")
     ] = None,
     kind: Annotated[
-        str | None,
-        Option(help="inspect, tune, schedule, passes, reproduce, assess or doi."),
+        str | None, Option(help="inspect, tune, schedule, passes, reproduce, assess or doi.")
     ] = None,
     target: Annotated[str | None, Option()] = None,
     limit: Annotated[int, Option(min=1)] = 30,

@@ -169,9 +169,7 @@ def open_interpreter(path: Path, options: Options) -> Any:
     threads = thread_count("litert", options)
     try:
         interpreter = Interpreter(
-            model_path=str(path),
-            num_threads=threads,
-            experimental_op_resolver_type=kernels,
+            model_path=str(path), num_threads=threads, experimental_op_resolver_type=kernels
         )
         interpreter.allocate_tensors()
     # Raised by the C++ library.

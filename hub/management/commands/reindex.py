@@ -22,9 +22,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
-            "--catch-up",
-            action="store_true",
-            help="only apply the changes since the last update",
+            "--catch-up", action="store_true", help="only apply the changes since the last update"
         )
 
     def handle(self, *_: Any, **options: Any) -> None:

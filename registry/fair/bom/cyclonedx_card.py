@@ -49,8 +49,7 @@ def _hub_properties(description: Description) -> list[dict[str, str]]:
     """Assessors, targets and the safety scan, for which CycloneDX has no fields."""
     scan = description.scan
     properties = entries_of(
-        "assessor",
-        {f"{one.metric}, {slice_of(one)}": one.by for one in description.evaluations},
+        "assessor", {f"{one.metric}, {slice_of(one)}": one.by for one in description.evaluations}
     )
     for hardware in description.tuned_on:
         properties += properties_of(tunedOn=hardware.slug)

@@ -6,13 +6,7 @@ Source: SPDX 3.0.1, model, profiles Core, Software, SimpleLicensing, AI, Dataset
 from typing import Any
 
 from registry.fair.activities import Scan
-from registry.fair.bom.common import (
-    files_of,
-    license_addresses,
-    media_type,
-    render_json,
-    utc,
-)
+from registry.fair.bom.common import files_of, license_addresses, media_type, render_json, utc
 from registry.fair.bom.spdx_builds import add_activities, add_builds, software_package
 from registry.fair.bom.spdx_graph import SpdxGraph, entry, external_id, sha256
 from registry.fair.bom.spdx_package import add_package

@@ -86,10 +86,7 @@ def _type_of(kind: ActivityKind) -> str:
 def _metrics(build: BuildDescription) -> list[dict[str, str]]:
     numbers: dict[str, float | None] = (
         {figure.label: figure.value for figure in figures_of(build.benchmark)}
-        | {
-            "accuracy": build.accuracy,
-            "accuracy of the reference": build.accuracy_reference,
-        }
+        | {"accuracy": build.accuracy, "accuracy of the reference": build.accuracy_reference}
         | {f"deviation {key}": value for key, value in build.deviation.items()}
     )
     return _entries({key: value for key, value in numbers.items() if value is not None})

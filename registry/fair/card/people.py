@@ -145,9 +145,7 @@ def _funding_of(value: CardValue) -> Funding | None:
         return None
     return Funding(
         funder=Organization(
-            name=funder.name,
-            ror=funder.ror or value.entry("ror").checked(ror_url),
-            url=funder.url,
+            name=funder.name, ror=funder.ror or value.entry("ror").checked(ror_url), url=funder.url
         ),
         award=value.entry("award").text(_MAX_NAME),
         title=value.entry("title").text(),

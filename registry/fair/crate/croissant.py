@@ -176,8 +176,7 @@ def _table_records(table: MeasurementTable) -> dict[str, Any]:
         fields.append(
             _field(table.name, column)
             | drop_empty(
-                source=source,
-                references=target and {"field": {"@id": f"{target}/{column.name}"}},
+                source=source, references=target and {"field": {"@id": f"{target}/{column.name}"}}
             )
         )
     return {

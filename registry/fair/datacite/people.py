@@ -31,9 +31,7 @@ def agent_of(agent: Agent, **more: str) -> dict[str, Any]:
         nameType="Personal" if agent.kind == "person" else "Organizational",
         givenName=given.strip() if is_split else None,
         familyName=family.strip() if is_split else None,
-        nameIdentifiers=[
-            *filter(None, (_orcid(agent.orcid), ror_of(agent.ror, "nameIdentifier"))),
-        ],
+        nameIdentifiers=[*filter(None, (_orcid(agent.orcid), ror_of(agent.ror, "nameIdentifier")))],
         affiliation=[
             {"name": one.name} | ror_of(one.ror, "affiliationIdentifier")
             for one in dict.fromkeys(agent.affiliations)

@@ -68,9 +68,7 @@ def _term(name: str, datatype: str) -> dict[str, str]:
 #: Names without a prefix are terms of schema.org.
 CONTEXT: dict[str, Any] = (
     {"@vocab": NAMESPACES["schema"]}
-    | prefixes(
-        ["schema", "codemeta", "dct", "doc", "dqv", "fair4ml", "hpc", "hub", "prov", "xsd"],
-    )
+    | prefixes(["schema", "codemeta", "dct", "doc", "dqv", "fair4ml", "hpc", "hub", "prov", "xsd"])
     | {name: _term(name, "@id") for name in _ADDRESSES}
     | {name: _term(name, "xsd:dateTime") for name in _MOMENTS}
 )

@@ -113,10 +113,7 @@ def _people(description: Description) -> dict[str, Any]:
     ]
     return {
         "creator": [agent(one) for one in description.creators],
-        "contributor": [
-            *(agent(one) for one in description.contributors if not one.roles),
-            *roles,
-        ],
+        "contributor": [*(agent(one) for one in description.contributors if not one.roles), *roles],
         "maintainer": agent(description.contact) if description.contact else None,
         "fair4ml:sharedBy": agent(description.owner),
         "publisher": organization(description.hub.publisher),

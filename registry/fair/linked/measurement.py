@@ -35,11 +35,7 @@ def environment(one: Environment) -> dict[str, Any]:
 
 
 def benchmark(
-    description: Description,
-    one: Benchmark,
-    *,
-    target: str | None,
-    processor: str | None = None,
+    description: Description, one: Benchmark, *, target: str | None, processor: str | None = None
 ) -> dict[str, Any]:
     """``hub:BenchmarkRun``: latency, throughput, memory and energy."""
     ratio = None

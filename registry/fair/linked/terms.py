@@ -135,9 +135,7 @@ _RECORD = (
     property_term("fileRole", "role", "The role of a file in its version."),
     property_term("hasActivity", "activity", "An activity on this version."),
     property_term(
-        "activitiesOmitted",
-        "activities omitted",
-        "Number of older activities that are not listed.",
+        "activitiesOmitted", "activities omitted", "Number of older activities that are not listed."
     ),
     property_term("seed", "seed", "Seed of the random numbers of an activity."),
     property_term(
@@ -148,11 +146,7 @@ _RECORD = (
     property_term("scan", "safety scan", "The newest inspection of the safety of the files."),
     property_term("isAccepted", "is accepted", "Whether the hub runs the scanned network."),
     property_term("finding", "finding", "A problem or oddity in the scanned files."),
-    property_term(
-        "assessor",
-        "assessor",
-        "Who measured: the author, the hub, or a third party.",
-    ),
+    property_term("assessor", "assessor", "Who measured: the author, the hub, or a third party."),
     property_term("dataSplit", "split", "The part of a data set that was used, with its role."),
     property_term("split", "split", "The part of a data set used for evaluation."),
     property_term("configuration", "configuration", "The configuration of the data set."),
@@ -234,11 +228,4 @@ _CONCEPTS = tuple(
     for one, broad in ARCHITECTURES.items()
 )
 
-TERMS: tuple[Term, ...] = (
-    *_CLASSES,
-    *_DERIVATIONS,
-    *_NETWORK,
-    *_RECORD,
-    *_BUILD,
-    *_CONCEPTS,
-)
+TERMS: tuple[Term, ...] = (*_CLASSES, *_DERIVATIONS, *_NETWORK, *_RECORD, *_BUILD, *_CONCEPTS)

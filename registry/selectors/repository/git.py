@@ -17,11 +17,7 @@ from registry.states import RefKind
 from registry.storage.git import GitTree, commit_content, lfs_pointer
 from registry.tables import File, MLModel, Revision
 
-_FOLDERS = {
-    RefKind.BRANCH: "refs/heads/",
-    RefKind.TAG: "refs/tags/",
-    RefKind.PULL: "refs/pr/",
-}
+_FOLDERS = {RefKind.BRANCH: "refs/heads/", RefKind.TAG: "refs/tags/", RefKind.PULL: "refs/pr/"}
 # Commits of the client that are read to find objects it has. Sending an object again is harmless.
 _MOST_COMMITS_READ = 16
 

@@ -61,9 +61,7 @@ def former_names(kind: RepositoryKind, namespace: str, name: str) -> QuerySet[Fo
     if not (NAME_RE.fullmatch(namespace) and NAME_RE.fullmatch(name)):
         return FormerName.objects.none()
     return FormerName.objects.filter(
-        Exact(Lower("namespace"), namespace.lower()),
-        Exact(Lower("name"), name.lower()),
-        kind=kind,
+        Exact(Lower("namespace"), namespace.lower()), Exact(Lower("name"), name.lower()), kind=kind
     )
 
 

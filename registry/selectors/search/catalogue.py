@@ -10,13 +10,7 @@ from registry.errors import Invalid, NotFound
 from registry.pagination import decode_cursor, encode_cursor
 from registry.search import index, parser, plan
 from registry.search.documents import reader_hub, reader_member, reader_public
-from registry.search.orders import (
-    ByRelevance,
-    BySimilarity,
-    BySortKey,
-    Hit,
-    ResultOrder,
-)
+from registry.search.orders import ByRelevance, BySimilarity, BySortKey, Hit, ResultOrder
 from registry.search.parser import Query
 from registry.search.schema import FACETS
 from registry.selectors.access import Actor, readable_mlmodels

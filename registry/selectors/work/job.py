@@ -12,17 +12,7 @@ from registry.selectors.access import Actor, readable_jobs
 from registry.selectors.people.account import named
 from registry.selectors.results.graph import graph_facts, graph_of
 from registry.states import JobKind, JobState, RefKind
-from registry.tables import (
-    Graph,
-    Job,
-    JobEvent,
-    MLModel,
-    Namespace,
-    Ref,
-    Revision,
-    Target,
-    Trial,
-)
+from registry.tables import Graph, Job, JobEvent, MLModel, Namespace, Ref, Revision, Target, Trial
 from registry.tickets import FileTicket, JobTicket
 
 _RELATED = ("revision__mlmodel__namespace", "target", "device", "requested_by")

@@ -131,11 +131,7 @@ def _mint(mlmodel: MLModel, revisions: Sequence[Revision]) -> None:
 
 def _unnamed(mlmodel: MLModel, revisions: Sequence[Revision]) -> Iterator[Identifier]:
     """Unsaved rows for targets without an identifier."""
-    same = {
-        "mlmodel": mlmodel,
-        "repository_kind": mlmodel.kind,
-        "full_name": mlmodel.full_name,
-    }
+    same = {"mlmodel": mlmodel, "repository_kind": mlmodel.kind, "full_name": mlmodel.full_name}
     if not Identifier.objects.filter(mlmodel=mlmodel, kind=IdentifierKind.CONCEPT).exists():
         yield Identifier(name=ark.mint(settings.NAAN), kind=IdentifierKind.CONCEPT, **same)
     minted = set(

@@ -37,13 +37,7 @@ from registry.services.repository.draft import (
     is_commit_of,
 )
 from registry.services.repository.history import revision_write
-from registry.services.repository.operation import (
-    Add,
-    Copy,
-    Delete,
-    Operation,
-    check_operations,
-)
+from registry.services.repository.operation import Add, Copy, Delete, Operation, check_operations
 from registry.services.repository.publication import publish
 from registry.states import RefKind
 from registry.tables import Blob, MLModel, Ref, Revision
@@ -143,12 +137,7 @@ def squash(*, actor: Actor, mlmodel: MLModel, branch: str, message: str) -> Revi
 
 
 def commit_merge(
-    *,
-    actor: Actor,
-    head: Ref,
-    merged: Revision,
-    message: str,
-    entries: Mapping[str, SnapshotEntry],
+    *, actor: Actor, head: Ref, merged: Revision, message: str, entries: Mapping[str, SnapshotEntry]
 ) -> Revision:
     """Make the next revision of a branch from a merge, inside the caller's transaction.
 

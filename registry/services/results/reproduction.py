@@ -114,11 +114,7 @@ def plan_again(*, target: Target, tools: Mapping[str, Mapping[str, str]]) -> lis
         return []
     return [
         job_submit(
-            actor=None,
-            kind=JobKind.REPRODUCE,
-            revision=revision,
-            target=target,
-            priority=_PRIORITY,
+            actor=None, kind=JobKind.REPRODUCE, revision=revision, target=target, priority=_PRIORITY
         )
         for revision in unreproduced(target, tools)
     ]

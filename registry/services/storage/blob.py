@@ -210,8 +210,4 @@ def _rows(arrived: Mapping[str, Arrived]) -> dict[str, Blob]:
 
 
 def _columns(arrived: Arrived) -> dict[str, Any]:
-    return {
-        "sha256": arrived.sha256,
-        "size_bytes": arrived.size_bytes,
-        "git_oid": arrived.git_oid,
-    }
+    return {"sha256": arrived.sha256, "size_bytes": arrived.size_bytes, "git_oid": arrived.git_oid}

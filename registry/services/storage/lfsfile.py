@@ -31,17 +31,7 @@ from registry.services.webhook.notice import notify_ref
 from registry.services.work.plan import plan_inspection
 from registry.states import JobState, RefKind, Role
 from registry.storage.git import commit_oid, tree_oid
-from registry.tables import (
-    Build,
-    File,
-    Graph,
-    Job,
-    MLModel,
-    OutboxEntry,
-    Record,
-    Ref,
-    Revision,
-)
+from registry.tables import Build, File, Graph, Job, MLModel, OutboxEntry, Record, Ref, Revision
 
 _AT_ONCE = 500
 #: Reason in the tombstone of a rewritten version.

@@ -25,11 +25,7 @@ from registry.tables import (
     WebhookWatch,
 )
 
-_REF_PREFIXES = {
-    RefKind.BRANCH: "refs/heads/",
-    RefKind.TAG: "refs/tags/",
-    RefKind.PULL: "refs/pr/",
-}
+_REF_PREFIXES = {RefKind.BRANCH: "refs/heads/", RefKind.TAG: "refs/tags/", RefKind.PULL: "refs/pr/"}
 
 
 def notify_repository(mlmodel: MLModel, action: str, *, destination: MLModel | None = None) -> None:

@@ -38,10 +38,7 @@ def device_register(*, name: str, target: Target, facts: dict[str, Any]) -> Devi
         )
         if is_new:
             audit(
-                actor=None,
-                action="device.register",
-                subject=name,
-                detail={"target": target.slug},
+                actor=None, action="device.register", subject=name, detail={"target": target.slug}
             )
     return device
 

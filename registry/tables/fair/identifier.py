@@ -51,6 +51,4 @@ class Identifier(models.Model):
                 fields=["doi"], condition=~Q(doi=""), name="identifier_doi_unique"
             ),
         ]
-        indexes = [
-            models.Index("repository_kind", Lower("full_name"), name="identifier_named"),
-        ]
+        indexes = [models.Index("repository_kind", Lower("full_name"), name="identifier_named")]

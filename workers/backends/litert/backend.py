@@ -4,13 +4,7 @@ import shutil
 from pathlib import Path
 
 from workers.backends.base import Artefact, BaseBackend
-from workers.backends.litert.space import (
-    CONVERTED,
-    default_of,
-    published,
-    reference_of,
-    space_of,
-)
+from workers.backends.litert.space import CONVERTED, default_of, published, reference_of, space_of
 from workers.engine.space import Space
 from workers.engine.types import Network, Options, TargetSpec
 

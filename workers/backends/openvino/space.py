@@ -56,10 +56,7 @@ def space_of(network: Network, target: TargetSpec) -> Space:
     """
     threads = thread_counts(target.cores)
     precisions = _precisions(network, target)
-    parameters: dict[str, Parameter] = {
-        "threads": Choice(threads),
-        "precision": Choice(precisions),
-    }
+    parameters: dict[str, Parameter] = {"threads": Choice(threads), "precision": Choice(precisions)}
     several = tuple(name for name in threads if name != "one")
     if several:
         parameters["pinning"] = Conditional("threads", several, Flag())

@@ -34,11 +34,7 @@ def space_of(network: Network, target: TargetSpec) -> Space:
         # schedules count as such.
         schedules = Choice((UNTUNED, DATABASE))
         parameters["schedules"] = Conditional("shapes", (FIXED,), schedules)
-    tuned: Options = {
-        "shapes": FIXED,
-        "passes": passes_for_tuning(network),
-        "schedules": DATABASE,
-    }
+    tuned: Options = {"shapes": FIXED, "passes": passes_for_tuning(network), "schedules": DATABASE}
     if "schedules" not in parameters:
         return Space(parameters)
     return Space(parameters, own=frozenset({"schedules"})).with_promising(tuned)
@@ -48,10 +44,7 @@ def cuda_space_of(network: Network) -> Space:
     """Options worth trying on a GPU, where TVM's rules schedule loops instead of a database."""
     passes = (OPTION_DEFAULT, OPTION_FULL, *network.passes.get("tvm_cuda", ()))
     return Space(
-        {
-            "shapes": Choice(_shapes(network)),
-            "passes": Choice(tuple(dict.fromkeys(passes))),
-        }
+        {"shapes": Choice(_shapes(network)), "passes": Choice(tuple(dict.fromkeys(passes)))}
     )
 
 

@@ -92,13 +92,7 @@ class PassBackend(Backend, Protocol):
         ...
 
     def rehearse(
-        self,
-        network: Network,
-        target: TargetSpec,
-        options: Options,
-        out: Path,
-        *,
-        timed: bool,
+        self, network: Network, target: TargetSpec, options: Options, out: Path, *, timed: bool
     ) -> tuple[float, str]:
         """Compile as :meth:`build` does, but keep nothing. Runs in a limited child process.
 

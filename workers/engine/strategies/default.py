@@ -35,7 +35,6 @@ def best_priors(history: Sequence[Prior], count: int) -> list[tuple[Candidate, f
         (prior.candidate, prior.ratio)
         for tolerance in TOLERANCES
         for prior in sorted(
-            (p for p in history if p.tolerance == tolerance and p.ratio < 1),
-            key=lambda p: p.ratio,
+            (p for p in history if p.tolerance == tolerance and p.ratio < 1), key=lambda p: p.ratio
         )[:count]
     ]

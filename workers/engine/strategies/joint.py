@@ -49,8 +49,7 @@ class JointSpace:
         backend = str(options[_BACKEND])
         prefix = f"{backend}."
         return Candidate(
-            backend,
-            {n.removeprefix(prefix): v for n, v in options.items() if n != _BACKEND},
+            backend, {n.removeprefix(prefix): v for n, v in options.items() if n != _BACKEND}
         )
 
     def options(self, candidate: Candidate) -> Options:

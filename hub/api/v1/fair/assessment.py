@@ -18,11 +18,7 @@ from hub.api.v1.results.graph import RevisionQuery
 from hub.api.v1.work.job import JobSerializer, jobs_data
 from hub.api.views import ApiView, PageQuery, Strict, body_of, paged, query_of
 from registry import schemas
-from registry.selectors.fair.assessment import (
-    assessment_get,
-    history_of,
-    points_of,
-)
+from registry.selectors.fair.assessment import assessment_get, history_of, points_of
 from registry.selectors.repository.mlmodel import mlmodel_get
 from registry.selectors.repository.revision import revision_get
 from registry.services.fair.assessment import assess_request
@@ -171,8 +167,7 @@ class FairSchemaView(ApiView):
         operation_id="assessment_schema",
         responses={
             200: OpenApiResponse(
-                {"type": "object"},
-                examples=[OpenApiExample("Schema", {"title": "hpcfair.fair/1"})],
+                {"type": "object"}, examples=[OpenApiExample("Schema", {"title": "hpcfair.fair/1"})]
             )
         },
     )

@@ -55,8 +55,7 @@ class ReportSerializer(serializers.Serializer[Any]):
     records = serializers.IntegerField(help_text="Number of assessed models and data sets.")
     mean = serializers.FloatField(allow_null=True, help_text="Mean percentage.")
     percents = serializers.DictField(
-        child=serializers.IntegerField(),
-        help_text="Percentage to number of records.",
+        child=serializers.IntegerField(), help_text="Percentage to number of records."
     )
     read = serializers.IntegerField(help_text="Number of records behind `principles` and `gaps`.")
     principles = serializers.DictField(child=PrincipleSerializer())
@@ -79,12 +78,7 @@ def _report(report: Report) -> dict[str, Any]:
         "percents": {str(at): count for at, count in enumerate(report.percents) if count},
         "read": report.read,
         "principles": {
-            letter: {
-                "title": title,
-                "points": part.points,
-                "of": part.of,
-                "percent": part.percent,
-            }
+            letter: {"title": title, "points": part.points, "of": part.of, "percent": part.percent}
             for letter, (title, part) in report.principles.items()
         },
         "gaps": report.gaps,

@@ -10,12 +10,7 @@ from rest_framework.response import Response
 from hub.api.auth import signed_in
 from hub.api.schema import example, page_of
 from hub.api.views import WRITES, ApiView, PageQuery, Strict, body_of, paged, query_of
-from registry.selectors.people.account import (
-    members_of,
-    namespace_get,
-    namespaces_of,
-    user_get,
-)
+from registry.selectors.people.account import members_of, namespace_get, namespaces_of, user_get
 from registry.services.people.account import member_remove, member_set, organisation_create
 from registry.services.people.person import organisation_update, person_update
 from registry.states import NamespaceKind, Role, Scope
@@ -188,10 +183,7 @@ class MemberView(ApiView):
         actor, body = signed_in(request), body_of(request, MemberSetSerializer)
         namespace = namespace_get(actor, organisation)
         membership = member_set(
-            actor=actor,
-            namespace=namespace,
-            user=user_get(username),
-            role=Role(body["role"]),
+            actor=actor, namespace=namespace, user=user_get(username), role=Role(body["role"])
         )
         return Response(MemberSerializer(membership).data)
 

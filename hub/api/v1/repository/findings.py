@@ -22,10 +22,7 @@ FINDING_EXAMPLE = {
     "fix": "If the other digits are correct, the iD is 0000-0002-1825-0097.",
     "severity": "error",
 }
-SEVERITIES = [
-    ("error", "The value is omitted from the record."),
-    ("warning", "The value is used."),
-]
+SEVERITIES = [("error", "The value is omitted from the record."), ("warning", "The value is used.")]
 
 
 @example(FINDING_EXAMPLE)

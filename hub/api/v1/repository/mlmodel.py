@@ -148,9 +148,7 @@ class MLModelView(ApiView):
         return self._answer(request.user, f"{namespace}/{name}", query["revision"])
 
     @extend_schema(
-        operation_id="model_change",
-        request=MLModelChangeSerializer,
-        responses=MLModelSerializer,
+        operation_id="model_change", request=MLModelChangeSerializer, responses=MLModelSerializer
     )
     def patch(self, request: Request, namespace: str, name: str) -> Response:
         """Change the visibility or the default branch of a model."""

@@ -48,10 +48,7 @@ class MLModelSummarySerializer(serializers.Serializer[Any]):
     signature = serializers.CharField(allow_null=True, help_text="Null before the inspection.")
     parameters = serializers.IntegerField(source="graph.parameters", default=None, allow_null=True)
     architecture_class = serializers.ChoiceField(
-        ArchitectureClass.choices,
-        source="graph.architecture_class",
-        default=None,
-        allow_null=True,
+        ArchitectureClass.choices, source="graph.architecture_class", default=None, allow_null=True
     )
     revision = serializers.CharField(source="revision.oid", default=None, allow_null=True)
     builds = serializers.DictField(

@@ -123,9 +123,7 @@ class RecordView(ApiView):
 
 class ModelRecordsView(ApiView):
     @extend_schema(
-        operation_id="model_records",
-        parameters=[ModelRecordQuery],
-        responses=RecordPageSerializer,
+        operation_id="model_records", parameters=[ModelRecordQuery], responses=RecordPageSerializer
     )
     def get(self, request: Request, namespace: str, name: str) -> Response:
         """List a model's records, newest first."""

@@ -43,9 +43,7 @@ class BlobSerializer(serializers.Serializer[Any]):
 
 class BlobsMissingView(ApiView):
     @extend_schema(
-        operation_id="blob_missing",
-        request=BlobsAskedSerializer,
-        responses=BlobsMissingSerializer,
+        operation_id="blob_missing", request=BlobsAskedSerializer, responses=BlobsMissingSerializer
     )
     def post(self, request: Request) -> Response:
         """List which blobs you must upload before a commit may name them.

@@ -61,9 +61,7 @@ class TargetView(ApiView):
         return Response(TargetSerializer(target_get(slug)).data)
 
     @extend_schema(
-        operation_id="target_change",
-        request=TargetChangeSerializer,
-        responses=TargetSerializer,
+        operation_id="target_change", request=TargetChangeSerializer, responses=TargetSerializer
     )
     def patch(self, request: Request, slug: str) -> Response:
         """Enable or disable tuning for a target; for the hub's staff."""

@@ -107,10 +107,7 @@ def _assemble(revision: Revision, inputs: DescriptionInputs) -> Description:
         files=describe_files(files, address, oid),
         network=network,
         tests=describe_tests(inputs.tests.get(pk, ()), files, address, oid),
-        evaluations=(
-            *_evaluations(metadata.card, address),
-            *accuracy_of(builds, metadata.task),
-        ),
+        evaluations=(*_evaluations(metadata.card, address), *accuracy_of(builds, metadata.task)),
         snippet=snippet_of(address, oid, network),
         builds=tuple(one.description for one in builds),
         tuned_on=hardware_of(builds),

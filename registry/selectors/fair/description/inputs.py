@@ -7,11 +7,7 @@ from django.db.models import OuterRef, Subquery
 
 from registry.fair.parts import Agent, NetworkDescription
 from registry.selectors.fair.description.agents import person_agent, users_of
-from registry.selectors.fair.description.builds import (
-    DescribedBuild,
-    describe_builds,
-    live_builds,
-)
+from registry.selectors.fair.description.builds import DescribedBuild, describe_builds, live_builds
 from registry.selectors.fair.description.history import (
     History,
     MeasurementIndex,

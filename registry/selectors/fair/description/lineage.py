@@ -66,9 +66,7 @@ def hub_datasets(names: Iterable[str]) -> dict[str, HubDataset]:
 
 
 def describe_datasets(
-    uses: Collection[DatasetUse],
-    mlmodel: MLModel,
-    datasets: Mapping[str, HubDataset] | None = None,
+    uses: Collection[DatasetUse], mlmodel: MLModel, datasets: Mapping[str, HubDataset] | None = None
 ) -> tuple[DatasetUse, ...]:
     """Data sets as the record of a version of ``mlmodel`` names them.
 

@@ -52,9 +52,7 @@ def declared_metadata(
     """
     urls = {path: address.file(revision.oid, path) for path in blobs}
     card = read(
-        card_of(revision, blobs.get("README.md")),
-        repository=revision.mlmodel.full_name,
-        files=urls,
+        card_of(revision, blobs.get("README.md")), repository=revision.mlmodel.full_name, files=urls
     )
     if revision.mlmodel.kind == RepositoryKind.DATASET:
         return DeclaredMetadata(card=card, task=card.task, library=card.library, architectures=())
