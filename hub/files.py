@@ -178,8 +178,10 @@ def _when_sent(response: HttpResponseBase, action: Callable[[], None]) -> None:
     close = response.close
 
     def closing() -> None:
-        action()
-        close()
+        try:
+            action()
+        finally:
+            close()
 
     response.close = closing  # type: ignore[method-assign]
 

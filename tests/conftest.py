@@ -11,12 +11,15 @@ import hypothesis
 import pytest
 from django.contrib.contenttypes.management import create_contenttypes
 from django.core.cache import cache
+from django.core.servers.basehttp import ServerHandler
 from django.db import connection
 from django.db.models.signals import post_migrate
+from pytest_django.live_server_helper import LiveServer
 
 from registry.services.people.account import organisation_create
 from registry.tables import MLModel, Namespace, User
 from tests.factories import make_mlmodel, make_user, readme, tiny_onnx
+from tests.live import RequestsInProgress
 from tests.programs import check_required, skip_without_programs
 from tests.skips import report_skips
 
@@ -78,6 +81,33 @@ def certificates_are_read_once() -> Iterator[None]:
             target = f"{library.__name__}._transports.default.create_ssl_context"
             patch.setattr(target, functools.cache(library.create_ssl_context))
         yield
+
+
+@pytest.fixture(scope="session")
+def requests_in_progress() -> Iterator[RequestsInProgress]:
+    """The requests that live servers of this process are answering."""
+    requests, run = RequestsInProgress(), ServerHandler.run
+
+    def counted(handler: ServerHandler, application: Any) -> None:
+        with requests.one():
+            run(handler, application)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ServerHandler, "run", counted)
+        yield requests
+
+
+@pytest.fixture
+def live_server(
+    live_server: LiveServer, transactional_db: None, requests_in_progress: RequestsInProgress
+) -> Iterator[LiveServer]:
+    """A hub at an address of its own. A test that asks it ends when all its requests have ended.
+
+    A client has its answer before the hub counts the download, closes the file and gives the
+    connection to the database back: at the end of a test that would fall into the next one.
+    """
+    yield live_server
+    requests_in_progress.wait()
 
 
 @pytest.fixture(autouse=True)

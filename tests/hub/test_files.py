@@ -11,9 +11,10 @@ from django.test import RequestFactory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hub.files import serve_blob, starts_download
+from hub import files
+from hub.files import count_download, serve_blob, starts_download
 from hub.ranges import RangeNotSatisfiable, requested_range
-from registry.tables import Blob
+from registry.tables import Blob, MLModel
 from tests.factories import store
 
 BYTES = bytes(range(256)) * 4
@@ -186,3 +187,19 @@ def test_a_server_that_sends_files_itself_gets_position_and_length(blob: Blob) -
     # Other servers read: they must come to an end where the range does.
     assert b"".join(FileWrapper(stream, 2)) == BYTES[7:12]
     response.close()
+
+
+def test_bytes_are_closed_even_where_a_download_cannot_be_counted(
+    blob: Blob, galaxy: MLModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**_: object) -> None:
+        raise RuntimeError("no database")
+
+    monkeypatch.setattr(files, "mlmodel_downloaded", fail)
+    request = RequestFactory().get("/")
+    response: Any = serve_blob(request, blob, path="model.bin", cache_control="no-cache")
+    stream = response.file_to_stream
+    count_download(request, response, galaxy)
+    with pytest.raises(RuntimeError, match="no database"):
+        response.close()
+    assert stream._stream.closed
