@@ -1,1 +1,1 @@
-"""Compilers and runtimes the tuner can use: a line in the registry, a folder, a passed contract."""
+"""Compilers and runtimes of the tuner: table entries, one package each."""

@@ -101,27 +101,27 @@ class BackendContract:
         """A device for one network with its scratch folder below ``folder``."""
         scratch = folder / "scratch"
         scratch.mkdir(exist_ok=True)
-        made = self.backend()
-        request = TuningRequest(network, target, (made.name,), limits=_LIMITS)
-        return ReusedDevice(request, {made.name: made}, scratch, self.process)
+        backend = self.backend()
+        request = TuningRequest(network, target, (backend.name,), limits=_LIMITS)
+        return ReusedDevice(request, {backend.name: backend}, scratch, self.process)
 
     def candidates(self, network: Network, target: TargetSpec) -> list[Options]:
         """Default, reference and random options."""
-        made = self.backend()
-        space, rng = made.space(network, target), Random(SEED)  # noqa: S311
-        fixed = [made.default(network, target), made.reference(network, target)]
+        backend = self.backend()
+        space, rng = backend.space(network, target), Random(SEED)  # noqa: S311
+        fixed = [backend.default(network, target), backend.reference(network, target)]
         return fixed + [space.sample(rng) for _ in range(self.sampled)]
 
     def test_probe_names_the_versions_it_uses(self, target: TargetSpec) -> None:
-        found = self.backend().probe(target)
-        assert found
-        assert all(isinstance(v, str) and v for v in (*found, *found.values()))
+        versions = self.backend().probe(target)
+        assert versions
+        assert all(isinstance(v, str) and v for v in (*versions, *versions.values()))
 
     def test_default_and_reference_are_in_the_space(
         self, network: Network, target: TargetSpec
     ) -> None:
-        made = self.backend()
-        space = made.space(network, target)
+        backend = self.backend()
+        space = backend.space(network, target)
         for options in self.candidates(network, target):
             assert space.contains(options), options
             assert json.loads(json.dumps(options)) == options
@@ -148,15 +148,19 @@ class BackendContract:
         self, network: Network, target: TargetSpec, tmp_path: Path
     ) -> None:
         with self.device_for(network, target, tmp_path) as device:
-            made = self.backend()
+            backend = self.backend()
             tests = make_test_set(network, {}, SEED)
-            reference = device.build(made.name, made.reference(network, target))
-            with closing(device.open(made.name, reference, "reference", tests.timing)) as session:
+            reference = device.build(backend.name, backend.reference(network, target))
+            with closing(
+                device.open(backend.name, reference, "reference", tests.timing)
+            ) as session:
                 expected = run_reference(session, tests)
             for options in self.candidates(network, target):
-                build = device.build(made.name, options)
+                build = device.build(backend.name, options)
                 assert build.outcome == "measured", (options, build.detail)
-                with closing(device.open(made.name, build, "candidate", tests.timing)) as session:
+                with closing(
+                    device.open(backend.name, build, "candidate", tests.timing)
+                ) as session:
                     require(check(session, tests, expected), build.tolerance, None, None)
                     timing = session.time(runs=3, warmup=1)
                 assert len(timing.samples_ns) == 3
@@ -167,16 +171,16 @@ class BackendContract:
     ) -> None:
         with self.device_for(small, target, tmp_path) as device:
             candidates = self.candidates(small, target)
-            made = []
+            builds = []
             self.process.close()
             for options in candidates:
                 first = device.build(self.backend().name, options)
-                made.append((first, digests(first)))
+                builds.append((first, digests(first)))
                 # The device shares files of existing builds.
                 device.discard(first)
             # In another process with as many builds: OpenVINO numbers names.
             self.process.close()
-            for options, (first, one) in zip(candidates, made, strict=True):
+            for options, (first, one) in zip(candidates, builds, strict=True):
                 again = device.build(self.backend().name, options)
                 other = digests(again)
                 if first.provenance.get("reproducible", True):
@@ -188,21 +192,21 @@ class BackendContract:
     def test_builds_that_differ_in_opening_alone_share_their_files(
         self, small: Network, target: TargetSpec, tmp_path: Path
     ) -> None:
-        made = self.backend()
-        options = made.default(small, target)
-        variant = opened_otherwise(self.backend.opening, options, made.space(small, target))
+        backend = self.backend()
+        options = backend.default(small, target)
+        variant = opened_otherwise(self.backend.opening, options, backend.space(small, target))
         with self.device_for(small, target, tmp_path) as device:
             self.process.close()
-            first = device.build(made.name, options)
+            first = device.build(backend.name, options)
             files = digests(first)
             device.discard(first)
             self.process.close()
-            built = device.build(made.name, variant)
+            built = device.build(backend.name, variant)
             assert digests(built).keys() == files.keys()
             if built.provenance.get("reproducible", True):
                 assert digests(built) == files
             files = digests(built)
-            shared = device.build(made.name, options)
+            shared = device.build(backend.name, options)
             assert (digests(shared), shared.runtime_options) == (files, first.runtime_options)
 
     def test_a_profile_names_what_runs_and_the_nodes_it_computes_or_says_why_not(
@@ -210,16 +214,16 @@ class BackendContract:
     ) -> None:
         model = networks.residual_cnn()
         network = networks.write(model, tmp_path / "model")
-        made = self.backend()
+        backend = self.backend()
         with self.device_for(network, target, tmp_path) as device:
-            build = device.build(made.name, made.default(network, target))
+            build = device.build(backend.name, backend.default(network, target))
             inputs = make_test_set(network, {}, SEED).timing
             try:
-                found = device.profile(made.name, build, inputs, tmp_path / "code")
+                profile = device.profile(backend.name, build, inputs, tmp_path / "code")
             except CandidateFailed as failure:
                 ended = (failure.outcome, bool(str(failure)))
             else:
-                check_profile(found, len(model.graph.node), tmp_path / "code")
+                check_profile(profile, len(model.graph.node), tmp_path / "code")
                 ended = ("invalid", True)
         assert ended == ("invalid", True)
 
@@ -230,23 +234,23 @@ class BackendContract:
     def _move(
         self, network: Network, target: TargetSpec, device: LocalDevice, tmp_path: Path
     ) -> None:
-        made = self.backend()
+        backend = self.backend()
         inputs = make_test_set(network, {}, SEED).timing
         moved, expected = [], []
         for number, options in enumerate(self.candidates(network, target)):
-            build = device.build(made.name, options)
-            with closing(device.open(made.name, build, "candidate", inputs)) as session:
+            build = device.build(backend.name, options)
+            with closing(device.open(backend.name, build, "candidate", inputs)) as session:
                 expected.append(session.run(inputs))
             assert build.directory is not None
             elsewhere = tmp_path / f"elsewhere-{number}"
             moved.append(replace(build, directory=build.directory.rename(elsewhere)))
         if all(build.runtime in registry.entries() for build in moved):
-            found = run_as_a_user(moved, inputs, tmp_path)
+            outputs = run_as_a_user(moved, inputs, tmp_path)
         else:
-            found = []
+            outputs = []
             for build in moved:
-                with closing(device.open(made.name, build, "candidate", inputs)) as session:
-                    found.append(session.run(inputs))
-        for before, after in zip(expected, found, strict=True):
+                with closing(device.open(backend.name, build, "candidate", inputs)) as session:
+                    outputs.append(session.run(inputs))
+        for before, after in zip(expected, outputs, strict=True):
             for name, array in before.items():
                 assert_close(after[name], array)

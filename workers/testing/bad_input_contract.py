@@ -45,13 +45,13 @@ class BadInputContract(BackendContract):
         network = networks.write(good, folder / "model")
         if isinstance(model, bytes):
             network.model_path.write_bytes(model)
-        made = self.backend()
+        backend = self.backend()
         with self.device_for(network, target, folder) as device:
-            build = device.build(made.name, made.default(network, target))
+            build = device.build(backend.name, backend.default(network, target))
             if build.outcome != "measured":
                 return CandidateFailed(build.outcome, build.detail)
             try:
-                device.open(made.name, build, "candidate", {}).close()
+                device.open(backend.name, build, "candidate", {}).close()
             except CandidateFailed as failure:
                 return failure
         return None
@@ -60,9 +60,11 @@ class BadInputContract(BackendContract):
         """A device with confined child processes, also if :meth:`device_for` is overridden."""
         scratch = folder / "scratch"
         scratch.mkdir(parents=True)
-        made = self.backend()
+        backend = self.backend()
         return LocalDevice(
-            TuningRequest(network, target, (made.name,), limits=_TIGHT), {made.name: made}, scratch
+            TuningRequest(network, target, (backend.name,), limits=_TIGHT),
+            {backend.name: backend},
+            scratch,
         )
 
     def outputs_or_refusal(
@@ -74,13 +76,13 @@ class BadInputContract(BackendContract):
             CandidateFailed: it fails in another way.
         """
         network = networks.write(model, folder / "model")
-        made = self.backend()
+        backend = self.backend()
         with self.device_for(network, target, folder) as device:
-            build = device.build(made.name, made.default(network, target))
+            build = device.build(backend.name, backend.default(network, target))
             if build.outcome == "invalid":
                 return build.detail
             try:
-                with closing(device.open(made.name, build, "candidate", inputs)) as session:
+                with closing(device.open(backend.name, build, "candidate", inputs)) as session:
                     return session.run(inputs)
             except CandidateFailed as failure:
                 if failure.outcome != "invalid":
@@ -92,27 +94,27 @@ class BadInputContract(BackendContract):
     ) -> None:
         model = odd_networks.control_flow()
         inputs: dict[str, Array] = {"x": np.array([[1, -2, 3, -4]], np.float32)}
-        found = self.outputs_or_refusal(model, inputs, target, tmp_path)
-        if isinstance(found, str):
-            assert "Loop" in found or "If" in found
+        result = self.outputs_or_refusal(model, inputs, target, tmp_path)
+        if isinstance(result, str):
+            assert "Loop" in result or "If" in result
         else:
-            np.testing.assert_array_equal(found["y"], [[-8, 16, -24, 32]])
+            np.testing.assert_array_equal(result["y"], [[-8, 16, -24, 32]])
 
     @pytest.mark.parametrize("opset", [_OLDEST, _NEWEST])
     def test_operator_sets_old_and_new_run_rightly_or_are_refused(
         self, target: TargetSpec, tmp_path: Path, opset: int
     ) -> None:
         inputs = make_test_set(
-            networks.write(networks.residual_cnn(), tmp_path / "known"), {}, SEED
+            networks.write(networks.residual_cnn(), tmp_path / "usual"), {}, SEED
         ).timing
         model = networks.residual_cnn(opset=opset)
-        found = self.outputs_or_refusal(model, inputs, target, tmp_path)
-        if isinstance(found, str):
-            assert opset == _NEWEST, found
-            assert str(opset) in found or "opset" in found.lower()
+        result = self.outputs_or_refusal(model, inputs, target, tmp_path)
+        if isinstance(result, str):
+            assert opset == _NEWEST, result
+            assert str(opset) in result or "opset" in result.lower()
         else:
             (expected,) = ReferenceEvaluator(networks.residual_cnn()).run(None, inputs)
-            scores = found["scores"].astype(np.float64)
+            scores = result["scores"].astype(np.float64)
             np.testing.assert_allclose(scores, np.asarray(expected, np.float64), 1e-3, 1e-4)
 
     @pytest.mark.parametrize("odd", sorted(_ODD))
@@ -126,31 +128,31 @@ class BadInputContract(BackendContract):
         self, target: TargetSpec, tmp_path: Path
     ) -> None:
         network = odd_networks.write_vast(tmp_path / "model", _TIGHT.memory_bytes + 2**28)
-        made = self.backend()
+        backend = self.backend()
         with self.confined(network, target, tmp_path) as device:
-            build = device.build(made.name, made.default(network, target))
+            build = device.build(backend.name, backend.default(network, target))
             assert build.outcome in {*_CLASSED, "measured"}
-            taken = [path.lstat().st_blocks * 512 for path in (tmp_path / "scratch").rglob("*")]
-            assert sum(taken) < _TIGHT.file_bytes
+            sizes = [path.lstat().st_blocks * 512 for path in (tmp_path / "scratch").rglob("*")]
+            assert sum(sizes) < _TIGHT.file_bytes
 
     def test_what_takes_more_than_all_memory_ends_and_the_next_runs(
         self, target: TargetSpec, tmp_path: Path
     ) -> None:
         network = networks.write(odd_networks.outer_product(), tmp_path / "model")
-        made = self.backend()
+        backend = self.backend()
         huge = {"x": np.ones((2_000_000, 1), np.float32)}
         usual = make_test_set(network, {}, SEED).timing
         with (
             self.device_for(network, target, tmp_path) as builder,
             self.confined(network, target, tmp_path / "tight") as device,
         ):
-            build = builder.build(made.name, made.default(network, target))
+            build = builder.build(backend.name, backend.default(network, target))
             if build.outcome != "measured":
                 assert build.outcome == "invalid"
                 return
-            with closing(device.open(made.name, build, "candidate", usual)) as session:
+            with closing(device.open(backend.name, build, "candidate", usual)) as session:
                 with pytest.raises(CandidateFailed) as caught:
                     session.run(huge)
                 assert caught.value.outcome in _CLASSED
-            with closing(device.open(made.name, build, "candidate", usual)) as session:
+            with closing(device.open(backend.name, build, "candidate", usual)) as session:
                 assert session.run(usual)["y"].shape == (1, 1)

@@ -51,23 +51,23 @@ class CompilerContract(BadInputContract):
         self, network: Network, target: TargetSpec, options: Options, folder: Path
     ) -> Array:
         """The first output of a build that is opened after its network was removed."""
-        made = self.backend()
+        backend = self.backend()
         inputs = make_test_set(network, {}, SEED).timing
         with self.device_for(network, target, folder) as device:
-            build = device.build(made.name, options)
+            build = device.build(backend.name, options)
             assert build.outcome == "measured", (options, build.detail)
             hidden = network.model_path.parent.rename(folder / "hidden")
-            with closing(device.open(made.name, build, "candidate", inputs)) as session:
+            with closing(device.open(backend.name, build, "candidate", inputs)) as session:
                 outputs = session.run(inputs)
             hidden.rename(network.model_path.parent)
         return next(iter(outputs.values()))
 
     def test_open_dimensions_take_any_size(self, target: TargetSpec, tmp_path: Path) -> None:
         network = networks.write(networks.transformer(), tmp_path / "model")
-        made = self.backend()
+        backend = self.backend()
         with self.device_for(network, target, tmp_path) as device:
-            build = device.build(made.name, made.default(network, target))
-            with closing(device.open(made.name, build, "candidate", {})) as session:
+            build = device.build(backend.name, backend.default(network, target))
+            with closing(device.open(backend.name, build, "candidate", {})) as session:
                 for rows, length in ((1, 1), (3, 7), (2, 64)):
                     ids = np.ones((rows, length), np.int64)
                     assert session.run({"ids": ids})["scores"].shape == (rows, 10)
@@ -76,13 +76,15 @@ class CompilerContract(BadInputContract):
         self, target: TargetSpec, tmp_path: Path
     ) -> None:
         network = networks.write(networks.mlp(), tmp_path / "model")
-        made = self.backend()
+        backend = self.backend()
         with self.device_for(network, target, tmp_path) as device:
-            build = device.build(made.name, made.default(network, target))
-            with closing(device.open(made.name, build, "candidate", {})) as session:
+            build = device.build(backend.name, backend.default(network, target))
+            with closing(device.open(backend.name, build, "candidate", {})) as session:
                 try:
                     shape = session.run({"x": np.zeros((0, 8), np.float32)})["scores"].shape
                 except CandidateFailed as failure:
                     shape = (0, 10) if failure.outcome in {"invalid", "crash"} else ()
             assert shape == (0, 10)
-            assert device.build(made.name, made.default(network, target)).outcome == "measured"
+            assert (
+                device.build(backend.name, backend.default(network, target)).outcome == "measured"
+            )

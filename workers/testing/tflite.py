@@ -20,8 +20,8 @@ from workers.testing.tflite_encoding import (
     DEQUANTIZE,
     FULLY_CONNECTED,
     Draft,
+    EncodedOperator,
     Fields,
-    Step,
     StoredTensor,
     encode,
 )
@@ -80,7 +80,7 @@ def write_dense(
         limits = ranges[number + 1] if ranges else None
         out = network.add(_activation(name, len(layer.bias), limits))
         relu: Fields = {"activation": (0, "Int8", 0 if last else _RELU)}
-        step = Step(FULLY_CONNECTED, (at, weight, bias), out, relu)
+        step = EncodedOperator(FULLY_CONNECTED, (at, weight, bias), out, relu)
         network.steps.append(step)
         at = out
     if not open_batch:
@@ -106,16 +106,18 @@ def write_convolutional(path: Path, *, channels: int = 4, seed: int = 0) -> Path
     dilation: Fields = {"dilated_w": (4, "Int32", 1), "dilated_h": (5, "Int32", 1)}
     first = network.add(StoredTensor("first", (1, 4, 4, channels), "float32"))
     reads = (image, weights("kernel", channels, 3, 3, 3), weights("bias", channels))
-    network.steps.append(Step(CONV_2D, reads, first, strides | dilation))
+    network.steps.append(EncodedOperator(CONV_2D, reads, first, strides | dilation))
     strides = {"padding": (0, "Int8", _SAME), "w": (1, "Int32", 1), "h": (2, "Int32", 1)}
     dilation = {
         "multiplier": (3, "Int32", 1), "dilated_w": (5, "Int32", 1), "dilated_h": (6, "Int32", 1),
     }  # fmt: skip
     second = network.add(StoredTensor("second", (1, 4, 4, channels), "float32"))
     reads = (first, weights("depthwise", 1, 3, 3, channels), weights("bias2", channels))
-    network.steps.append(Step(DEPTHWISE_CONV_2D, reads, second, strides | dilation))
+    network.steps.append(EncodedOperator(DEPTHWISE_CONV_2D, reads, second, strides | dilation))
     result = network.add(StoredTensor("result", (1, 4, 4, channels), "float32"))
-    network.steps.append(Step(ADD, (first, second), result, {"activation": (0, "Int8", 0)}))
+    network.steps.append(
+        EncodedOperator(ADD, (first, second), result, {"activation": (0, "Int8", 0)})
+    )
     path.write_bytes(encode(network, image, result, 1))
     return path
 
@@ -149,7 +151,7 @@ def _weight(network: Draft, name: str, values: Floats, kind: Kind) -> int:
             StoredTensor(f"{name}.half", shape, "float16", values.astype("<f2").tobytes())
         )
         whole = network.add(StoredTensor(name, shape, "float32"))
-        network.steps.append(Step(DEQUANTIZE, (stored,), whole))
+        network.steps.append(EncodedOperator(DEQUANTIZE, (stored,), whole))
         return whole
     scale = float(np.abs(values).max()) / 127 or 1.0
     data = np.rint(values / scale).astype(np.int8).tobytes()

@@ -30,7 +30,7 @@ class StoredTensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class EncodedOperator:
     """An operator: its code, the indices of its tensors, and the fields of its options."""
 
     code: int
@@ -44,7 +44,7 @@ class Draft:
     """A network before it is encoded."""
 
     tensors: list[StoredTensor] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[EncodedOperator] = field(default_factory=list)
 
     def add(self, tensor: StoredTensor) -> int:
         """Add a tensor; returns its index."""
@@ -144,7 +144,7 @@ def _tensor(build: _Builder, tensor: StoredTensor, buffer: int) -> int:
     return build.table(**fields)
 
 
-def _step(build: _Builder, used: Sequence[int], step: Step) -> int:
+def _step(build: _Builder, used: Sequence[int], step: EncodedOperator) -> int:
     fields: Fields = {
         "code": (0, "Uint32", used.index(step.code)),
         "inputs": (1, "offset", build.numbers(step.sources, "Int32", 4)),

@@ -1,1 +1,1 @@
-"""Pretend kernels: tests the tuner without a compiler."""
+"""Simulated kernels, for tests of the tuner without a compiler."""

@@ -1,1 +1,1 @@
-"""ONNX Runtime: the baseline every build is compared with, and its own knobs."""
+"""ONNX Runtime on the CPU: the baseline of all builds, and a backend."""

@@ -1,1 +1,1 @@
-"""ONNX Runtime on NVIDIA GPUs: the baseline there, and its own knobs."""
+"""ONNX Runtime on NVIDIA GPUs: the baseline there, and a backend."""

@@ -1,1 +1,1 @@
-"""OpenVINO: the compiler of Intel's and ARM's CPUs, int8 by NNCF, and a telling profiler."""
+"""OpenVINO on Intel and ARM CPUs, with int8 by NNCF."""
