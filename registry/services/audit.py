@@ -8,10 +8,10 @@ from registry.tables import AuditEntry
 
 
 def audit(
-    *,
     actor: Actor,
     action: str,
     subject: str,
+    *,
     namespace: str = "",
     detail: dict[str, Any] | None = None,
 ) -> None:

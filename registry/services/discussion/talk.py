@@ -77,9 +77,9 @@ def audit_discussion(
     """Log a write to a discussion, inside the caller's transaction."""
     mlmodel = discussion.mlmodel
     audit(
-        actor=actor,
-        action=action,
-        subject=f"{mlmodel.full_name}#{discussion.num}",
+        actor,
+        action,
+        f"{mlmodel.full_name}#{discussion.num}",
         namespace=mlmodel.namespace.name,
         detail=detail,
     )

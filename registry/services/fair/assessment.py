@@ -59,9 +59,9 @@ def assessment_add(revision: Revision, document: dict[str, Any]) -> Assessment:
             most=document["of"],
         )
         audit(
-            actor=None,
-            action="assessment.add",
-            subject=f"{revision.mlmodel.full_name}@{revision.oid}",
+            None,
+            "assessment.add",
+            f"{revision.mlmodel.full_name}@{revision.oid}",
             namespace=revision.mlmodel.namespace.name,
             detail={"points": row.points, "of": row.most},
         )

@@ -171,9 +171,9 @@ def _check(revision: Revision, description: Description) -> None:
 def _audit(job_uuid: str, doi: str, full_name: str, oid: str) -> None:
     job = Job.objects.filter(uuid=parse_uuid(job_uuid)).select_related("requested_by").first()
     audit(
-        actor=job.requested_by if job else None,
-        action="doi.register",
-        subject=f"{full_name}@{oid}",
+        job.requested_by if job else None,
+        "doi.register",
+        f"{full_name}@{oid}",
         namespace=full_name.partition("/")[0],
         detail={"doi": doi},
     )

@@ -33,7 +33,7 @@ def user_create(
         namespace = _namespace_create(username, NamespaceKind.USER, full_name)
         user.save()
         Membership.objects.create(namespace=namespace, user=user, role=Role.ADMIN)
-        audit(actor=user, action="user.create", subject=username, namespace=username)
+        audit(user, "user.create", username, namespace=username)
     return user
 
 
@@ -52,7 +52,7 @@ def organisation_create(*, actor: User, name: str, title: str = "") -> Namespace
     with transaction.atomic():
         namespace = _namespace_create(name, NamespaceKind.ORGANISATION, title)
         Membership.objects.create(namespace=namespace, user=actor, role=Role.ADMIN)
-        audit(actor=actor, action="organisation.create", subject=name, namespace=name)
+        audit(actor, "organisation.create", name, namespace=name)
     return namespace
 
 
@@ -156,9 +156,9 @@ def _audit_member(
     actor: Actor, namespace: Namespace, user: User, action: str, role: str = ""
 ) -> None:
     audit(
-        actor=actor,
-        action=action,
-        subject=f"{namespace.name}/{user.username}",
+        actor,
+        action,
+        f"{namespace.name}/{user.username}",
         namespace=namespace.name,
         detail={"role": role} if role else {},
     )

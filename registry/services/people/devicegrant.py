@@ -69,9 +69,9 @@ def device_grant_answer(*, actor: User, grant: DeviceGrant, allow: bool) -> None
         if not changed:
             raise NotFound("grant_not_found", "That code was used, or ran out.")
         audit(
-            actor=actor,
-            action="device_grant.allow" if allow else "device_grant.refuse",
-            subject=grant.user_code,
+            actor,
+            "device_grant.allow" if allow else "device_grant.refuse",
+            grant.user_code,
             namespace=actor.username,
         )
 

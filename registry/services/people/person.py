@@ -50,13 +50,7 @@ def person_update(
         if full_name is not None:
             own = Namespace.objects.filter(kind=NamespaceKind.USER, name=actor.username)
             own.update(title=values["full_name"])
-        audit(
-            actor=actor,
-            action="user.update",
-            subject=actor.username,
-            namespace=actor.username,
-            detail=values,
-        )
+        audit(actor, "user.update", actor.username, namespace=actor.username, detail=values)
     for name, value in values.items():
         setattr(actor, name, value)
     return actor
@@ -82,13 +76,7 @@ def organisation_update(
     values = {name: value for name, value in changes.items() if value is not None}
     with transaction.atomic():
         Namespace.objects.filter(pk=namespace.pk).update(**values)
-        audit(
-            actor=actor,
-            action="organisation.update",
-            subject=namespace.name,
-            namespace=namespace.name,
-            detail=values,
-        )
+        audit(actor, "organisation.update", namespace.name, namespace=namespace.name, detail=values)
     for name, value in values.items():
         setattr(namespace, name, value)
     return namespace

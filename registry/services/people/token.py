@@ -70,9 +70,9 @@ def token_issue(
             expires_at=expires_at,
         )
         audit(
-            actor=actor,
-            action="token.issue",
-            subject=str(token.uuid),
+            actor,
+            "token.issue",
+            str(token.uuid),
             namespace=actor.username,
             detail={"name": name, "scope": scope.value},
         )
@@ -93,7 +93,7 @@ def token_revoke(*, actor: User, token_uuid: object) -> None:
         revoked = rows.update(revoked_at=timezone.now())
         if not revoked:
             raise NotFound("token_not_found", f"You have no token {str(token_uuid)[:40]!r}.")
-        audit(actor=actor, action="token.revoke", subject=str(token_uuid), namespace=actor.username)
+        audit(actor, "token.revoke", str(token_uuid), namespace=actor.username)
 
 
 def authenticate(*, secret: str) -> User:

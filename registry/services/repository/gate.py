@@ -154,9 +154,9 @@ def _repeated(mlmodel: MLModel, outcome: str) -> Conflict:
 
 def _audit(actor: Actor, request: AccessRequest, action: str, detail: dict[str, str]) -> None:
     audit(
-        actor=actor,
-        action=action,
-        subject=f"{request.mlmodel.full_name}:{request.user.username}",
+        actor,
+        action,
+        f"{request.mlmodel.full_name}:{request.user.username}",
         namespace=request.mlmodel.namespace.name,
         detail=detail,
     )

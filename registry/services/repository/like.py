@@ -37,4 +37,4 @@ def like_remove(*, actor: User, mlmodel: MLModel) -> None:
 
 def _count(actor: User, mlmodel: MLModel, action: str, difference: int) -> None:
     MLModel.objects.filter(pk=mlmodel.pk).update(likes=F("likes") + difference)
-    audit(actor=actor, action=action, subject=mlmodel.full_name, namespace=mlmodel.namespace.name)
+    audit(actor, action, mlmodel.full_name, namespace=mlmodel.namespace.name)

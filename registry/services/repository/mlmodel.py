@@ -185,13 +185,7 @@ def mlmodel_downloaded(*, mlmodel: MLModel) -> None:
 def mlmodel_changed(actor: Actor, mlmodel: MLModel, action: str, detail: dict[str, str]) -> None:
     """Record a change for the audit log and the search index, inside its transaction."""
     OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
-    audit(
-        actor=actor,
-        action=action,
-        subject=mlmodel.full_name,
-        namespace=mlmodel.namespace.name,
-        detail=detail,
-    )
+    audit(actor, action, mlmodel.full_name, namespace=mlmodel.namespace.name, detail=detail)
 
 
 def name_conflict(kind: RepositoryKind, full_name: str) -> Conflict:

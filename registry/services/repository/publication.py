@@ -49,9 +49,9 @@ def publish(actor: Actor, head: Ref, draft: RevisionDraft) -> Revision:
             card_apply(mlmodel, draft.snapshot)
         OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
         audit(
-            actor=actor,
-            action="revision.commit" if draft.parent == replaced else "revision.squash",
-            subject=f"{mlmodel.full_name}@{revision.oid}",
+            actor,
+            "revision.commit" if draft.parent == replaced else "revision.squash",
+            f"{mlmodel.full_name}@{revision.oid}",
             namespace=mlmodel.namespace.name,
             detail={"branch": head.name, "parent": replaced.oid},
         )

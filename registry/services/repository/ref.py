@@ -77,9 +77,9 @@ def ref_delete(*, actor: Actor, mlmodel: MLModel, kind: RefKind, name: str) -> N
 
 def _audit_ref(actor: Actor, ref: Ref, action: str) -> None:
     audit(
-        actor=actor,
-        action=action,
-        subject=f"{ref.mlmodel.full_name}#{ref.kind}/{ref.name}",
+        actor,
+        action,
+        f"{ref.mlmodel.full_name}#{ref.kind}/{ref.name}",
         namespace=ref.mlmodel.namespace.name,
         detail={"revision": ref.revision.oid},
     )

@@ -56,9 +56,9 @@ def builds_publish(*, job_uuid: str, fence: int, builds: list[dict[str, Any]]) -
         mlmodel = job.revision.mlmodel
         OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
         audit(
-            actor=None,
-            action="build.publish",
-            subject=f"{mlmodel.full_name}@{job.revision.oid}",
+            None,
+            "build.publish",
+            f"{mlmodel.full_name}@{job.revision.oid}",
             namespace=mlmodel.namespace.name,
             detail={"job": str(job.uuid), "builds": [str(build.uuid) for build in rows]},
         )

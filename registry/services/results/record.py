@@ -55,9 +55,9 @@ def record_add(
 def _audit(actor: Actor, record: Record) -> None:
     mlmodel = record.revision.mlmodel
     audit(
-        actor=actor,
-        action="record.add",
-        subject=record.pk,
+        actor,
+        "record.add",
+        record.pk,
         namespace=mlmodel.namespace.name,
         detail={"model": mlmodel.full_name, "kind": record.kind},
     )

@@ -70,9 +70,9 @@ def reproduction_add(
         if is_new:
             mlmodel = job.revision.mlmodel
             audit(
-                actor=None,
-                action="reproduction.add",
-                subject=f"{mlmodel.full_name}@{job.revision.oid}",
+                None,
+                "reproduction.add",
+                f"{mlmodel.full_name}@{job.revision.oid}",
                 namespace=mlmodel.namespace.name,
                 detail={"job": str(job.uuid), "build": str(published.uuid), "outcome": row.outcome},
             )

@@ -56,9 +56,9 @@ def tests_store(
             TestTensor.objects.bulk_create(rows, batch_size=_BATCH)
             mlmodel = job.revision.mlmodel
             audit(
-                actor=None,
-                action="test.store",
-                subject=f"{mlmodel.full_name}@{job.revision.oid}",
+                None,
+                "test.store",
+                f"{mlmodel.full_name}@{job.revision.oid}",
                 namespace=mlmodel.namespace.name,
                 detail={"job": str(job.uuid), "tensors": len(rows)},
             )

@@ -100,7 +100,7 @@ def gc(
     freed.news = news_prune(dry_run=dry_run)
     if not dry_run:
         detail = {name: count for name, count in freed.as_dict().items() if count}
-        audit(actor=None, action="gc.run", subject="storage", detail=detail)
+        audit(None, "gc.run", "storage", detail=detail)
     return freed
 
 

@@ -98,9 +98,9 @@ def lfsfiles_erase(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) 
         usage_recount(mlmodel)
         OutboxEntry.objects.create(mlmodel_uuid=mlmodel.uuid)
         audit(
-            actor=actor,
-            action="lfsfile.erase",
-            subject=mlmodel.full_name,
+            actor,
+            "lfsfile.erase",
+            mlmodel.full_name,
             namespace=mlmodel.namespace.name,
             detail={"digests": sorted(sha256s), "files": erased, "revisions": len(changed)},
         )

@@ -89,9 +89,9 @@ def _prune(pk: int, before: datetime) -> int | None:
             # Still referenced, by a file that was last changed in it.
             return None
         audit(
-            actor=None,
-            action="revision.prune",
-            subject=f"{revision.mlmodel.full_name}@{revision.oid}",
+            None,
+            "revision.prune",
+            f"{revision.mlmodel.full_name}@{revision.oid}",
             namespace=revision.mlmodel.namespace.name,
         )
         return revision.mlmodel_id

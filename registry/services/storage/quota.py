@@ -105,9 +105,9 @@ def quota_set(*, actor: Actor, namespace: Namespace, quota_bytes: int | None) ->
         namespace.quota_bytes = quota_bytes
         namespace.save(update_fields=["quota_bytes"])
         audit(
-            actor=actor,
-            action="quota.set",
-            subject=namespace.name,
+            actor,
+            "quota.set",
+            namespace.name,
             namespace=namespace.name,
             detail={"quota_bytes": quota_bytes},
         )

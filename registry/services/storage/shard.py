@@ -221,9 +221,9 @@ class _FileRecorder:
         XorbRun.objects.bulk_create(self._runs, ignore_conflicts=True, batch_size=500)
         XorbChunk.objects.bulk_create(self._chunks, ignore_conflicts=True)
         audit(
-            actor=self._actor,
-            action="shard.register",
-            subject=self._mlmodel.full_name,
+            self._actor,
+            "shard.register",
+            self._mlmodel.full_name,
             namespace=self._mlmodel.namespace.name,
             detail={
                 "files": len(sha256s),

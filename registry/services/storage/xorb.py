@@ -70,9 +70,9 @@ def xorb_store(
     with transaction.atomic():
         new = _record(user, mlmodel, xorb_hash, reader, payload)
         audit(
-            actor=actor,
-            action="xorb.store",
-            subject=xorb_hash,
+            actor,
+            "xorb.store",
+            xorb_hash,
             namespace=mlmodel.namespace.name,
             detail={"new": payload is not None},
         )
@@ -195,5 +195,5 @@ def _forget_lost(some: list[Xorb]) -> None:
         uploads = XorbUpload.objects.filter(xorb__in=lost)
         repositories = MLModel.objects.filter(pk__in=uploads.values("mlmodel"))
         if repositories.update(xet_epoch=F("xet_epoch") + 1):
-            audit(actor=None, action="xorb.forget", subject=f"{len(lost)} xorbs")
+            audit(None, "xorb.forget", f"{len(lost)} xorbs")
         uploads.delete()

@@ -220,10 +220,4 @@ def _invalid(field: str, fault: str) -> Invalid:
 
 def _audit(webhook: Webhook, action: str, detail: dict[str, Any] | None = None) -> None:
     # Not the secret, and not the URL, which may contain one.
-    audit(
-        actor=webhook.user,
-        action=action,
-        subject=str(webhook.uuid),
-        namespace=webhook.user.username,
-        detail=detail,
-    )
+    audit(webhook.user, action, str(webhook.uuid), namespace=webhook.user.username, detail=detail)

@@ -37,9 +37,7 @@ def device_register(*, name: str, target: Target, facts: dict[str, Any]) -> Devi
             name=name, defaults={"target": target, "facts": check_json(facts), **columns}
         )
         if is_new:
-            audit(
-                actor=None, action="device.register", subject=name, detail={"target": target.slug}
-            )
+            audit(None, "device.register", name, detail={"target": target.slug})
     return device
 
 

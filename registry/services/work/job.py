@@ -134,9 +134,9 @@ def job_cancel(*, actor: Actor, job: Job) -> Job:
 def _audit(actor: Actor, action: str, job: Job) -> None:
     mlmodel = job.revision.mlmodel
     audit(
-        actor=actor,
-        action=action,
-        subject=f"{mlmodel.full_name}@{job.revision.oid}",
+        actor,
+        action,
+        f"{mlmodel.full_name}@{job.revision.oid}",
         namespace=mlmodel.namespace.name,
         detail={
             "job": str(job.uuid),

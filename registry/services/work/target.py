@@ -36,7 +36,7 @@ def target_register(
     with transaction.atomic():
         target, is_new = Target.objects.update_or_create(slug=slug, defaults=facts)
         if is_new:
-            audit(actor=None, action="target.register", subject=slug, detail=facts)
+            audit(None, "target.register", slug, detail=facts)
     return target
 
 
@@ -58,6 +58,6 @@ def target_enable(*, actor: Actor, slug: str, enabled: bool) -> Target:
     with transaction.atomic():
         if Target.objects.filter(pk=target.pk).exclude(enabled=enabled).update(enabled=enabled):
             action = "target.enable" if enabled else "target.disable"
-            audit(actor=actor, action=action, subject=slug)
+            audit(actor, action, slug)
     target.refresh_from_db(fields=["enabled"])
     return target
