@@ -43,37 +43,11 @@ if TYPE_CHECKING:
     from hpcfair.types import Build, Hits, MLModel, Revision
 
 __all__ = [
-    "Build",
-    "Client",
-    "Config",
-    "Hits",
-    "HpcfairError",
-    "HubError",
-    "Job",
-    "Jobs",
-    "Loaded",
-    "MLModel",
-    "PlainModelWarning",
-    "Record",
-    "Reproduction",
-    "Reused",
-    "Revision",
-    "Signature",
-    "StaleAnswerWarning",
-    "WaitingWarning",
-    "info",
-    "jobs",
-    "load",
-    "login",
-    "pull",
-    "reproduce",
-    "reuse",
-    "save",
-    "search",
-    "targets",
-    "tune",
-    "whoami",
-]
+    "Build", "Client", "Config", "Hits", "HpcfairError", "HubError", "Job", "Jobs", "Loaded",
+    "MLModel", "PlainModelWarning", "Record", "Reproduction", "Reused", "Revision", "Signature",
+    "StaleAnswerWarning", "WaitingWarning", "info", "jobs", "load", "login", "pull", "reproduce",
+    "reuse", "save", "search", "targets", "tune", "whoami",
+]  # fmt: skip
 
 _HOME = {
     "client": ("Client",),

@@ -16,17 +16,9 @@ from hpcfair import _linux, nvidia
 from hpcfair._targets import GPU_TARGETS, TARGETS, TargetDefinition
 
 __all__ = [
-    "FEATURES",
-    "GPU_TARGETS",
-    "TARGETS",
-    "Accelerator",
-    "Machine",
-    "TargetDefinition",
-    "describe",
-    "target_of",
-    "target_slug",
-    "targets_of",
-]
+    "FEATURES", "GPU_TARGETS", "TARGETS", "Accelerator", "Machine", "TargetDefinition", "describe",
+    "target_of", "target_slug", "targets_of",
+]  # fmt: skip
 
 #: Instruction-set extensions that affect the speed of networks, in Linux's spelling.
 FEATURES = frozenset(

@@ -33,33 +33,13 @@ _HF_TO_SPDX = {
 }
 _HF_WITHOUT_SPDX = frozenset(
     {
-        "apple-amlr",
-        "bigcode-openrail-m",
-        "bigscience-bloom-rail-1.0",
-        "bigscience-openrail-m",
-        "bsd",
-        "cc",
-        "creativeml-openrail-m",
-        "deepfloyd-if-license",
-        "fair-noncommercial-research-license",
-        "gemma",
-        "gfdl",
-        "gpl",
-        "grok2-community",
-        "h-research",
-        "intel-research",
-        "lgpl",
-        "llama2",
-        "llama3",
-        "llama3.1",
-        "llama3.2",
-        "llama3.3",
-        "llama4",
-        "openmdw-1.0",
-        "openrail",
-        "openrail++",
+        "apple-amlr", "bigcode-openrail-m", "bigscience-bloom-rail-1.0", "bigscience-openrail-m",
+        "bsd", "cc", "creativeml-openrail-m", "deepfloyd-if-license",
+        "fair-noncommercial-research-license", "gemma", "gfdl", "gpl", "grok2-community",
+        "h-research", "intel-research", "lgpl", "llama2", "llama3", "llama3.1", "llama3.2",
+        "llama3.3", "llama4", "openmdw-1.0", "openrail", "openrail++",
     }
-)
+)  # fmt: skip
 
 
 def license_of(card: Mapping[str, Any]) -> str:

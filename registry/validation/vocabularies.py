@@ -11,21 +11,10 @@ import langcodes
 from registry.validation.findings import InvalidValue, nearest
 
 TERMS = (
-    "Conceptualization",
-    "Data curation",
-    "Formal analysis",
-    "Funding acquisition",
-    "Investigation",
-    "Methodology",
-    "Project administration",
-    "Resources",
-    "Software",
-    "Supervision",
-    "Validation",
-    "Visualization",
-    "Writing – original draft",
-    "Writing – review & editing",
-)
+    "Conceptualization", "Data curation", "Formal analysis", "Funding acquisition", "Investigation",
+    "Methodology", "Project administration", "Resources", "Software", "Supervision", "Validation",
+    "Visualization", "Writing – original draft", "Writing – review & editing",
+)  # fmt: skip
 _ADDRESS = re.compile(r"https?://credit\.niso\.org/contributor-roles/([a-z-]+)/?")
 #: Words of Hugging Face cards that are not language codes, with their replacement.
 _LANGUAGE_WORDS = {"multilingual": "mul", "code": ""}

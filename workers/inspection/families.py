@@ -33,24 +33,10 @@ GLOBAL_POOLS = frozenset({"GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"})
 ENLARGERS = frozenset({"Resize", "Upsample"})
 RESHAPERS = frozenset(
     {
-        "Cast",
-        "Concat",
-        "DequantizeLinear",
-        "Dropout",
-        "Expand",
-        "Flatten",
-        "Gather",
-        "Identity",
-        "QuantizeLinear",
-        "Reshape",
-        "Shape",
-        "Slice",
-        "Split",
-        "Squeeze",
-        "Transpose",
-        "Unsqueeze",
+        "Cast", "Concat", "DequantizeLinear", "Dropout", "Expand", "Flatten", "Gather", "Identity",
+        "QuantizeLinear", "Reshape", "Shape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze",
     }
-)
+)  # fmt: skip
 #: Operators between the two products of an attention and its softmax: masks, scales, layouts.
 BESIDE_SOFTMAX = RESHAPERS | {"Add", "Clip", "Div", "Max", "Min", "Mul", "Sub", "Where"}
 #: Operators between a predicting convolution and the output: layouts, activations, box decoding.
@@ -65,13 +51,9 @@ FAMILIES: dict[str, frozenset[str]] = {
     "recurrence": RECURRENCES,
     "attention": frozenset(
         {
-            "Attention",
-            "LinearAttention",
-            "ai.onnx.preview::FlexAttention",
-            "com.microsoft::Attention",
-            "com.microsoft::GroupQueryAttention",
-            "com.microsoft::MultiHeadAttention",
-            "com.microsoft::QAttention",
+            "Attention", "LinearAttention", "ai.onnx.preview::FlexAttention",
+            "com.microsoft::Attention", "com.microsoft::GroupQueryAttention",
+            "com.microsoft::MultiHeadAttention", "com.microsoft::QAttention",
         }
     ),
     "normalisation": frozenset(
@@ -128,5 +110,5 @@ FAMILIES: dict[str, frozenset[str]] = {
     "quantisation": frozenset({"DequantizeLinear", "DynamicQuantizeLinear", "QuantizeLinear"}),
     "control": frozenset({"If", "Loop", "Scan"}),
     "selection": SUPPRESSIONS,
-}
+}  # fmt: skip
 FAMILY_OF: dict[str, str] = {op: family for family, ops in FAMILIES.items() for op in ops}

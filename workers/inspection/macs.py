@@ -224,25 +224,14 @@ FORMULAS: dict[str, Formula] = {
 #: Expensive operators without a formula here.
 OPEN = frozenset(
     {
-        "LinearAttention",
-        "com.microsoft::BeamSearch",
-        "com.microsoft::DecoderAttention",
+        "LinearAttention", "com.microsoft::BeamSearch", "com.microsoft::DecoderAttention",
         "com.microsoft::DecoderMaskedMultiHeadAttention",
-        "com.microsoft::DecoderMaskedSelfAttention",
-        "com.microsoft::DynamicQuantizeLSTM",
-        "com.microsoft::GreedySearch",
-        "com.microsoft::GroupQueryAttention",
-        "com.microsoft::LongformerAttention",
-        "com.microsoft::MoE",
-        "com.microsoft::NhwcFusedConv",
-        "com.microsoft::PackedAttention",
-        "com.microsoft::PackedMultiHeadAttention",
-        "com.microsoft::PagedAttention",
-        "com.microsoft::QAttention",
-        "com.microsoft::QMoE",
-        "com.microsoft::Sampling",
-        "com.microsoft::SparseAttention",
-        "com.microsoft::WhisperBeamSearch",
-        "com.microsoft::WordConvEmbedding",
+        "com.microsoft::DecoderMaskedSelfAttention", "com.microsoft::DynamicQuantizeLSTM",
+        "com.microsoft::GreedySearch", "com.microsoft::GroupQueryAttention",
+        "com.microsoft::LongformerAttention", "com.microsoft::MoE", "com.microsoft::NhwcFusedConv",
+        "com.microsoft::PackedAttention", "com.microsoft::PackedMultiHeadAttention",
+        "com.microsoft::PagedAttention", "com.microsoft::QAttention", "com.microsoft::QMoE",
+        "com.microsoft::Sampling", "com.microsoft::SparseAttention",
+        "com.microsoft::WhisperBeamSearch", "com.microsoft::WordConvEmbedding",
     }
-)
+)  # fmt: skip

@@ -18,14 +18,9 @@ from workers.inspection.walk import sparse_tensors_of, tensors_of
 #: Largest tensor that is kept: 128 sizes, more than any rank.
 KEEP_BYTES = 1024
 _DATA_FIELDS = (
-    "raw_data",
-    "float_data",
-    "int32_data",
-    "string_data",
-    "int64_data",
-    "double_data",
+    "raw_data", "float_data", "int32_data", "string_data", "int64_data", "double_data",
     "uint64_data",
-)
+)  # fmt: skip
 #: Errors of onnx's C++ code. Its exception classes derive from Exception and are not all public.
 OnnxFailure = (
     RuntimeError,

@@ -11,15 +11,8 @@ from registry.fair.description import Description
 
 #: Fields that answers change, with the same names in :class:`CardFacts` and :class:`Description`.
 _FIELDS = (
-    "title",
-    "description",
-    "body",
-    "license",
-    "creators",
-    "task",
-    "datasets",
-    "intended_use",
-)
+    "title", "description", "body", "license", "creators", "task", "datasets", "intended_use",
+)  # fmt: skip
 
 
 def redescribed(description: Description, before: CardFacts, after: CardFacts) -> Description:

@@ -36,17 +36,9 @@ DESCRIPTOR = "ro-crate-metadata.json"
 
 _FAIR4ML = "https://w3id.org/fair4ml#"
 _TERMS = (
-    "MLModel",
-    "ethicalSocial",
-    "intendedUse",
-    "mlTask",
-    "modelCategory",
-    "modelRisksBiasLimitations",
-    "testedOn",
-    "trainedOn",
-    "usageInstructions",
-    "validatedOn",
-)
+    "MLModel", "ethicalSocial", "intendedUse", "mlTask", "modelCategory",
+    "modelRisksBiasLimitations", "testedOn", "trainedOn", "usageInstructions", "validatedOn",
+)  # fmt: skip
 _CONTEXT = [f"{VERSION}/context", {term: f"{_FAIR4ML}{term}" for term in _TERMS} | TERMS]
 _DATASET_TERMS = {
     "trained": "trainedOn",

@@ -18,15 +18,10 @@ _SPDX = re.compile(r"https://spdx\.org/licenses/([A-Za-z0-9.+-]+)")
 _AUTOMATED = frozenset(
     HUB[name]
     for name in (
-        "Inspecting",
-        "Tuning",
-        "Compiling",
-        "Quantising",
-        "Converting",
-        "Benchmarking",
+        "Inspecting", "Tuning", "Compiling", "Quantising", "Converting", "Benchmarking",
         "Reproducing",
     )
-)
+)  # fmt: skip
 _TRUE = Literal(lexical_or_value=True)
 _WAIT = "Wait until the hub has tuned it on a target."
 
