@@ -198,8 +198,10 @@ class ToleranceClass(TextChoices):
 
 
 class RecordKind(TextChoices):
+    """What a benchmark record documents. The values are those of its schema."""
+
     SEARCH_TRIAL = "search-trial"
-    HEADLINE = "headline"
+    CONFIRMED = "headline", "Headline"
     REPRODUCTION = "reproduction"
 
 

@@ -14,7 +14,7 @@ from dulwich.protocol import (
 )
 
 from hub.git.pack import Piece, pack
-from hub.git.plan import Plan
+from hub.git.plan import FetchPlan
 from hub.git.request import Fetch, ListReferences
 from registry.selectors.repository.git import Commit, GitReferences
 
@@ -66,7 +66,7 @@ def listing(references: GitReferences, request: ListReferences) -> Iterator[byte
     yield _FLUSH
 
 
-def answer(commits: dict[int, Commit], fetch: Fetch, plan: Plan) -> Iterator[bytes]:
+def answer(commits: dict[int, Commit], fetch: Fetch, plan: FetchPlan) -> Iterator[bytes]:
     """Protocol 0: shallow commits, common commits and, when negotiation is done, the pack."""
     if fetch.deepen:
         yield from _ends(plan)
@@ -98,7 +98,7 @@ def answer(commits: dict[int, Commit], fetch: Fetch, plan: Plan) -> Iterator[byt
         yield from (piece for piece in pieces if isinstance(piece, bytes))
 
 
-def answer_2(commits: dict[int, Commit], fetch: Fetch, plan: Plan) -> Iterator[bytes]:
+def answer_2(commits: dict[int, Commit], fetch: Fetch, plan: FetchPlan) -> Iterator[bytes]:
     """Protocol 2: the same, in sections."""
     if fetch.haves and not fetch.done:
         yield pkt_line(b"acknowledgments\n")
@@ -124,7 +124,7 @@ def refusal(text: str) -> bytes:
     return pkt_line(f"ERR upload-pack: {text}".encode())
 
 
-def _ends(plan: Plan) -> Iterator[bytes]:
+def _ends(plan: FetchPlan) -> Iterator[bytes]:
     for oid in plan.shallow:
         yield pkt_line(format_shallow_line(oid.encode()))
     for oid in plan.unshallow:

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from dulwich.object_format import SHA1
 from dulwich.pack import pack_header_chunks, pack_object_chunks
 
-from hub.git.plan import Plan
+from hub.git.plan import FetchPlan
 from registry.errors import RegistryError
 from registry.selectors.repository.git import Commit, GitBlob, GitObject, objects_of
 
@@ -43,7 +43,7 @@ class Message:
 Piece: TypeAlias = bytes | Message
 
 
-def pack(commits: dict[int, Commit], plan: Plan) -> Iterator[Piece]:
+def pack(commits: dict[int, Commit], plan: FetchPlan) -> Iterator[Piece]:
     """The objects of ``plan.send`` that are not objects of ``plan.known``."""
     try:
         yield from _pieces(commits, plan)
@@ -54,7 +54,7 @@ def pack(commits: dict[int, Commit], plan: Plan) -> Iterator[Piece]:
         yield Message(text, fatal=True)
 
 
-def _pieces(commits: dict[int, Commit], plan: Plan) -> Iterator[Piece]:
+def _pieces(commits: dict[int, Commit], plan: FetchPlan) -> Iterator[Piece]:
     files: list[GitBlob] = []
     spooled = 0
     with SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES) as spool:

@@ -30,7 +30,7 @@ _WANT_LENGTH = len("want ") + 40
 Read: TypeAlias = Callable[[int], bytes]
 
 
-class BadRequest(Exception):
+class GitRequestError(Exception):
     """The request violates the protocol; the text is the reason."""
 
 
@@ -91,7 +91,7 @@ def read_fetch(read: Read) -> Fetch:
     """A request of protocol 0.
 
     Raises:
-        BadRequest: it is malformed.
+        GitRequestError: it is malformed.
     """
     lines = _lines(read)
     fetch = Fetch()
@@ -116,7 +116,7 @@ def read_command(read: Read) -> Fetch | ListReferences:
     """A request of protocol 2.
 
     Raises:
-        BadRequest: it is malformed, or its command is not offered.
+        GitRequestError: it is malformed, or its command is not offered.
     """
     lines = _lines(read)
     command = ""
@@ -136,7 +136,7 @@ def read_command(read: Read) -> Fetch | ListReferences:
             named = [line.partition(" ") for line in arguments]
             prefixes = [prefix for word, _, prefix in named if word == "ref-prefix"]
             return ListReferences("symrefs" in arguments, prefixes)
-    raise BadRequest(f"The command {command[:100]!r} is not offered.")
+    raise GitRequestError(f"The command {command[:100]!r} is not offered.")
 
 
 def _apply(fetch: Fetch, line: str) -> None:
@@ -161,18 +161,18 @@ def _apply(fetch: Fetch, line: str) -> None:
         case "thin-pack" | "ofs-delta" | "include-tag":
             pass
         case _:
-            raise BadRequest(f"{line[:100]!r} is not understood.")
+            raise GitRequestError(f"{line[:100]!r} is not understood.")
 
 
 def _oid(value: str) -> str:
     if not OID_RE.fullmatch(value):
-        raise BadRequest(f"{value[:100]!r} is not a commit id.")
+        raise GitRequestError(f"{value[:100]!r} is not a commit id.")
     return value
 
 
 def _number(value: str) -> int:
     if not (value.isascii() and value.isdigit() and len(value) <= 18 and int(value) > 0):
-        raise BadRequest(f"{value[:100]!r} is not a number.")
+        raise GitRequestError(f"{value[:100]!r} is not a number.")
     return int(value)
 
 
@@ -186,4 +186,4 @@ def _lines(read: Read) -> Iterator[str | None]:
         except HangupException:
             return
         except (GitProtocolError, UnicodeDecodeError) as error:
-            raise BadRequest(f"The body is not a list of packet lines: {error}.") from None
+            raise GitRequestError(f"The body is not a list of packet lines: {error}.") from None

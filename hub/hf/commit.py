@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 
 from hub.credentials import signed_in
 from hub.hf.errors import BadRequest
-from hub.hf.ndjson import Line, lines_of
+from hub.hf.ndjson import CommitLine, lines_of
 from hub.hf.preupload import size_in
 from hub.hf.views import absolute, flag_in, json_answer, text_in, web_path
 from registry.services.discussion.proposal import propose
@@ -77,13 +77,13 @@ def _shape(mlmodel: MLModel, revision: Revision, pull: Discussion | None = None)
     return shape
 
 
-def _header(line: Line | None) -> dict[str, Any]:
+def _header(line: CommitLine | None) -> dict[str, Any]:
     if line is None or line.key != "header":
         raise BadRequest("The first line must be the header.")
     return line.value
 
 
-def _operations(store: _Store, rev: str, lines: Iterator[Line]) -> list[Operation]:
+def _operations(store: _Store, rev: str, lines: Iterator[CommitLine]) -> list[Operation]:
     """The operations of the lines after the header; contents of files are stored as they arrive.
 
     The later of two lines with the same path counts: clients warn of them and send both.
@@ -107,7 +107,7 @@ def _operations(store: _Store, rev: str, lines: Iterator[Line]) -> list[Operatio
     return [*deleted.values(), *put.values()]
 
 
-def _file(store: _Store, path: str, line: Line) -> Add:
+def _file(store: _Store, path: str, line: CommitLine) -> Add:
     if line.content is None or line.value.get("encoding", "base64") != "base64":
         raise BadRequest("A file needs its content, in base64.")
     return Add(path, store(line.content, line.content.size_bytes))

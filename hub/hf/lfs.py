@@ -20,7 +20,7 @@ from django.http.response import HttpResponseBase
 from hub.credentials import actor_of
 from hub.files import caching, serve_blob
 from hub.hf.errors import BadRequest, refuse
-from hub.hf.lfslink import DOWNLOAD_S, UPLOAD_S, Link, link_of
+from hub.hf.lfslink import DOWNLOAD_S, UPLOAD_S, SignedLink, link_of
 from hub.hf.preupload import size_in
 from hub.hf.views import View, json_body, repository_view, text_in, wire
 from hub.refusals import status_of
@@ -180,7 +180,7 @@ def _upload_actions(plan: LfsTransfer, token: str, mlmodel: str) -> dict[str, An
         return {}
     requested, parts = plan.requested, plan.parts
     claims = (token, mlmodel, requested.sha256, requested.size_bytes)
-    link = Link(*claims, parts.key, parts.part_bytes) if parts else Link(*claims)
+    link = SignedLink(*claims, parts.key, parts.part_bytes) if parts else SignedLink(*claims)
     address = link.address("upload")
     upload: dict[str, Any] = {"href": address, "expires_in": UPLOAD_S}
     if parts is not None:
@@ -200,7 +200,7 @@ def _part_addresses(parts: PartUpload, address: str) -> dict[str, str]:
 def _download_actions(plan: LfsTransfer, token: str, mlmodel: str) -> dict[str, Any]:
     if plan.blob is None:
         return {}
-    link = Link(token, mlmodel, plan.blob.sha256, plan.blob.size_bytes)
+    link = SignedLink(token, mlmodel, plan.blob.sha256, plan.blob.size_bytes)
     return {"download": {"href": link.address("download"), "expires_in": DOWNLOAD_S}}
 
 

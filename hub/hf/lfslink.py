@@ -23,7 +23,7 @@ DOWNLOAD_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class SignedLink:
     """The claims of an address.
 
     Attributes:
@@ -79,14 +79,14 @@ class Link:
         return absolute(f"/api/lfs/{purpose}/{signing.dumps(astuple(self), salt=_salt(purpose))}")
 
 
-def link_of(signed: str, purpose: str, *, expires_s: int) -> Link:
+def link_of(signed: str, purpose: str, *, expires_s: int) -> SignedLink:
     """The claims in the last part of an address.
 
     Raises:
         Unauthenticated: ``token_invalid`` or ``token_expired``.
     """
     try:
-        return Link(*signing.loads(signed, salt=_salt(purpose), max_age=expires_s))
+        return SignedLink(*signing.loads(signed, salt=_salt(purpose), max_age=expires_s))
     except signing.SignatureExpired:
         raise Unauthenticated("token_expired", "The address is expired; start again.") from None
     except signing.BadSignature:

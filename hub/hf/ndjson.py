@@ -58,7 +58,7 @@ class Base64:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CommitLine:
     """A line: key, value without ``content``, and content."""
 
     key: str
@@ -66,7 +66,7 @@ class Line:
     content: Base64 | None
 
 
-def lines_of(request: HttpRequest) -> Iterator[Line]:
+def lines_of(request: HttpRequest) -> Iterator[CommitLine]:
     """The lines of the body, without empty ones.
 
     Raises:
@@ -98,7 +98,7 @@ def lines_of(request: HttpRequest) -> Iterator[Line]:
         raise UnreadablePostError("the body is incomplete")
 
 
-def _parse(line: bytes) -> Line:
+def _parse(line: bytes) -> CommitLine:
     rest, content = line, None
     if match := _CONTENT.search(line):
         rest = line[: match.start(1)] + line[match.end(1) :]
@@ -115,4 +115,4 @@ def _parse(line: bytes) -> Line:
     # The cut leaves an empty string; any other value is a second content.
     if value.pop("content", None) != ("" if content else None):
         raise BadRequest("The content of a file must be given once, in base64.")
-    return Line(data["key"], value, content)
+    return CommitLine(data["key"], value, content)

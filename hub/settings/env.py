@@ -43,7 +43,7 @@ _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
 
 
-class Section:
+class SettingsSection:
     """Reads the variables of one group."""
 
     def __init__(self, title: str) -> None:

@@ -5,9 +5,9 @@ docs/settings.md is generated from both files: ``make docs-settings``.
 
 from pathlib import Path
 
-from hub.settings.env import Section, socket_path
+from hub.settings.env import SettingsSection, socket_path
 
-_services = Section("Data, database and broker")
+_services = SettingsSection("Data, database and broker")
 DATA_DIR = _services.folder(
     "HPCFAIR_DATA",
     Path.cwd() / ".hpcfair",
@@ -37,7 +37,7 @@ LOG_LEVEL = _services.text(
     "HPCFAIR_LOG_LEVEL", "INFO", about="Level of the hub's log: `DEBUG`, `INFO`, `WARNING` ..."
 )
 
-_web = Section("Addresses and proxy")
+_web = SettingsSection("Addresses and proxy")
 HUB_URL = _web.text(
     "HPCFAIR_URL",
     "http://127.0.0.1:8000",
@@ -68,7 +68,7 @@ ACCEL_PREFIX = _web.text(
     "nginx then sends the files. If empty, the hub sends them.",
 )
 
-_publisher = Section("Name, identifiers and DOIs")
+_publisher = SettingsSection("Name, identifiers and DOIs")
 HUB_NAME = _publisher.text("HPCFAIR_NAME", "HPCFair", about="Name of the hub on its pages.")
 PUBLISHER = (
     _publisher.text(
@@ -105,7 +105,7 @@ DATACITE_ACCOUNT = _publisher.text(
 DATACITE_PASSWORD = _publisher.text("HPCFAIR_DATACITE_PASSWORD", "", about="Its password.")
 DATACITE_PREFIX = _publisher.text("HPCFAIR_DATACITE_PREFIX", "", about="Prefix of its DOIs.")
 
-_work = Section("Jobs and workers")
+_work = SettingsSection("Jobs and workers")
 JOB_LEASE_S = _work.integer(
     "HPCFAIR_LEASE_SECONDS",
     45,

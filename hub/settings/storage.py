@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from hub.settings.env import Section
+from hub.settings.env import SettingsSection
 
-_storage = Section("Storage, limits and garbage collection")
+_storage = SettingsSection("Storage, limits and garbage collection")
 BLOBS = _storage.text(
     "HPCFAIR_BLOBS",
     "",

@@ -6,7 +6,7 @@ import pytest
 
 from hub.settings import env
 
-READ = env.Section("Tests")
+READ = env.SettingsSection("Tests")
 
 
 @pytest.fixture(autouse=True)

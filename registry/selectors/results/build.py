@@ -41,7 +41,7 @@ def has_confirmed_builds(job_uuid: str) -> bool:
     published = Build.objects.filter(
         graph=graph_of(job.revision), target=job.target_id, withdrawn_at=None
     )
-    return published.filter(record__kind=RecordKind.HEADLINE).exists()
+    return published.filter(record__kind=RecordKind.CONFIRMED).exists()
 
 
 def builds_of(revision: Revision, target: Target | None = None) -> QuerySet[Build]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hub.git.plan import Plan, Refused, plan
+from hub.git.plan import FetchPlan, FetchRefused, plan
 from hub.git.request import INFINITE_DEPTH, Deepen, Fetch
 from registry.selectors.repository.git import Commit, GitReferences
 
@@ -58,7 +58,7 @@ def line(commits: Forest, starts: list[int], ends: set[int]) -> set[int]:
     return found
 
 
-def made(commits: Forest, fetch: Fetch) -> Plan:
+def made(commits: Forest, fetch: Fetch) -> FetchPlan:
     named = GitReferences("refs/heads/main", {"refs/tags/v1": commits[1].oid})
     return plan(commits, named, fetch)
 
@@ -68,7 +68,7 @@ def test_afterwards_the_client_has_all_it_needs(scene: tuple[Forest, Fetch]) -> 
     commits, fetch = scene
     try:
         found = made(commits, fetch)
-    except Refused:
+    except FetchRefused:
         assert fetch.deepen.since_s or fetch.deepen.excluded
         return
     keys = {commit.oid: key for key, commit in commits.items()}
@@ -116,7 +116,7 @@ def test_ready_means_that_every_want_grew_from_what_is_there() -> None:
 
 def test_what_is_unknown_is_refused() -> None:
     commits = {1: Commit(1, "a" * 40, None, 0.0)}
-    with pytest.raises(Refused, match="not our ref"):
+    with pytest.raises(FetchRefused, match="not our ref"):
         made(commits, Fetch(wants=["b" * 40]))
-    with pytest.raises(Refused, match="not a ref: v2"):
+    with pytest.raises(FetchRefused, match="not a ref: v2"):
         made(commits, Fetch(wants=["a" * 40], deepen=Deepen(excluded=["v2"])))

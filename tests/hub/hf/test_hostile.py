@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from hub.git import urls as git
 from hub.hf import urls as hf
-from hub.hf.lfslink import Link
+from hub.hf.lfslink import SignedLink
 from hub.pages import urls as pages
 from registry.services.discussion.comment import comment_add
 from registry.services.discussion.discussion import discussion_open, pull_request_open
@@ -85,7 +85,9 @@ def scene(
     writer, reader = make_token(charlie, Scope.ADMIN), make_token(bob, Scope.READ)
     sha256 = galaxy.refs.get(name="main").revision.files.get(path="model.onnx").blob.sha256
     token = Token.objects.get(user=charlie)
-    links = [Link(str(token.uuid), str(galaxy.uuid), sha256, 3, *parts) for parts in ((), ("x", 2))]
+    links = [
+        SignedLink(str(token.uuid), str(galaxy.uuid), sha256, 3, *parts) for parts in ((), ("x", 2))
+    ]
     known = {
         "comment_id": (str(comment.uuid),),
         "uuid": (str(comment.uuid), str(galaxy.uuid), str(hook.uuid), hostile.some_uuid()),

@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import get_session
 
 from hub.hf import lfs
-from hub.hf.lfslink import Link
+from hub.hf.lfslink import SignedLink
 from registry.selectors.storage.blob import blobs_usable
 from registry.services.people.token import token_revoke
 from registry.services.repository.mlmodel import mlmodel_update
@@ -98,7 +98,7 @@ def test_objects_of_other_repositories_are_not_handed_out(
     # An address for it, had alice a way to sign one, would not help her either.
     [mine] = batch(alice, "download", b"weights").json()["objects"]
     token = str(Token.objects.latest("pk").uuid)
-    forged = Link(token, str(net.uuid), sha256(b"bob's own"), 9).address("download")
+    forged = SignedLink(token, str(net.uuid), sha256(b"bob's own"), 9).address("download")
     assert mine["actions"]
     assert get_session().get(forged).status_code == 404
 

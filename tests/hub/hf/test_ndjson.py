@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hub.hf import ndjson
 from hub.hf.errors import BadRequest, answer
-from hub.hf.ndjson import MAX_LINE_BYTES, MAX_REST_BYTES, Base64, Line, lines_of
+from hub.hf.ndjson import MAX_LINE_BYTES, MAX_REST_BYTES, Base64, CommitLine, lines_of
 from registry.errors import TooLarge
 
 KEYS = ["header", "file", "lfsFile", "deletedFile", "copyFile", "other"]
@@ -72,7 +72,7 @@ def test_contents_come_out_as_they_went_in(contents: list[bytes], size: int, gap
 def test_any_bytes_are_lines_or_are_refused_as_the_senders_fault(body: bytes) -> None:
     request = posted(body)
     refused: Exception | None = None
-    found: list[Line] = []
+    found: list[CommitLine] = []
     try:
         found = list(lines_of(request))
     except Exception as error:  # noqa: BLE001 (whatever it is, it must have an answer)
