@@ -13,12 +13,12 @@ from registry.selectors.repository.git import Commit, GitReferences
 _SHORT = ("", "refs/", "refs/tags/", "refs/heads/")
 
 
-class Refused(Exception):
+class FetchRefused(Exception):
     """The request cannot be met; git shows the text to its user."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class FetchPlan:
     """The answer to a :class:`Fetch`.
 
     Attributes:
@@ -38,26 +38,26 @@ class Plan:
     unshallow: list[str] = field(default_factory=list)
 
 
-def plan(commits: Mapping[int, Commit], references: GitReferences, fetch: Fetch) -> Plan:
+def plan(commits: Mapping[int, Commit], references: GitReferences, fetch: Fetch) -> FetchPlan:
     """What to send for a fetch.
 
     Raises:
-        Refused: a wanted commit or an excluded name is unknown, or nothing is left to send.
+        FetchRefused: a wanted commit or an excluded name is unknown, or nothing is left to send.
     """
     keys = {commit.oid: key for key, commit in commits.items()}
     unknown = [oid for oid in fetch.wants if oid not in keys]
     if unknown:
-        raise Refused(f"not our ref {unknown[0]}")
+        raise FetchRefused(f"not our ref {unknown[0]}")
     wants = [keys[oid] for oid in fetch.wants]
     ends = {keys[oid] for oid in fetch.shallow if oid in keys}
     common = [oid for oid in fetch.haves if oid in keys]
     known = _line(commits, (keys[oid] for oid in common), ends)
     if not fetch.deepen:
         selected = _line(commits, wants, ends)
-        return Plan(common, known, selected - known, _ready(commits, wants, known))
+        return FetchPlan(common, known, selected - known, _ready(commits, wants, known))
     selected = _deepened(commits, references, wants, ends, fetch.deepen)
     new_ends = {key for key in selected if _parent(commits, key) not in {None, *selected}}
-    return Plan(
+    return FetchPlan(
         common,
         known,
         selected - known,
@@ -87,7 +87,7 @@ def _deepened(
         if commits[key].made_s >= deepen.since_s and key not in excluded
     )
     if not selected:
-        raise Refused("no commits selected for shallow requests")
+        raise FetchRefused("no commits selected for shallow requests")
     return selected
 
 
@@ -139,4 +139,4 @@ def _oid_of(references: GitReferences, name: str) -> str:
     for prefix in _SHORT:
         if prefix + name in references.names:
             return references.names[prefix + name]
-    raise Refused(f"deepen-not is not a ref: {name[:200]}")
+    raise FetchRefused(f"deepen-not is not a ref: {name[:200]}")
