@@ -26,8 +26,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from hub.credentials import actor_of
 from hub.git import answer
-from hub.git.plan import Refused, plan
-from hub.git.request import BadRequest, ListReferences, read_command, read_fetch
+from hub.git.plan import FetchRefused, plan
+from hub.git.request import GitRequestError, ListReferences, read_command, read_fetch
 from hub.refusals import status_of
 from registry.errors import NotFound, RegistryError, Unauthenticated
 from registry.selectors.repository.gate import require_fetch
@@ -71,7 +71,7 @@ def repository(view: View) -> Callable[..., HttpResponseBase]:
             return _refuse(status_of(error), str(error))
         except RequestDataTooBig as error:
             return _refuse(413, str(error))
-        except (BadRequest, UnreadablePostError) as error:
+        except (GitRequestError, UnreadablePostError) as error:
             return _refuse(400, str(error))
 
     return wrapper
@@ -107,7 +107,7 @@ def upload_pack(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     commits = commits_of(mlmodel)
     try:
         planned = plan(commits, refs, fetch)
-    except Refused as error:
+    except FetchRefused as error:
         return _stream(iter([answer.refusal(str(error))]), "result")
     pieces = (answer.answer_2 if is_2 else answer.answer)(commits, fetch, planned)
     return _stream(pieces, "result")
@@ -131,9 +131,9 @@ def _body(request: HttpRequest) -> BytesIO:
         try:
             body = inflate.decompress(body, _MOST_BYTES + 1)
         except zlib.error as error:
-            raise BadRequest(f"The body is not gzip: {error}.") from None
+            raise GitRequestError(f"The body is not gzip: {error}.") from None
         if not inflate.eof and len(body) <= _MOST_BYTES:
-            raise BadRequest("The body is incomplete.")
+            raise GitRequestError("The body is incomplete.")
     if len(body) > _MOST_BYTES:
         raise RequestDataTooBig("The request is too long.")
     return BytesIO(body)
