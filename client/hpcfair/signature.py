@@ -1,4 +1,4 @@
-"""Tensor signatures of networks, such as ``float32[N,3,64,64] -> float32[N,10]``."""
+"""TensorInfo signatures of networks, such as ``float32[N,3,64,64] -> float32[N,10]``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from hpcfair.errors import BadInput
-from hpcfair.runtimes.base import Array, Tensor, check_inputs
+from hpcfair.runtimes.base import Array, TensorInfo, check_inputs
 
 #: NumPy's types for names that differ.
 _NUMPY = {"string": "U"}
@@ -17,14 +17,14 @@ _NUMPY = {"string": "U"}
 class Signature:
     """The inputs and outputs of a network, in order."""
 
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """From ``{"inputs": [{"name", "dtype", "shape"}], "outputs": [...]}``."""
         sides = (
-            tuple(Tensor(t["name"], t["dtype"], tuple(t["shape"])) for t in data[side])
+            tuple(TensorInfo(t["name"], t["dtype"], tuple(t["shape"])) for t in data[side])
             for side in ("inputs", "outputs")
         )
         return cls(*sides)
@@ -96,7 +96,7 @@ class Signature:
         return BadInput(detail, f"The model takes {inputs}.")
 
 
-def _as_array(value: Any, tensor: Tensor) -> Array:
+def _as_array(value: Any, tensor: TensorInfo) -> Array:
     typed = hasattr(value, "dtype") or hasattr(value, "__array__")
     try:
         # order="C": runtimes read the memory directly.

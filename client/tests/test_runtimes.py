@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 
 from hpcfair import errors
 from hpcfair.runtimes import registry
-from hpcfair.runtimes.base import Runtime, Tensor
+from hpcfair.runtimes.base import Runtime, TensorInfo
 
 
 def write(folder: Path, element: int = TensorProto.FLOAT, operator: str = "Identity") -> Path:
@@ -35,7 +35,7 @@ def opened(folder: Path, element: int = TensorProto.FLOAT) -> Runtime:
 
 def test_a_build_runs_on_named_arrays(tmp_path: Path) -> None:
     runtime = opened(tmp_path)
-    assert runtime.inputs == (Tensor("x", "float32", ("N", 3)),)
+    assert runtime.inputs == (TensorInfo("x", "float32", ("N", 3)),)
     assert str(runtime.outputs[0]) == "float32[N,3]"
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.testing.assert_array_equal(runtime.run({"x": x})["y"], x)
@@ -206,7 +206,7 @@ def test_another_package_adds_a_runtime(tmp_path: Path, monkeypatch: pytest.Monk
     ("name", "path", "reason"),
     [
         ("broken", "no_such_package:ENTRY", "No module named 'no_such_package'"),
-        ("broken", f"{__name__}:Tensor", r"is no hpcfair\.runtimes\.registry\.RuntimeEntry"),
+        ("broken", f"{__name__}:TensorInfo", r"is no hpcfair\.runtimes\.registry\.RuntimeEntry"),
         ("onnxruntime", f"{__name__}:OTHER", "the name is taken"),
     ],
 )

@@ -44,7 +44,7 @@ Piece: TypeAlias = bytes | Message
 
 
 def pack(commits: dict[int, Commit], plan: FetchPlan) -> Iterator[Piece]:
-    """The objects of ``plan.send`` that are not objects of ``plan.known``."""
+    """The objects of ``plan.send`` that are not objects of ``plan.present``."""
     try:
         yield from _pieces(commits, plan)
     except (RegistryError, OSError) as error:
@@ -58,7 +58,7 @@ def _pieces(commits: dict[int, Commit], plan: FetchPlan) -> Iterator[Piece]:
     files: list[GitBlob] = []
     spooled = 0
     with SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES) as spool:
-        for item in objects_of(commits, send=plan.send, have=plan.known):
+        for item in objects_of(commits, send=plan.send, have=plan.present):
             if isinstance(item, GitBlob):
                 files.append(item)
                 continue

@@ -23,7 +23,7 @@ class FetchPlan:
 
     Attributes:
         common: Ids of commits that both sides have, in the order of the request.
-        known: Keys of all commits that the client has.
+        present: Keys of all commits that the client has.
         send: Keys of the commits to send.
         ready: Whether further haves could not make the pack smaller.
         shallow: Ids at which its history will end, and did not end before.
@@ -31,7 +31,7 @@ class FetchPlan:
     """
 
     common: list[str] = field(default_factory=list)
-    known: frozenset[int] = frozenset()
+    present: frozenset[int] = frozenset()
     send: frozenset[int] = frozenset()
     ready: bool = False
     shallow: list[str] = field(default_factory=list)
@@ -51,17 +51,17 @@ def plan(commits: Mapping[int, Commit], references: GitReferences, fetch: Fetch)
     wants = [keys[oid] for oid in fetch.wants]
     ends = {keys[oid] for oid in fetch.shallow if oid in keys}
     common = [oid for oid in fetch.haves if oid in keys]
-    known = _line(commits, (keys[oid] for oid in common), ends)
+    present = _line(commits, (keys[oid] for oid in common), ends)
     if not fetch.deepen:
         selected = _line(commits, wants, ends)
-        return FetchPlan(common, known, selected - known, _ready(commits, wants, known))
+        return FetchPlan(common, present, selected - present, _ready(commits, wants, present))
     selected = _deepened(commits, references, wants, ends, fetch.deepen)
     new_ends = {key for key in selected if _parent(commits, key) not in {None, *selected}}
     return FetchPlan(
         common,
-        known,
-        selected - known,
-        _ready(commits, wants, known),
+        present,
+        selected - present,
+        _ready(commits, wants, present),
         shallow=[commits[key].oid for key in sorted(new_ends - ends)],
         unshallow=[commits[key].oid for key in sorted((ends & selected) - new_ends)],
     )
@@ -122,13 +122,13 @@ def _line(
     return frozenset(ancestors)
 
 
-def _ready(commits: Mapping[int, Commit], wants: Collection[int], known: frozenset[int]) -> bool:
+def _ready(commits: Mapping[int, Commit], wants: Collection[int], present: frozenset[int]) -> bool:
     """Whether each wanted commit descends from one that the client has."""
     descendants: set[int | None] = set()
     for key, commit in commits.items():
-        if key in known or commit.parent in descendants:
+        if key in present or commit.parent in descendants:
             descendants.add(key)
-    return bool(known) and descendants.issuperset(wants)
+    return bool(present) and descendants.issuperset(wants)
 
 
 def _parent(commits: Mapping[int, Commit], key: int) -> int | None:

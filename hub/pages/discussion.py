@@ -26,7 +26,7 @@ STANDINGS = {"open": "Open", "closed": "Closed", "all": "All"}
 AREA = forms.Textarea(attrs={"rows": 6, "placeholder": "Markdown"})
 
 
-class NewForm(forms.Form):
+class NewDiscussionForm(forms.Form):
     """Title, text and, for a pull request, the branch with the proposed changes."""
 
     title = forms.CharField(max_length=300)
@@ -72,7 +72,7 @@ def discussions(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 def new(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
     """Open a discussion or a pull request."""
     require_voice(request.user, mlmodel)
-    form = NewForm(request.POST or None, mlmodel=mlmodel)
+    form = NewDiscussionForm(request.POST or None, mlmodel=mlmodel)
     if request.method == "POST" and form.is_valid():
         try:
             opened = _open(request, mlmodel, form.cleaned_data)

@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import UploadedFile
 from registry.states import RepositoryKind, Visibility
 
 
-class NewForm(forms.Form):
+class NewModelForm(forms.Form):
     """Kind, namespace, name, visibility."""
 
     kind = forms.TypedChoiceField(

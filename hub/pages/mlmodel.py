@@ -123,7 +123,7 @@ def new(request: HttpRequest) -> HttpResponseBase:
         return redirect("/login?next=/new")
     names = [row.namespace.name for row in namespaces_of(request.user) if row.role != Role.READ]
     initial = {"kind": request.GET.get("kind", RepositoryKind.MODEL)}
-    form = forms.NewForm(request.POST or None, namespaces=names, initial=initial)
+    form = forms.NewModelForm(request.POST or None, namespaces=names, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
             mlmodel = mlmodel_create(actor=request.user, **form.cleaned_data)

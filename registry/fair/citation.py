@@ -130,12 +130,12 @@ def _author(agent: Agent) -> dict[str, str]:
     website = _address(agent.url)
     if agent.kind == "organization":
         return drop_empty(name=agent.name, email=email, website=website or _address(agent.ror))
-    family, comma, given = (part.strip() for part in agent.name.partition(","))
-    is_split = bool(comma and family and given)
+    family, comma, given_name = (part.strip() for part in agent.name.partition(","))
+    is_split = bool(comma and family and given_name)
     return drop_empty(
         **{
             "family-names": None if agent.name == email else family if is_split else agent.name,
-            "given-names": given if is_split else None,
+            "given-names": given_name if is_split else None,
             "orcid": agent.orcid,
             "email": email,
             "affiliation": "; ".join(one.name for one in agent.affiliations),

@@ -110,7 +110,7 @@ def loader_of(config: Mapping[str, Any]) -> tuple[str, str]:
     """The transformers class that loads the first architecture, and its task; "" if unknown."""
     architectures = config.get("architectures") or [""]
     name = architectures[0] if config.get("model_type") else ""
-    return next((known for end, known in _ARCHITECTURES.items() if name.endswith(end)), ("", ""))
+    return next((loader for end, loader in _ARCHITECTURES.items() if name.endswith(end)), ("", ""))
 
 
 def _labels_of_model(

@@ -30,7 +30,7 @@ _BLOCKED, _REPLACED = "_nchwc", re.compile(r"_(bn|mul)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class AttributionNode:
     """A node of a graph; ``inputs`` include outer tensors that its subgraphs take."""
 
     name: str
@@ -40,10 +40,10 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class AttributionGraph:
     """Nodes by position in the file, and names of constant and of output tensors."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[AttributionNode, ...]
     constants: frozenset[str]
     outputs: frozenset[str]
 
@@ -75,23 +75,27 @@ class Attribution:
     folded: tuple[int, ...]
 
 
-def read_graph(path: Path) -> Graph:
+def read_graph(path: Path) -> AttributionGraph:
     """The graph of an ONNX file; external data are not read."""
     return graph_of(onnx.load(path, load_external_data=False).graph)
 
 
-def graph_of(graph: onnx.GraphProto) -> Graph:
+def graph_of(graph: onnx.GraphProto) -> AttributionGraph:
     """The graph, without its weights."""
     constants = {tensor.name for tensor in graph.initializer}
     constants |= {sparse.values.name for sparse in graph.sparse_initializer}
     nodes = tuple(
-        Node(node.name, node.op_type, tuple(_inputs(node)), tuple(filter(None, node.output)))
+        AttributionNode(
+            node.name, node.op_type, tuple(_inputs(node)), tuple(filter(None, node.output))
+        )
         for node in graph.node
     )
-    return Graph(nodes, frozenset(constants), frozenset(value.name for value in graph.output))
+    return AttributionGraph(
+        nodes, frozenset(constants), frozenset(value.name for value in graph.output)
+    )
 
 
-def attribute(graph: Graph, operators: Sequence[Operator]) -> Attribution:
+def attribute(graph: AttributionGraph, operators: Sequence[Operator]) -> Attribution:
     """Link operators to the nodes of the published graph."""
     links: list[dict[int, Grade]] = [{} for _ in operators]
     owners = _anchor(graph, operators, links)
@@ -109,7 +113,7 @@ def attribute(graph: Graph, operators: Sequence[Operator]) -> Attribution:
 
 
 def _anchor(
-    graph: Graph, operators: Sequence[Operator], links: list[dict[int, Grade]]
+    graph: AttributionGraph, operators: Sequence[Operator], links: list[dict[int, Grade]]
 ) -> dict[int, set[int]]:
     """Operators by the node whose name or output they have; also added to ``links``."""
     by_output = {name: i for i, node in enumerate(graph.nodes) for name in node.outputs}
@@ -137,7 +141,7 @@ def _anchor(
 
 
 def _link_conversions(
-    graph: Graph, operators: Sequence[Operator], links: list[dict[int, Grade]]
+    graph: AttributionGraph, operators: Sequence[Operator], links: list[dict[int, Grade]]
 ) -> None:
     """Link conversions without a name to the producer of their input, or to its consumers if it is
     an input of the graph."""
@@ -170,7 +174,7 @@ def _look_up(name: str, first: dict[str, int], second: dict[str, int]) -> int | 
         name = shorter
 
 
-def _folded(graph: Graph) -> set[int]:
+def _folded(graph: AttributionGraph) -> set[int]:
     """Nodes that take constants only, or whose outputs are not used."""
     constants = set(graph.constants)
     folded = set()
@@ -187,7 +191,7 @@ def _folded(graph: Graph) -> set[int]:
     return folded
 
 
-def _fill(graph: Graph, owners: dict[int, set[int]], folded: set[int]) -> None:
+def _fill(graph: AttributionGraph, owners: dict[int, set[int]], folded: set[int]) -> None:
     """Attribute all other nodes that are not folded to their neighbours' operators."""
     producer = {name: i for i, node in enumerate(graph.nodes) for name in node.outputs}
     producers = [[producer[n] for n in node.inputs if n in producer] for node in graph.nodes]

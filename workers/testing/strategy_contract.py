@@ -101,8 +101,8 @@ class StrategyContract(ABC):
 
     def test_proposals_not_told_yet_are_not_repeated(self) -> None:
         strategy = self.make(SPACES, seed=3)
-        asked = [strategy.ask() for _ in range(CONFIGURATIONS)]
-        digests = [proposal.candidate.sha256 for proposal in asked if proposal]
+        candidates = [strategy.ask() for _ in range(CONFIGURATIONS)]
+        digests = [proposal.candidate.sha256 for proposal in candidates if proposal]
         assert len(set(digests)) == len(digests)
 
     def test_the_same_seed_gives_the_same_search(self) -> None:

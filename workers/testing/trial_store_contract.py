@@ -124,14 +124,14 @@ class TrialStoreContract(ABC):
             Prior(Candidate("fake", {"n": n}), ratio, "exact")
             for n, ratio in enumerate((0.9, 0.4, 1.2))
         ]
-        found = self.make(priors).history()
-        assert [prior.ratio for prior in found] == [0.4, 0.9, 1.2]
+        history = self.make(priors).history()
+        assert [prior.ratio for prior in history] == [0.4, 0.9, 1.2]
 
     def test_experience_comes_back_as_it_was(self) -> None:
-        known = [make_experience(1), make_experience(2, "crash")]
-        found = self.make(experience=known).experience()
-        assert sorted(found, key=lambda each: each.network) == known
-        assert type(found[0].candidate.options["fast"]) is bool
+        experiences = [make_experience(1), make_experience(2, "crash")]
+        experience = self.make(experience=experiences).experience()
+        assert sorted(experience, key=lambda each: each.network) == experiences
+        assert type(experience[0].candidate.options["fast"]) is bool
 
     def test_own_trials_are_no_experience(self) -> None:
         store = self.make()

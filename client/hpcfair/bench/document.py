@@ -67,7 +67,7 @@ def reproduction_document(
             "passed": passed,
             "samples": 1,
         },
-        "quality": _known(
+        "quality": _drop_unknown(
             unstable=statement == "unstable", load_before=load_before, load_after=load_average()
         ),
         "provenance": {
@@ -88,7 +88,7 @@ def load_average() -> float | None:
 
 
 def _target(here: machine.Machine) -> dict[str, Any]:
-    return _known(
+    return _drop_unknown(
         slug=machine.target_slug(here),
         architecture=here.architecture,
         features=sorted(here.features),
@@ -103,7 +103,7 @@ def _target(here: machine.Machine) -> dict[str, Any]:
 
 
 def _environment(here: machine.Machine) -> dict[str, Any]:
-    return _known(
+    return _drop_unknown(
         os=here.os,
         kernel=here.kernel,
         python=platform.python_version(),
@@ -143,6 +143,6 @@ def _versions() -> dict[str, str]:
     return {"hpcfair": "0", **versions}
 
 
-def _known(**fields: Any) -> dict[str, Any]:
+def _drop_unknown(**fields: Any) -> dict[str, Any]:
     """The fields with a value: an unknown one is left out, never null."""
     return {name: value for name, value in fields.items() if value is not None}

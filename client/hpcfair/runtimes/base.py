@@ -15,7 +15,7 @@ Options = Mapping[str, str | int | float | bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Tensor:
+class TensorInfo:
     """One input or output of an opened build.
 
     Attributes:
@@ -43,8 +43,8 @@ class Runtime(Protocol):
     """
 
     name: str
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
+    inputs: tuple[TensorInfo, ...]
+    outputs: tuple[TensorInfo, ...]
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Run once on arrays named as ``inputs``; returns arrays named as ``outputs``.
@@ -67,7 +67,7 @@ class Runtime(Protocol):
         ...
 
 
-def check_inputs(arrays: Mapping[str, Array], expected: Sequence[Tensor]) -> None:
+def check_inputs(arrays: Mapping[str, Array], expected: Sequence[TensorInfo]) -> None:
     """Refuse arrays that do not fit a signature.
 
     Raises:
@@ -81,7 +81,7 @@ def check_inputs(arrays: Mapping[str, Array], expected: Sequence[Tensor]) -> Non
             raise BadInput(f"input {tensor.name}: expected {tensor}, got {problem}")
 
 
-def _wrong_names(arrays: Mapping[str, Array], expected: Sequence[Tensor]) -> BadInput:
+def _wrong_names(arrays: Mapping[str, Array], expected: Sequence[TensorInfo]) -> BadInput:
     names = [tensor.name for tensor in expected]
     missing = ", ".join(name for name in names if name not in arrays)
     unknown = ", ".join(sorted(set(arrays).difference(names)))
@@ -92,11 +92,11 @@ def _wrong_names(arrays: Mapping[str, Array], expected: Sequence[Tensor]) -> Bad
     return BadInput("; ".join(filter(None, problems)), f"The inputs are {_signature(expected)}.")
 
 
-def _signature(tensors: Sequence[Tensor]) -> str:
+def _signature(tensors: Sequence[TensorInfo]) -> str:
     return ", ".join(f"{tensor.name}: {tensor}" for tensor in tensors) or "none"
 
 
-def _mismatch(array: object, tensor: Tensor) -> str | None:
+def _mismatch(array: object, tensor: TensorInfo) -> str | None:
     """A description of an array that does not fit a tensor; ``None`` if it does.
 
     Runs before every inference, so the usual case comes first and is cheap.

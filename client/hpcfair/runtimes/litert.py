@@ -10,7 +10,7 @@ import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
 from hpcfair.errors import RuntimeFailed
-from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
+from hpcfair.runtimes.base import Array, Options, TensorInfo, check_inputs
 from hpcfair.runtimes.options import check_names, choose, thread_count
 from hpcfair.runtimes.tensors import MappedTensor, read_tensors
 
@@ -136,7 +136,7 @@ class _Port:
         return self.mapped.from_file(array)
 
 
-def tensors_of(details: list[dict[str, Any]]) -> tuple[Tensor, ...]:
+def tensors_of(details: list[dict[str, Any]]) -> tuple[TensorInfo, ...]:
     """Inputs or outputs of an interpreter; quantised ones as float32.
 
     Raises:
@@ -145,7 +145,7 @@ def tensors_of(details: list[dict[str, Any]]) -> tuple[Tensor, ...]:
     return tuple(_tensor(detail) for detail in details)
 
 
-def _tensor(detail: dict[str, Any]) -> Tensor:
+def _tensor(detail: dict[str, Any]) -> TensorInfo:
     try:
         dtype = np.dtype(detail["dtype"])
     except TypeError as error:
@@ -154,7 +154,9 @@ def _tensor(detail: dict[str, Any]) -> Tensor:
         raise RuntimeFailed(f"{detail['name']} is of type {dtype}: only numbers can be loaded")
     name = "float32" if _scale(detail)[0] else dtype.name
     sizes = (int(size) for size in detail["shape_signature"])
-    return Tensor(str(detail["name"]), name, tuple(size if size >= 0 else "?" for size in sizes))
+    return TensorInfo(
+        str(detail["name"]), name, tuple(size if size >= 0 else "?" for size in sizes)
+    )
 
 
 def open_interpreter(path: Path, options: Options) -> Any:

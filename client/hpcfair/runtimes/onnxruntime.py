@@ -9,7 +9,7 @@ import onnxruntime as ort
 
 from hpcfair.errors import BadConfig, RuntimeFailed
 from hpcfair.runtimes import optimisers
-from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
+from hpcfair.runtimes.base import Array, Options, TensorInfo, check_inputs
 from hpcfair.runtimes.options import check_names, choose, thread_count
 
 # Warnings concern the export of a network, not its users; errors are raised as exceptions.
@@ -180,7 +180,7 @@ def set_graph_optimization(runtime: str, settings: Any, options: Options) -> Non
         )
 
 
-def _tensor(node: Any) -> Tensor:
+def _tensor(node: Any) -> TensorInfo:
     """Describe an input or output of a session."""
     kind, _, element = node.type.rstrip(")").partition("(")
     if kind != "tensor":
@@ -194,7 +194,9 @@ def _tensor(node: Any) -> Tensor:
             f"{node.name} is of type {dtype}, which NumPy does not have",
             "Export the network with float32 inputs and outputs; inside it may keep its type.",
         )
-    return Tensor(node.name, dtype, tuple(size if size is not None else "?" for size in node.shape))
+    return TensorInfo(
+        node.name, dtype, tuple(size if size is not None else "?" for size in node.shape)
+    )
 
 
 def reason_of(error: Exception) -> str:

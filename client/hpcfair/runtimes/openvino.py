@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hpcfair.errors import BadConfig, RuntimeFailed
-from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
+from hpcfair.runtimes.base import Array, Options, TensorInfo, check_inputs
 from hpcfair.runtimes.openvino_nan import keep_nan
 from hpcfair.runtimes.options import check_names, choose, thread_count
 from hpcfair.runtimes.quiet_openvino import ov, reason
@@ -202,7 +202,7 @@ def _value(name: str, options: Options, default: str, table: Mapping[str, Any]) 
     return choose(OpenVino.name, name, options.get(name, default), table)
 
 
-def _tensor(port: Any) -> Tensor:
+def _tensor(port: Any) -> TensorInfo:
     """Describe an input or output of the network."""
     name, element = port.any_name, port.element_type.get_type_name()
     if element not in _DTYPES:
@@ -214,7 +214,7 @@ def _tensor(port: Any) -> Tensor:
     if shape.rank.is_dynamic:
         raise RuntimeFailed(f"{name} has no fixed number of dimensions")
     sizes = tuple("?" if size.is_dynamic else size.get_length() for size in shape)
-    return Tensor(name, _DTYPES[element], sizes)
+    return TensorInfo(name, _DTYPES[element], sizes)
 
 
 def _shareable(array: Array) -> Array:

@@ -9,7 +9,7 @@ import tensorrt as trt
 
 from hpcfair.errors import BadInput, RuntimeFailed
 from hpcfair.runtimes._cuda import CudaContext
-from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
+from hpcfair.runtimes.base import Array, Options, TensorInfo, check_inputs
 from hpcfair.runtimes.options import check_names
 
 
@@ -102,9 +102,9 @@ class TensorRt:
         inspector.execution_context = self._context
         return str(inspector.get_engine_information(trt.LayerInformationFormat.JSON))
 
-    def _tensors(self, names: list[str], mode: Any) -> tuple[Tensor, ...]:
+    def _tensors(self, names: list[str], mode: Any) -> tuple[TensorInfo, ...]:
         return tuple(
-            Tensor(
+            TensorInfo(
                 name,
                 np.dtype(trt.nptype(self._engine.get_tensor_dtype(name))).name,
                 tuple("?" if size < 0 else size for size in self._engine.get_tensor_shape(name)),
@@ -113,7 +113,7 @@ class TensorRt:
             if self._engine.get_tensor_mode(name) == mode
         )
 
-    def _empty(self, tensor: Tensor) -> Array:
+    def _empty(self, tensor: TensorInfo) -> Array:
         """An uninitialised output for the current input shapes."""
         shape = tuple(self._context.get_tensor_shape(tensor.name))
         if any(size < 0 for size in shape):

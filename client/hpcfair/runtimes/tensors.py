@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hpcfair.errors import RuntimeFailed
-from hpcfair.runtimes.base import Array, Tensor
+from hpcfair.runtimes.base import Array, TensorInfo
 
 NAME = "tensors.json"
 
@@ -26,7 +26,7 @@ NAME = "tensors.json"
 class MappedTensor:
     """A tensor of the network with its position and axis order in the artefact."""
 
-    tensor: Tensor
+    tensor: TensorInfo
     index: int
     order: tuple[int, ...] = ()
 
@@ -73,5 +73,5 @@ def read_tensors(folder: Path) -> tuple[tuple[MappedTensor, ...], tuple[MappedTe
 
 
 def _mapped(entry: dict[str, Any]) -> MappedTensor:
-    tensor = Tensor(str(entry["name"]), str(entry["dtype"]), tuple(entry["shape"]))
+    tensor = TensorInfo(str(entry["name"]), str(entry["dtype"]), tuple(entry["shape"]))
     return MappedTensor(tensor, int(entry["index"]), tuple(int(axis) for axis in entry["order"]))

@@ -17,7 +17,7 @@ import tvm_ffi
 from tvm import relax
 
 from hpcfair.errors import BadInput, RuntimeFailed
-from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
+from hpcfair.runtimes.base import Array, Options, TensorInfo, check_inputs
 from hpcfair.runtimes.options import check_names, thread_count
 from hpcfair.runtimes.tvm_slots import InputSlots, slots_for, to_array
 
@@ -158,11 +158,11 @@ def use_threads(count: int) -> None:
         configure(0, count)
 
 
-def _tensor(entry: Mapping[str, Any]) -> Tensor:
-    return Tensor(entry["name"], entry["dtype"], tuple(entry["shape"]))
+def _tensor(entry: Mapping[str, Any]) -> TensorInfo:
+    return TensorInfo(entry["name"], entry["dtype"], tuple(entry["shape"]))
 
 
-def _sizes(tensors: tuple[Tensor, ...], arrays: list[Array]) -> dict[str, int]:
+def _sizes(tensors: tuple[TensorInfo, ...], arrays: list[Array]) -> dict[str, int]:
     """Sizes of the named dimensions."""
     sizes: dict[str, int] = {}
     for tensor, array in zip(tensors, arrays, strict=True):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import tvm_ffi
 
-from hpcfair.runtimes.base import Array, Tensor
+from hpcfair.runtimes.base import Array, TensorInfo
 
 #: Bytes; TVM's loops load whole vector registers from aligned addresses.
 _ALIGNMENT = 64
@@ -21,7 +21,7 @@ class InputSlots:
     TVM's own conversion of an array takes longer than a run of a small network.
     """
 
-    def __init__(self, tensors: Sequence[Tensor]) -> None:
+    def __init__(self, tensors: Sequence[TensorInfo]) -> None:
         self._arrays = {
             tensor.name: _aligned(tuple(map(int, tensor.shape)), np.dtype(tensor.dtype))
             for tensor in tensors
@@ -47,7 +47,7 @@ class InputSlots:
         return self._tensors
 
 
-def slots_for(tensors: Sequence[Tensor]) -> InputSlots | None:
+def slots_for(tensors: Sequence[TensorInfo]) -> InputSlots | None:
     """Slots if all shapes are fixed and not empty and NumPy has the element types."""
     fixed = all(isinstance(size, int) and size for tensor in tensors for size in tensor.shape)
     return InputSlots(tensors) if fixed and all(t.dtype in _NUMBERS for t in tensors) else None

@@ -24,12 +24,12 @@ def agent_of(agent: Agent, **more: str) -> dict[str, Any]:
 
     Only names written ``Family, Given``, as DataCite prefers, are split.
     """
-    family, comma, given = agent.name.partition(",")
-    is_split = agent.kind == "person" and bool(comma and given.strip() and family.strip())
+    family, comma, given_name = agent.name.partition(",")
+    is_split = agent.kind == "person" and bool(comma and given_name.strip() and family.strip())
     return more | drop_empty(
         name=agent.name,
         nameType="Personal" if agent.kind == "person" else "Organizational",
-        givenName=given.strip() if is_split else None,
+        givenName=given_name.strip() if is_split else None,
         familyName=family.strip() if is_split else None,
         nameIdentifiers=[*filter(None, (_orcid(agent.orcid), ror_of(agent.ror, "nameIdentifier")))],
         affiliation=[

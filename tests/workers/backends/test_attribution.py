@@ -7,21 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from workers.backends.attribution import Graph, Node, Operator, attribute, graph_of
+from workers.backends.attribution import (
+    AttributionGraph,
+    AttributionNode,
+    Operator,
+    attribute,
+    graph_of,
+)
 
-CHAIN = Graph(
+CHAIN = AttributionGraph(
     (
-        Node("conv", "Conv", ("x", "w"), ("c",)),
-        Node("norm", "BatchNormalization", ("c", "s"), ("n",)),
-        Node("relu", "Relu", ("n",), ("r",)),
-        Node("head", "MatMul", ("r", "h"), ("y",)),
+        AttributionNode("conv", "Conv", ("x", "w"), ("c",)),
+        AttributionNode("norm", "BatchNormalization", ("c", "s"), ("n",)),
+        AttributionNode("relu", "Relu", ("n",), ("r",)),
+        AttributionNode("head", "MatMul", ("r", "h"), ("y",)),
     ),
     frozenset({"w", "s", "h"}),
     frozenset({"y"}),
 )
 
 
-def links(graph: Graph, *operators: Operator) -> list[dict[int, str]]:
+def links(graph: AttributionGraph, *operators: Operator) -> list[dict[int, str]]:
     found = attribute(graph, operators)
     return [{link.index: link.grade for link in each} for each in found.links]
 
@@ -45,11 +51,11 @@ def test_a_swallowed_node_goes_to_its_only_consumer_then_to_its_only_producer() 
 
 def test_work_for_several_operators_is_shared() -> None:
     nodes = (
-        Node("split", "Relu", ("x",), ("r",)),
-        Node("left", "Gemm", ("r",), ("a",)),
-        Node("right", "Gemm", ("r",), ("b",)),
+        AttributionNode("split", "Relu", ("x",), ("r",)),
+        AttributionNode("left", "Gemm", ("r",), ("a",)),
+        AttributionNode("right", "Gemm", ("r",), ("b",)),
     )
-    graph = Graph(nodes, frozenset(), frozenset({"a", "b"}))
+    graph = AttributionGraph(nodes, frozenset(), frozenset({"a", "b"}))
     found = links(graph, Operator("Gemm", ("left",)), Operator("Gemm", ("right",)))
     assert found == [{0: "shared", 1: "exact"}, {0: "shared", 2: "exact"}]
 
@@ -64,19 +70,24 @@ def test_conversions_are_shared_with_the_node_they_serve() -> None:
 
 def test_constant_and_dead_nodes_are_folded() -> None:
     nodes = (
-        Node("", "Constant", (), ("k",)),
-        Node("", "Neg", ("k",), ("w",)),
-        Node("", "Mul", ("x", "w"), ("y",)),
-        Node("", "Exp", ("y",), ("unused",)),
+        AttributionNode("", "Constant", (), ("k",)),
+        AttributionNode("", "Neg", ("k",), ("w",)),
+        AttributionNode("", "Mul", ("x", "w"), ("y",)),
+        AttributionNode("", "Exp", ("y",), ("unused",)),
     )
-    found = attribute(Graph(nodes, frozenset(), frozenset({"y"})), [Operator("Mul", (), ("y",))])
+    found = attribute(
+        AttributionGraph(nodes, frozenset(), frozenset({"y"})), [Operator("Mul", (), ("y",))]
+    )
     assert found.folded == (0, 1, 3)
     assert [link.index for link in found.links[0]] == [2]
 
 
 def test_a_name_that_two_nodes_have_tells_nothing() -> None:
-    nodes = (Node("n", "Relu", ("x",), ("a",)), Node("n", "Relu", ("a",), ("y",)))
-    graph = Graph(nodes, frozenset(), frozenset({"y"}))
+    nodes = (
+        AttributionNode("n", "Relu", ("x",), ("a",)),
+        AttributionNode("n", "Relu", ("a",), ("y",)),
+    )
+    graph = AttributionGraph(nodes, frozenset(), frozenset({"y"}))
     assert links(graph, Operator("Relu", ("n",))) == [{}]
 
 
@@ -98,8 +109,8 @@ def test_every_node_is_linked_or_folded_once_something_is_anchored(
     names: Sequence[str], anchors: Sequence[int]
 ) -> None:
     tensors = ["x", *(f"{name}{i}" for i, name in enumerate(names))]
-    nodes = tuple(Node("", "Relu", (one,), (other,)) for one, other in pairwise(tensors))
-    graph = Graph(nodes, frozenset(), frozenset(tensors[-1:]))
+    nodes = tuple(AttributionNode("", "Relu", (one,), (other,)) for one, other in pairwise(tensors))
+    graph = AttributionGraph(nodes, frozenset(), frozenset(tensors[-1:]))
     operators = [Operator("Relu", (), (tensors[a % len(tensors)],)) for a in anchors]
     found = attribute(graph, operators)
     linked = {link.index for each in found.links for link in each}

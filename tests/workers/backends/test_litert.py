@@ -12,7 +12,7 @@ from onnx import numpy_helper
 
 from hpcfair.errors import BadConfig, RuntimeFailed
 from hpcfair.runtimes import registry as runtimes
-from hpcfair.runtimes.base import Tensor
+from hpcfair.runtimes.base import TensorInfo
 from hpcfair.runtimes.tensors import MappedTensor, write_tensors
 from tests.programs import needs
 from workers.backends.litert import space
@@ -125,7 +125,7 @@ def test_a_damaged_file_is_refused_without_its_folder(tmp_path: Path, damage: by
 def test_a_file_for_one_row_takes_any_number_one_after_another(tmp_path: Path) -> None:
     calibration = np.random.default_rng(1).standard_normal((64, 8)).astype(np.float32)
     mapped = [
-        (MappedTensor(Tensor(name, "float32", ("N", size)), 0),)
+        (MappedTensor(TensorInfo(name, "float32", ("N", size)), 0),)
         for name, size in (("x", 8), ("y", 10))
     ]
     write_tensors(tmp_path, *mapped)
@@ -172,7 +172,7 @@ def test_what_int8_cannot_hold_becomes_its_nearest_value(tmp_path: Path) -> None
 
 
 def test_channels_last_are_turned_on_the_way(tmp_path: Path) -> None:
-    mapped = MappedTensor(Tensor("image", "float32", ("N", 3, 4, 5)), 0, (0, 2, 3, 1))
+    mapped = MappedTensor(TensorInfo("image", "float32", ("N", 3, 4, 5)), 0, (0, 2, 3, 1))
     image = np.arange(60, dtype=np.float32).reshape(1, 3, 4, 5)
     turned = mapped.to_file(image)
     assert turned.shape == (1, 4, 5, 3)

@@ -16,7 +16,7 @@ from onnx import TensorProto, helper
 
 from hpcfair import errors
 from hpcfair.runtimes import openvino, registry
-from hpcfair.runtimes.base import Options, Runtime, Tensor
+from hpcfair.runtimes.base import Options, Runtime, TensorInfo
 from hpcfair.runtimes.quiet_openvino import ov
 
 FLOAT = TensorProto.FLOAT
@@ -50,8 +50,8 @@ def opened(path: Path, options: Options | None = None) -> Runtime:
 
 def test_a_build_runs_on_named_arrays(tmp_path: Path) -> None:
     runtime = opened(doubling(tmp_path, ["N", 3]))
-    assert runtime.inputs == (Tensor("x", "float32", ("?", 3)),)
-    assert runtime.outputs == (Tensor("y", "float32", ("?", 3)),)
+    assert runtime.inputs == (TensorInfo("x", "float32", ("?", 3)),)
+    assert runtime.outputs == (TensorInfo("y", "float32", ("?", 3)),)
     assert runtime.version() == registry.installed()["openvino"]
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.testing.assert_array_equal(runtime.run({"x": x})["y"], 2 * x)

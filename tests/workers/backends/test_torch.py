@@ -14,7 +14,7 @@ from onnx import numpy_helper
 
 from hpcfair.errors import BadConfig, RuntimeFailed
 from hpcfair.runtimes import registry as runtimes
-from hpcfair.runtimes.base import Tensor
+from hpcfair.runtimes.base import TensorInfo
 from hpcfair.runtimes.tensors import MappedTensor
 from tests.programs import needs
 from workers.backends.onnxruntime.backend import OnnxRuntimeBackend
@@ -150,7 +150,7 @@ def test_a_program_of_other_weights_is_linked_to_nothing_behind_them(made: Made)
     from workers.backends.torch.values import tensors_of_nodes  # noqa: PLC0415  imports PyTorch
 
     program = torch.export.load(made.network.alternatives[0].path)
-    mapped = [MappedTensor(Tensor("x", "float32", ("N", 8)), 0)]
+    mapped = [MappedTensor(TensorInfo("x", "float32", ("N", 8)), 0)]
     inputs = {"x": np.ones((2, 8), np.float32)}
     nodes = [node.name for node in program.graph.nodes]
 

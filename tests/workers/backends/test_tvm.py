@@ -177,12 +177,12 @@ def test_the_passes_that_ran_are_timed(dense: tuple[Network, BuildResult]) -> No
 
 
 def test_schedules_are_used_where_the_ticket_brings_some(tmp_path: Path) -> None:
-    from workers.backends.tvm.database import Record  # noqa: PLC0415  heavy
+    from workers.backends.tvm.database import DatabaseRecord  # noqa: PLC0415  heavy
 
     network = networks.write(networks.mlp(), tmp_path / "model")
     assert "schedules" not in TvmBackend().space(network, TARGET).parameters
     file = tmp_path / "model" / "schedules.jsonl"
-    write_records(file, [Record("0" * 64, [[], []], 1.0)])
+    write_records(file, [DatabaseRecord("0" * 64, [[], []], 1.0)])
     network = replace(network, schedules_path=file)
     built = build(network, tmp_path / "build", shapes="fixed", schedules="database")
     assert built.provenance["schedules"] == {}

@@ -72,7 +72,7 @@ def test_a_schedule_is_put_where_its_key_is_and_nowhere_else(tmp_path: Path) -> 
     from tvm.s_tir import Schedule  # noqa: PLC0415
 
     from workers.backends.tvm.database import (  # noqa: PLC0415
-        Record,
+        DatabaseRecord,
         apply_database,
         read_records,
     )
@@ -85,7 +85,7 @@ def test_a_schedule_is_put_where_its_key_is_and_nowhere_else(tmp_path: Path) -> 
     outer, *_ = schedule.get_loops(schedule.get_sblock("matmul"))
     schedule.parallel(outer)
     file = tmp_path / "schedules.jsonl"
-    write_records(file, [Record(known[name], trace_of(schedule), 1e-6)])
+    write_records(file, [DatabaseRecord(known[name], trace_of(schedule), 1e-6)])
     changed, applied = apply_database(module, read_records(file))
     assert applied == {name: known[name]}
     assert "T.parallel" in changed[name].script()
@@ -93,13 +93,13 @@ def test_a_schedule_is_put_where_its_key_is_and_nowhere_else(tmp_path: Path) -> 
 
 
 def test_a_schedule_of_another_loop_nest_does_not_fit(tmp_path: Path) -> None:
-    from workers.backends.tvm.database import Record, apply_database  # noqa: PLC0415  heavy
+    from workers.backends.tvm.database import DatabaseRecord, apply_database  # noqa: PLC0415  heavy
 
     module = program(tmp_path)
     key = next(iter(keys(module).values()))
     trace = [[["GetSBlock", [], ["convolution", "main"], ["b0"]]], []]
     with pytest.raises(InvalidCandidate, match=f"stored schedule of {key} does not fit"):
-        apply_database(module, {key: Record(key, trace, 1.0)})
+        apply_database(module, {key: DatabaseRecord(key, trace, 1.0)})
 
 
 @pytest.mark.parametrize("content", ["{}", "[]\n", "nonsense", '{"key": "k"}', '{"seconds": 1}\n'])

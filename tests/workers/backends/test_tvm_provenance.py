@@ -206,7 +206,7 @@ def write_schedules(network: Network, file: Path) -> None:
             schedule.enter_postproc()
             assert all(p.apply(schedule) for p in context.space_generator.postprocs)
             key = database.workload_key(function)
-            records.append(database.Record(key, trace_of(schedule), 1e-5))
+            records.append(database.DatabaseRecord(key, trace_of(schedule), 1e-5))
     assert len(records) == 2
     write_records(file, records)
 

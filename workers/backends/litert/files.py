@@ -7,7 +7,7 @@ import numpy as np
 
 from hpcfair.errors import HpcfairError
 from hpcfair.precisions import Tolerance
-from hpcfair.runtimes.base import Tensor
+from hpcfair.runtimes.base import TensorInfo
 from hpcfair.runtimes.litert import open_interpreter, tensors_of
 from hpcfair.runtimes.tensors import MappedTensor, write_tensors
 from workers.engine.binding import Misfit, bind
@@ -43,11 +43,11 @@ def describe(path: Path, network: Network) -> tuple[Tolerance, dict[str, Any]]:
     return _tolerance(types), {"operators": counts, "tensors": types}
 
 
-def _mapped(own: tuple[Tensor, ...], graph: tuple[TensorSpec, ...]) -> tuple[MappedTensor, ...]:
+def _mapped(own: tuple[TensorInfo, ...], graph: tuple[TensorSpec, ...]) -> tuple[MappedTensor, ...]:
     specs = [TensorSpec(tensor.name, tensor.dtype, tensor.shape) for tensor in own]
     bindings = bind(specs, graph, resizable=True)
     return tuple(
-        MappedTensor(Tensor(spec.name, spec.dtype, spec.shape), binding.index, binding.order)
+        MappedTensor(TensorInfo(spec.name, spec.dtype, spec.shape), binding.index, binding.order)
         for spec, binding in zip(graph, bindings, strict=True)
     )
 

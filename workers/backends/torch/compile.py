@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch._inductor import aoti_compile_and_package, debug
 
-from hpcfair.runtimes.base import Tensor
+from hpcfair.runtimes.base import TensorInfo
 from hpcfair.runtimes.tensors import MappedTensor, write_tensors
 from workers.backends.torch.instructions import generation, inductor_instructions
 from workers.backends.torch.package import forget_folders
@@ -154,7 +154,7 @@ def _spec(name: str, value: Any) -> TensorSpec:
 def _mapped(own: tuple[TensorSpec, ...], graph: tuple[TensorSpec, ...]) -> tuple[MappedTensor, ...]:
     bindings = bind(own, graph, resizable=False)
     return tuple(
-        MappedTensor(Tensor(spec.name, spec.dtype, spec.shape), binding.index, binding.order)
+        MappedTensor(TensorInfo(spec.name, spec.dtype, spec.shape), binding.index, binding.order)
         for spec, binding in zip(graph, bindings, strict=True)
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 from hpcfair.runtimes.tvm import SIGNATURE
 from workers.backends.space import has_open_dimensions
 from workers.backends.tvm import compile as compiling
-from workers.backends.tvm.database import Record, read_records
+from workers.backends.tvm.database import DatabaseRecord, read_records
 from workers.backends.tvm.importer import import_model
 from workers.backends.tvm.passes import pipeline_of
 from workers.backends.tvm.rows import rows_dimension
@@ -77,7 +77,7 @@ def rehearse(
     return seconds, "" if timed else _fingerprint(compiled)
 
 
-def records_of(network: Network, options: Options) -> dict[str, Record]:
+def records_of(network: Network, options: Options) -> dict[str, DatabaseRecord]:
     """Schedules of a candidate by key; empty if its options do not use any."""
     if options.get("schedules") != DATABASE or network.schedules_path is None:
         return {}
@@ -127,7 +127,7 @@ def _fixed(network: Network, options: Options, signature: Mapping[str, Any]) -> 
 
 
 def _schedules(
-    network: Network, scheduled: Mapping[str, str], records: Mapping[str, Record]
+    network: Network, scheduled: Mapping[str, str], records: Mapping[str, DatabaseRecord]
 ) -> dict[str, Any]:
     """Provenance of schedules: digest of the file, and the functions that have one."""
     if not records or network.schedules_path is None:

@@ -19,7 +19,7 @@ from tvm.tirx import PrimFunc
 from tvm_ffi import structural_hash
 
 from workers.backends.tvm import passes
-from workers.backends.tvm.database import Record, apply_database
+from workers.backends.tvm.database import DatabaseRecord, apply_database
 from workers.backends.tvm.errors import reason_of
 from workers.engine.errors import InvalidCandidate
 
@@ -84,7 +84,7 @@ def compile_network(
     module: IRModule,
     pipeline: passes.Pipeline,
     target: Mapping[str, Any],
-    records: Mapping[str, Record],
+    records: Mapping[str, DatabaseRecord],
     watch: Watch | None = None,
     *,
     machine_code: bool = True,

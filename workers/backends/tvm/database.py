@@ -1,7 +1,7 @@
 """Applies tuned schedules to loop nests.
 
-A schedule file contains JSON lines, one :class:`Record` each, at most one per key. Keys are equal
-for equal loop nests in all processes and networks, so schedules are shared between networks.
+A schedule file contains JSON lines, one :class:`DatabaseRecord` each, at most one per key. Keys are
+equal for equal loop nests in all processes and networks, so schedules are shared between networks.
 """
 
 import ast
@@ -24,7 +24,7 @@ _CIRCUMSTANCE = ("global_symbol", "op_pattern")
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class DatabaseRecord:
     """The best measured schedule of a loop nest.
 
     Attributes:
@@ -54,7 +54,7 @@ def workload_key(function: PrimFunc) -> str:
     return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
 
 
-def read_records(path: Path) -> dict[str, Record]:
+def read_records(path: Path) -> dict[str, DatabaseRecord]:
     """Records of a schedule file by key.
 
     Raises:
@@ -62,14 +62,14 @@ def read_records(path: Path) -> dict[str, Record]:
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
-        records = [Record(**json.loads(line)) for line in lines if line.strip()]
+        records = [DatabaseRecord(**json.loads(line)) for line in lines if line.strip()]
     except (OSError, UnicodeDecodeError, ValueError, TypeError) as error:
         raise InvalidCandidate(f"{path.name} is no file of schedules: {error}") from error
     return {record.key: record for record in records}
 
 
 def apply_database(
-    module: IRModule, records: Mapping[str, Record]
+    module: IRModule, records: Mapping[str, DatabaseRecord]
 ) -> tuple[IRModule, dict[str, str]]:
     """Apply the schedules of records to a network.
 
@@ -90,7 +90,7 @@ def apply_database(
     return changed, applied
 
 
-def _scheduled(function: PrimFunc, record: Record) -> PrimFunc:
+def _scheduled(function: PrimFunc, record: DatabaseRecord) -> PrimFunc:
     schedule = Schedule(IRModule({"main": function}))
     try:
         Trace.apply_json_to_schedule(record.trace, schedule)

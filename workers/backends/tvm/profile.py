@@ -20,7 +20,7 @@ from hpcfair.runtimes.tvm import TvmRuntime
 from workers.backends.tvm import code
 from workers.backends.tvm import compile as compiling
 from workers.backends.tvm.artefact import imported_of, records_of
-from workers.backends.tvm.database import Record, workload_key
+from workers.backends.tvm.database import DatabaseRecord, workload_key
 from workers.backends.tvm.links import links_of
 from workers.backends.tvm.passes import pipeline_of
 from workers.backends.tvm.provenance import RESHAPE, Site, Tracker, calls_of
@@ -41,14 +41,14 @@ class _Recompiled:
     Attributes:
         called: Symbols that a run calls, in order, with the keys of their loop nests if any.
         functions: Final loop nest by symbol.
-        scheduled: Record of the applied schedule by key.
+        scheduled: DatabaseRecord of the applied schedule by key.
     """
 
     sites: list[Site]
     called: list[tuple[str, str | None]]
     functions: dict[str, PrimFunc]
     executable: Any
-    scheduled: dict[str, Record]
+    scheduled: dict[str, DatabaseRecord]
 
 
 def profile(

@@ -166,14 +166,14 @@ class Learned(Strategy):
                 prior, own_prior, error = model.predict(rows), predicted, model.error
         built = [(t.candidate, t.tolerance) for t in self._trials if t.build is not None]
         built += [(r.candidate, r.tolerance) for r in self._results if not r.failed]
-        known = self._features.matrix([candidate for candidate, _ in built])
+        features = self._features.matrix([candidate for candidate, _ in built])
         # The baseline's ratio to itself is 1, whatever its noisy measurement says.
         others = [t for t in self._trials if t.candidate not in self._problem.defaults[:1]]
         measured = [(t.ratio, t.tolerance) for t in others if t.ratio is not None]
         return predict(
             list(zip(self._trials, own, own_prior, strict=True)),
             (rows, prior),
-            class_shares(known, [tolerance for _, tolerance in built], rows),
+            class_shares(features, [tolerance for _, tolerance in built], rows),
             ratios_to_beat(measured),
             error,
         )

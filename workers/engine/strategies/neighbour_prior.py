@@ -29,11 +29,11 @@ class NeighbourPrior:
 
     def __init__(self, peers: Sequence[Peer], features: Features) -> None:
         results = [(each, peer.weight) for peer in peers for each in peer.results]
-        self._known = features.matrix([each.candidate for each, _ in results])
+        self._measured_features = features.matrix([each.candidate for each, _ in results])
         self._values = np.array([each.value for each, _ in results])
         self._weights = np.array([weight for _, weight in results])
 
     def predict(self, candidates: Floats) -> Floats:
         """Expected logarithm of each ratio, from features ``[candidates, columns]``."""
-        near = np.exp((cosines(candidates, self._known) - 1) / _LENGTH) * self._weights
+        near = np.exp((cosines(candidates, self._measured_features) - 1) / _LENGTH) * self._weights
         return np.asarray((near @ self._values) / (near.sum(axis=1) + _PRIOR_WEIGHT), np.float64)

@@ -58,9 +58,9 @@ class Ranking:
         self._all_features = sorted({name for peer in peers for name in peer.features})
         self._classes = sorted({peer.architecture_class for peer in peers})
         rows = _rows(peers)
-        self._known = features.matrix([row.result.candidate for row in rows])
-        self._known_classes = [row.result.tolerance for row in rows]
-        inputs = self._inputs(self._known, [row.peer for row in rows])
+        self._measured_features = features.matrix([row.result.candidate for row in rows])
+        self._measured_classes = [row.result.tolerance for row in rows]
+        inputs = self._inputs(self._measured_features, [row.peer for row in rows])
         values = np.array([row.result.value for row in rows])
         folds = np.array([row.fold for row in rows])
         self._forests = [
@@ -73,7 +73,7 @@ class Ranking:
         """Expected logarithm of each ratio, from features ``[candidates, columns]``."""
         inputs = self._inputs(candidates, [None] * len(candidates))
         scores = (self._scores(0, inputs) + self._scores(1, inputs)) / 2
-        shares = class_shares(self._known, self._known_classes, candidates)
+        shares = class_shares(self._measured_features, self._measured_classes, candidates)
         expected = shares @ self._means + self._slope * (scores - shares @ self._centres)
         return np.asarray(expected, np.float64)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from hpcfair.errors import BadConfig, RuntimeFailed
-from hpcfair.runtimes.base import Array, Options, Tensor, check_inputs
+from hpcfair.runtimes.base import Array, Options, TensorInfo, check_inputs
 from hpcfair.runtimes.registry import RuntimeEntry
 
 _DISTRIBUTION = "hpcfair-example-backend"
@@ -34,8 +34,8 @@ class ProductRuntime:
             raise RuntimeFailed(f"product cannot open {path.name}: {error}") from error
         rows, columns = matrix.shape
         self._matrix: Array | None = matrix
-        self.inputs = (Tensor(names[0], "float32", ("N", rows)),)
-        self.outputs = (Tensor(names[1], "float32", ("N", columns)),)
+        self.inputs = (TensorInfo(names[0], "float32", ("N", rows)),)
+        self.outputs = (TensorInfo(names[1], "float32", ("N", columns)),)
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """See :meth:`hpcfair.runtimes.base.Runtime.run`."""
