@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 
 from registry.errors import (
@@ -60,3 +60,13 @@ def refusing(view: View[P]) -> View[P]:
             return refusal(request, error)
 
     return wrapper
+
+
+def redirect_moved(request: HttpRequest, old: str, new: str) -> HttpResponse:
+    """307 from the address of the repository ``old`` to the same address of ``new``."""
+    # Built from the address as sent, so that escapes, such as of a branch's slash, are preserved.
+    address = request.get_full_path()
+    start = address.lower().find(f"/{old}".lower())
+    response = HttpResponseRedirect(f"{address[:start]}/{new}{address[start + len(old) + 1 :]}")
+    response.status_code = 307
+    return response

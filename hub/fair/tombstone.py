@@ -9,9 +9,8 @@ from hub.fair.negotiation import negotiated
 from registry.fair import citation
 from registry.fair.description import Description
 from registry.fair.formats import formats_of
-from registry.fair.iris import iri
 from registry.fair.linked import jsonld
-from registry.fair.signposting import metadata_url
+from registry.fair.signposting import licenses_of, metadata_url
 from registry.selectors.fair.hub import repository_address
 from registry.selectors.fair.identifier import ResolvedIdentifier, pid_url, withdrawn_get
 from registry.states import RepositoryKind
@@ -61,15 +60,9 @@ def _context(withdrawn: ResolvedIdentifier, description: Description) -> dict[st
         "pid": pid_url(withdrawn.identifier.name),
         "description": description,
         "others": repository_address(withdrawn.mlmodel).concept if withdrawn.mlmodel else "",
-        "licenses": _licenses(description),
+        "licenses": licenses_of(description),
         "citation": citation.render_bibtex(description).decode(),
         "documents": [(one.title, metadata_url(description, one)) for one in formats],
         # Characters that could end the script element are escaped.
         "record": mark_safe(jsonld.embedded(description)),  # noqa: S308
     }
-
-
-def _licenses(description: Description) -> list[str]:
-    """Addresses of the licences that are valid links."""
-    uris = description.license.uris if description.license else ()
-    return [address for uri in uris if (address := iri(uri))]

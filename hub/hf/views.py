@@ -11,12 +11,13 @@ from functools import wraps
 from typing import Any, TypeAlias
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, UnreadablePostError
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
 from hub.credentials import actor_of
 from hub.hf.errors import BadRequest, answer, name_request, refuse
+from hub.refusals import redirect_moved
 from registry.errors import NotFound
 from registry.selectors.repository.mlmodel import repository_get, repository_moved
 from registry.states import RepositoryKind
@@ -88,7 +89,7 @@ def repository_view(view: View) -> View:
             moved = repository_moved(actor, KINDS[kind], full_name)
             if moved is None:
                 raise
-            return _moved(request, full_name, moved.full_name)
+            return redirect_moved(request, full_name, moved.full_name)
         return view(request, mlmodel, **rest)
 
     return wrapper
@@ -142,12 +143,3 @@ def web_path(mlmodel: MLModel) -> str:
     """``/ns/name``, or ``/datasets/ns/name``."""
     prefix = "/datasets" if mlmodel.kind == RepositoryKind.DATASET else ""
     return f"{prefix}/{mlmodel.full_name}"
-
-
-def _moved(request: HttpRequest, old: str, new: str) -> HttpResponse:
-    # Built from the address as sent, so that escapes, such as of a branch's slash, are preserved.
-    address = request.get_full_path()
-    start = address.lower().find(f"/{old}".lower())
-    response = HttpResponseRedirect(f"{address[:start]}/{new}{address[start + len(old) + 1 :]}")
-    response.status_code = 307
-    return response

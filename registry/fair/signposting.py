@@ -77,7 +77,7 @@ def of_landing(description: Description, *, anchor: str | None = None) -> list[L
         typed(page, "cite-as", description.pid, "text/html"),
         typed(page, "type", _THING),
         typed(page, "type", _PAGE),
-        *(typed(page, "license", uri) for uri in _licenses(description)),
+        *(typed(page, "license", uri) for uri in licenses_of(description)),
         *(typed(page, "author", uri) for uri in _authors(description)),
         *_items(description, page),
         typed(page, "api-catalog", api_catalog_url(description.hub), LINKSET_TYPE),
@@ -187,7 +187,8 @@ def api_catalog_url(hub: Hub) -> str:
     return f"{hub.url}/.well-known/api-catalog"
 
 
-def _licenses(description: Description) -> list[str]:
+def licenses_of(description: Description) -> list[str]:
+    """Addresses of the licences that are valid links."""
     uris = description.license.uris if description.license else ()
     return [address for uri in uris if (address := iri(uri))]
 

@@ -22,7 +22,7 @@ from workers.engine.types import (
     Network,
     Options,
     TargetSpec,
-    TensorSpec,
+    tensor_specs,
 )
 
 
@@ -148,8 +148,8 @@ def network_from(data: Mapping[str, Any]) -> Network:
         **{
             **data,
             "model_path": Path(data["model_path"]),
-            "inputs": _specs(data["inputs"]),
-            "outputs": _specs(data["outputs"]),
+            "inputs": tensor_specs(data["inputs"]),
+            "outputs": tensor_specs(data["outputs"]),
             "embedding": tuple(data["embedding"]),
             "alternatives": tuple(
                 AlternativeFormat(each["format"], Path(each["path"]), each["sha256"])
@@ -165,10 +165,6 @@ def network_from(data: Mapping[str, Any]) -> Network:
 def target_from(data: Mapping[str, Any]) -> TargetSpec:
     """A target as the worker sent it."""
     return TargetSpec(**{**data, "features": frozenset(data["features"])})
-
-
-def _specs(data: list[Mapping[str, Any]]) -> tuple[TensorSpec, ...]:
-    return tuple(TensorSpec(s["name"], s["dtype"], tuple(s["shape"])) for s in data)
 
 
 def backend_of(path: str) -> Backend:

@@ -9,7 +9,7 @@ import numpy as np
 
 from hpcfair.measurement.ratio import CONFIDENCE, METHOD
 from hpcfair.measurement.rounds import WARMUP_RUNS
-from hpcfair.measurement.summary import latency_statistics
+from hpcfair.measurement.summary import block_document, latency_statistics, without_none
 from hpcfair.measurement.types import Block
 from workers.engine.artifacts import ArtifactFile, artifact_files, artifact_sha256
 from workers.engine.confirmation import ConfirmedResult
@@ -75,10 +75,10 @@ def bench_record(
             "tolerance": build.tolerance,
         },
         "protocol": _protocol(measurement, request.seed),
-        "samples": {"blocks": [_block(block) for block in measurement.blocks]},
+        "samples": {"blocks": [block_document(block) for block in measurement.blocks]},
         "statistics": _statistics(measurement.blocks),
         "comparison": _comparison(measurement, result),
-        "compile": _without_none(
+        "compile": without_none(
             wall_s=build.compile_s,
             artifact_bytes=sum(file.size_bytes for file in files),
             peak_rss_bytes=build.peak_rss_bytes,
@@ -87,7 +87,7 @@ def bench_record(
         **({"energy": measurement.energy} if measurement.energy else {}),
         "correctness": _correctness(request, result, confirmed),
         "quality": _quality(measurement),
-        "search": _without_none(
+        "search": without_none(
             number=confirmed.trial.number,
             proposed_by=confirmed.trial.proposed_by,
             seed=request.seed,
@@ -137,7 +137,7 @@ def _identity(
 
 def _target(target: TargetSpec, device: str) -> dict[str, Any]:
     facts = target.facts
-    return _without_none(
+    return without_none(
         slug=target.slug,
         architecture=target.architecture,
         features=sorted(target.features),
@@ -155,7 +155,7 @@ def _target(target: TargetSpec, device: str) -> dict[str, Any]:
 
 def _environment(target: TargetSpec, build: BuildResult, sandbox: str) -> dict[str, Any]:
     facts = target.facts
-    return _without_none(
+    return without_none(
         os=facts.get("os", platform.system()),
         kernel=facts.get("kernel", platform.release()),
         python=platform.python_version(),
@@ -177,14 +177,6 @@ def _protocol(measurement: Measurement, seed: int) -> dict[str, Any]:
         "runs_per_block": max(1, len(measurement.blocks[0].candidate_ns) // 2),
         "seed": seed,
         **measurement.protocol,
-    }
-
-
-def _block(block: Block) -> dict[str, Any]:
-    return {
-        "process": block.process,
-        "baseline_ns": list(block.baseline_ns),
-        "candidate_ns": list(block.candidate_ns),
     }
 
 
@@ -213,7 +205,7 @@ def _correctness(
     check, tests = confirmed.output_check, result.tests
     versions = result.baseline.build.toolchain
     version = versions.get(request.reference_backend, "")
-    return _without_none(
+    return without_none(
         reference=f"{request.reference_backend} {version}, float32, optimisations off",
         max_absolute=check.deviation.max_absolute,
         max_relative=check.deviation.max_relative,
@@ -243,8 +235,3 @@ def _quality(measurement: Measurement) -> dict[str, Any]:
 def _memory(measurement: Measurement) -> dict[str, Any]:
     peak = measurement.peak_rss_bytes
     return {} if peak is None else {"memory": {"peak_rss_bytes": peak}}
-
-
-def _without_none(**fields: Any) -> dict[str, Any]:
-    """The fields with a value: an unknown one is left out, never null or zero."""
-    return {name: value for name, value in fields.items() if value is not None}

@@ -86,12 +86,13 @@ def trial_from_dict(document: Mapping[str, Any]) -> Trial:
         "candidate": Candidate(**document["candidate"]),
         "build": BuildResult(**build) if build else None,
         "deviation": Deviation(**deviation) if deviation else None,
-        "measurement": _measurement(measurement) if measurement else None,
+        "measurement": measurement_from(measurement) if measurement else None,
     }
     return Trial(**{**document, **fields})
 
 
-def _measurement(document: Mapping[str, Any]) -> Measurement:
+def measurement_from(document: Mapping[str, Any]) -> Measurement:
+    """A measurement as :func:`dataclasses.asdict` gave it and JSON kept it."""
     blocks = tuple(
         Block(b["process"], tuple(b["baseline_ns"]), tuple(b["candidate_ns"]))
         for b in document["blocks"]

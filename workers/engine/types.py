@@ -6,6 +6,7 @@ or seconds (``_s``), sizes bytes (``_bytes``).
 
 import hashlib
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -41,6 +42,13 @@ class TensorSpec:
     name: str
     dtype: str
     shape: tuple[int | str, ...]
+
+
+def tensor_specs(documents: Iterable[Mapping[str, Any]]) -> tuple[TensorSpec, ...]:
+    """Inputs or outputs from their JSON: ``name``, ``dtype`` and ``shape`` of each."""
+    return tuple(
+        TensorSpec(each["name"], each["dtype"], tuple(each["shape"])) for each in documents
+    )
 
 
 @dataclass(frozen=True, slots=True)

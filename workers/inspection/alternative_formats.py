@@ -7,7 +7,7 @@ from typing import Any
 
 from hpcfair.formats import TFLITE, TORCH_EXPORT, FileFormat
 from workers.engine.binding import Misfit, bind
-from workers.engine.types import TensorSpec
+from workers.engine.types import tensor_specs
 from workers.inspection.errors import printable
 from workers.inspection.interface import Interface, Unusable
 from workers.inspection.pt2 import read_pt2
@@ -34,7 +34,7 @@ def read_alternatives(
         ``{"format": name of a FileFormat, "path": path}`` of each file.
     """
     alternatives = []
-    inputs, outputs = (_specs(signature[side]) for side in ("inputs", "outputs"))
+    inputs, outputs = (tensor_specs(signature[side]) for side in ("inputs", "outputs"))
     for file_format, read, resizable in READERS:
         paths = find(folder, file_format)
         warnings += [f"{shown} was not read." for shown in paths[MAX_FILES:]]
@@ -62,7 +62,3 @@ def find(folder: Path, file_format: FileFormat) -> list[str]:
             if name.endswith(file_format.suffixes) and path.is_file() and not path.is_symlink():
                 paths.append(path.relative_to(folder).as_posix())
     return sorted(paths)
-
-
-def _specs(tensors: list[dict[str, Any]]) -> tuple[TensorSpec, ...]:
-    return tuple(TensorSpec(t["name"], t["dtype"], tuple(t["shape"])) for t in tensors)

@@ -1,10 +1,9 @@
 """The network of a job, as the engine's type."""
 
 from pathlib import Path
-from typing import Any
 
 from registry.tickets import GraphFacts, JobTicket
-from workers.engine.types import AlternativeFormat, Network, TensorSpec
+from workers.engine.types import AlternativeFormat, Network, tensor_specs
 from workers.jobs.workspace import fetch
 
 _SAMPLES = "samples.npz"
@@ -31,8 +30,8 @@ def network_at(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Network:
         model_sha256=digests[graph.path],
         graph_hash=graph.graph_hash,
         architecture_class=graph.architecture_class,
-        inputs=_specs(graph.signature["inputs"]),
-        outputs=_specs(graph.signature["outputs"]),
+        inputs=tensor_specs(graph.signature["inputs"]),
+        outputs=tensor_specs(graph.signature["outputs"]),
         operators=graph.operators,
         parameters=graph.parameters,
         macs=graph.macs,
@@ -43,10 +42,4 @@ def network_at(ticket: JobTicket, graph: GraphFacts, folder: Path) -> Network:
             AlternativeFormat(form["format"], folder / form["path"], digests[form["path"]])
             for form in graph.forms
         ),
-    )
-
-
-def _specs(tensors: list[dict[str, Any]]) -> tuple[TensorSpec, ...]:
-    return tuple(
-        TensorSpec(tensor["name"], tensor["dtype"], tuple(tensor["shape"])) for tensor in tensors
     )

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from hpcfair.measurement.types import Block, Deviation, Interval
+from hpcfair.measurement.types import Deviation
 from registry.errors import Conflict
 from registry.selectors.results.trial import experience, history, trials_of_job
 from registry.services.results.trial import trial_add
 from registry.tickets import JobTicket
 from workers.engine.errors import LeaseLost
-from workers.engine.trials import Experience, Measurement, Prior, Trial
+from workers.engine.trial_store import measurement_from
+from workers.engine.trials import Experience, Prior, Trial
 from workers.engine.types import BuildResult, Candidate
 
 
@@ -99,7 +100,7 @@ def _trial(row: dict[str, Any]) -> Trial:
         build=build,
         deviation=Deviation(**row["deviation"]) if row["deviation"] else None,
         accuracy=row["accuracy"],
-        measurement=_measurement(row["measurement"]) if row["measurement"] else None,
+        measurement=measurement_from(row["measurement"]) if row["measurement"] else None,
         predicted_ratio=row["predicted_ratio"],
         detail=row["failure_detail"],
     )
@@ -118,14 +119,6 @@ def _experience(row: dict[str, Any]) -> Experience:
         features=frozenset(row["features"]),
         seconds=row["duration_s"],
     )
-
-
-def _measurement(stored: dict[str, Any]) -> Measurement:
-    blocks = tuple(
-        Block(block["process"], tuple(block["baseline_ns"]), tuple(block["candidate_ns"]))
-        for block in stored["blocks"]
-    )
-    return Measurement(**{**stored, "blocks": blocks, "ratio": Interval(**stored["ratio"])})
 
 
 def _candidate(stored: dict[str, Any]) -> Candidate:

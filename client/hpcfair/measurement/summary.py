@@ -1,9 +1,11 @@
-"""Latency statistics of one side, as ``statistics`` of schema ``hpcfair.bench/1`` names them."""
+"""Parts of a record of schema ``hpcfair.bench/1``: latency statistics and raw samples."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+
+from hpcfair.measurement.types import Block
 
 #: Fewest samples from which a tail percentile is given.
 _FEWEST_FOR = {"p95_ns": 100, "p99_ns": 1000}
@@ -30,3 +32,17 @@ def latency_statistics(samples_ns: Sequence[int]) -> dict[str, Any]:
     }
     tails = {"p95_ns": float(p95), "p99_ns": float(p99)}
     return figures | {name: ns for name, ns in tails.items() if samples.size >= _FEWEST_FOR[name]}
+
+
+def block_document(block: Block) -> dict[str, Any]:
+    """A block's raw samples, as ``samples`` of schema ``hpcfair.bench/1`` lists them."""
+    return {
+        "process": block.process,
+        "baseline_ns": list(block.baseline_ns),
+        "candidate_ns": list(block.candidate_ns),
+    }
+
+
+def without_none(**fields: Any) -> dict[str, Any]:
+    """The fields with a value: a record leaves an unknown one out, never as null or zero."""
+    return {name: value for name, value in fields.items() if value is not None}
