@@ -16,7 +16,6 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import (
     HttpRequest,
     HttpResponse,
-    HttpResponseRedirect,
     StreamingHttpResponse,
     UnreadablePostError,
 )
@@ -28,7 +27,7 @@ from hub.credentials import actor_of
 from hub.git import answer
 from hub.git.plan import FetchRefused, plan
 from hub.git.request import GitRequestError, ListReferences, read_command, read_fetch
-from hub.refusals import status_of
+from hub.refusals import redirect_moved, status_of
 from registry.errors import NotFound, RegistryError, Unauthenticated
 from registry.selectors.repository.gate import require_fetch
 from registry.selectors.repository.git import commits_of, references
@@ -59,7 +58,7 @@ def repository(view: View) -> Callable[..., HttpResponseBase]:
             except NotFound:
                 moved = repository_moved(actor, kind, full_name)
                 if moved is not None:
-                    return _moved(request, full_name, moved.full_name)
+                    return redirect_moved(request, full_name, moved.full_name)
                 if isinstance(actor, AnonymousUser):
                     raise Unauthenticated(
                         "not_authenticated", "There is no such public repository."
@@ -155,12 +154,4 @@ def _refuse(status: int, text: str) -> HttpResponse:
     response.headers["Cache-Control"] = "no-store"
     if status == 401:
         response.headers["WWW-Authenticate"] = f'Basic realm="{settings.HUB_NAME}", charset="UTF-8"'
-    return response
-
-
-def _moved(request: HttpRequest, old: str, new: str) -> HttpResponse:
-    address = request.get_full_path()
-    start = address.lower().find(f"/{old}".lower())
-    response = HttpResponseRedirect(f"{address[:start]}/{new}{address[start + len(old) + 1 :]}")
-    response.status_code = 307
     return response

@@ -11,7 +11,7 @@ from typing import Any
 from hpcfair import machine
 from hpcfair.bench.rounds import Plan
 from hpcfair.measurement.ratio import CONFIDENCE, METHOD, verdict
-from hpcfair.measurement.summary import latency_statistics
+from hpcfair.measurement.summary import block_document, latency_statistics, without_none
 from hpcfair.measurement.types import Block, Deviation, Interval
 from hpcfair.record import Record, record_id
 
@@ -46,7 +46,7 @@ def reproduction_document(
         "target": _target(machine.describe()),
         "environment": _environment(machine.describe()),
         "protocol": _protocol(old["protocol"], plan),
-        "samples": {"blocks": [_block(block) for block in blocks]},
+        "samples": {"blocks": [block_document(block) for block in blocks]},
         "statistics": {
             "candidate": latency_statistics([ns for block in blocks for ns in block.candidate_ns]),
             "baseline": latency_statistics([ns for block in blocks for ns in block.baseline_ns]),
@@ -67,7 +67,7 @@ def reproduction_document(
             "passed": passed,
             "samples": 1,
         },
-        "quality": _drop_unknown(
+        "quality": without_none(
             unstable=statement == "unstable", load_before=load_before, load_after=load_average()
         ),
         "provenance": {
@@ -88,7 +88,7 @@ def load_average() -> float | None:
 
 
 def _target(here: machine.Machine) -> dict[str, Any]:
-    return _drop_unknown(
+    return without_none(
         slug=machine.target_slug(here),
         architecture=here.architecture,
         features=sorted(here.features),
@@ -103,7 +103,7 @@ def _target(here: machine.Machine) -> dict[str, Any]:
 
 
 def _environment(here: machine.Machine) -> dict[str, Any]:
-    return _drop_unknown(
+    return without_none(
         os=here.os,
         kernel=here.kernel,
         python=platform.python_version(),
@@ -125,14 +125,6 @@ def _protocol(old: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     }
 
 
-def _block(block: Block) -> dict[str, Any]:
-    return {
-        "process": block.process,
-        "baseline_ns": list(block.baseline_ns),
-        "candidate_ns": list(block.candidate_ns),
-    }
-
-
 def _versions() -> dict[str, str]:
     versions = {}
     for package in ("hpcfair", "numpy", "onnxruntime"):
@@ -141,8 +133,3 @@ def _versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return {"hpcfair": "0", **versions}
-
-
-def _drop_unknown(**fields: Any) -> dict[str, Any]:
-    """The fields with a value: an unknown one is left out, never null."""
-    return {name: value for name, value in fields.items() if value is not None}
