@@ -6,13 +6,12 @@ Unknown facts are ``None`` or absent, never zero.
 import os
 import platform
 import re
-import subprocess
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hpcfair import _linux, nvidia
+from hpcfair import _linux, _macos, nvidia
 from hpcfair._targets import GPU_TARGETS, TARGETS, TargetDefinition
 
 __all__ = [
@@ -30,26 +29,6 @@ FEATURES = frozenset(
 )
 
 _ARCHITECTURES = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "arm64"}
-
-_MACOS_FEATURES = {
-    "hw.optional.AdvSIMD": "asimd",
-    "hw.optional.arm.FEAT_FP16": "asimdhp",
-    "hw.optional.arm.FEAT_FHM": "asimdfhm",
-    "hw.optional.arm.FEAT_DotProd": "asimddp",
-    "hw.optional.arm.FEAT_I8MM": "i8mm",
-    "hw.optional.arm.FEAT_BF16": "bf16",
-    "hw.optional.arm.FEAT_SME": "sme",
-    "hw.optional.arm.FEAT_SME2": "sme2",
-    "hw.optional.sse4_2": "sse4_2",
-    "hw.optional.avx1_0": "avx",
-    "hw.optional.f16c": "f16c",
-    "hw.optional.fma": "fma",
-    "hw.optional.avx2_0": "avx2",
-    "hw.optional.avx512f": "avx512f",
-    "hw.optional.avx512bw": "avx512bw",
-    "hw.optional.avx512dq": "avx512dq",
-    "hw.optional.avx512vl": "avx512vl",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +205,13 @@ def _describe_linux(root: Path = Path("/")) -> Machine:
 
 
 def _describe_other() -> Machine:
-    facts = _sysctl() if platform.system() == "Darwin" else {}
+    facts = _macos.facts() if platform.system() == "Darwin" else {}
     logical = os.cpu_count() or 1
     memory = facts.get("hw.memsize")
     return Machine(
         architecture=_architecture(),
         features=tuple(
-            sorted(ours for theirs, ours in _MACOS_FEATURES.items() if facts.get(theirs) == "1")
+            sorted(name for key, name in _macos.FEATURES.items() if facts.get(key) == "1")
         ),
         cores=int(facts.get("hw.physicalcpu", logical)),
         logical_cpus=logical,
@@ -246,11 +225,3 @@ def _describe_other() -> Machine:
 def _architecture() -> str:
     name = platform.machine().lower()
     return _ARCHITECTURES.get(name, name.replace("_", "-"))
-
-
-def _sysctl() -> dict[str, str]:
-    output = subprocess.run(
-        ["/usr/sbin/sysctl", "hw", "machdep.cpu"], capture_output=True, text=True, check=False
-    ).stdout
-    pairs = (line.partition(": ") for line in output.splitlines())
-    return {name: value for name, _, value in pairs}

@@ -1,4 +1,4 @@
-"""Rooms stay small enough to be read in one go."""
+"""Modules and functions stay small enough to be read in one go."""
 
 import ast
 from functools import cache
@@ -7,19 +7,32 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CODE = [
     path
-    for room in ("hub", "registry", "workers", "client/hpcfair", "examples", "benchmarks")
-    for path in sorted((ROOT / room).rglob("*.py"))
+    for package in ("hub", "registry", "workers", "client/hpcfair", "examples", "benchmarks")
+    for path in sorted((ROOT / package).rglob("*.py"))
     if "migrations" not in path.parts
 ]
 TESTS = sorted((ROOT / "tests").rglob("*.py")) + sorted((ROOT / "client/tests").rglob("*.py"))
 
-MODULE_LINES = 400
+MODULE_LINES = 260
+TEST_LINES = 400
 FUNCTION_LINES = 60
+#: One class of many methods, and one tree of exceptions, are read best in one piece.
+LONGER = {
+    "client/hpcfair/client.py": 340,
+    "client/hpcfair/errors.py": 280,
+    "benchmarks/passes.py": 280,
+    "benchmarks/serving.py": 270,
+}
 
 
 def test_modules_are_short() -> None:
-    lengths = {_name(path): len(path.read_text().splitlines()) for path in CODE + TESTS}
-    assert not {name: lines for name, lines in lengths.items() if lines > MODULE_LINES}
+    lengths = {_name(path): len(path.read_text().splitlines()) for path in CODE}
+    assert not {n: lines for n, lines in lengths.items() if lines > LONGER.get(n, MODULE_LINES)}
+
+
+def test_test_modules_are_short() -> None:
+    lengths = {_name(path): len(path.read_text().splitlines()) for path in TESTS}
+    assert not {name: lines for name, lines in lengths.items() if lines > TEST_LINES}
 
 
 def test_functions_are_short() -> None:

@@ -27,14 +27,14 @@ from workers.inspection.tflite import (
     is_quantised,
     open_tflite,
     operator_code,
-)
+)  # fmt: skip
 from workers.inspection.tflite_operators import (
     CONVOLUTIONS,
     PRODUCTS,
     RECURRENCES,
     SUPPRESSIONS,
     name_of,
-)
+)  # fmt: skip
 
 #: DANGER: part of every hash. Change it only when the method changes.
 _METHOD = b"hpcfair.tflite-graph/1"

@@ -37,7 +37,7 @@ from workers.testing.builds import (
     python,
     run_as_a_user,
     timeless,
-)
+)  # fmt: skip
 from workers.testing.reused import ReusedChild, ReusedDevice
 
 NETWORKS = {
