@@ -1,7 +1,7 @@
 """Corrects the bias that reduced precision adds to the outputs of a network's last layers.
 
-Rounding errors of weights do not average out, because their inputs are almost always positive behind
-a ReLU: each channel has a mean error that hardly depends on the input. The measured mean is
+Rounding errors of weights do not average out, because their inputs are almost always positive
+behind a ReLU: each channel has a mean error that hardly depends on the input. The measured mean is
 subtracted in the bias, as in Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization
 and Bias Correction", section 4.2, who correct every layer. Here only the last layers are corrected,
 for the errors of all layers before them. That takes three compilations instead of one per layer.
