@@ -24,9 +24,8 @@ class _Entry:
 class ArtefactCache:
     """Builds of one device, by backend and the options that shape their files.
 
-    Args:
-        opening: Backend to its options that shape no file; see
-            :attr:`workers.engine.ports.Backend.opening`.
+    ``opening`` maps each backend to its options that shape no file
+    (:attr:`workers.engine.ports.Backend.opening`).
     """
 
     def __init__(self, opening: Mapping[str, frozenset[str]]) -> None:

@@ -10,11 +10,7 @@ from workers.engine.types import BuildResult, sha256_of
 
 @dataclass(frozen=True, slots=True)
 class ArtifactFile:
-    """A file of a build.
-
-    Attributes:
-        path: Relative to the build's folder, with forward slashes.
-    """
+    """A file of a build; ``path`` is relative to the build's folder, with forward slashes."""
 
     path: str
     sha256: str
@@ -22,11 +18,7 @@ class ArtifactFile:
 
 
 def artifact_files(build: BuildResult) -> list[ArtifactFile]:
-    """Every file of a build, sorted by path.
-
-    Raises:
-        ValueError: the files do not exist any more.
-    """
+    """Every file of a build, sorted by path; raises ValueError if they do not exist any more."""
     root = build.directory
     if root is None or not root.is_dir():
         raise ValueError("the files of this build are gone")

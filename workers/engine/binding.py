@@ -36,8 +36,7 @@ def bind(
         own: Inputs or outputs of the file. A dimension that is not an integer is dynamic.
         resizable: Whether the file accepts sizes other than those it states.
 
-    Raises:
-        Misfit: the number, the element type or the shape of tensors differs.
+    Raises Misfit if the number, an element type or a shape of the tensors differs.
     """
     if len(own) != len(graph):
         raise Misfit(f"it has {len(own)} of them, the graph {len(graph)}")

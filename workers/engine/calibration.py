@@ -23,8 +23,8 @@ class Fitting:
 
     Attributes:
         source: Of ``fit``.
-        is_evaluated: Whether ``check`` holds inputs that builds are evaluated on, so that no build
-            may be fitted to them.
+        is_evaluated: Whether builds are evaluated on inputs of ``check``: none may be fitted to
+            them.
     """
 
     fit: tuple[dict[str, Array], ...]
@@ -38,10 +38,8 @@ def calibration_inputs(
 ) -> tuple[list[dict[str, Array]], Literal["samples", "random"]]:
     """Inputs of a few runs, and their source.
 
-    Parses an untrusted file: call it in a limited child process only.
-
-    Raises:
-        ValueError: the samples do not fit the graph, or a dtype has no random values.
+    Parses an untrusted file: call it in a limited child process only. Raises ValueError if the
+    samples do not fit the graph, or a dtype has no random values.
     """
     path = network.samples_path
     if path is None:
@@ -58,10 +56,8 @@ def fitting_inputs(network: Network) -> Fitting:
     If samples can be spared from evaluation, three quarters of them fit and the rest validates; if
     not, they only validate, and random inputs fit.
 
-    Parses an untrusted file: call it in a limited child process only.
-
-    Raises:
-        ValueError: as of :func:`calibration_inputs`.
+    Parses an untrusted file: call it in a limited child process only. Raises as
+    :func:`calibration_inputs`.
     """
     path, batch = network.samples_path, fixed_batch(network)
     samples, is_spared = held_out_samples(path, batch) if path else ({}, False)

@@ -53,8 +53,7 @@ class Child:
     Attributes:
         isolation: The isolation level, one of :data:`workers.engine.sandbox.LEVELS`.
 
-    Raises:
-        CandidateFailed: the child did not start (``infrastructure``).
+    Raises CandidateFailed (``infrastructure``) if the child does not start.
     """
 
     def __init__(
@@ -101,15 +100,10 @@ class Child:
     def call(self, function: str, /, **arguments: Any) -> Any:
         """Call ``"package.module:function"`` in the child.
 
-        Args:
-            arguments: Any values that :func:`workers.engine.wire.encode` accepts. Dataclasses,
-                tuples and paths arrive as dictionaries, lists and strings.
-
-        Returns:
-            The function's result, after the same conversion.
-
-        Raises:
-            CandidateFailed: the function raised (the child remains usable), or the child is dead.
+        Arguments are any values that :func:`workers.engine.wire.encode` accepts. Dataclasses,
+        tuples and paths arrive as dictionaries, lists and strings; the returned result is
+        converted likewise. Raises CandidateFailed if the function raised (the child remains usable)
+        or the child is dead.
         """
         if self._process is None:
             raise CandidateFailed("infrastructure", "the child process has been closed", "exit")
@@ -130,7 +124,6 @@ class Child:
             kill(process)
 
     def _exchange(self, message: Sequence[bytes | memoryview], seconds: float) -> dict[str, Any]:
-        """Send a message and receive one, within ``seconds``."""
         assert self._process is not None  # noqa: S101  checked by the callers
         try:
             with Pump(self._process, self._tail) as pump:
@@ -174,11 +167,8 @@ class Child:
         return CandidateFailed(outcome, detail, str(described.get("cause")))
 
     def _presentable(self, text: str) -> str:
-        """A child's output in a form that can be stored and shown.
-
-        Paths of this machine are private and differ between runs; databases reject NUL and lone
-        surrogates.
-        """
+        """A child's output in a form that can be stored and shown. Paths of this machine are
+        private and differ between runs; databases reject NUL and lone surrogates."""
         for path in (self._workspace, *self._readable):
             text = text.replace(str(path), f"<{path.name}>")
         return text.encode(errors="replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
@@ -203,10 +193,7 @@ def call(
     readable: Sequence[Path] = (),
     **arguments: Any,
 ) -> Any:
-    """Call a function once in a child process of its own; see :meth:`Child.call`.
-
-    Raises:
-        CandidateFailed: the child did not start or died, or the function raised.
-    """
+    """Call a function once in a child process of its own; see :meth:`Child.call`. Raises
+    CandidateFailed if the child did not start or died, or the function raised."""
     with Child(limits, workspace, readable) as child:
         return child.call(function, **arguments)

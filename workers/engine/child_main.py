@@ -43,8 +43,8 @@ def main() -> None:
 def _take_pipes() -> tuple[int, int]:
     """Private descriptors of the pipes to the worker.
 
-    Native libraries print to descriptor 1 and some read 0. Their output goes to the error log and
-    their input is empty, so that only the protocol reaches the worker.
+    Native libraries print to descriptor 1 and some read 0: output goes to the error log and input
+    is empty, so that only the protocol reaches the worker.
     """
     requests, answers = os.dup(0), os.dup(1)
     os.dup2(2, 1)

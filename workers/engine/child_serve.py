@@ -78,7 +78,6 @@ def lacks_memory(text: str) -> bool:
 
 
 def _receive(requests: int) -> dict[str, Any] | None:
-    """The next call; ``None`` at end of input."""
     decoder = wire.Decoder()
     while True:
         piece = os.read(requests, min(decoder.missing, 2**20))

@@ -50,14 +50,8 @@ def build(
     options: Options,
     out: str,
 ) -> dict[str, Any]:
-    """Build a candidate in ``out``.
-
-    Args:
-        backend: ``module:class`` of the backend.
-
-    Returns:
-        The fields of the build that the caller does not know.
-    """
+    """Build a candidate in ``out``, by the backend ``module:class``. Returns the fields of the
+    build that the caller does not know."""
     compiler, spec = backend_of(backend), target_from(target)
     # Imports the backend's library, which does not count as compile time.
     compiler.probe(spec)
@@ -110,9 +104,8 @@ def run(*, inputs: dict[str, Array]) -> dict[str, Array]:
 def time(*, runs: int, warmup: int) -> dict[str, Any]:
     """Time the session on its timing input.
 
-    Returns:
-        ``samples_ns`` of each run, ``involuntary_switches`` of all threads during the runs, and the
-        process's ``peak_rss_bytes`` so far.
+    Returns ``samples_ns`` of each run, ``involuntary_switches`` of all threads during the runs, and
+    the process's ``peak_rss_bytes`` so far.
     """
     opened = _OPEN[0]
     timing = time_runs(lambda: opened.session.run(opened.inputs), runs, warmup)

@@ -78,7 +78,7 @@ def _share(value: float) -> float:
 
 
 def _clocks(root: Path) -> Iterable[float]:
-    """Frequency of each processor in MHz, from cpufreq or else /proc/cpuinfo (x86)."""
+    """Frequencies from cpufreq or else /proc/cpuinfo (x86)."""
     files = sorted(root.glob("sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq"))
     khz = [value for file in files if (value := _number(file)) is not None]
     if khz:

@@ -51,12 +51,11 @@ class Confirmation:
     """A candidate under confirmation, one fresh process of each side after another.
 
     Args:
-        build: The trial's build if its files still exist; otherwise it is built again.
         half_width: Relative half-width of the ratio's interval to reach.
 
     Attributes:
         trial: The candidate's trial in the search.
-        build: Its build; ``None`` until the first process if it must be built again.
+        build: Its build if the files exist; ``None`` if the first process must build it again.
         processes: Number of processes so far.
         seconds: Their duration, without the time to build again.
         ratio: Over all processes so far; unbounded before the first one.
@@ -134,14 +133,8 @@ class Confirmation:
 def confirm(
     context: EvaluationContext, trial: Trial, build: BuildResult | None, effort: ConfirmationEffort
 ) -> ConfirmedResult:
-    """Confirm one candidate, within ``effort``.
-
-    Args:
-        build: As of :class:`Confirmation`.
-
-    Raises:
-        CandidateFailed, WrongOutput, InfrastructureFailed: as :meth:`Confirmation.run_process`.
-    """
+    """Confirm one candidate, within ``effort``; ``build`` is as of :class:`Confirmation`. Raises as
+    :meth:`Confirmation.run_process`."""
     confirmation = Confirmation(context, trial, build, effort.half_width)
     while confirmation.processes < effort.processes:
         done = confirmation.processes

@@ -44,12 +44,8 @@ def confirm_candidates(
 ) -> list[ConfirmedResult]:
     """Results of the candidates that were neither dropped nor failed, within the request's budget.
 
-    Args:
-        candidates: Trials with their builds where the files still exist; the best of each class
-            first.
-
-    Raises:
-        InfrastructureFailed: the baseline does not run any more.
+    ``candidates`` are trials with their builds where the files still exist, the best of each class
+    first. Raises InfrastructureFailed if the baseline does not run any more.
     """
     budget = context.request.budget
     every = [
@@ -102,7 +98,6 @@ def _next(
 def _needs_more(
     candidate: Confirmation, remaining: Sequence[Confirmation], budget: SearchBudget
 ) -> bool:
-    """Whether more processes could change whether the candidate is published."""
     if candidate.processes < _fewest(budget):
         return True
     if candidate.processes >= budget.confirmation_processes or candidate.is_precise:
@@ -127,7 +122,6 @@ def _is_clear(candidate: Confirmation, budget: SearchBudget) -> bool:
 
 
 def _best_ratio(remaining: Sequence[Confirmation], excluded: Confirmation) -> float:
-    """The best ratio so far of the other candidates of a class; infinite without any."""
     tolerance = excluded.trial.tolerance
     others = (e for e in remaining if e is not excluded and e.trial.tolerance == tolerance)
     return min((other.ratio.value for other in others if other.processes), default=inf)

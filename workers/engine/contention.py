@@ -17,7 +17,7 @@ CONTENTION_ERROR = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The machine at one moment; ``None`` for what the system does not tell.
+    """The machine at one moment; ``None`` for unknown values.
 
     Attributes:
         average: One-minute load average.

@@ -55,10 +55,8 @@ def zones(root: Path = _POWERCAP) -> tuple[Zone, ...]:
 class EnergyMeter:
     """Adds up the energy of the machine while the candidate ran.
 
-    Energy of other processes and idle power are included.
-
-    Attributes:
-        joules, runs, window_s: Energy, number of runs and duration of all blocks so far.
+    Energy of other processes and idle power are included. ``joules``, ``runs`` and ``window_s`` are
+    energy, number of runs and duration of all blocks so far.
     """
 
     clock: Clock
@@ -70,12 +68,12 @@ class EnergyMeter:
     _started_s: float = 0.0
 
     def start(self) -> None:
-        """A block of the candidate begins."""
+        """Begin a block of the candidate."""
         if self.counters:
             self._before, self._started_s = self._now(), self.clock.monotonic()
 
     def stop(self, runs: int) -> None:
-        """It has ended after ``runs`` runs, warm-up included."""
+        """End the block after ``runs`` runs, warm-up included."""
         if not self.counters:
             return
         after = self._now()

@@ -21,8 +21,8 @@ class CandidateFailed(EngineError):
     Attributes:
         outcome: The failure class.
         cause: Finer than the class: ``memory``, ``wall-clock``, ``cpu-time``, ``file-size``,
-            ``disk``, ``signal``, ``exit``, ``protocol``, ``unavailable``, ``exception``,
-            ``start``; empty if unknown.
+            ``disk``, ``signal``, ``exit``, ``protocol``, ``unavailable``, ``exception``, ``start``;
+            empty if unknown.
     """
 
     def __init__(self, outcome: Outcome, detail: str, cause: str = "") -> None:
@@ -33,10 +33,7 @@ class CandidateFailed(EngineError):
 
 class ReferenceFailed(EngineError):
     """The unoptimised float32 reference or the baseline does not run: nothing can be compared.
-
-    Attributes:
-        outcome: The failure class.
-    """
+    ``outcome`` is the failure class."""
 
     def __init__(self, outcome: Outcome, detail: str) -> None:
         super().__init__(detail)
@@ -45,10 +42,7 @@ class ReferenceFailed(EngineError):
 
 class BaselineFailed(EngineError):
     """The baseline's process ended badly during a comparison: not the candidate's fault.
-
-    Attributes:
-        outcome: The failure class.
-    """
+    ``outcome`` is the failure class."""
 
     def __init__(self, outcome: Outcome, detail: str) -> None:
         super().__init__(detail)
@@ -64,7 +58,7 @@ class InfrastructureFailed(EngineError):
 
 
 class LeaseLost(EngineError):
-    """Another worker has the job now."""
+    """Another worker has taken over the job."""
 
 
 class Cancelled(EngineError):

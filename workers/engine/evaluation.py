@@ -42,9 +42,8 @@ def evaluate(
 ) -> Evaluation:
     """Build, check and measure a candidate. A failed candidate is a trial as well.
 
-    Args:
-        ratio_to_beat: Ratio of a tolerance class that a useful candidate must reach; one that is
-            clearly slower is pruned.
+    ``ratio_to_beat`` gives the ratio of a tolerance class that a useful candidate must reach; a
+    candidate that is clearly slower is pruned.
     """
     started = context.clock.monotonic()
     candidate = proposal.candidate
@@ -78,7 +77,6 @@ def _evaluate_build(
     limit: float,
     progress: _Progress,
 ) -> None:
-    """Check and measure a build; ``progress`` is updated."""
     budget = context.request.budget
     rule = StopRule(budget.half_width, budget.seconds_per_measurement, hopeless_above=limit)
     rounds = Rounds(counters=context.device.counters)

@@ -21,13 +21,13 @@ from workers.engine.types import BuildResult, Candidate, Options
 
 
 class EvaluationContext:
-    """What the candidates of one request are compared with. Use as a context manager.
+    """The data that candidates of one request are compared with. Use as a context manager.
 
     Entering runs the reference, then builds, opens and checks the baseline; leaving ends every
     child process that it started.
 
     Attributes:
-        device: Where candidates are built and run; stays open.
+        device: Builds and runs candidates; stays open.
         tests: Inputs that builds are checked and timed on.
         baseline: The runtime's plain defaults: every latency is compared with theirs.
         reference: Outputs of the reference on every test input that it accepts.
@@ -81,11 +81,8 @@ class EvaluationContext:
         self._open.close()
 
     def baseline_session(self) -> RunningSession:
-        """The baseline's open session, shared by all comparisons until :meth:`close`.
-
-        Raises:
-            BaselineFailed: it does not open.
-        """
+        """The baseline's open session, shared by all comparisons until :meth:`close`. Raises
+        BaselineFailed if it does not open."""
         if self._session is None:
             try:
                 opened = self.open(self.baseline, self.baseline_build, "baseline")
@@ -95,11 +92,8 @@ class EvaluationContext:
         return self._session
 
     def open(self, candidate: Candidate, build: BuildResult, role: str) -> RunningSession:
-        """Load a build in a process of its own, to be timed on the test set's timing input.
-
-        Raises:
-            CandidateFailed: it does not load.
-        """
+        """Load a build in a process of its own, to be timed on the test set's timing input. Raises
+        CandidateFailed if it does not load."""
         return self.device.open(candidate.backend, build, role, self.tests.timing)
 
     def compare(self, session: RunningSession) -> OutputCheck:
@@ -107,11 +101,8 @@ class EvaluationContext:
         return check(session, self.tests, self.reference)
 
     def require(self, checked: OutputCheck, tolerance: Tolerance) -> None:
-        """Reject outputs beyond the limits of a tolerance class.
-
-        Raises:
-            WrongOutput: names the figure and its limit.
-        """
+        """Reject outputs beyond the limits of a tolerance class. Raises WrongOutput, which names
+        the figure and its limit."""
         require(checked, tolerance, self._baseline_check, self.reference_accuracy)
 
     def _make_tests(self) -> TestSet:

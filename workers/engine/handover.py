@@ -23,14 +23,10 @@ _MOST = 2**62
 
 
 def result_of(described: Any, artefact: Path, limits: Limits) -> BuildResult:
-    """The build that a child describes, after a check against its files.
+    """The build that a child describes, after a check against its files in the folder ``artefact``.
 
-    Args:
-        described: Supposedly the result of :func:`workers.engine.child_work.build`.
-        artefact: The folder of the build.
-
-    Raises:
-        CandidateFailed: the files or the description are invalid.
+    ``described`` is supposedly the result of :func:`workers.engine.child_work.build`. Raises
+    CandidateFailed if the files or the description are invalid.
     """
     _check_files(artefact, limits)
     try:
@@ -58,12 +54,9 @@ def result_of(described: Any, artefact: Path, limits: Limits) -> BuildResult:
 def profile_of(described: Any, code: Path, limits: Limits) -> Profile:
     """The profile that a child describes, after a check for consistency.
 
-    Args:
-        described: Supposedly the result of :func:`workers.engine.child_work.profile`.
-        code: The folder of the kernels' code.
-
-    Raises:
-        CandidateFailed: the files or the description are invalid.
+    ``described`` is supposedly the result of :func:`workers.engine.child_work.profile`, ``code``
+    the folder of the kernels' code. Raises CandidateFailed if the files or the description are
+    invalid.
     """
     _check_files(code, limits)
     try:
@@ -124,10 +117,8 @@ def _check_result(result: BuildResult, artefact: Path) -> None:
 
 
 def _check_files(artefact: Path, limits: Limits) -> None:
-    """Accept only folders and regular files, of printable names and limited depth and size.
-
-    They are read outside the sandbox afterwards.
-    """
+    """Accept only folders and regular files, of printable names and limited depth and size: they
+    are read outside the sandbox afterwards."""
     total, count, pending = 0, 0, [(artefact, 1)]
     while pending:
         folder, level = pending.pop()
@@ -153,7 +144,7 @@ def _check_file(entry: os.DirEntry[str]) -> os.stat_result:
 
 
 def remove(folder: Path) -> None:
-    """Delete a folder with untrusted content; whatever cannot be deleted remains."""
+    """Delete a folder with untrusted content as far as possible."""
     with suppress(OSError):
         try:
             shutil.rmtree(folder)

@@ -47,10 +47,8 @@ def restrict(rules: Iterable[tuple[Path, int]]) -> int:
     A rule grants :data:`LIST`, :data:`READ`, :data:`RUN` (read and execute), :data:`WRITE`,
     :data:`USE` or :data:`CONTROL` on a file, or on a folder and all in it; a rule whose path does
     not exist is skipped. Needs ``no_new_privs``. The process must have one thread only: others
-    would not be restricted. Returns 0, and restricts nothing, if the kernel has no Landlock.
-
-    Raises:
-        OSError: the kernel has Landlock and refused.
+    would not be restricted. Returns 0, and restricts nothing, if the kernel has no Landlock. Raises
+    OSError if the kernel has Landlock and refused.
     """
     version = abi()
     if not version:

@@ -193,6 +193,5 @@ class LocalDevice:
 
 
 def _package_folder(backend: Backend) -> Path:
-    """Folder of the top-level package of a backend's class."""
     package = type(backend).__module__.partition(".")[0]
     return Path(next(iter(sys.modules[package].__path__)))

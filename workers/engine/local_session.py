@@ -16,11 +16,7 @@ WORK = "workers.engine.child_work"
 
 
 class LocalSession:
-    """A :class:`~workers.engine.ports.RunningSession` in a child process.
-
-    Attributes:
-        is_closed: Whether :meth:`close` was called.
-    """
+    """A :class:`~workers.engine.ports.RunningSession` in a child process."""
 
     def __init__(self, child: Child, folder: Path) -> None:
         self.is_closed = False
@@ -54,11 +50,7 @@ class LocalSession:
 
 
 def arrays_of(value: Any) -> dict[str, Array]:
-    """Arrays by name, as a child returned them.
-
-    Raises:
-        CandidateFailed: the value is of another type.
-    """
+    """Arrays by name, as a child returned them; raises CandidateFailed for other values."""
     if not isinstance(value, dict) or not all(isinstance(v, np.ndarray) for v in value.values()):
         raise protocol_error(type(value).__name__)
     return value

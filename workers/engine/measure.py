@@ -31,12 +31,8 @@ def measure_into(
 ) -> None:
     """Append the rounds of one more pair of processes, until ``rule`` ends it.
 
-    Args:
-        load: Reads the machine's load; by default that of this machine, if the clock is real.
-
-    Raises:
-        CandidateFailed: the candidate's process ended badly.
-        BaselineFailed: the baseline's process did.
+    ``load`` reads the machine's load; by default that of this machine, if the clock is real. Raises
+    CandidateFailed or BaselineFailed if the process of that side ended badly.
     """
     started = clock.monotonic()
     load = load or _load_reader(clock)
@@ -65,11 +61,7 @@ def prune_by_first_runs(
     """Whether the first runs already rule a candidate out; they then form the only round.
 
     Checks and rounds of code that is a hundred times slower than the baseline would take a hundred
-    times as long, too.
-
-    Raises:
-        CandidateFailed: the candidate's process ended badly.
-        BaselineFailed: the baseline's process did.
+    times as long, too. Raises as :func:`measure_into`.
     """
     if rule.hopeless_above is None or not isfinite(rule.hopeless_above):
         return False
@@ -111,5 +103,5 @@ def _blame_baseline() -> Iterator[None]:
 
 
 def _load_reader(clock: Clock) -> Callable[[], Load]:
-    """The load of this machine says nothing about measurements under a virtual clock."""
+    """Reader of this machine's load, which is meaningless under a virtual clock."""
     return read_load if isinstance(clock, SystemClock) else lambda: Load(None, None)

@@ -24,11 +24,11 @@ class OutputCheck:
 
     Attributes:
         deviation: Over the test inputs, of all sizes.
-        accuracy: Where there are labels, 0 to 1.
+        accuracy: On labelled samples, 0 to 1.
         samples: Number of test inputs compared, or of labelled rows.
         foreign: Deviation on random inputs, if the test inputs are the revision's samples.
-        lost: Where NaN or infinity is missing although the reference has it: planted value and
-            output to one byte per element, 1 where it is missing.
+        lost: Planted value and output to one byte per element: 1 where NaN or infinity of the
+            reference is missing.
         sizes: Number of compared inputs of other sizes, and of random ones beside samples.
         planted: Number of compared inputs with NaN or infinity.
     """
@@ -49,9 +49,8 @@ Outputs = Mapping[str, Array] | None
 def run_reference(session: RunningSession, tests: TestSet) -> list[Outputs]:
     """Outputs of the reference on every input of the test set.
 
-    Raises:
-        CandidateFailed: it does not run on one of the cases.
-        ValueError: all its outputs are NaN or infinite, so that nothing can be compared.
+    Raises CandidateFailed if it does not run on one of the cases, ValueError if all its outputs are
+    NaN or infinite, so that nothing can be compared.
     """
     results: list[Outputs] = [session.run(case) for case in tests.cases]
     arrays = [array for outputs in results if outputs for array in outputs.values() if array.size]
@@ -69,8 +68,8 @@ def check(session: RunningSession, tests: TestSet, reference: Sequence[Outputs])
     """Run a build on the test set and compare its outputs with the reference's.
 
     Raises:
-        WrongOutput: an output is missing, has another shape, or has, for finite inputs, a NaN or an
-            infinity where the reference has none, or the other way round.
+        WrongOutput: an output is missing, differs in shape, or has, for finite inputs, NaN or
+            infinity at other elements than the reference.
         CandidateFailed: the session failed.
     """
     usual, foreign = OutputComparison(), OutputComparison()
@@ -107,11 +106,8 @@ def check(session: RunningSession, tests: TestSet, reference: Sequence[Outputs])
 def accuracy(scores: Sequence[Array], tests: TestSet) -> float | None:
     """Share of samples whose largest score is that of the labelled class.
 
-    Args:
-        scores: The first output for each test input, ``[rows, classes]``.
-
-    Returns:
-        ``None`` without labels, or if the output is not scores of that shape.
+    ``scores`` are the first output for each test input, ``[rows, classes]``. Returns ``None``
+    without labels, or if the output is not scores of that shape.
     """
     if tests.labels is None or any(score.ndim != 2 for score in scores):
         return None
@@ -129,11 +125,8 @@ def require(
 ) -> None:
     """Reject outputs beyond the limits of their tolerance class.
 
-    Args:
-        baseline: Check of the runtime's defaults; ``None`` while these are checked themselves.
-
-    Raises:
-        WrongOutput: names the figure and its limit.
+    ``baseline`` is the check of the runtime's defaults; ``None`` while these are checked
+    themselves. Raises WrongOutput, which names the figure and its limit.
     """
     excess = violation(tolerance, checked.deviation, baseline.deviation if baseline else None)
     # A quantised build is calibrated for the samples: outputs for other inputs do not count. Its

@@ -17,10 +17,8 @@ Array = npt.NDArray[np.generic]
 
 
 class Session(Protocol):
-    """A loaded artefact that runs, in a child process. Used by one thread.
-
-    An exception from either method is the candidate's failure.
-    """
+    """A loaded artefact that runs, in a child process. Used by one thread. An exception from either
+    method is the candidate's failure."""
 
     def run(self, inputs: dict[str, Array]) -> dict[str, Array]:
         """Run once on arrays by input name; returns arrays by output name."""
@@ -52,11 +50,8 @@ class Backend(Protocol):
     opening: frozenset[str]
 
     def probe(self, target: TargetSpec) -> dict[str, str]:
-        """Package name to version, of what this backend uses on this machine.
-
-        Raises:
-            BackendUnavailable: a package or device is missing; the message says how to install it.
-        """
+        """Package name to version, of all that this backend uses on this machine. Raises
+        BackendUnavailable if a package or device is missing; the message says how to install it."""
         ...
 
     def space(self, network: Network, target: TargetSpec) -> Space:
@@ -64,15 +59,12 @@ class Backend(Protocol):
         ...
 
     def default(self, network: Network, target: TargetSpec) -> Options:
-        """The options of a user who sets none. Always a member of :meth:`space`."""
+        """The options that apply if a user sets none. Always a member of :meth:`space`."""
         ...
 
     def reference(self, network: Network, target: TargetSpec) -> Options:
-        """The options for unoptimised float32, the reference for outputs. In :meth:`space`.
-
-        Raises:
-            InvalidCandidate: the backend has no such mode, so it cannot be the reference.
-        """
+        """The options for unoptimised float32, the reference for outputs. In :meth:`space`. Raises
+        InvalidCandidate if the backend has no such mode, so it cannot be the reference."""
         ...
 
     def build(
@@ -95,12 +87,8 @@ class Backend(Protocol):
     ) -> Profile:
         """Run a build under the runtime's profiler. Runs in a limited child process.
 
-        Args:
-            inputs: The timing input.
-            out: Empty folder for the code of its kernels.
-
-        Raises:
-            InvalidCandidate: the runtime has no profile; says why.
+        ``inputs`` is the timing input, ``out`` an empty folder for the code of the kernels. Raises
+        InvalidCandidate, with the reason, if the runtime has no profile.
         """
         ...
 
@@ -120,22 +108,13 @@ class EnergyCounter(Protocol):
     def source(self) -> str: ...
 
     def read(self) -> int:
-        """The counter in microjoules.
-
-        Raises:
-            OSError, ValueError: it cannot be read any more.
-        """
+        """The counter in microjoules; raises OSError or ValueError if it is unreadable."""
         ...
 
 
 class Device(Protocol):
-    """Builds and runs candidates. Use as a context manager.
-
-    Leaving it ends every child process and deletes every build.
-
-    Attributes:
-        counters: Readable energy counters.
-    """
+    """Builds and runs candidates. Use as a context manager. Leaving it ends every child process and
+    deletes every build. ``counters`` are the readable energy counters."""
 
     counters: Sequence[EnergyCounter]
 
@@ -147,10 +126,8 @@ class Device(Protocol):
         """The first ``rows`` rows of each array of the network's samples file, by array name.
 
         Read in a limited child process (:func:`workers.engine.samples.read_samples`), because the
-        file is untrusted. Empty if the network has none.
-
-        Raises:
-            CandidateFailed: the file cannot be read; carries the failure class.
+        file is untrusted. Empty if the network has none. Raises CandidateFailed, with the failure
+        class, if the file cannot be read.
         """
         ...
 
@@ -165,11 +142,8 @@ class Device(Protocol):
     def profile(
         self, backend: str, build: BuildResult, inputs: Mapping[str, Array], out: Path
     ) -> Profile:
-        """Profile a build in a child process of its own; see :meth:`Backend.profile`.
-
-        Raises:
-            CandidateFailed: it cannot be profiled; carries the failure class.
-        """
+        """Profile a build in a child process of its own; see :meth:`Backend.profile`. Raises
+        CandidateFailed, with the failure class, if it cannot be profiled."""
         ...
 
     def open(
@@ -181,17 +155,14 @@ class Device(Protocol):
             role: Its purpose, for logs: ``reference``, ``baseline`` or ``candidate``.
             inputs: The timing input, on which :meth:`RunningSession.time` runs.
 
-        Raises:
-            CandidateFailed: it could not be loaded; carries the failure class.
+        Raises CandidateFailed, with the failure class, if it could not be loaded.
         """
         ...
 
 
 class RunningSession(Protocol):
-    """A session in a child process. Each call may raise ``CandidateFailed``.
-
-    Between calls the child only holds its memory, once the runtime's threads are idle.
-    """
+    """A session in a child process. Each call may raise ``CandidateFailed``. Between calls the
+    child only holds its memory, once the runtime's threads are idle."""
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
         """Run once on ``inputs``; returns arrays by output name."""
@@ -202,7 +173,7 @@ class RunningSession(Protocol):
         ...
 
     def rest(self) -> None:
-        """Return once its threads are idle: they would disturb whatever is timed next."""
+        """Return once its threads are idle: they would disturb the next timing."""
         ...
 
     def close(self) -> None:
@@ -226,11 +197,8 @@ class TrialStore(Protocol):
         ...
 
     def add(self, trial: Trial) -> None:
-        """Store a trial durably before returning.
-
-        Raises:
-            LeaseLost: another worker has the job now; stop at once.
-        """
+        """Store a trial durably before returning. Raises LeaseLost if another worker has taken over
+        the job; stop at once."""
         ...
 
 

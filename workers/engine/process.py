@@ -19,11 +19,8 @@ _INHERITED = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 
 
 def start(workspace: Path) -> subprocess.Popen[bytes]:
-    """Start a child in ``workspace``, with non-blocking pipes.
-
-    Raises:
-        OSError: the system cannot create a process.
-    """
+    """Start a child in ``workspace``, with non-blocking pipes; raises OSError if that is
+    impossible."""
     environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     environment |= {
         "HOME": str(workspace),
@@ -52,8 +49,8 @@ def start(workspace: Path) -> subprocess.Popen[bytes]:
 
 
 def peak_bytes_here() -> int:
-    """Peak memory of this process: a lower bound on that of a child started now, because Linux
-    also counts the time before ``exec`` (``setmax_mm_hiwater_rss``)."""
+    """Peak memory of this process: a lower bound on that of a child started now, because Linux also
+    counts the time before ``exec`` (``setmax_mm_hiwater_rss``)."""
     return _bytes(resource.getrusage(resource.RUSAGE_SELF))
 
 

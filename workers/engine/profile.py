@@ -98,11 +98,7 @@ def profile_to_dict(profile: Profile) -> dict[str, Any]:
 
 
 def profile_from_dict(document: Mapping[str, Any]) -> Profile:
-    """Read what :func:`profile_to_dict` wrote.
-
-    Raises:
-        KeyError, TypeError, ValueError: the document is of another kind.
-    """
+    """Inverse of :func:`profile_to_dict`; raises KeyError, TypeError or ValueError on failure."""
     sites = [
         CallSite(**{**site, "nodes": tuple(NodeLink(**link) for link in site["nodes"])})
         for site in document["call_sites"]

@@ -37,13 +37,8 @@ class Pump:
         self._selector.close()
 
     def exchange(self, message: Sequence[bytes | memoryview], deadline: float) -> Any:
-        """Send ``message``, return the value of the answer.
-
-        Raises:
-            TimeoutError: the deadline passed.
-            EOFError: the child closed its pipe.
-            BadMessage: its answer is not a message.
-        """
+        """Send ``message``, return the value of the answer. Raises TimeoutError after the deadline,
+        EOFError if the child closed its pipe, BadMessage if its answer is not a message."""
         unsent = [memoryview(piece) for piece in message if len(piece)]
         self._selector.register(self._stdin, selectors.EVENT_WRITE)
         decoder = wire.Decoder()

@@ -23,11 +23,8 @@ def random_inputs(
     Zeros would make builds look fast: kernels skip them and processors use less power on them.
     Integer inputs stay below ``network.integer_bounds``; a mask is all ones, a segment id 0 or 1.
 
-    Args:
-        sizes: Of named dimensions; those of :func:`open_sizes` by default.
-
-    Raises:
-        ValueError: a dtype has no random values.
+    ``sizes`` of named dimensions are :func:`open_sizes` by default. Raises ValueError if a dtype
+    has no random values.
     """
     rng = np.random.default_rng(seed)
     sizes = open_sizes(network) if sizes is None else sizes
@@ -58,11 +55,7 @@ def open_sizes(network: Network) -> dict[str, int]:
 
 
 def dtype_of(spec: TensorSpec, what: str) -> np.dtype[Any]:
-    """The NumPy type of a tensor.
-
-    Raises:
-        ValueError: NumPy lacks it, such as text or bfloat16; ``what`` is named in the message.
-    """
+    """The NumPy type of a tensor; raises ValueError, naming ``what``, for text and bfloat16."""
     try:
         return np.dtype(spec.dtype)
     except TypeError as error:

@@ -35,7 +35,6 @@ class Origin:
         sandbox: Isolation level of the child processes.
         created_at: RFC 3339 in UTC, ending in Z.
         tools: Name to version of the software that ran the search.
-        search_key: Key of the search, if it has one.
         provenance: Further fields of the schema's ``provenance``: ``job``, ``attempt``, ``fence``.
     """
 
@@ -56,11 +55,8 @@ def bench_record(
     origin: Origin,
     kind: Literal["headline", "search-trial"] = "headline",
 ) -> dict[str, Any]:
-    """The record of a confirmed result, with its ``record_id``.
-
-    Raises:
-        ValueError: the build's files do not exist any more.
-    """
+    """The record of a confirmed result, with its ``record_id``. Raises ValueError if the build's
+    files do not exist any more."""
     build, measurement = confirmed.build, confirmed.measurement
     files = artifact_files(build)
     document = {

@@ -1,4 +1,4 @@
-"""What a search is asked for: its network, target, budget and limits."""
+"""The request of a search: network, target, budget and limits."""
 
 from dataclasses import dataclass, field
 
@@ -19,14 +19,13 @@ class SearchBudget:
     """Bounds on a search; the first one reached ends it. ``None`` is unbounded.
 
     Attributes:
-        seconds: Duration of all trials, including those of earlier attempts. Confirmation runs
-            come on top.
+        seconds: Duration of all trials, including those of earlier attempts, without confirmation
+            runs.
         trials: Charged trials; infrastructure failures are not charged.
         patience: Consecutive charged trials without a gain beyond noise.
         seconds_per_measurement: Cap on one measurement in one process.
         half_width: Relative half-width of the ratio's 95 % interval at which a measurement stops.
-        candidates_to_confirm: Best candidates of each tolerance class that are measured again at
-            the end, in confirmation runs.
+        candidates_to_confirm: Best candidates of each tolerance class that get confirmation runs.
         confirmation_processes: Most fresh processes per side in the confirmation of one candidate;
             fewer if its interval is narrow enough.
         confirmation_half_width: As ``half_width``, for confirmation runs.
@@ -47,12 +46,8 @@ class SearchBudget:
 
 @dataclass(frozen=True, slots=True)
 class TuningRequest:
-    """All inputs of a search that do not come from its store.
-
-    Attributes:
-        backends: Names of the backends to search.
-        reference_backend: Provides the reference for outputs and the baseline for latency.
-    """
+    """All inputs of a search that do not come from its store. ``reference_backend`` provides the
+    reference for outputs and the baseline for latency."""
 
     network: Network
     target: TargetSpec

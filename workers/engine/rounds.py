@@ -116,9 +116,8 @@ class Rounds:
     def is_enough(self, first: int, rule: StopRule, elapsed_s: float) -> bool:
         """Whether to stop before another round, which would take as long as those before it.
 
-        Args:
-            first: Index of the process's first round.
-            elapsed_s: Seconds that the process has been measured for.
+        ``first`` is the index of the process's first round, ``elapsed_s`` the time that the process
+        has been measured for.
         """
         done = len(self.blocks) - first
         clean = [at for at in range(first, len(self.blocks)) if at not in self.contended]

@@ -25,10 +25,8 @@ def sample_rows(network: Network) -> int:
 def evaluation_rows(available: int, requested: int, batch: int) -> int:
     """Number of first rows of a file that builds are evaluated on, and not fitted to.
 
-    Args:
-        available: Rows of the file.
-        requested: Upper bound on the result.
-        batch: Rows of one run if the graph fixes them: lower bound on the result.
+    Of ``available`` rows in the file, at most ``requested``, but at least ``batch``, the rows of
+    one run if the graph fixes them.
     """
     return min(requested, max(available - _spared(available), batch))
 
@@ -42,10 +40,8 @@ def fixed_batch(network: Network) -> int:
 def read_samples(path: Path, rows: int, batch: int = 1) -> dict[str, Array]:
     """The first rows of each array of a samples file; see :func:`evaluation_rows`.
 
-    Parses an untrusted file: call it in a limited child process only.
-
-    Raises:
-        ValueError: it is not a ``.npz``, or it holds pickled objects.
+    Parses an untrusted file: call it in a limited child process only. Raises ValueError if it is
+    not a ``.npz``, or holds pickled objects.
     """
     arrays = _arrays(path)
     return {name: a[: evaluation_rows(len(a), rows, batch)] for name, a in arrays.items()}
@@ -54,14 +50,9 @@ def read_samples(path: Path, rows: int, batch: int = 1) -> dict[str, Array]:
 def held_out_samples(path: Path, batch: int = 1) -> tuple[dict[str, Array], bool]:
     """The last rows of each array of a samples file, at least ``batch``.
 
-    Parses an untrusted file: call it in a limited child process only.
-
-    Returns:
-        The rows, and whether no build is evaluated on them. If there are too few rows to spare
-        any, builds are.
-
-    Raises:
-        ValueError: as of :func:`read_samples`.
+    Parses an untrusted file: call it in a limited child process only. Returns the rows, and whether
+    no build is evaluated on them; with too few rows to spare any, builds are. Raises as
+    :func:`read_samples`.
     """
     arrays = _arrays(path)
     available = min(map(len, arrays.values()), default=0)

@@ -75,16 +75,12 @@ class Policy:
 
 
 def confine(policy: Policy) -> str:
-    """Confine this process irrevocably; returns the isolation level.
+    """Confine this process irrevocably; returns the isolation level, one of :data:`LEVELS`.
 
     Call it before any other thread exists: running threads would not be confined.
 
-    Returns:
-        One of :data:`LEVELS`.
-
-    Raises:
-        RuntimeError: there are other threads already.
-        OSError: a layer that the system has could not be applied.
+    Raises RuntimeError if there are other threads already, OSError if a layer that the system has
+    could not be applied.
     """
     set_limits(policy.limits, address_space=not policy.gpu)
     if sys.platform != "linux":
@@ -127,11 +123,8 @@ def set_limits(limits: Limits, *, address_space: bool = True) -> None:
 
 
 def drop_capabilities() -> None:
-    """Drop all capabilities, so that file permissions and limits apply to root as well.
-
-    Raises:
-        OSError: the kernel refused.
-    """
+    """Drop all capabilities, so that file permissions and limits apply to root as well. Raises
+    OSError if the kernel refused."""
     libc = ctypes.CDLL(None, use_errno=True)
     header = ctypes.create_string_buffer(struct.pack("=Ii", _CAPABILITY_VERSION_3, 0))
     empty = ctypes.create_string_buffer(24)

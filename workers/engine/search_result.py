@@ -25,9 +25,9 @@ class SearchResult:
         trials: All trials by number, including those of earlier attempts.
         confirmed_results: The confirmed candidates, whatever their verdict.
         baseline: The runtime's defaults measured against themselves: ratio 1 within noise.
-        tests: What builds were checked and timed on.
+        tests: Inputs that builds were checked and timed on.
         reference_accuracy: Accuracy of the reference, if the samples have labels.
-        stop_reason: Why the search stopped, for people.
+        stop_reason: Why the search stopped, as readable text.
     """
 
     trials: tuple[Trial, ...]

@@ -18,12 +18,8 @@ FEWEST_TRIALS = 8
 
 
 class SearchState:
-    """Trials of a search, including those of earlier attempts, against its budget.
-
-    Args:
-        baseline: Never confirmed as a candidate: the others are compared with it.
-        stored: Trials of earlier attempts.
-    """
+    """Trials of a search, including those ``stored`` by earlier attempts, against its budget.
+    ``baseline`` is never confirmed as a candidate: the others are compared with it."""
 
     def __init__(self, budget: SearchBudget, baseline: Candidate, stored: Sequence[Trial]) -> None:
         self.trials: list[Trial] = []
@@ -48,11 +44,8 @@ class SearchState:
         return self.trials[-1].number + 1 if self.trials else 0
 
     def add(self, trial: Trial) -> list[BuildResult]:
-        """Append a new trial; returns the builds whose files are no longer needed.
-
-        Raises:
-            InfrastructureFailed: too many consecutive infrastructure failures.
-        """
+        """Append a new trial; returns the builds whose files are no longer needed. Raises
+        InfrastructureFailed after too many consecutive infrastructure failures."""
         self._append(trial)
         if self._infrastructure_failures >= MOST_INFRASTRUCTURE_FAILURES:
             raise InfrastructureFailed(
@@ -95,11 +88,8 @@ class SearchState:
         return f"the expected gain of {expected_gain:.1%} is below the noise of {noise:.1%}"
 
     def ratio_to_beat(self, tolerance: Tolerance) -> float:
-        """The ratio below which a build of this class is useful.
-
-        It must be among the candidates to confirm, and faster than the baseline and all builds of
-        stricter classes.
-        """
+        """The ratio below which a build of this class is useful: one of the candidates to confirm,
+        and faster than the baseline and all builds of stricter classes."""
         best = self._best(tolerance)
         last = best[-1].ratio if len(best) == self._budget.candidates_to_confirm else None
         return min(inf if last is None else last, self._best_stricter_ratio(tolerance))

@@ -1,9 +1,7 @@
 """A system-call filter for child processes, as a BPF program.
 
 Forbidden calls fail with EPERM; all others pass. Computation makes few system calls and is not
-slowed down.
-
-Sources: ``seccomp(2)``; ``struct seccomp_data`` and the opcodes from the kernel's
+slowed down. Sources: ``seccomp(2)``; ``struct seccomp_data`` and the opcodes from the kernel's
 ``include/uapi/linux/{seccomp,bpf_common}.h``; call numbers from its ``unistd.h``.
 """
 

@@ -28,10 +28,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class IntRange:
-    """``low, low + step, ...`` up to and including ``high``.
-
-    ``log`` makes ratios count instead of differences; it needs ``low >= 1`` and step 1.
-    """
+    """``low, low + step, ...`` up to and including ``high``. ``log`` makes ratios count instead of
+    differences; it needs ``low >= 1`` and step 1."""
 
     low: int
     high: int
@@ -63,10 +61,8 @@ Plain = Choice | IntRange | Flag
 
 @dataclass(frozen=True, slots=True)
 class Conditional:
-    """A parameter that exists only if ``parent`` has one of ``values``.
-
-    An absent parent makes the condition false; conditions may form chains.
-    """
+    """A parameter that exists only if ``parent`` has one of ``values``. An absent parent makes the
+    condition false; conditions may form chains."""
 
     parent: str
     values: tuple[Value, ...]
@@ -86,12 +82,11 @@ class Space:
     Attributes:
         promising: Configurations to try first without prior results, best first: knowledge about
             the compiler, not about the network.
-        own: Parameters for something made for this network, such as its schedules. Their results
-            do not carry over to other networks.
+        own: Parameters for something made for this network, such as its schedules. Their results do
+            not carry over to other networks.
 
-    Raises:
-        ValueError: a condition names a parent that is not declared before it, or a value that this
-            parent never has; or a promising configuration is not in the space.
+    Raises ValueError if a condition names a parent that is not declared before it, or a value that
+    this parent never has; or if a promising configuration is not in the space.
     """
 
     parameters: dict[str, Parameter]
@@ -114,20 +109,15 @@ class Space:
                 raise ValueError(f"{options} is promising, but no configuration of this space")
 
     def with_promising(self, *options: Options) -> "Space":
-        """This space with the nearest configurations to ``options`` as promising ones.
-
-        Each is completed by :meth:`nearest` and left out if a value of it does not exist here.
-        """
+        """This space with the nearest configurations to ``options`` as promising ones. Each is
+        completed by :meth:`nearest` and left out if a value of it does not exist here."""
         members = [member for each in options if (member := self.nearest(each)) is not None]
         unique = {tuple(sorted(member.items())): member for member in members}
         return Space(self.parameters, tuple(unique.values()), self.own)
 
     def nearest(self, options: Mapping[str, Value]) -> Options | None:
-        """The configuration with these options, as far as the options exist here.
-
-        A missing option takes its first value, the plainest. ``None`` if a value does not exist
-        here.
-        """
+        """The configuration with these options, as far as the options exist here. A missing option
+        takes its first value, the plainest. ``None`` if a value does not exist here."""
         member: Options = {}
         for name, parameter in self.parameters.items():
             if self.applies(name, member):
@@ -140,11 +130,7 @@ class Space:
         return prod(self._count(name) for name in self._children[None])
 
     def at(self, index: int) -> Options:
-        """The configuration at ``index``.
-
-        Raises:
-            IndexError: ``index`` is not in ``0 .. size - 1``.
-        """
+        """The configuration at ``index``; raises IndexError outside ``0 .. size - 1``."""
         if not 0 <= index < self.size:
             raise IndexError(f"{index} is outside a space of {self.size} configurations")
         options: Options = {}

@@ -15,11 +15,8 @@ def space_to_dict(space: Space) -> dict[str, Any]:
 
 
 def space_from_dict(document: Mapping[str, Any]) -> Space:
-    """Read what :func:`space_to_dict` wrote.
-
-    Raises:
-        ValueError: a kind of parameter is unknown or the space is inconsistent.
-    """
+    """Read JSON of :func:`space_to_dict`. Raises ValueError if a kind of parameter is unknown or
+    the space is inconsistent."""
     parameters = {entry["name"]: _parameter_from_dict(entry) for entry in document["parameters"]}
     return Space(parameters, tuple(document.get("promising", ())))
 

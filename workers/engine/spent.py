@@ -1,7 +1,4 @@
-"""Processor time that a machine has spent since boot, by owner.
-
-Sources: ``proc_stat(5)``, ``proc_pid_stat(5)``.
-"""
+"""Processor time of a machine since boot, by owner (``proc_stat(5)``, ``proc_pid_stat(5)``)."""
 
 import os
 from contextlib import suppress
@@ -33,11 +30,8 @@ class Spent:
 
 
 def read_spent(root: Path = HERE) -> Spent:
-    """Processor time until now, with the resolution of ``/proc``, mostly 10 ms.
-
-    Args:
-        root: Folder that holds ``/proc``.
-    """
+    """Processor time until now, with the resolution of ``/proc``, mostly 10 ms. ``root`` is the
+    folder that holds ``/proc``."""
     lines = (text_of(root / "proc/stat") or "").splitlines()
     processors = max(sum(line[:3] == "cpu" and line[3:4].isdigit() for line in lines), 1)
     try:

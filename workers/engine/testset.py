@@ -54,16 +54,10 @@ class TestSet:
 
 
 def make_test_set(network: Network, samples: Mapping[str, Array], seed: int) -> TestSet:
-    """The test set of a network.
+    """The test set of a network: samples, else random tensors of less meaning to a trained network.
 
-    Samples are preferred to random tensors: a trained network is only meaningful on inputs of its
-    kind.
-
-    Args:
-        samples: As :meth:`workers.engine.ports.Device.samples` returns them.
-
-    Raises:
-        ValueError: the samples do not fit the graph's signature, or a dtype has no random values.
+    ``samples`` are as of :meth:`workers.engine.ports.Device.samples`. Raises ValueError if they do
+    not fit the graph's signature, or a dtype has no random values.
     """
     if not samples:
         cases = tuple(random_inputs(network, seed + i) for i in range(RANDOM_CASES))
@@ -118,11 +112,8 @@ def _planted(
 
 
 def _checked(spec: TensorSpec, samples: Mapping[str, Array]) -> Array:
-    """The samples of one input, batched (same rank) or one whole input per row.
-
-    Raises:
-        ValueError: they are missing or do not fit.
-    """
+    """The samples of one input, batched (same rank) or one whole input per row. Raises ValueError
+    if they are missing or do not fit."""
     array = samples.get(f"inputs/{spec.name}")
     if array is None:
         raise ValueError(f"the samples lack inputs/{spec.name}")

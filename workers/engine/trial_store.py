@@ -36,11 +36,8 @@ class MemoryTrialStore:
 
 
 class JsonLinesTrialStore(MemoryTrialStore):
-    """One trial per line, appended and synced before :meth:`add` returns.
-
-    A last line that a crash cut off was never acknowledged and is dropped. Only one process may
-    write a file at a time.
-    """
+    """One trial per line, appended and synced before :meth:`add` returns. A last line that a crash
+    cut off was never acknowledged and is dropped. Only one process may write a file at a time."""
 
     def __init__(
         self, path: Path, history: Sequence[Prior] = (), experience: Sequence[Experience] = ()
@@ -74,11 +71,7 @@ def trial_to_dict(trial: Trial) -> dict[str, Any]:
 
 
 def trial_from_dict(document: Mapping[str, Any]) -> Trial:
-    """Read what :func:`trial_to_dict` wrote.
-
-    Raises:
-        TypeError, KeyError: the document is of another kind.
-    """
+    """Read JSON of :func:`trial_to_dict`; raises TypeError or KeyError for any other."""
     build, deviation, measurement = (
         document[name] for name in ("build", "deviation", "measurement")
     )
@@ -92,7 +85,7 @@ def trial_from_dict(document: Mapping[str, Any]) -> Trial:
 
 
 def measurement_from(document: Mapping[str, Any]) -> Measurement:
-    """A measurement as :func:`dataclasses.asdict` gave it and JSON kept it."""
+    """A measurement from the JSON of its :func:`dataclasses.asdict`."""
     blocks = tuple(
         Block(b["process"], tuple(b["baseline_ns"]), tuple(b["candidate_ns"]))
         for b in document["blocks"]

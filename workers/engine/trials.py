@@ -1,4 +1,4 @@
-"""Measurements and trials of a search, and what is known from earlier ones."""
+"""Measurements and trials of a search, and results of earlier ones."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -20,11 +20,8 @@ Options = dict[str, str | int | float | bool]
 
 
 def canonical_json(value: Any) -> bytes:
-    """UTF-8 JSON with sorted keys and no spaces: equal values give equal bytes.
-
-    Raises:
-        ValueError: it holds a number that is not finite, which JSON lacks.
-    """
+    """UTF-8 JSON with sorted keys and no spaces: equal values give equal bytes. Raises ValueError
+    for a number that is not finite, which JSON lacks."""
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     ).encode()

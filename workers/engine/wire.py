@@ -41,10 +41,8 @@ def encode(value: Any) -> list[bytes | memoryview]:
     """A message, as pieces to be sent one after another.
 
     Accepts JSON values, NumPy arrays and scalars, paths, dataclasses and sets (as sorted lists).
-    Arrays of ``object`` must hold only ``str``.
-
-    Raises:
-        TypeError: ``value`` holds another type, or a dictionary with a key that is not a string.
+    Arrays of ``object`` must hold only ``str``. Raises TypeError for a value of another type, or a
+    dictionary with a key that is not a string.
     """
     buffers: list[bytes | memoryview] = []
     body = _plain(value, buffers)
@@ -69,11 +67,8 @@ class Decoder:
         return self._needed - len(self._data)
 
     def feed(self, data: bytes) -> bool:
-        """Add at most :attr:`missing` bytes; returns whether the message is complete.
-
-        Raises:
-            BadMessage: the bytes are not a message, or it is too long.
-        """
+        """Add at most :attr:`missing` bytes; returns whether the message is complete. Raises
+        BadMessage if the bytes are not a message, or it is too long."""
         self._data += data
         while self.missing <= 0 and self._head is None:
             if self._head_length is None:
@@ -85,11 +80,7 @@ class Decoder:
         return self._head is not None and self.missing <= 0
 
     def value(self) -> Any:
-        """The value of the complete message; its arrays are writable copies.
-
-        Raises:
-            BadMessage: it holds an invalid array.
-        """
+        """The value of the complete message, its arrays as writable copies; raises BadMessage."""
         if self._head is None:
             raise BadMessage("the message is not complete")
         buffers = list(_split(memoryview(self._data), self._head["buffers"]))
@@ -165,7 +156,6 @@ def _put(array: Array, buffers: list[bytes | memoryview]) -> dict[str, Any]:
 
 
 def _arrays(value: Any, buffers: list[memoryview]) -> Any:
-    """``value`` with its arrays put back."""
     if isinstance(value, list):
         return [_arrays(item, buffers) for item in value]
     if isinstance(value, dict):

@@ -35,7 +35,7 @@ def reproduction_document(
     Args:
         deviation: Of the outputs on the timing input.
         load_before: One-minute load average before the first round; ``None`` if unknown.
-        reference: Name of what the outputs were compared with, for people.
+        reference: Readable name of the reference of the outputs.
         passed: Whether the deviation is within the limits of the tolerance class.
     """
     old = original.document

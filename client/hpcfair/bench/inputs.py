@@ -16,12 +16,8 @@ _INTEGERS_BELOW = 2
 def timing_inputs(specs: Sequence[Mapping[str, Any]], samples: Path | None) -> dict[str, Array]:
     """Arrays by tensor name, with the shapes, types and distributions of ``identity.inputs``.
 
-    Args:
-        samples: The revision's samples file, if it has one.
-
-    Raises:
-        BadInput: the record was timed on samples that the revision does not have in this shape and
-            type, or on an unknown distribution.
+    Raises BadInput if the distribution is unknown or the revision's file ``samples`` lacks a tensor
+    of this shape and type.
     """
     stored: dict[str, Array] = {}
     if samples is not None:

@@ -17,11 +17,8 @@ from hpcfair.runtimes.base import Array
 class SideProcess:
     """A fresh process with one build open; use as a context manager.
 
-    Args:
-        inputs: ``.npz`` of the arrays to run on, by tensor name.
-
-    Raises:
-        RuntimeFailed: the runtime cannot open or run the build.
+    ``inputs`` is a ``.npz`` of the arrays to run on, by tensor name. Raises RuntimeFailed if the
+    runtime cannot open or run the build.
     """
 
     def __init__(self, runtime: str, path: Path, options: Mapping[str, Any], inputs: Path) -> None:

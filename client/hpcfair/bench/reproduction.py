@@ -35,11 +35,8 @@ from hpcfair.types import Build
 
 @dataclass(frozen=True, slots=True)
 class RecordReproduction:
-    """A record and the record of its repetition.
-
-    Attributes:
-        document: The new record, ready for :func:`hpcfair.record.publish_record`.
-    """
+    """A record and ``document``, the record of its repetition, ready for
+    :func:`hpcfair.record.publish_record`."""
 
     original: Record
     document: dict[str, Any]

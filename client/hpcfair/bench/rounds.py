@@ -31,11 +31,8 @@ class Plan:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
-        """The plan of a record of schema ``hpcfair.bench/1``.
-
-        Raises:
-            BadInput: the record has no baseline, so there is no comparison to repeat.
-        """
+        """The plan of a record of schema ``hpcfair.bench/1``; raises BadInput if it has no
+        baseline."""
         blocks = document["samples"]["blocks"]
         if not all("baseline_ns" in block for block in blocks):
             raise BadInput(
@@ -52,11 +49,7 @@ class Plan:
 
 
 def measure(plan: Plan, baseline: Open, candidate: Open, meter: Meter) -> list[Block]:
-    """Run both sides by the plan.
-
-    Raises:
-        RuntimeFailed: a side failed.
-    """
+    """Run both sides by the plan; raises RuntimeFailed if a side fails."""
     blocks: list[Block] = []
     total = sum(plan.rounds)
     for process, rounds in enumerate(plan.rounds):

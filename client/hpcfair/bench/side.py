@@ -42,7 +42,7 @@ def _answer(state: dict[str, Any], request: dict[str, Any]) -> dict[str, Any]:
 
 
 def serve(requests: TextIO, replies: TextIO) -> None:
-    """Answer requests until they end."""
+    """Answer requests until end of input."""
     state: dict[str, Any] = {}
     for line in requests:
         try:

@@ -21,21 +21,20 @@ class OutputMismatch(ValueError):
     """Outputs without a deviation: one is missing, or differs in shape, NaN or infinity."""
 
 
-#: A build may also deviate by this multiple of the deviation of the runtime's own defaults: in a
-#: badly conditioned network, any other order of sums exceeds the limits. It amplifies roundings to
-#: half precision likewise, so those still fail.
+#: A build may also deviate by this multiple of the deviation of the runtime's defaults: in a badly
+#: conditioned network, any other order of sums exceeds the limits. It amplifies roundings to half
+#: precision likewise, so those still fail.
 CONDITIONING = 4.0
 
 
 def violation(
     tolerance: str, deviation: Deviation, baseline: Deviation | None = None, inputs: str = ""
 ) -> str | None:
-    """The first figure of a deviation that is beyond its limit, as a text; ``None`` if none is.
+    """Text of the first figure of a deviation that is beyond its limit; ``None`` if all are within.
 
     Args:
         tolerance: A key of :data:`hpcfair.precisions.PRECISION_OF`.
-        baseline: Deviation of the runtime's defaults, of which ``CONDITIONING`` times as much is
-            allowed, too.
+        baseline: Deviation of the runtime's defaults; ``CONDITIONING`` times it is allowed, too.
         inputs: Appended to the figure, such as `` on random inputs``.
     """
     limit = PRECISION_OF[tolerance]
@@ -62,9 +61,8 @@ class OutputComparison:
     def add(self, reference: Mapping[str, Array], outputs: Mapping[str, Array]) -> None:
         """Compare the outputs for one input. Outputs that the reference lacks are ignored.
 
-        Raises:
-            OutputMismatch: an output is missing, has another shape, or has a NaN or an infinity
-                where the reference has none, or the other way round.
+        Raises OutputMismatch if an output is missing, differs in shape, or has NaN or infinity at
+        other elements than the reference.
         """
         for name, expected in reference.items():
             if name not in outputs:

@@ -27,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 def round_ratios(blocks: Sequence[Block]) -> Floats:
     """Per round, median of the candidate's runs over median of the baseline's: ``[rounds]``.
 
-    Whatever slows the machine for longer than a round slows both sides and cancels (duet
+    A slowdown of the machine for longer than a round affects both sides and cancels (duet
     benchmarking: Bulej et al., ICPE 2020, arXiv 2001.05811).
     """
     return np.array([np.median(b.candidate_ns) / np.median(b.baseline_ns) for b in blocks])
@@ -42,9 +42,8 @@ def ratio_interval(blocks: Sequence[Block], seed: int = 0) -> Interval:
     few processes (:func:`_tail`). BCa is no alternative: its acceleration comes from a jackknife,
     which is not consistent for a median.
 
-    Args:
-        blocks: At least one round.
-        seed: Of the bootstrap. Equal samples and seeds give equal intervals.
+    There must be at least one round. Equal samples and equal seeds of the bootstrap give equal
+    intervals.
     """
     ratios = round_ratios(blocks)
     processes = np.array([block.process for block in blocks])
@@ -65,12 +64,8 @@ def ratio_interval(blocks: Sequence[Block], seed: int = 0) -> Interval:
 
 
 def verdict(ratio: Interval, rounds: int, half_width: float) -> Verdict:
-    """The statement that an interval supports.
-
-    Args:
-        rounds: Number of rounds behind the interval.
-        half_width: Relative half-width at which an interval around 1 means ``same``.
-    """
+    """The statement that an interval over ``rounds`` rounds supports. ``half_width`` is the
+    relative half-width at which an interval around 1 means ``same``."""
     if rounds < FEWEST_ROUNDS:
         return "unstable"
     if ratio.high < 1 - MARGIN:
@@ -83,11 +78,11 @@ def verdict(ratio: Interval, rounds: int, half_width: float) -> Verdict:
 def _tail(units: int) -> float:
     """Share of the bootstrap distribution to cut off at each end.
 
-    The plain percentile interval is too narrow for few independent units, as a normal interval
-    would be without Student's correction. The expanded one cuts ``Phi(-sqrt(n / (n - 1)) * t)``
-    with the t quantile of ``n - 1`` degrees of freedom instead of 0.025 (Hesterberg, "What
-    teachers should know about the bootstrap", 2015, section 4.1.2). A single unit has no spread to
-    estimate: nothing is cut off.
+    The plain percentile interval is too narrow for few independent units, like a normal interval
+    without Student's correction. The expanded one cuts ``Phi(-sqrt(n / (n - 1)) * t)`` with the t
+    quantile of ``n - 1`` degrees of freedom instead of 0.025 (Hesterberg, "What teachers should
+    know about the bootstrap", 2015, section 4.1.2). A single unit has no spread to estimate:
+    nothing is cut off.
     """
     if units < 2:
         return 0.0
@@ -95,8 +90,8 @@ def _tail(units: int) -> float:
 
 
 def _student(freedom: int) -> float:
-    """The 0.975 quantile of Student's t distribution: exact for 1 and 2 degrees of freedom, else
-    within 1 % (Abramowitz & Stegun 26.7.5)."""
+    """0.975 quantile of Student's t: exact for ``freedom`` 1 and 2, else within 1 % (Abramowitz &
+    Stegun 26.7.5)."""
     if freedom <= 2:
         return (12.7062, 4.3027)[freedom - 1]
     z = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2)

@@ -12,11 +12,8 @@ _FEWEST_FOR = {"p95_ns": 100, "p99_ns": 1000}
 
 
 def latency_statistics(samples_ns: Sequence[int]) -> dict[str, Any]:
-    """Extremes, location, spread and percentiles of latencies in nanoseconds.
-
-    Args:
-        samples_ns: At least one sample; ``p95_ns`` needs 100 of them, ``p99_ns`` 1000.
-    """
+    """Extremes, location, spread and percentiles of latencies in nanoseconds. Needs at least one
+    sample; ``p95_ns`` needs 100 of them, ``p99_ns`` 1000."""
     samples = np.asarray(samples_ns, np.float64)
     q1, p50, q3, p90, p95, p99 = np.quantile(samples, [0.25, 0.5, 0.75, 0.9, 0.95, 0.99])
     figures = {

@@ -44,7 +44,7 @@ def time_runs(run: Callable[[], object], runs: int, warmup: int) -> Timing:
 def wait_until_idle() -> None:
     """Return once no thread of this process computes, or after one second.
 
-    A runtime's threads poll for more work after a run and take cores from whatever is timed next:
+    A runtime's threads poll for more work after a run and take cores from the next timed session:
     those of ONNX Runtime 1.31 for 40 ms, those of TVM 0.27 by default for 150 to 190 ms. On two
     cores, ONNX Runtime took three times as long beside the latter (measured).
     """

@@ -15,11 +15,10 @@ class Timing:
     """Consecutive runs of one side.
 
     Attributes:
-        samples_ns: Duration of each run, in nanoseconds.
-        involuntary_switches: Times that the process lost its core during these runs; ``None``
-            where the system does not count them.
-        peak_rss_bytes: Largest resident memory of the process since its start; ``None`` if
+        samples_ns: Duration of each run.
+        involuntary_switches: Times that the process lost its core during these runs; ``None`` if
             unknown.
+        peak_rss_bytes: Largest resident memory of the process since its start; ``None`` if unknown.
     """
 
     samples_ns: tuple[int, ...]
@@ -29,11 +28,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Samples of one ABBA round, in nanoseconds.
-
-    Attributes:
-        process: Number of the pair of processes that ran the round, from 0.
-    """
+    """Samples of one ABBA round, in nanoseconds, by pair number ``process``, from 0."""
 
     process: int
     baseline_ns: tuple[int, ...]

@@ -1,1 +1,1 @@
-"""Which compiler passes a network needs: a study of one network, portfolios for many."""
+"""Compiler passes that a network needs: a study of one network, portfolios for many."""

@@ -23,10 +23,8 @@ def rehearse_each(
     """Compile candidates one after another in one process, and keep nothing.
 
     One process, because two processes differ by more than many a pass costs, and importing a
-    compiler takes longer than compiling.
-
-    Returns:
-        For each its ``seconds`` and ``fingerprint``, or as ``detail`` why it cannot be compiled.
+    compiler takes longer than compiling. Returns for each its ``seconds`` and ``fingerprint``, or
+    as ``detail`` the reason why it cannot be compiled.
     """
     compiler, spec, model = backend_of(backend), target_from(target), network_from(network)
     assert isinstance(compiler, PassBackend)  # noqa: S101  the caller selects by this type

@@ -36,11 +36,8 @@ class CompilingDevice(Device, Protocol):
     ) -> list[CompileOutcome]:
         """Compile candidates one after another in one child process.
 
-        Args:
-            timed: Whether the durations are needed; otherwise only the fingerprints are.
-
-        Raises:
-            CandidateFailed: the child ended badly; carries the failure class.
+        ``timed`` requests the durations; otherwise only the fingerprints are needed. Raises
+        CandidateFailed, with the failure class, if the child ended badly.
         """
         ...
 

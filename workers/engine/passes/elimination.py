@@ -8,11 +8,8 @@ from workers.engine.passes.study_state import StudyState
 
 
 def idle_passes(menu: Menu, evaluator: PassEvaluator, state: StudyState) -> list[str]:
-    """Passes that can be left out all together without changing the code.
-
-    A group whose absence changes nothing is left out whole, others are halved: few builds then
-    decide on many passes.
-    """
+    """Passes that can be left out all together without changing the code. A group whose absence
+    changes nothing is left out whole, others are halved: few builds then decide on many passes."""
 
     def fingerprints(groups: Sequence[Sequence[str]]) -> list[str]:
         lists = [menu.without(menu.default, group) for group in groups]
@@ -49,10 +46,8 @@ def interacting_passes(
     """Of passes that can be left out one by one, those that cannot be left out together.
 
     Delta debugging as in Zeller, "Yesterday, my program worked. Today, it does not. Why?" (ESEC
-    1999), section 4; repeated until the others can be left out.
-
-    Args:
-        rest: The list that ``removable`` is part of.
+    1999), section 4; repeated until the others can be left out. ``removable`` is part of the list
+    ``rest``.
     """
 
     def hurts(removed: Sequence[str]) -> bool:

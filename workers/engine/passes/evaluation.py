@@ -58,21 +58,15 @@ class PassEvaluator(Protocol):
     ) -> PassComparison:
         """Compare a list with another one. A failure of the list is a result.
 
-        Raises:
-            CandidateFailed: the other list cannot be built.
-            InfrastructureFailed: the other list's build does not run any more.
+        Raises CandidateFailed if the other list cannot be built, InfrastructureFailed if its build
+        does not run any more.
         """
         ...
 
 
 class DevicePassEvaluator:
-    """A :class:`PassEvaluator` that builds, runs and times on a device.
-
-    Use as a context manager: builds and sessions stay open until it is left.
-
-    Args:
-        backend: Name of the backend whose passes are selected.
-    """
+    """A :class:`PassEvaluator` that builds, runs and times with ``backend``'s passes on a device.
+    Use as a context manager: builds and sessions stay open until it is left."""
 
     def __init__(
         self, context: EvaluationContext, device: CompilingDevice, backend: str, menu: Menu
@@ -172,10 +166,8 @@ class DevicePassEvaluator:
             measure_into(rounds, baseline, session, rule, clock, process=process)
 
     def _check(self, session: RunningSession, build: BuildResult, against: str) -> None:
-        """Reject outputs beyond the limits, or worse than the other list's.
-
-        Some compilers do not propagate NaN and infinity; a list is not rejected for that.
-        """
+        """Reject outputs beyond the limits, or worse than the other list's, NaN and infinity aside:
+        some compilers do not propagate them."""
         accuracy = self._context.reference_accuracy
         if against not in self._checks:
             other = self._context.compare(self._baseline_session(against))

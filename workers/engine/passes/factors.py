@@ -20,11 +20,7 @@ _GENERATORS: dict[int, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One change to a list of passes.
-
-    Attributes:
-        about: The passes that it changes.
-    """
+    """One change to a list of passes; ``about`` names the passes that it changes."""
 
     kind: Literal["drop", "insert", "swap"]
     about: Passes

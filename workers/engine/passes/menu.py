@@ -102,11 +102,7 @@ class PassBackend(Backend, Protocol):
             timed: Whether the duration is needed, so that the whole compilation must run and
                 nothing else; otherwise only the fingerprint is needed.
 
-        Returns:
-            Duration in seconds, and a fingerprint that is equal for equal code; empty if unknown
-            or not requested.
-
-        Raises:
-            InvalidCandidate: as :meth:`build`.
+        Returns duration in seconds, and a fingerprint that is equal for equal code; empty if
+        unknown or not requested. Raises InvalidCandidate as :meth:`build`.
         """
         ...

@@ -64,7 +64,7 @@ class PassComparison:
         return self.latency is None or self.latency.low > LOSS
 
     def score(self, objective: Objective) -> float:
-        """The ratio for a user who may also use the compiler's own list: never above 1."""
+        """The ratio if users may also choose the compiler's own list: never above 1."""
         if objective == "compile":
             return self.compile.value if self.cuts_compile and self.compile else 1.0
         return self.latency.value if self.cuts_latency and self.latency else 1.0

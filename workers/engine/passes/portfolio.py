@@ -14,7 +14,7 @@ from typing import Literal
 
 Grouping = Literal["class", "global", "shuffled"]
 
-#: Permutations that simulate classes without meaning.
+#: Random permutations of the classes among networks, for comparison.
 SHUFFLES = 200
 
 
@@ -22,9 +22,8 @@ SHUFFLES = 200
 class NetworkScores:
     """The scores of lists of passes on one network.
 
-    Attributes:
-        scores: List to the ratio for a user who may also use the compiler's own list, above 0
-            and at most 1. A list without a score was not tried and counts as 1.
+    ``scores`` maps a list to the ratio if users may also choose the compiler's own list, above 0
+    and at most 1. A list without a score was not tried and counts as 1.
     """
 
     name: str
@@ -59,9 +58,8 @@ def left_out(
 ) -> dict[str, float]:
     """For each network its ratio with the portfolio of other networks (leave one out).
 
-    Args:
-        grouping: The others: those of its class, all, or those of a random class, by permuting
-            the classes among networks (mean logarithm over :data:`SHUFFLES` permutations).
+    ``grouping`` selects these: those of its class, all, or those of a random class, by permuting
+    the classes among networks (mean logarithm over :data:`SHUFFLES` permutations).
     """
     if grouping == "shuffled":
         rng = Random(seed)  # noqa: S311  a permutation, no secret

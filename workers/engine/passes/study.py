@@ -63,7 +63,7 @@ class Study:
         survivors: Passes with an effect beyond noise, in the compiler's order.
         dropped: Passes without an effect on this network.
         winners: The confirmed lists that serve an objective, the best of each objective first.
-        stop_reason: Why it stopped, for people.
+        stop_reason: Why it stopped, as readable text.
     """
 
     trials: tuple[PassTrial, ...]
@@ -90,9 +90,8 @@ def study(
         prior_trials: Trials of an interrupted study of the same network; not repeated.
         on_trial: Called with each new trial.
 
-    Raises:
-        CandidateFailed: the compiler's own pipeline cannot build the network.
-        InfrastructureFailed: what it built does not run any more.
+    Raises CandidateFailed if the compiler's own pipeline cannot build the network,
+    InfrastructureFailed if that build does not run any more.
     """
     state = StudyState(menu, evaluator, budget.seconds, clock, prior_trials, on_trial)
     # The likeliest gains come first: a network that compiles for long leaves time for little else.
@@ -141,7 +140,6 @@ def _inserts(menu: Menu) -> list[Factor]:
 
 
 def _swaps(menu: Menu, passes: Passes, survivors: Sequence[str]) -> list[Factor]:
-    """Legal swaps of two survivors, neighbours first."""
     if not menu.ordered:
         return []
     names = [name for name in passes if name in survivors]
@@ -201,8 +199,7 @@ def _confirmed_winners(state: StudyState, budget: StudyBudget) -> tuple[PassTria
 
 @dataclass(frozen=True, slots=True)
 class _Noise:
-    """Relative deviation of ratios of equal lists; at least the margins below which no difference
-    counts."""
+    """Relative deviation of ratios of equal lists, at least the smallest difference that counts."""
 
     compile: float = COMPILE_MARGIN
     latency: float = MARGIN

@@ -67,7 +67,7 @@ class StudyState:
         return None if self._elapsed() >= self._seconds else self._run(_FINAL, value, effort, "")
 
     def stop_reason(self) -> str:
-        """Why the study is over, for people."""
+        """Why the study is over, as readable text."""
         if self.is_over:
             return f"all {self._seconds:g} s used, lists tried: {len(self.trials)}"
         return f"nothing left to try, lists tried: {len(self.trials)}"

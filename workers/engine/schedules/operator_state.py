@@ -77,7 +77,7 @@ class OperatorState:
 
         The estimate of Ansor (arXiv 2006.06762, section 6) as MetaSchedule computes it: the gain of
         the last rounds and the latency divided by the rounds spent, weighted, times calls. An
-        untried workload may save what it takes at ``flops_per_s``.
+        untried workload may save all of its time at ``flops_per_s``.
         """
         if self.is_settled:
             return 0.0

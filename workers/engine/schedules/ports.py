@@ -26,10 +26,8 @@ class ScheduleCompiler(Protocol):
         ...
 
     def foresee(self, task: ScheduleTask, most: int) -> None:
-        """Announce a later :meth:`propose` for this workload.
-
-        The compiler may prepare it while it builds for :meth:`measure`, but never while it times.
-        """
+        """Announce a later :meth:`propose` for this workload. The compiler may prepare it while it
+        builds for :meth:`measure`, but never while it times."""
         ...
 
     def propose(self, task: ScheduleTask, most: int) -> Sequence[ScheduleCandidate]:
@@ -75,11 +73,8 @@ class ScheduleStore(Protocol):
         ...
 
     def add(self, trial: ScheduleTrial) -> None:
-        """Store a trial durably before returning.
-
-        Raises:
-            LeaseLost: another worker has the job now; stop at once.
-        """
+        """Store a trial durably before returning; raises LeaseLost as
+        :meth:`workers.engine.ports.TrialStore.add`."""
         ...
 
     def confirm(self, winner: Winner) -> None:

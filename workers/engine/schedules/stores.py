@@ -7,11 +7,8 @@ from workers.engine.schedules.types import ScheduleTask, ScheduleTrial, TaskHist
 
 
 class MemoryScheduleStore:
-    """A :class:`~workers.engine.schedules.ports.ScheduleStore` in memory.
-
-    Args:
-        tasks: All workloads of the searches that use this store.
-    """
+    """A :class:`~workers.engine.schedules.ports.ScheduleStore` in memory. ``tasks`` are all
+    workloads of the searches that use this store."""
 
     def __init__(self, tasks: Sequence[ScheduleTask]) -> None:
         self._tasks = {task.key: task for task in tasks}

@@ -52,11 +52,7 @@ def tune_schedules(
 
 
 class _Search:
-    """A search in progress.
-
-    Attributes:
-        charged_trials: Including those of earlier attempts.
-    """
+    """A search in progress; ``charged_trials`` includes those of earlier attempts."""
 
     def __init__(
         self,
@@ -101,10 +97,10 @@ class _Search:
         return stop_reason
 
     def descend(self) -> None:
-        """Improve each best schedule by one decision at a time.
+        """Improve each best schedule by one decision at a time, largest time share first.
 
         The idea of Droplet search (arXiv 2406.20037), which after some hundred trials outperforms
-        thousands more of a global search. Workloads with the largest share of time go first.
+        thousands more of a global search.
         """
         if not self._budget.descent:
             return
@@ -125,8 +121,8 @@ class _Search:
                     break
 
     def confirm(self) -> tuple[str, ...]:
-        """Time the best schedules of each changed workload in turns; returns the keys of those
-        with a new best."""
+        """Time the best schedules of each changed workload in turns; returns the keys of those with
+        a new best."""
         improved = []
         changed = [s for s in self.states if s.is_changed and s.candidates_to_confirm()]
         for done, state in enumerate(changed):
@@ -219,7 +215,6 @@ class _Search:
         return min(most, int(self._budget.trials * share + 0.5) - self.charged_trials)
 
     def _stop_reason(self, share: float) -> str | None:
-        """Why this share of the budget is used up, or ``None``."""
         budget = self._budget
         elapsed_s = self._earlier_s + self._clock.monotonic() - self._started
         if budget.trials is not None and self._left(1, share) <= 0:

@@ -107,12 +107,7 @@ class Winner:
 
 @dataclass(frozen=True, slots=True)
 class TaskHistory:
-    """Results of earlier searches for a workload.
-
-    Attributes:
-        trials: Of all searches, oldest first.
-        winner: Its best confirmed schedule, if there is one.
-    """
+    """Trials of all searches for a workload, oldest first, and its best confirmed schedule."""
 
     trials: Sequence[ScheduleTrial] = ()
     winner: Winner | None = None
@@ -152,8 +147,7 @@ class ScheduleResult:
     Attributes:
         winners: Key to the best schedule of each workload, including those of earlier searches.
         improved: Keys of workloads with a new best schedule.
-        charged_trials: Number of charged trials.
-        stop_reason: Why it stopped, for people.
+        stop_reason: Why it stopped, as readable text.
     """
 
     winners: dict[str, Winner] = field(default_factory=dict)

@@ -64,11 +64,8 @@ STRATEGIES: dict[str, Callable[[SearchProblem], Strategy]] = {
 
 
 def make_strategy(name: str, problem: SearchProblem) -> Strategy:
-    """The strategy ``name``. History outside the problem's spaces is ignored.
-
-    Raises:
-        ValueError: there is no strategy of this name.
-    """
+    """The strategy ``name``; raises ValueError if there is none. History outside the problem's
+    spaces is ignored."""
     if name not in STRATEGIES:
         raise ValueError(f"no strategy {name!r}; there are {', '.join(STRATEGIES)}")
     usable = [

@@ -1,4 +1,4 @@
-"""Which backends of a search get trials: hopeless ones are closed, slow ones come later."""
+"""Backends of a search that get trials: hopeless ones are closed, slow ones come later."""
 
 from collections import defaultdict
 from collections.abc import Sequence, Set
@@ -26,11 +26,8 @@ FEWEST_NETWORKS = 4
 class BackendSelection:
     """Closes backends of a search by its own trials and the results of other networks.
 
-    Args:
-        known_backends: Backends with results of this network, which other networks cannot close.
-
-    Attributes:
-        well_known: Backends that enough other networks have tried.
+    ``known_backends`` have results of this network, so that other networks cannot close them;
+    ``well_known`` are backends that enough other networks have tried.
     """
 
     def __init__(
@@ -44,11 +41,7 @@ class BackendSelection:
         self._hopeless_elsewhere = _hopeless_elsewhere(problem, peers, known_backends)
 
     def closed(self, trials: Sequence[Trial]) -> frozenset[str]:
-        """Backends that get no trial now; never the baseline's.
-
-        Args:
-            trials: The search's own trials so far.
-        """
+        """Backends that get no trial after ``trials`` of this search; never the baseline's."""
         by_backend: dict[str, list[Trial]] = defaultdict(list)
         for trial in trials:
             by_backend[trial.candidate.backend].append(trial)

@@ -38,8 +38,7 @@ class SearchProblem:
         defaults: The default of each backend; the first is the baseline.
         history: Results of earlier searches of the same key.
         experience: Results of searches of other networks and targets.
-        architecture_class: Of the network.
-        embedding: Of the network's structure.
+        architecture_class, embedding: Of the network.
         target: Slug of the target.
         features: Of the target.
         slow_backends: Backends with long builds, which are tried after the others.

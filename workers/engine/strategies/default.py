@@ -9,12 +9,8 @@ from workers.engine.types import Candidate
 
 
 class FixedList(Strategy):
-    """Proposes the candidates of a list, in order.
-
-    Args:
-        proposals: Candidates with their expected ratios; ``None`` if unknown.
-        proposed_by: Name of the list, for trials.
-    """
+    """Proposes the candidates of a list, in order. ``proposals`` are candidates with their expected
+    ratios, ``None`` if unknown; ``proposed_by`` names the list in trials."""
 
     def __init__(
         self, proposals: Sequence[tuple[Candidate, float | None]], proposed_by: str

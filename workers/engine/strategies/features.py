@@ -17,9 +17,6 @@ class Features:
 
     Integer ranges are coded cumulatively: 1 in the columns of all values up to the candidate's, so
     that adjacent values differ in one column and distant ones in many.
-
-    Attributes:
-        columns: Names of the columns.
     """
 
     def __init__(self, space: JointSpace) -> None:

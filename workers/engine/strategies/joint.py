@@ -11,10 +11,8 @@ _BACKEND = "backend"
 
 
 class JointSpace:
-    """Candidates of all backends, in the order of one :class:`Space`.
-
-    Its parameters are ``backend`` and, conditional on it, ``<backend>.<name>``.
-    """
+    """Candidates of all backends, in the order of one :class:`Space`. Its parameters are
+    ``backend`` and, conditional on it, ``<backend>.<name>``."""
 
     def __init__(self, spaces: Spaces) -> None:
         parameters: dict[str, Parameter] = {_BACKEND: Choice(tuple(spaces))}

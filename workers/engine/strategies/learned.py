@@ -51,7 +51,7 @@ TPE_EVERY = 8
 
 
 class Learned(Strategy):
-    """See the module."""
+    """The strategy that the module describes."""
 
     name = "learned"
 
@@ -106,10 +106,8 @@ class Learned(Strategy):
         return Proposal(best, "model" if self._ranking is None else "ranking")
 
     def _listed(self, pool: Pool) -> list[Proposal]:
-        """Candidates to try before a model is used, in order.
-
-        Defaults of well-known backends are left out: those worth a trial are in the portfolio.
-        """
+        """Candidates to try before a model is used, in order. Defaults of well-known backends are
+        left out: those worth a trial are in the portfolio."""
         trusted = is_trustworthy(self._expected_and_measured())
         baseline, others = self._problem.defaults[:1], self._problem.defaults[1:]
         well_known = self._selection.well_known if trusted else frozenset()
@@ -124,11 +122,8 @@ class Learned(Strategy):
         return able + [Proposal(candidate, "unseen") for candidate in self._untried_options(pool)]
 
     def _untried_options(self, pool: Pool) -> list[Candidate]:
-        """A last trial for each closed backend with an option that was never tried.
-
-        Options of the network's own count as tried only in this search: earlier ones had other
-        values of them.
-        """
+        """A last trial for each closed backend with an option that was never tried. Options of the
+        network's own count as tried only in this search: earlier ones had other values."""
         tried: dict[str, set[str]] = defaultdict(set)
         for trial in self._trials:
             if trial.proposed_by != "unseen":
@@ -180,14 +175,15 @@ class Learned(Strategy):
 
     @cached_property
     def _ranking(self) -> Ranking | None:
-        """``None`` with too few networks. Created on first use: the library loads slowly."""
+        """The ranking, created on first use because the library loads slowly; ``None`` with too few
+        networks."""
         if len(self._networks) < FEWEST_PEERS:
             return None
         return Ranking(self._problem, self._peers, self._features)
 
     @cached_property
     def _neighbour_prior(self) -> NeighbourPrior | None:
-        """Replaces the ranking with few networks; ``None`` without any."""
+        """The prior that replaces the ranking with few networks; ``None`` without any."""
         return NeighbourPrior(self._peers, self._features) if self._peers else None
 
     def _expected_and_measured(self) -> list[tuple[float, float]]:

@@ -16,14 +16,8 @@ _LENGTH, _PRIOR_WEIGHT = 0.08, 0.3
 
 
 class NeighbourPrior:
-    """Expected logarithms of ratios for the problem's network.
-
-    Args:
-        peers: At least one.
-
-    Attributes:
-        error: Assumed standard error, about the variation between networks.
-    """
+    """Expected logarithms of ratios for the problem's network, from at least one of ``peers``.
+    ``error`` is the assumed standard error, about the variation between networks."""
 
     error = 0.35
 

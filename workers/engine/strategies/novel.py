@@ -10,17 +10,12 @@ from workers.engine.types import Candidate, Options
 def with_untried_option(
     default: Candidate, space: Space, tried: Collection[str]
 ) -> Candidate | None:
-    """The backend's default with the first option that no trial had.
+    """The backend's default with the first option that no trial had; ``None`` if all were tried.
 
     A compiler with schedules for a network performs differently from the same compiler without. The
     option takes its last value, since the first is the plainest, and its parents take values under
     which it exists. If a promising configuration of the backend has the option, that one is used.
-
-    Args:
-        tried: Names of the options that trials of this backend had.
-
-    Returns:
-        ``None`` if all options were tried.
+    ``tried`` holds the names of the options that trials of this backend had.
     """
     for name in space.parameters:
         if name not in tried:

@@ -41,12 +41,8 @@ class PeerResult:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another network on this target, or any network on another one.
-
-    Attributes:
-        weight: Similarity of structure and target, 0 to 1.
-        results: One for each candidate.
-    """
+    """Another network on this target, or any network on another one. ``weight`` is the similarity
+    of structure and target, 0 to 1; ``results`` has one for each candidate."""
 
     network: str
     architecture_class: str
@@ -63,10 +59,8 @@ def value_of(ratio: float | None) -> float:
 
 
 def peers_of(problem: SearchProblem) -> list[Peer]:
-    """The networks of the problem's experience, most similar first.
-
-    Trials without a member in the current spaces are left out, and networks without any trial.
-    """
+    """The networks of the problem's experience, most similar first. Trials without a member in the
+    current spaces are left out, and networks without any trial."""
     groups: dict[tuple[str, str], list[Experience]] = defaultdict(list)
     for trial in problem.experience:
         groups[trial.network, trial.target].append(trial)

@@ -17,10 +17,7 @@ _DRAWS, _BEST = 1024, 4
 
 class Pool:
     """All candidates of a small space; a sample of a large one, and the neighbours of the best.
-
-    Args:
-        included: Candidates that are always included.
-    """
+    Candidates of ``included`` are always in it."""
 
     def __init__(self, spaces: Spaces, seed: int, included: Sequence[Candidate]) -> None:
         self.spaces = spaces
@@ -35,14 +32,8 @@ class Pool:
         self._candidates = {candidate.sha256: candidate for candidate in candidates}
 
     def untried(self, excluded: Set[str], trials: Sequence[Trial]) -> dict[str, Candidate]:
-        """Candidates that are not excluded, by ``sha256``; equal for equal arguments.
-
-        Args:
-            trials: The search's own trials so far.
-
-        Returns:
-            Empty only if nothing is left.
-        """
+        """Candidates that are not excluded, by ``sha256``; empty only if nothing is left.
+        ``trials`` are the search's own so far. Equal arguments give equal candidates."""
         candidates = self._candidates
         if not self._small:
             rng = Random(f"{self._seed} {len(excluded)}")  # noqa: S311 - a search, not a secret

@@ -105,10 +105,8 @@ def _imputed(measured: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _accepted_by(classes: Sequence[Mapping[Tolerance, int]]) -> Floats:
-    """1 if users of a class accept a candidate, else 0: ``[classes, candidates]``.
-
-    Classes without a candidate do not count: their users get the builds of other classes.
-    """
+    """1 if users of a class accept a candidate, else 0: ``[classes, candidates]``. Classes without
+    a candidate do not count: their users get the builds of other classes."""
     accepted: Any = np.zeros((len(TOLERANCES), len(classes)))
     own = [TOLERANCES.index(max(counts, key=lambda t: counts[t])) for counts in classes]
     for at, tolerance in enumerate(own):

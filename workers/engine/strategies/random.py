@@ -17,7 +17,7 @@ _DRAWS = 64
 class RandomSearch(Strategy):
     """Draws without replacement, each configuration of each backend with the same probability.
 
-    With ``k`` good configurations among ``N``, the first one takes ``(N + 1) / (k + 1)`` draws on
+    With ``k`` good configurations among ``N``, the first takes ``(N + 1) / (k + 1)`` draws on
     average.
     """
 

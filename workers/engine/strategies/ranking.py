@@ -38,16 +38,10 @@ class _Row:
 
 
 class Ranking:
-    """Expected logarithms of ratios for the problem's network.
+    """Expected logarithms of ratios for the problem's network, from ``peers``, most similar first.
 
-    Args:
-        peers: Most similar first.
-
-    Attributes:
-        error: Standard error of :meth:`predict`, on networks that the forests have not seen.
-
-    Raises:
-        ValueError: there are fewer than ``FEWEST_PEERS`` networks.
+    ``error`` is the standard error of :meth:`predict`, on networks that the forests have not seen.
+    Raises ValueError if there are fewer than ``FEWEST_PEERS`` networks.
     """
 
     def __init__(self, problem: SearchProblem, peers: Sequence[Peer], features: Features) -> None:
@@ -111,7 +105,6 @@ class Ranking:
         return np.array([*embedding, *classes, *features], np.float64)
 
     def _scores(self, fold: int, inputs: Floats) -> Floats:
-        """Scores of one forest; higher is faster."""
         data = _library().DMatrix(inputs, nthread=1)
         return np.asarray(self._forests[fold].predict(data), np.float64)
 

@@ -32,16 +32,18 @@ optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
 class TPE(Strategy):
-    """Optuna's TPE over the joint space of the backends (Bergstra et al., NeurIPS 2011; Watanabe,
-    arXiv 2304.11127), multivariate so that options may depend on each other, grouped so that each
-    backend's conditional options are modelled among themselves.
+    """Optuna's TPE over the joint space of the backends.
+
+    Bergstra et al., NeurIPS 2011; Watanabe, arXiv 2304.11127. Multivariate, so that options may
+    depend on each other; grouped, so that each backend's conditional options are modelled among
+    themselves.
 
     The objective is the logarithm of the ratio over the best one of its tolerance class or a
     stricter one (:func:`ratios_to_beat`): int8 builds, which are always faster, do not displace the
     search for a fast float32 build. Failures count as worse than any measurement, so that their
     neighbourhood is avoided. The model is rebuilt for each proposal from all trials, with a seed
-    derived from the search's seed and the number of excluded candidates: a resumed search
-    continues identically.
+    derived from the search's seed and the number of excluded candidates: a resumed search continues
+    identically.
 
     Args:
         history: Trials of earlier searches of the same key, which the model learns.
@@ -160,10 +162,7 @@ def _spread(results: Sequence[PeerResult], count: int) -> list[PeerResult]:
 
 
 def ratios_to_beat(results: Sequence[tuple[float, Tolerance]]) -> dict[Tolerance, float]:
-    """Per tolerance class the best ratio for a user who accepts it.
-
-    These are the results of the class and all stricter ones, and the baseline with ratio 1.
-    """
+    """Per tolerance class the best ratio of the class, all stricter ones and the baseline (1)."""
     best, by_class = 1.0, dict.fromkeys(TOLERANCES, inf)
     for ratio, tolerance in results:
         by_class[tolerance] = min(by_class[tolerance], ratio)
