@@ -53,7 +53,6 @@ class Operator:
     """An operator that a runtime executes.
 
     Attributes:
-        kind: Its type.
         names, outputs: Names of nodes and of output tensors that it has from the published graph.
         inputs: Names of the tensors it takes; for conversions only.
         converts: Whether it only changes layout or precision for its neighbours.

@@ -66,14 +66,11 @@ class BaseBackend(ABC):
 
     @abstractmethod
     def make(self, network: Network, target: TargetSpec, options: Options, out: Path) -> Artefact:
-        """Write the artefact of a candidate into the empty folder ``out``.
+        """Write the artefact of ``options``, a member of :meth:`space`, into the empty folder
+        ``out``.
 
-        Args:
-            options: A member of :meth:`space`.
-
-        Raises:
-            InvalidCandidate: the tool cannot build it. Other exceptions of the tool count as the
-                same, except for missing modules, exhausted memory and full disks.
+        Raises InvalidCandidate if the tool cannot build it. Other exceptions of the tool count as
+        the same, except for missing modules, exhausted memory and full disks.
         """
 
     def probe(self, target: TargetSpec) -> dict[str, str]:  # noqa: ARG002  the table checks targets
@@ -107,13 +104,10 @@ class BaseBackend(ABC):
         )
 
     def check(self, network: Network, target: TargetSpec, options: Options) -> None:
-        """Refuse options outside the space.
+        """Refuse options that are not members of :meth:`space`: raises InvalidCandidate.
 
         Any list of passes is accepted, whichever lists the network proposes: a build must be
         repeatable from its options alone. Compiling reports illegal lists.
-
-        Raises:
-            InvalidCandidate: they are not members of :meth:`space`.
         """
         passes = options.get("passes")
         lists = (passes,) if isinstance(passes, str) else ()
@@ -143,9 +137,8 @@ class BaseBackend(ABC):
 def open_build(build: BuildResult) -> Session:
     """Open a build through the runtime of ``hpcfair.runtimes`` that its users open it with.
 
-    Raises:
-        InvalidCandidate: the build failed, or its runtime cannot open it.
-        BackendUnavailable: the runtime's package is missing.
+    Raises InvalidCandidate if the build failed or its runtime cannot open it, and
+    BackendUnavailable if the runtime's package is missing.
     """
     if build.directory is None:
         raise InvalidCandidate(f"nothing was built: {build.detail}")

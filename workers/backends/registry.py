@@ -124,11 +124,8 @@ def hint_of(name: str) -> str:
 
 
 def get(name: str) -> Backend:
-    """Make a backend.
-
-    Raises:
-        BackendUnavailable: there is no such backend, or it cannot be imported; says what to do.
-    """
+    """Make a backend. Raises BackendUnavailable, which says what to do, if there is none of that
+    name or it cannot be imported."""
     every, problems = entries()
     return _make(name, _entry_of(name, every, problems))
 
@@ -168,13 +165,9 @@ def available(
 
 
 def reference_for(target: TargetSpec, format: str = "onnx") -> str:  # noqa: A002  as in the API
-    """The backend whose defaults are the baseline on a target.
+    """The backend whose defaults are the baseline on a target, by format of the primary file.
 
-    The baseline is what users would run without the hub: ONNX Runtime, or LiteRT for TensorFlow
-    Lite files.
-
-    Args:
-        format: Format of the model's primary file.
+    The baseline is the usual runtime without the hub: ONNX Runtime, or LiteRT for TensorFlow Lite.
     """
     if format == "tflite":
         return "litert"

@@ -12,21 +12,16 @@ QUANTISED = frozenset(
 
 
 def thread_counts(cores: int) -> tuple[str, ...]:
-    """Distinct thread counts on this many physical cores, highest first.
-
-    They are relative to the machine, so that a build is valid on every machine of its target
-    (ADR 5).
-    """
+    """Distinct thread counts on this many physical cores, highest first. They are relative to the
+    machine, so that a build is valid on every machine of its target (ADR 5)."""
     if cores == 1:
         return ("one",)
     return ("all", "one") if cores < 4 else ("all", "half", "one")
 
 
 def takes_float32(network: Network) -> bool:
-    """Whether all floating-point inputs and outputs are float32, as converters of precision need.
-
-    Networks without floating-point inputs and outputs count, too.
-    """
+    """Whether all floating-point inputs and outputs, if any, are float32, as converters of
+    precision need."""
     floats = {
         spec.dtype
         for spec in (*network.inputs, *network.outputs)

@@ -70,11 +70,8 @@ class BadInputContract(BackendContract):
     def outputs_or_refusal(
         self, model: ModelProto, inputs: dict[str, Array], target: TargetSpec, folder: Path
     ) -> dict[str, Array] | str:
-        """Outputs of the default options for ``inputs``, or the reason for refusing the network.
-
-        Raises:
-            CandidateFailed: it fails in another way.
-        """
+        """Outputs of the default options for ``inputs``, or the reason for refusing the network;
+        raises CandidateFailed if it fails in another way."""
         network = networks.write(model, folder / "model")
         backend = self.backend()
         with self.device_for(network, target, folder) as device:

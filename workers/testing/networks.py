@@ -112,11 +112,8 @@ def with_operator(operator: str, domain: str = "") -> onnx.ModelProto:
 
 
 def write(model: onnx.ModelProto, folder: Path, *, external_data: str = "") -> Network:
-    """Save a network into an empty folder of its own; returns what an inspection would find.
-
-    Args:
-        external_data: Name of a file beside it for the weights; empty to keep them inside.
-    """
+    """Save a network into an empty folder of its own, weights in the file ``external_data`` if
+    named; returns its description as by inspection."""
     path = folder / "model.onnx"
     # ONNX makes no folders.
     (folder / external_data).parent.mkdir(parents=True, exist_ok=True)
@@ -170,7 +167,7 @@ def _model(
 
 
 def describe(model: onnx.ModelProto, path: Path) -> Network:
-    """What an inspection would find in a network that lies at ``path``."""
+    """The description of the network at ``path`` that inspection would give."""
     operators = dict(Counter(node.op_type for node in model.graph.node))
     return Network(
         model_path=path,

@@ -1,4 +1,4 @@
-"""Networks that a backend must take rightly or refuse in words: each is odd in one way."""
+"""Unusual networks: a backend must compute each correctly or refuse it with a reason."""
 
 from collections.abc import Sequence
 from pathlib import Path

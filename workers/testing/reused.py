@@ -19,9 +19,8 @@ from workers.engine.requests import Limits, TuningRequest
 class ReusedChild:
     """A child process that is started on first use, and again after it has died.
 
-    Args:
-        root: Folder the child may read and write; the scratch folders of all devices are below it.
-        limits: Limits of each call and of the process.
+    It may read and write the folder ``root``, which contains the scratch folders of all devices.
+    ``limits`` apply to each call and to the process.
     """
 
     def __init__(self, root: Path, limits: Limits) -> None:
@@ -68,8 +67,7 @@ class ReusedDevice(LocalDevice):
 
 
 class _BorrowedChild:
-    """The interface of :class:`workers.engine.child.Child` that devices use; closes the session
-    only."""
+    """The interface of :class:`workers.engine.child.Child` for devices; closes the session only."""
 
     def __init__(self, reused: ReusedChild, child: Child) -> None:
         self._reused = reused

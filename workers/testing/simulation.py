@@ -2,8 +2,8 @@
 
 It builds with the fake backend in this process and derives timings from the kernels' latency, with
 noise: a constant factor per process (memory placement), a slow drift of the machine (other load)
-    and variation of each run. Faults of :class:`~workers.backends.fake.backend.FaultyBackend`
-    become the failure classes of real child processes.
+and variation of each run. Faults of :class:`~workers.backends.fake.backend.FaultyBackend` become
+the failure classes of real child processes.
 """
 
 import shutil
@@ -55,8 +55,7 @@ class Noise:
     Attributes:
         run: Standard deviation of runs.
         process: Standard deviation of sessions; constant during a session.
-        drift: Amplitude of a periodic drift of the machine.
-        drift_s: Its period in seconds.
+        drift: Amplitude of a periodic drift of the machine; ``drift_s`` is its period in seconds.
     """
 
     run: float = 0.02
@@ -77,7 +76,6 @@ class SimulatedDevice:
         samples_file: Arrays of the network's samples file.
         broken: While true, all builds and sessions fail as infrastructure.
         built: Candidates built so far, as ``(backend, options)``.
-        sessions: All sessions ever opened.
     """
 
     backends: Mapping[str, FakeBackend]
@@ -105,11 +103,7 @@ class SimulatedDevice:
 
     @property
     def root(self) -> Path:
-        """Folder of the builds.
-
-        Raises:
-            RuntimeError: the device was not entered.
-        """
+        """Folder of the builds; raises RuntimeError if the device was not entered."""
         if self._root is None:
             raise RuntimeError("enter the device first")
         return self._root
@@ -162,12 +156,9 @@ class SimulatedDevice:
 
 
 class SimulatedSession:
-    """A running session with virtual time.
+    """A running session with virtual time; ``role`` as in :meth:`SimulatedDevice.open`.
 
-    Attributes:
-        role: See :meth:`SimulatedDevice.open`.
-        closed: Whether :meth:`close` was called.
-        fails: If set, the failure class of the next call.
+    ``fails`` is the failure class of the next call, if any.
     """
 
     def __init__(

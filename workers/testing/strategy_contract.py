@@ -1,8 +1,10 @@
-"""Contract of search strategies. Subclass and implement :meth:`StrategyContract.make`.
+"""Contract of search strategies, tested by subclasses::
 
-class TestMine(StrategyContract):
-    def make(self, spaces, seed):
-        return Mine(spaces, seed)
+    class TestMine(StrategyContract):
+        def make(self, spaces, seed):
+            return Mine(spaces, seed)
+
+See :meth:`StrategyContract.make`.
 """
 
 from abc import ABC, abstractmethod
@@ -57,10 +59,8 @@ def trial_of(number: int, proposal: Proposal, outcome: Outcome = "measured") -> 
 
 
 def run_to_end(strategy: Strategy, *outcomes: Outcome) -> Iterator[Trial]:
-    """Ask and tell until nothing is left or every configuration was asked for.
-
-    What comes of the trials are ``outcomes`` in turn; all are measured if there are none.
-    """
+    """Ask and tell until no configuration is left. The trials have the ``outcomes`` in turn, or are
+    all measured if there are none."""
     turn = cycle(outcomes or ("measured",))
     for number in range(CONFIGURATIONS + 1):
         proposal = strategy.ask()
@@ -82,7 +82,7 @@ class StrategyContract(ABC):
         """A fresh strategy over ``spaces``."""
 
     def whole(self) -> tuple[Strategy, list[Trial]]:
-        """A strategy at its end and its search, gone through once for all tests that look at it."""
+        """A strategy at its end and its search, shared by all tests that examine it."""
         if type(self) not in _WHOLE:
             strategy = self.make(SPACES, seed=3)
             _WHOLE[type(self)] = (strategy, list(run_to_end(strategy)))
@@ -132,7 +132,7 @@ class StrategyContract(ABC):
         assert any(trial.candidate == proposal.candidate for trial in run_to_end(strategy))
 
     def test_trials_it_never_asked_for_may_be_told(self) -> None:
-        """Even of a backend that it has no space for."""
+        """Such trials may also have a backend without a space."""
         strategy = self.make({"beta": SPACES["beta"]}, seed=1)
         nowhere = Candidate("alpha", {"kernel": "direct", "fuse": True})
         stranger = Candidate("beta", {"level": 0, "fast": True})

@@ -35,12 +35,8 @@ _SAME, _RELU = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A dense layer ``y = x @ weight + bias``, with a ReLU on all layers but the last.
-
-    Attributes:
-        weight: ``float32[inputs, outputs]``.
-        bias: ``float32[outputs]``.
-    """
+    """A dense layer ``y = x @ weight + bias``, with a ReLU on all layers but the last. Shapes:
+    weight ``float32[inputs, outputs]``, bias ``float32[outputs]``."""
 
     weight: Floats
     bias: Floats
@@ -59,12 +55,10 @@ def write_dense(
 
     Args:
         kind: Element type of weights; with ``int8`` also of activations, inputs and outputs.
-        calibration: ``float32[n, inputs]`` for the ranges of activations; required for ``int8``.
+        calibration: ``float32[n, inputs]`` for the ranges of activations; required for ``int8``
+            (ValueError).
         names: Names of the input and the output.
         open_batch: Whether the batch size is dynamic, instead of 1.
-
-    Raises:
-        ValueError: ``int8`` without calibration inputs.
     """
     if kind == "int8" and calibration is None:
         raise ValueError("ranges of activations need calibration inputs")
@@ -90,10 +84,8 @@ def write_dense(
 
 
 def write_convolutional(path: Path, *, channels: int = 4, seed: int = 0) -> Path:
-    """Write a network from ``float32[1, 8, 8, 3]`` to ``float32[1, 4, 4, channels]``.
-
-    A strided 3x3 convolution, then a depthwise one with a residual connection.
-    """
+    """Write a network from ``float32[1, 8, 8, 3]`` to ``float32[1, 4, 4, channels]``: a strided 3x3
+    convolution, then a depthwise one with a residual connection."""
     rng = np.random.default_rng(seed)
     network = Draft()
     image = network.add(StoredTensor("image", (1, 8, 8, 3), "float32"))

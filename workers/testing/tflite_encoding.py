@@ -1,7 +1,4 @@
-"""Encodes networks as TensorFlow Lite files.
-
-Tables and codes are those of TensorFlow Lite's ``schema.fbs``, version 3.
-"""
+"""Encodes networks as TensorFlow Lite files, by ``schema.fbs`` version 3."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -86,12 +83,8 @@ class _Builder:
 
 
 def encode(network: Draft, source: int, result: int, version: int) -> bytes:
-    """The bytes of a file.
-
-    Args:
-        source, result: Indices of the input and of the output.
-        version: Version of the operator ``FULLY_CONNECTED``.
-    """
+    """The bytes of a file. ``source`` and ``result`` are the indices of input and output;
+    ``version`` is that of the operator ``FULLY_CONNECTED``."""
     build = _Builder()
     # Buffer 0 is empty by convention, for tensors without data.
     constants = [tensor for tensor in network.tensors if tensor.data]

@@ -1,11 +1,13 @@
-"""What every record store must do. Subclass, implement :meth:`TrialStoreContract.make`.
+"""Contract of trial stores, tested by subclasses::
 
-class TestMine(TrialStoreContract):
-    @pytest.fixture(autouse=True)
-    def database(self, tmp_path): ...
+    class TestMine(TrialStoreContract):
+        @pytest.fixture(autouse=True)
+        def database(self, tmp_path): ...
 
-    def make(self, history=(), experience=()):
-        return Mine(...)
+        def make(self, history=(), experience=()):
+            return Mine(...)
+
+See :meth:`TrialStoreContract.make`.
 """
 
 from abc import ABC, abstractmethod
@@ -50,7 +52,7 @@ def make_trial(number: int, outcome: Outcome = "measured", tolerance: Tolerance 
 
 
 def make_experience(number: int, outcome: Outcome = "measured") -> Experience:
-    """What a search of another network found."""
+    """The experience of a search of another network."""
     return Experience(
         candidate=Candidate("fake", {"number": number, "fast": True, "scale": 0.5}),
         outcome=outcome,
@@ -72,7 +74,7 @@ class TrialStoreContract(ABC):
     def make(
         self, history: Sequence[Prior] = (), experience: Sequence[Experience] = ()
     ) -> TrialStore:
-        """The search's store. Called again in a test, it opens the same one as after a crash."""
+        """The search's store; a later call in the same test opens it again, as after a crash."""
 
     def test_trials_come_back_by_number_after_a_crash(self) -> None:
         store = self.make()

@@ -1,7 +1,6 @@
-"""Part of CUDA's driver interface: GPU memory, copies and a stream.
+"""Part of CUDA's driver interface: GPU memory, copies and a stream. No CUDA toolkit is needed.
 
-Only the driver is needed, no CUDA toolkit. Source of names and types: NVIDIA's CUDA driver API
-reference.
+Source of names and types: NVIDIA's CUDA driver API reference.
 """
 
 import ctypes

@@ -68,11 +68,8 @@ class Runtime(Protocol):
 
 
 def check_inputs(arrays: Mapping[str, Array], expected: Sequence[TensorInfo]) -> None:
-    """Refuse arrays that do not fit a signature.
-
-    Raises:
-        BadInput: names the inputs that are missing, unknown or do not fit, and what is expected.
-    """
+    """Refuse arrays that do not fit a signature: raises BadInput, which names the missing, unknown
+    or unfit inputs and what is expected."""
     if len(arrays) != len(expected) or any(tensor.name not in arrays for tensor in expected):
         raise _wrong_names(arrays, expected)
     for tensor in expected:
@@ -97,10 +94,8 @@ def _signature(tensors: Sequence[TensorInfo]) -> str:
 
 
 def _mismatch(array: object, tensor: TensorInfo) -> str | None:
-    """A description of an array that does not fit a tensor; ``None`` if it does.
-
-    Runs before every inference, so the usual case comes first and is cheap.
-    """
+    """Describe an array that does not fit a tensor; ``None`` if it does. Runs before every
+    inference, so the usual case comes first and is cheap."""
     if not isinstance(array, np.ndarray):
         return f"{type(array).__name__}; make it an array with numpy.asarray(x, {tensor.dtype!r})"
     fits = array.dtype == _numpy_dtype(tensor.dtype) or (

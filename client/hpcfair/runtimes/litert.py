@@ -137,11 +137,8 @@ class _Port:
 
 
 def tensors_of(details: list[dict[str, Any]]) -> tuple[TensorInfo, ...]:
-    """Inputs or outputs of an interpreter; quantised ones as float32.
-
-    Raises:
-        RuntimeFailed: one has an element type that NumPy does not have.
-    """
+    """Inputs or outputs of an interpreter; quantised ones as float32. Raises RuntimeFailed for an
+    element type that NumPy does not have."""
     return tuple(_tensor(detail) for detail in details)
 
 
@@ -160,12 +157,8 @@ def _tensor(detail: dict[str, Any]) -> TensorInfo:
 
 
 def open_interpreter(path: Path, options: Options) -> Any:
-    """An interpreter with allocated tensors.
-
-    Raises:
-        BadConfig: an option or its value is unknown.
-        RuntimeFailed: LiteRT cannot open the file.
-    """
+    """An interpreter with allocated tensors. Raises BadConfig for an unknown option or value, and
+    RuntimeFailed if LiteRT cannot open the file."""
     check_names("litert", options, {"kernels", "threads"})
     kernels = choose("litert", "kernels", options.get("kernels", "xnnpack"), KERNELS)
     threads = thread_count("litert", options)

@@ -109,14 +109,11 @@ class OnnxRuntime:
 
 
 def open_session(path: Path, options: Options, prepare: Callable[[Any], None] | None = None) -> Any:
-    """A bare session, opened as :class:`OnnxRuntime` opens it.
+    """A bare session; opens and fails as :class:`OnnxRuntime` does.
 
     Args:
-        prepare: Called with the session options before the session opens; may set options that
-            do not change what runs, such as a profiler.
-
-    Raises:
-        BadConfig, RuntimeFailed: as :class:`OnnxRuntime` does.
+        prepare: Called with the session options before the session opens; may set options that do
+            not change what runs, such as a profiler.
     """
     settings = _session_options(options)
     if prepare is not None:
@@ -157,14 +154,8 @@ def _session_options(options: Options) -> Any:
 
 
 def opens_with_defaults(runtime: str, options: Options, names: Collection[str]) -> bool:
-    """Whether to open a session without options.
-
-    Args:
-        names: The options that the runtime has.
-
-    Raises:
-        BadConfig: an option is unknown, or stands beside ``default``.
-    """
+    """Whether to open a session without options. Raises BadConfig if an option is not one of
+    ``names`` or is given beside ``default``."""
     check_names(runtime, options, names)
     if options.get("default") and len(options) > 1:
         raise BadConfig(f"runtime {runtime}: 'default' excludes all other options")
@@ -181,7 +172,6 @@ def set_graph_optimization(runtime: str, settings: Any, options: Options) -> Non
 
 
 def _tensor(node: Any) -> TensorInfo:
-    """Describe an input or output of a session."""
     kind, _, element = node.type.rstrip(")").partition("(")
     if kind != "tensor":
         raise RuntimeFailed(

@@ -81,7 +81,6 @@ class OnnxRuntimeCuda(OnnxRuntime):
 
 
 def _open(path: Path, options: Options) -> Any:
-    """A session that computes on the GPU."""
     settings, provider = _settings(options)
     if hasattr(ort, "preload_dlls"):
         # CUDA's libraries come as Python packages, which the dynamic linker does not search.

@@ -127,11 +127,7 @@ def _infer_async(request: Any, tensors: Mapping[int, Any]) -> Iterable[Array]:
 
 
 def read_model(path: Path) -> Any:
-    """Read the network of an IR file.
-
-    Raises:
-        RuntimeFailed: the file cannot be read.
-    """
+    """Read the network of an IR file; raises RuntimeFailed if it cannot be read."""
     try:
         # Explicit, because OpenVINO would otherwise try each of its formats on the bytes.
         frontend = ov.frontend.FrontEndManager().load_by_framework("ir")
@@ -143,11 +139,8 @@ def read_model(path: Path) -> Any:
 
 
 def reshaped(model: Any, shapes: Sequence[Shape] | None) -> Any:
-    """A copy of the network for fixed input shapes; the network itself for ``None``.
-
-    Raises:
-        RuntimeFailed: the network cannot take these shapes.
-    """
+    """A copy of the network for fixed input shapes; the network itself for ``None``. Raises
+    RuntimeFailed if the network cannot take these shapes."""
     if shapes is None:
         return model
     try:
@@ -159,11 +152,7 @@ def reshaped(model: Any, shapes: Sequence[Shape] | None) -> Any:
 
 
 def compile_model(model: Any, properties: Mapping[str, Any]) -> Any:
-    """Compile a network for this processor.
-
-    Raises:
-        RuntimeFailed: OpenVINO cannot compile it.
-    """
+    """Compile a network for this processor; raises RuntimeFailed if OpenVINO cannot."""
     try:
         return ov.Core().compile_model(model, "CPU", dict(properties))
     except Exception as error:
@@ -171,11 +160,7 @@ def compile_model(model: Any, properties: Mapping[str, Any]) -> Any:
 
 
 def settings(options: Options) -> dict[str, Any]:
-    """OpenVINO's properties for build options.
-
-    Raises:
-        BadConfig: an option or its value is unknown.
-    """
+    """OpenVINO's properties for build options; raises BadConfig for an unknown option or value."""
     check_names(OpenVino.name, options, _OPTIONS)
     pinning = options.get("pinning")
     if not isinstance(pinning, bool | None):
@@ -203,7 +188,6 @@ def _value(name: str, options: Options, default: str, table: Mapping[str, Any]) 
 
 
 def _tensor(port: Any) -> TensorInfo:
-    """Describe an input or output of the network."""
     name, element = port.any_name, port.element_type.get_type_name()
     if element not in _DTYPES:
         raise RuntimeFailed(

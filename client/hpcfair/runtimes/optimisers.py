@@ -40,14 +40,8 @@ ALL = (*BASIC, *EXTENDED, *LAYOUT, "FuseFp16InitializerToFp32NodeTransformer")
 
 
 def disabled(passes: str) -> set[str]:
-    """The optimisers missing from a list, which must not run.
-
-    Args:
-        passes: Names joined by commas, or :data:`NONE`.
-
-    Raises:
-        BadConfig: the list contains an unknown name.
-    """
+    """The optimisers that are missing from ``passes``, names joined by commas or :data:`NONE`, and
+    must not run. Raises BadConfig for an unknown name."""
     enabled: set[str] = set() if passes == NONE else set(passes.split(","))
     unknown = enabled - set(ALL)
     if unknown:

@@ -19,14 +19,7 @@ THREADS: dict[str, Callable[[int], int]] = {
 
 
 def check_names(runtime: str, options: Options, names: Collection[str]) -> None:
-    """Refuse options that a runtime does not have.
-
-    Args:
-        names: The options it has.
-
-    Raises:
-        BadConfig: names the unknown options and those there are.
-    """
+    """Refuse options that are not in ``names``: raises BadConfig, which lists both."""
     unknown = sorted(set(options).difference(names))
     if unknown:
         listed = f"Its options are {', '.join(sorted(names))}." if names else "It has none."
@@ -37,11 +30,8 @@ def check_names(runtime: str, options: Options, names: Collection[str]) -> None:
 
 
 def choose(runtime: str, name: str, value: object, table: Mapping[str, _Value]) -> _Value:
-    """The entry of ``table`` for an option's value.
-
-    Raises:
-        BadConfig: the value is not in the table; lists those that are.
-    """
+    """The entry of ``table`` for an option's value. Raises BadConfig, which lists the table's keys,
+    for any other value."""
     if not isinstance(value, str) or value not in table:
         raise BadConfig(
             f"runtime {runtime}: {name} cannot be {value!r}", f"It is one of {', '.join(table)}."
@@ -50,10 +40,7 @@ def choose(runtime: str, name: str, value: object, table: Mapping[str, _Value]) 
 
 
 def thread_count(runtime: str, options: Options) -> int:
-    """Number of threads for the option ``threads``, which is ``all`` unless set.
-
-    Raises:
-        BadConfig: it is no key of :data:`THREADS`.
-    """
+    """Number of threads for the option ``threads``, ``all`` unless set. Raises BadConfig if it is
+    no key of :data:`THREADS`."""
     threads = choose(runtime, "threads", options.get("threads", "all"), THREADS)
     return threads(machine.describe().cores)

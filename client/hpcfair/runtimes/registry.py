@@ -61,10 +61,8 @@ RUNTIMES: dict[str, RuntimeEntry] = {
 
 
 def entries() -> dict[str, RuntimeEntry]:
-    """All runtimes by name, those of other packages included.
-
-    Issues a :class:`PlugInWarning` for each entry point that cannot be used.
-    """
+    """All runtimes by name, those of other packages included; issues a :class:`PlugInWarning` for
+    each entry point that cannot be used."""
     added, problems = load_entries(ENTRY_POINTS, RuntimeEntry, RUNTIMES)
     for problem in problems.values():
         warnings.warn(f"Runtime {problem}", PlugInWarning, stacklevel=2)

@@ -32,10 +32,9 @@ class ErrorLog(trt.ILogger):  # type: ignore[misc]  # the package is untyped
 
 
 class TensorRt:
-    """A deserialised engine; a :class:`~hpcfair.runtimes.base.Runtime`.
+    """A deserialised engine, without options; a :class:`~hpcfair.runtimes.base.Runtime`.
 
-    An engine runs only on the GPU model and with the TensorRT version it was built for. It has no
-    options.
+    An engine runs only on the GPU model and with the TensorRT version it was built for.
     """
 
     name = "tensorrt"
@@ -114,7 +113,6 @@ class TensorRt:
         )
 
     def _empty(self, tensor: TensorInfo) -> Array:
-        """An uninitialised output for the current input shapes."""
         shape = tuple(self._context.get_tensor_shape(tensor.name))
         if any(size < 0 for size in shape):
             raise RuntimeFailed(f"the shape of {tensor.name} depends on values, not on shapes")

@@ -56,11 +56,7 @@ def write_tensors(
 
 
 def read_tensors(folder: Path) -> tuple[tuple[MappedTensor, ...], tuple[MappedTensor, ...]] | None:
-    """Inputs and outputs; ``None`` if there is no such file.
-
-    Raises:
-        RuntimeFailed: the file is damaged.
-    """
+    """Inputs and outputs; ``None`` without such a file. Raises RuntimeFailed for a damaged one."""
     path = folder / NAME
     if not path.is_file():
         return None

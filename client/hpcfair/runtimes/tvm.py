@@ -90,7 +90,6 @@ class TvmRuntime:
         return tvm.cpu()
 
     def _make_slots(self) -> InputSlots | None:
-        """Input tensors for batch size 1."""
         shapes = [(1, *t.shape[1:]) if self._by_row else t.shape for t in self.inputs]
         pairs = zip(self.inputs, shapes, strict=True)
         return slots_for([replace(tensor, shape=shape) for tensor, shape in pairs])
@@ -163,7 +162,6 @@ def _tensor(entry: Mapping[str, Any]) -> TensorInfo:
 
 
 def _sizes(tensors: tuple[TensorInfo, ...], arrays: list[Array]) -> dict[str, int]:
-    """Sizes of the named dimensions."""
     sizes: dict[str, int] = {}
     for tensor, array in zip(tensors, arrays, strict=True):
         for name, size in zip(tensor.shape, array.shape, strict=True):

@@ -16,10 +16,8 @@ _NUMBERS = frozenset(
 
 
 class InputSlots:
-    """Tensors of fixed shapes that are filled before every run.
-
-    TVM's own conversion of an array takes longer than a run of a small network.
-    """
+    """Tensors of fixed shapes, filled before every run: TVM's own conversion of an array takes
+    longer than a run of a small network."""
 
     def __init__(self, tensors: Sequence[TensorInfo]) -> None:
         self._arrays = {

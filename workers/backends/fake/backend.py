@@ -26,11 +26,7 @@ _MORE_MEMORY_THAN_ALLOWED = 2**46
 
 
 class FakeSession:
-    """A session that sleeps for the latency of the fake kernel.
-
-    Attributes:
-        options: The candidate's options.
-    """
+    """A session that sleeps for the latency of the fake kernel with the candidate's ``options``."""
 
     def __init__(self, options: Options, outputs: tuple[TensorSpec, ...]) -> None:
         self.options = options

@@ -19,8 +19,8 @@ _BEST_TILE = {"nchw": 32, "nhwc": 16}
 def latency_s(options: Options) -> float:
     """Seconds of one run: :data:`DEFAULT_S` for the default options, 0.33 to 2.5 times that.
 
-    The options interact like real ones: the best tile depends on the layout, unrolling helps
-    vector code only, and int8 kernels gain less from threads.
+    Options interact as real ones: the best tile depends on the layout, unrolling helps vector code
+    only, and int8 kernels gain less from threads.
     """
     kernel = str(options["kernel"])
     factor = _KERNEL[kernel]
@@ -44,13 +44,10 @@ def latency_s(options: Options) -> float:
 def outputs(
     specs: tuple[TensorSpec, ...], inputs: Mapping[str, Array], options: Options
 ) -> dict[str, Array]:
-    """Outputs of the network: sines of the inputs' means, one row per sample.
+    """Sines of the inputs' means as outputs ``specs``, one row per sample of the first input.
 
     Outputs of float32 options agree except for the last bits; int8 rounds to a 64th of the largest
     value.
-
-    Args:
-        specs: The graph's outputs; dynamic dimensions get the leading size of the first input.
     """
     with np.errstate(invalid="ignore"):
         return _outputs(specs, inputs, options)

@@ -19,14 +19,10 @@ _SEED = 0
 def convert(network: Network, precision: str, path: Path) -> dict[str, Any]:
     """Write ``path``; returns its provenance.
 
-    Args:
-        precision: ``float32``, or ``int8`` for int8 weights with activation ranges determined at
-            run time.
+    With ``precision`` ``int8``, weights are int8 and activation ranges are determined at run time.
 
-    Raises:
-        InvalidCandidate: no PyTorch program was published, the converter cannot convert it, or the
-            converter is not installed. The latter is no ``BackendUnavailable``, because LiteRT
-            itself works without it.
+    Raises InvalidCandidate if no PyTorch program was published, or the converter fails or is not
+    installed. The latter is no ``BackendUnavailable``, because LiteRT itself works without it.
     """
     program = next((form for form in network.alternatives if form.format == "torch-export"), None)
     if program is None:

@@ -18,12 +18,9 @@ from workers.engine.types import Network, TensorSpec
 def describe(path: Path, network: Network) -> tuple[Tolerance, dict[str, Any]]:
     """Describe a file, and write ``tensors.json`` beside it.
 
-    Returns:
-        The tolerance that follows from its element types, and provenance: counts of operators and
-        of the tensors' element types.
-
-    Raises:
-        InvalidCandidate: LiteRT cannot open it, or its signature is not the graph's.
+    Returns the tolerance that follows from its element types, and counts of operators and of
+    tensors by element type as provenance. Raises InvalidCandidate if LiteRT cannot open the file,
+    or its signature is not the graph's.
     """
     try:
         interpreter = open_interpreter(path, {})

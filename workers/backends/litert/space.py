@@ -44,9 +44,7 @@ def reference_of(network: Network) -> Options:
 
 def published(network: Network) -> dict[str, AlternativeFormat]:
     """The published ``.tflite`` files by name: the primary file first, then float32 ones.
-
-    Reduced-precision variants are recognised by their names.
-    """
+    Reduced-precision variants are recognised by their names."""
     files = [form for form in network.alternatives if form.format == "tflite"]
 
     def order(form: AlternativeFormat) -> tuple[bool, bool, str]:

@@ -16,12 +16,11 @@ MOST_BYTES = 1_800_000_000
 def copy_model(path: Path, out: Path) -> str:
     """Copy an ONNX file and its external data into ``out``; returns the file's name there.
 
-    Copies, not links: ONNX refuses linked external data, and a build outlives the folder of its
-    network.
+    Links do not suffice: ONNX refuses linked external data, and a build outlives its network's
+    folder.
 
-    Raises:
-        InvalidCandidate: the file cannot be parsed, or its external data lie outside its folder,
-            are missing, or exceed the file size limit of this process.
+    Raises InvalidCandidate if the file cannot be parsed, or its external data lie outside its
+    folder, are missing, or exceed the file size limit of this process.
     """
     for name in external_files(path):
         source, copy = path.parent / name, out / name
@@ -58,11 +57,8 @@ def size_bytes(path: Path) -> int:
 
 
 def external_files(path: Path) -> list[str]:
-    """Paths of the external data of an ONNX file, relative to its folder.
-
-    Raises:
-        InvalidCandidate: the file cannot be parsed, or a path leaves its folder.
-    """
+    """Paths of the external data of an ONNX file, relative to its folder. Raises InvalidCandidate
+    if the file cannot be parsed or a path leaves its folder."""
     try:
         model = onnx.load(path, load_external_data=False)
     # Protobuf's DecodeError has no public base class.

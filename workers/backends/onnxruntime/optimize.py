@@ -17,11 +17,8 @@ _LEVEL = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
 def save_optimized(path: Path, out: Path, artefact: str) -> tuple[str, dict[str, Any]]:
     """Write the optimised network into ``out``; returns the file's name there and its provenance.
 
-    Args:
-        artefact: ``optimized`` for ONNX, ``ort`` for ONNX Runtime's own format.
-
-    Raises:
-        InvalidCandidate: the network is too large for the format.
+    ``artefact`` is ``optimized`` for ONNX, ``ort`` for ONNX Runtime's own format. Raises
+    InvalidCandidate if the network is too large for the format.
     """
     size = size_bytes(path)
     name = "model.ort" if artefact == "ort" else "model.onnx"

@@ -1,7 +1,6 @@
 """ONNX Runtime's graph optimisers as a menu of passes.
 
-They run whenever a session opens, so every user of a build pays their cost. Here opening a session
-counts as compiling.
+They run whenever a session opens, at the cost of every user; opening a session counts as compiling.
 """
 
 from pathlib import Path
@@ -14,10 +13,8 @@ from workers.engine.types import Options, sha256_of
 
 
 def menu_of(options: Options) -> Menu:
-    """The optimisers to choose from, with all other ``options`` fixed.
-
-    ONNX Runtime determines their order, whatever the order of the list.
-    """
+    """The optimisers to choose from, with all other ``options`` fixed. ONNX Runtime determines
+    their order, whatever the order of the list."""
     return Menu(options=options, default=ALL, nothing=NONE)
 
 
@@ -31,11 +28,8 @@ def open_s(path: Path, options: Options) -> float:
 
 
 def fingerprint(path: Path, options: Options, out: Path) -> str:
-    """A digest that is equal for networks optimised to the same operators.
-
-    Args:
-        out: Folder for temporary files.
-    """
+    """A digest that is equal for networks optimised to the same operators; ``out`` is a folder for
+    temporary files."""
     import onnx  # noqa: PLC0415  heavy
 
     from hpcfair.runtimes.onnxruntime import open_session  # noqa: PLC0415

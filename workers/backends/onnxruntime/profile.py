@@ -57,11 +57,8 @@ _BLOCKED = "com.microsoft.nchwc"
 def profile_build(
     network: Network, target: TargetSpec, build: BuildResult, inputs: Mapping[str, Array]
 ) -> Profile:
-    """Run a build under the profiler.
-
-    Raises:
-        InvalidCandidate: ONNX Runtime cannot open it, or the trace is incomplete.
-    """
+    """Run a build under the profiler. Raises InvalidCandidate if ONNX Runtime cannot open it or the
+    trace is incomplete."""
     if build.directory is None:
         raise InvalidCandidate(f"nothing was built: {build.detail}")
     try:
@@ -77,10 +74,8 @@ def profile_build(
 
 
 def _named(path: Path, folder: Path) -> Path:
-    """A copy whose nodes all have unique names: that of their first output where they had none.
-
-    ORT files are used unchanged: they are optimised already, and optimisation is what loses names.
-    """
+    """A copy whose nodes all have unique names, if need be that of their first output. ORT files
+    are used unchanged: they are already optimised, and only optimisation loses names."""
     if path.suffix == ".ort":
         return path
     model = onnx.load(path, load_external_data=False)

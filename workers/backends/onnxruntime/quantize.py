@@ -32,11 +32,8 @@ _VNNI = frozenset({"avx512_vnni", "avx_vnni"})
 def quantize_dynamic(
     network: Network, target: TargetSpec, options: Options, out: Path
 ) -> dict[str, Any]:
-    """Write ``out`` with int8 weights and activation ranges determined at run time.
-
-    Returns:
-        Provenance.
-    """
+    """Write ``out`` with int8 weights and activation ranges determined at run time; returns
+    provenance."""
     prepared = _prepare(network, out.parent)
     reduce_range = _reduces_range(target)
     quantization.quantize_dynamic(
@@ -54,11 +51,8 @@ def quantize_dynamic(
 def quantize_static(
     network: Network, target: TargetSpec, options: Options, out: Path
 ) -> dict[str, Any]:
-    """Write ``out`` with int8 weights and activations, with ranges from calibration inputs.
-
-    Returns:
-        Provenance.
-    """
+    """Write ``out`` with int8 weights and activations, with ranges from calibration inputs; returns
+    provenance."""
     prepared = _prepare(network, out.parent)
     inputs, source = calibration_inputs(network)
     reduce_range = _reduces_range(target)
@@ -107,11 +101,7 @@ def to_float16(
     options: Options,  # noqa: ARG001
     out: Path,
 ) -> dict[str, Any]:
-    """Write ``out`` with float16 operators, and float32 inputs and outputs.
-
-    Returns:
-        Provenance.
-    """
+    """Write ``out`` with float16 operators, and float32 inputs and outputs; returns provenance."""
     # Importing onnxruntime.transformers adds its own folder to sys.path.
     from onnxruntime.transformers.float16 import convert_float_to_float16  # noqa: PLC0415
 
@@ -198,11 +188,7 @@ def _refuse_large(network: Network) -> None:
 
 
 def _described(out: Path, converted: frozenset[str]) -> dict[str, Any]:
-    """Provenance with the number of operators of each kind in ``out``.
-
-    Args:
-        converted: Operators of reduced precision.
-    """
+    """Provenance: operators of ``out`` by kind; ``converted`` are those of reduced precision."""
     operators = Counter(n.op_type for n in onnx.load(out, load_external_data=False).graph.node)
     if not converted & operators.keys():
         raise InvalidCandidate("no operator of this network could be converted")

@@ -38,10 +38,7 @@ _REWRITES = {
 
 def save_rewritten(path: Path, out: Path) -> dict[str, Any]:
     """Write the rewritten network to ``out``; returns provenance with the count of each rewrite.
-
-    Raises:
-        InvalidCandidate: the network is too large, or there is nothing to rewrite.
-    """
+    Raises InvalidCandidate if the network is too large or there is nothing to rewrite."""
     refuse_large(path)
     graph = EditableGraph(_simplified(path, out))
     counts = {name: count for name, rewrite in _REWRITES.items() if (count := rewrite(graph))}

@@ -147,8 +147,8 @@ def _artefacts(network: Network, operators: frozenset[str]) -> tuple[str, ...]:
 def _precisions(network: Network, target: TargetSpec) -> tuple[str, ...]:
     """Precisions that can be faster for this network on this target.
 
-    On x86-64, float16 and bfloat16 are not among them: ONNX Runtime's CPU kernels convert to
-    float32 and back around every operator.
+    Not float16 and bfloat16 on x86-64: ONNX Runtime's CPU kernels convert to float32 and back
+    around every operator.
     """
     operators = network.operators
     precisions = ["float32"]

@@ -20,10 +20,8 @@ _HEAVY = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
 def float_nodes(path: Path) -> list[str]:
-    """Names of the nodes to keep in float32: the stem, unless no heavy operator would remain.
-
-    Nodes without a name get one, in the file.
-    """
+    """Names of the nodes to keep in float32: the stem, unless no heavy operator would remain. Nodes
+    without a name get one, in the file."""
     model = onnx.load(path)
     for number, node in enumerate(model.graph.node):
         node.name = node.name or f"{node.op_type}/{number}"

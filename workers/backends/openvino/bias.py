@@ -3,8 +3,8 @@
 Rounding errors of weights do not average out, because their inputs are almost always positive
 behind a ReLU: each channel has a mean error that hardly depends on the input. The measured mean is
 subtracted in the bias, as in Nagel et al. 2019, "Data-Free Quantization Through Weight Equalization
-and Bias Correction", section 4.2, who correct every layer. Here only the last layers are corrected,
-for the errors of all layers before them. That takes three compilations instead of one per layer.
+and Bias Correction", section 4.2. There every layer is corrected; here only the last ones are, for
+the errors of all layers before them, in three compilations instead of one per layer.
 """
 
 from collections import Counter
@@ -29,13 +29,8 @@ _EXACT: Options = {"precision": "float32"}
 
 @dataclass(frozen=True, slots=True)
 class _Observation:
-    """Results of one run.
-
-    Attributes:
-        outputs: The network's outputs by name; empty for runs that are not compared.
-        means: For each layer the mean of each channel, float64.
-        counts: For each layer the number of values per mean.
-    """
+    """Outputs of one run by name, empty if they are not compared; for each layer the ``means`` of
+    its channels, float64, and the ``counts`` of values per mean."""
 
     outputs: dict[str, Array]
     means: list[Array]
@@ -47,12 +42,10 @@ def correct_biases(
 ) -> tuple[Any, dict[str, Any]]:
     """Correct the biases of a network's last layers; returns the network and provenance.
 
-    The network is returned unchanged if it has no such layers, no usable inputs or too many MACs,
-    or if the correction does not reduce the relative error on inputs it was not fitted to.
-
-    Args:
-        model: The network of reduced precision, run with the runtime's ``options``.
-        exact: The network computed in float32; its layers have the same names.
+    ``model``, of reduced precision, runs with the runtime's ``options``; ``exact`` computes in
+    float32 and has layers of the same names. The network is returned unchanged if it has no such
+    layers, no usable inputs or too many MACs, or if the correction does not reduce the relative
+    error on inputs it was not fitted to.
     """
     names = _last_layers(exact)
     if not names or (network.macs or 0) > EXTRA_MACS:

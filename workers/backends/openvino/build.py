@@ -19,11 +19,8 @@ from workers.engine.types import Network, Options
 def make(
     network: Network, options: Options, runtime_options: Options, path: Path
 ) -> dict[str, Any]:
-    """Write the IR; returns its provenance with the precisions that operators compute in.
-
-    Raises:
-        InvalidCandidate: OpenVINO cannot build it, or no operator computes in the precision.
-    """
+    """Write the IR; returns its provenance with the precisions that operators compute in. Raises
+    InvalidCandidate if OpenVINO cannot build it or no operator computes in the precision."""
     model, provenance = _read(network, options)
     exact, precision = model, str(options["precision"])
     if precision == "int8":

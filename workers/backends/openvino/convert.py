@@ -42,11 +42,8 @@ class ExecutedOperator:
 
 
 def read_onnx(network: Network) -> Any:
-    """Read the network with OpenVINO's frontend for ONNX.
-
-    Raises:
-        InvalidCandidate: the frontend or the CPU does not support an operator; names it.
-    """
+    """Read the network with OpenVINO's frontend for ONNX. Raises InvalidCandidate, which names the
+    operator, if the frontend or the CPU does not support one."""
     path = network.model_path
     try:
         # Explicit, because OpenVINO would otherwise try each of its formats on the bytes.
@@ -79,10 +76,8 @@ def has_nan(model: Any) -> bool:
 
 
 def executed(compiled: Any) -> list[ExecutedOperator]:
-    """Operators that a compiled network executes, in order, without tensors and folded operators.
-
-    Executed operators are those that depend on an input: this holds before the first run, too.
-    """
+    """Operators that a compiled network executes, in order, without tensors: those that depend on
+    an input, also before the first run."""
     numbered = []
     dependent: set[str] = set()
     for node in compiled.get_runtime_model().get_ordered_ops():

@@ -36,11 +36,7 @@ _AXES = {4: "nchw", 5: "ncdhw"}
 
 
 def profile_build(network: Network, build: BuildResult, inputs: Mapping[str, Array]) -> Profile:
-    """Run a build under the profiler.
-
-    Raises:
-        InvalidCandidate: OpenVINO cannot open or run it.
-    """
+    """Run a build under the profiler. Raises InvalidCandidate if OpenVINO cannot open or run it."""
     if build.directory is None:
         raise InvalidCandidate(f"nothing was built: {build.detail}")
     try:

@@ -39,10 +39,7 @@ def quantize(model: Any, network: Network, options: Options) -> tuple[Any, dict[
     """Quantise weights and activations to int8 and correct biases; returns network and provenance.
 
     The ``preset`` ``performance`` uses symmetric ranges only, ``mixed`` asymmetric ranges for
-    activations.
-
-    Raises:
-        InvalidCandidate: NNCF finds no operator to quantise.
+    activations. Raises InvalidCandidate if NNCF has no operator to quantise.
     """
     inputs, source = calibration_inputs(network)
     make_weights_constant(model)
@@ -72,8 +69,8 @@ def make_weights_constant(model: Any) -> None:
 
     The frontend for ONNX reshapes these weights in the graph. OpenVINO 2026.4 then does not
     recognise quantised weights as constants and computes the convolution in float32, except for 1x1
-    kernels. With
-    constants it computes in int8: MobileNetV2 and AlexNet as a whole are 1.4 times as fast.
+    kernels. With constants it computes in int8: MobileNetV2 and AlexNet as a whole are 1.4 times as
+    fast.
     """
     for node in model.get_ordered_ops():
         if node.get_type_name() != "GroupConvolution":

@@ -13,10 +13,7 @@ from workers.engine.errors import InvalidCandidate
 
 def save_rewritten(path: Path, out: Path) -> dict[str, Any]:
     """Write the rewritten network to ``out``; returns provenance with the count of folded shuffles.
-
-    Raises:
-        InvalidCandidate: the network is too large, or there is nothing to rewrite.
-    """
+    Raises InvalidCandidate if the network is too large or there is nothing to rewrite."""
     refuse_large(path)
     graph = EditableGraph(onnx.load(path))
     folded = fold_shuffles(graph)

@@ -23,11 +23,8 @@ _CONVOLUTIONS = frozenset({"Conv", "ConvTranspose"})
 def compile_engine(
     network: Network, target: TargetSpec, options: Options, path: Path
 ) -> dict[str, Any]:
-    """Write an engine to ``path``; returns its provenance.
-
-    Raises:
-        InvalidCandidate: TensorRT cannot compile the network; names the operator if known.
-    """
+    """Write an engine to ``path``; returns its provenance. Raises InvalidCandidate, which names the
+    operator if known, if TensorRT cannot compile the network."""
     source, provenance = _converted(network, target, options, path.with_suffix(".onnx"))
     log = ErrorLog()
     builder = trt.Builder(log)
@@ -71,10 +68,8 @@ def _converted(
 
 
 def _ranges(network: Network) -> dict[str, tuple[int, int, int]]:
-    """Smallest, usual and largest size by named dimension.
-
-    Engines are optimised for the usual size: batch size 1, and the samples' size elsewhere.
-    """
+    """Smallest, usual and largest size by named dimension. Engines are optimised for the usual
+    size: batch size 1, and the samples' size elsewhere."""
     usual = open_sizes(network)
     if not usual:
         return {}
@@ -100,7 +95,6 @@ def _ranges(network: Network) -> dict[str, tuple[int, int, int]]:
 def _profile(
     builder: Any, definition: Any, network: Network, ranges: dict[str, tuple[int, int, int]]
 ) -> Any:
-    """The optimisation profile: the range of shapes of each input."""
     profile = builder.create_optimization_profile()
     names = {definition.get_input(i).name for i in range(definition.num_inputs)}
     for spec in network.inputs:

@@ -1,8 +1,5 @@
-"""Profiles engines layer by layer.
-
-With a profiler, TensorRT runs and times its layers one after another, so their sum exceeds the time
-of a normal run.
-"""
+"""Profiles engines layer by layer. With a profiler, TensorRT runs its layers one after another, so
+their sum exceeds the time of a normal run."""
 
 import json
 import re
@@ -39,11 +36,8 @@ class _LayerTimes(trt.IProfiler):  # type: ignore[misc]  # the package is untype
 
 
 def profile_build(network: Network, session: Session, inputs: Mapping[str, Array]) -> Profile:
-    """Run an opened engine under TensorRT's profiler, and close it.
-
-    Raises:
-        InvalidCandidate: the engine does not run.
-    """
+    """Run an opened engine under TensorRT's profiler, and close it. Raises InvalidCandidate if the
+    engine does not run."""
     runtime: Any = session
     times, totals = _LayerTimes(), []
     try:

@@ -51,7 +51,6 @@ class TorchBackend(BaseBackend):
 
 
 def _program(network: Network) -> AlternativeFormat:
-    """The published PyTorch program."""
     program = next((each for each in network.alternatives if each.format == "torch-export"), None)
     if program is None:
         raise InvalidCandidate(

@@ -38,11 +38,8 @@ _INSTRUMENTED: dict[str, Any] = {
 def compile_program(
     program: Path, network: Network, target: TargetSpec, options: Options, package: Path
 ) -> dict[str, Any]:
-    """Write ``package`` and its ``tensors.json``; returns provenance.
-
-    Raises:
-        InvalidCandidate: PyTorch cannot load or compile the program, or it is not this network.
-    """
+    """Write ``package`` and its ``tensors.json``; returns provenance. Raises InvalidCandidate if
+    PyTorch cannot load or compile the program, or it is not this network."""
     with refusing():
         exported = prepared(program, network, options, package.parent)
         make_package(exported, target, options, package)
@@ -57,11 +54,7 @@ def compile_program(
 
 @contextmanager
 def refusing() -> Iterator[None]:
-    """Turn exceptions of PyTorch, which share no base class, into the candidate's failure.
-
-    Raises:
-        InvalidCandidate: PyTorch raised an exception.
-    """
+    """Turn exceptions of PyTorch, which share no base class, into InvalidCandidate."""
     try:
         yield
     except (InvalidCandidate, MemoryError):
@@ -89,12 +82,9 @@ def make_package(
 ) -> dict[str, tuple[str, ...]]:
     """Compile a program into ``package``.
 
-    Args:
-        instrumented: Whether the package reports its calls to PyTorch's profiler, at about a
-            microsecond per call.
-
-    Returns:
-        If instrumented: nodes of the program by call ``kernel:number``, in the order of calls.
+    An ``instrumented`` package reports its calls to PyTorch's profiler, at about a microsecond per
+    call. Returns, if instrumented, nodes of the program by call ``kernel:number``, in the order of
+    calls.
     """
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(Path(tempfile.gettempdir(), "inductor"))
     settings = {
@@ -119,11 +109,8 @@ def make_package(
 
 
 def load_program(program: Path, network: Network, folder: Path) -> Any:
-    """Load the program; writes ``tensors.json`` to ``folder``.
-
-    Raises:
-        InvalidCandidate: its signature is not the network's.
-    """
+    """Load the program; writes ``tensors.json`` to ``folder``. Raises InvalidCandidate if its
+    signature is not the network's."""
     exported = torch.export.load(program)
     for node in exported.graph.nodes:
         for trace in _TRACES:
@@ -213,10 +200,8 @@ def _origins(origins: dict[str, tuple[str, ...]]) -> Iterator[None]:
 
 @contextmanager
 def _without_chmod() -> Iterator[None]:
-    """Ignore changes of file modes, which a confined child may not make.
-
-    Inductor and ``shutil`` change modes of files in the workspace, without need.
-    """
+    """Ignore changes of file modes, which a confined child may not make: Inductor and ``shutil``
+    make them in the workspace, without need."""
     original = os.chmod, os.fchmod
 
     def ignore(*_args: Any, **_named: Any) -> None:

@@ -43,13 +43,9 @@ def profile_build(
     inputs: dict[str, Array],
     out: Path,
 ) -> Profile:
-    """See :meth:`workers.engine.ports.Backend.profile`.
+    """See :meth:`workers.engine.ports.Backend.profile`; ``program`` was compiled for the build.
 
-    Args:
-        program: The exported program that the build was made from.
-
-    Raises:
-        InvalidCandidate: compiling again gives other kernels, or the package does not run.
+    Raises InvalidCandidate if compiling again gives other kernels, or the package does not run.
     """
     if build.directory is None:
         raise InvalidCandidate(f"nothing was built: {build.detail}")
@@ -83,11 +79,8 @@ def profile_build(
 
 
 def _calls(session: Session, inputs: dict[str, Array]) -> list[tuple[str, list[int]]]:
-    """Calls of a run in order, each with its nanoseconds in all runs.
-
-    Raises:
-        InvalidCandidate: the runs have different calls.
-    """
+    """Calls of a run in order, each with its nanoseconds in all runs. Raises InvalidCandidate if
+    the runs have different calls."""
     session.run(inputs)
     runs = 0
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
@@ -122,10 +115,8 @@ def _whole(session: Session, inputs: dict[str, Array]) -> int:
 def _computed(
     calls: Sequence[str], origins: Mapping[str, tuple[str, ...]]
 ) -> list[tuple[str, ...]]:
-    """Nodes of the program by call; empty where Inductor does not name them.
-
-    Inductor lists calls in the order they run, including some that are not recorded.
-    """
+    """Nodes of the program by call; empty where Inductor does not name them. Inductor lists calls
+    in the order they run, including some that are not recorded."""
     listed, nodes = list(origins.items()), []
     cursor = 0
     for name in calls:
@@ -136,10 +127,8 @@ def _computed(
 
 
 def _same(recorded: str, listed: str) -> bool:
-    """Whether a recorded call is the call ``kernel:number`` of Inductor's list.
-
-    PyTorch's kernels have several names: ``extern_kernels.addmm`` is ``aoti_torch_cpu_addmm_out``.
-    """
+    """Whether a recorded call is the call ``kernel:number`` of Inductor's list. PyTorch's kernels
+    have several names: ``extern_kernels.addmm`` is ``aoti_torch_cpu_addmm_out``."""
     name = listed.rpartition(":")[0]
     if recorded.startswith("cpp_") or name == recorded:
         return name == recorded

@@ -28,13 +28,11 @@ def tensors_of_nodes(
     mapped: Sequence[MappedTensor],
     precision: str,
 ) -> dict[str, str]:
-    """Tensors of the graph by the node of the program with the same values.
+    """Tensors of the ONNX file ``graph`` by the node of the program with the same values.
 
     Args:
         names: Nodes of the program to match.
-        graph: The ONNX file.
-        inputs: Inputs of the graph by name.
-        mapped: Positions of the inputs in the program.
+        inputs: Inputs of the graph by name; ``mapped`` gives their positions in the program.
         precision: Precision of the program.
     """
     arguments: list[Any] = [None] * len(mapped)

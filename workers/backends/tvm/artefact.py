@@ -28,13 +28,10 @@ MOST_BYTES = 1_500_000_000
 def write(
     network: Network, target: Mapping[str, Any], options: Options, out: Path
 ) -> tuple[str, dict[str, Any]]:
-    """Compile a candidate into ``out``; returns the name of the library and provenance.
+    """Compile a candidate for TVM's ``target`` into ``out``; returns the library's name,
+    provenance.
 
-    Args:
-        target: TVM's target, as a dictionary.
-
-    Raises:
-        InvalidCandidate: TVM cannot compile it; gives the step and the reason.
+    Raises InvalidCandidate, which gives the step and the reason, if TVM cannot compile it.
     """
     records = records_of(network, options)
     if _size(network.model_path) > MOST_BYTES:

@@ -18,11 +18,8 @@ _RUNTIME = ("__TVM", "__tvm_set_raised", "__tvm_module", "__truncs", "__extend",
 
 
 def sources_of(library: Any, symbols: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Code by kernel and kind: ``llvm`` and ``asm``, or ``cuda``.
-
-    Args:
-        library: Runtime module of a compiled network.
-    """
+    """Code of a compiled network's runtime module by kernel and kind: ``llvm`` and ``asm``, or
+    ``cuda``."""
     names = list(symbols)
     sources: dict[str, dict[str, str]] = {name: {} for name in names}
     for module in modules_of(library):

@@ -1,7 +1,5 @@
-"""Compiles Relax networks to libraries: passes, schedules, code generation, linking.
-
-Runs in the child process of a build.
-"""
+"""Compiles Relax networks to libraries, in the child process of a build: passes, schedules, code
+generation, linking."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -64,8 +62,7 @@ def tensor_program(
         tunable: Whether to mark the buffers of weights, so that schedules can change their layout.
             The marks are part of a loop nest's key, so tuning and applying must agree.
 
-    Raises:
-        InvalidCandidate: a pass failed; names it.
+    Raises InvalidCandidate, which names the pass, if a pass failed.
     """
     compiled = Compiled(module)
     with _context(target):
@@ -89,13 +86,9 @@ def compile_network(
     *,
     machine_code: bool = True,
 ) -> Compiled:
-    """Compile a network for a target, with the schedules of ``records``.
+    """Compile a network for a target with schedules, and generate ``machine_code`` if it is set.
 
-    Args:
-        machine_code: Whether to generate machine code after the passes.
-
-    Raises:
-        InvalidCandidate: TVM cannot compile it; gives the pass and the reason.
+    Raises InvalidCandidate, which gives the pass and the reason, if TVM cannot compile it.
     """
     compiled = tensor_program(module, pipeline, target, tunable=bool(records), watch=watch)
     with _context(target):
@@ -168,11 +161,8 @@ def _computes_sizes(function: Any) -> bool:
 def export(compiled: Compiled, path: Path, workspace: Path) -> None:
     """Link a compiled network to the library ``path``, constants included.
 
-    Args:
-        workspace: Empty folder for object files.
-
-    Raises:
-        InvalidCandidate: no linker is installed, or linking failed.
+    ``workspace`` is an empty folder for object files. Raises InvalidCandidate if no linker is
+    installed or linking failed.
     """
     started = perf_counter()
     try:
@@ -214,7 +204,6 @@ def _cuda_rules() -> list[Any]:
 
 
 def _context(target: Mapping[str, Any]) -> ExitStack:
-    """Context of passes: the target and the optimisation level."""
     stack = ExitStack()
     stack.enter_context(tvm.transform.PassContext(opt_level=3))
     stack.enter_context(tvm.target.Target(dict(target)))

@@ -55,11 +55,7 @@ def workload_key(function: PrimFunc) -> str:
 
 
 def read_records(path: Path) -> dict[str, DatabaseRecord]:
-    """Records of a schedule file by key.
-
-    Raises:
-        InvalidCandidate: the file is damaged.
-    """
+    """Records of a schedule file by key; raises InvalidCandidate if it is damaged."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
         records = [DatabaseRecord(**json.loads(line)) for line in lines if line.strip()]
@@ -73,11 +69,8 @@ def apply_database(
 ) -> tuple[IRModule, dict[str, str]]:
     """Apply the schedules of records to a network.
 
-    Returns:
-        The network, and keys by function for those with a schedule.
-
-    Raises:
-        InvalidCandidate: a schedule does not fit its loop nest.
+    Returns the network, and keys by function for those with a schedule. Raises InvalidCandidate if
+    a schedule does not fit its loop nest.
     """
     changed, applied = IRModule(dict(module.functions_items()), attrs=module.attrs), {}
     for variable, function in module.functions_items():

@@ -4,10 +4,8 @@ _LONGEST = 400
 
 
 def reason_of(error: BaseException) -> str:
-    """The reason in a message of TVM, without stack traces and source positions.
-
-    TVM's messages contain a C++ stack trace before or after a line ``...Error: reason``.
-    """
+    """The reason in a message of TVM, without source positions and the C++ stack trace, which comes
+    before or after a line ``...Error: reason``."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     reasons = [line for line in lines if "Error: " in line or line.startswith("Check failed")]
     line = (reasons or lines or [""])[-1]

@@ -1,9 +1,8 @@
 """A pass that folds all constants of a network at once.
 
 TVM's ``FoldConstant`` compiles each operation on constants separately, about a tenth of a second
-each. For networks with many convolutions, whose normalisations and layouts are such operations,
-this is most of the compile time. This pass collects them into one program, compiles it once, and
-runs it.
+each: most of the compile time of networks with many convolutions, whose normalisations and layouts
+are such operations. This pass compiles and runs all of them as one program.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,10 +25,8 @@ _TARGET = {"kind": "llvm", "opt-level": 0}
 def fold_weights(module: IRModule, lower: Callable[[IRModule], IRModule]) -> IRModule:
     """Fold all operations of ``main`` that depend on constants only.
 
-    Branches and tensors of unknown size are not folded.
-
-    Args:
-        lower: Converts operators to calls that the virtual machine runs.
+    ``lower`` converts operators to calls that the virtual machine runs. Branches and tensors of
+    unknown size are not folded.
     """
     main = module["main"]
     constants = _ConstantBindings(module)
@@ -47,11 +44,7 @@ def fold_weights(module: IRModule, lower: Callable[[IRModule], IRModule]) -> IRM
 
 
 class _ConstantBindings:
-    """Bindings of a function that depend on constants only.
-
-    Attributes:
-        bindings: Bindings by variable, in order.
-    """
+    """Bindings of a function that depend on constants only, by variable, in order."""
 
     def __init__(self, module: IRModule) -> None:
         self.bindings: dict[Any, Any] = {}
@@ -153,7 +146,6 @@ def _constant(value: Any) -> Any:
 
 
 def _has_tensor(argument: Any) -> bool:
-    """Whether an argument is or contains a tensor."""
     return isinstance(argument, GenericConst | relax.Var | relax.Tuple)
 
 

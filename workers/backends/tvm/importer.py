@@ -34,17 +34,11 @@ _NUMBERED = re.compile(r"(?:lv|gv)(\d*)")
 def import_model(
     path: Path, inputs: Sequence[TensorSpec], sizes: Mapping[str, int] | None
 ) -> IRModule:
-    """Import an ONNX file with its external data.
+    """Import an ONNX file with its external data; its function ``main`` takes ``inputs`` in order.
 
-    The function ``main`` takes the graph's inputs in order; variables are named after their nodes
-    (:func:`workers.backends.tvm.owners.owners_of`).
-
-    Args:
-        inputs: The graph's inputs; their named dimensions become symbols.
-        sizes: Sizes of the named dimensions, for a network of static shapes instead.
-
-    Raises:
-        InvalidCandidate: TVM does not support the file; names the operator.
+    Named dimensions get the ``sizes``, or become symbols without them. Variables are named after
+    their nodes (:func:`workers.backends.tvm.owners.owners_of`). Raises InvalidCandidate, which
+    names the operator, if TVM does not support the file.
     """
     model = _read(path)
     _check(model)
@@ -75,8 +69,7 @@ class _Corrected(PyExprMutator):  # type: ignore[misc]  # TVM has no types
     """Corrects the importer's conversion of two operators, at no cost at run time.
 
     ``take`` clips its indices: the importer's mode reads outside the table for invalid indices.
-    ReLU
-    propagates NaN: TVM's maximum returns its second operand for NaN.
+    ReLU propagates NaN: TVM's maximum returns its second operand for NaN.
     """
 
     def visit_call_(self, call: Any) -> Any:
@@ -136,10 +129,8 @@ class _Importer(ONNXGraphImporter):  # type: ignore[misc]  # TVM has no types
         return None
 
     def _clipped(self, inputs: list[Any], attrs: dict[str, Any]) -> Any:
-        """Clip that propagates NaN; ``None`` if bounds are not constant or NaN.
-
-        The importer passes the value as first operand of maximum and minimum, which drops NaN.
-        """
+        """Clip that propagates NaN; ``None`` if bounds are not constant or NaN. The importer passes
+        the value as first operand of maximum and minimum, which drops NaN."""
         value, *limits = inputs
         dtype = value.ty.dtype
         bounds = []

@@ -13,9 +13,9 @@ from workers.engine.profile import NodeLink
 def links_of(path: Path, sites: Sequence[Site]) -> tuple[list[tuple[NodeLink, ...]], list[int]]:
     """Links of each site, and indices of the nodes that no site computes.
 
-    A node that was merged into its neighbours, such as a normalisation into weights, is linked to
-    the sites of its consumers as ``inferred``. Nodes that depend on constants only were computed at
-    build time and have no site.
+    A node merged into its neighbours, such as a normalisation into weights, is linked to its
+    consumers' sites as ``inferred``. Nodes that depend on constants only were computed at build
+    time: no site.
     """
     graph = onnx.load(path, load_external_data=False).graph
     owned: dict[int, list[int]] = defaultdict(list)

@@ -17,11 +17,7 @@ def owners_of(name: str) -> tuple[int, ...] | None:
 
 
 def rename(module: IRModule, owners: Mapping[Any, Sequence[int]]) -> IRModule:
-    """Rename variables of ``main`` after their owners.
-
-    Args:
-        owners: Nodes by variable.
-    """
+    """Rename variables of ``main`` after their owners, the nodes by variable."""
     if not owners:
         return module
     main = _Renamer(module, owners).visit_expr(module["main"])

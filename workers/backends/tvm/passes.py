@@ -127,11 +127,8 @@ class Pipeline:
 
 
 def pipeline_of(passes: str | Sequence[str]) -> Pipeline:
-    """The pipeline of an option.
-
-    Raises:
-        InvalidCandidate: a name is unknown or at an illegal position; gives the rule.
-    """
+    """The pipeline of an option. Raises InvalidCandidate, which gives the rule, if a name is
+    unknown or at an illegal position."""
     names = _names(passes)
     _check(names)
     body = tuple(name for name in names if name not in _PLACED)
@@ -140,21 +137,14 @@ def pipeline_of(passes: str | Sequence[str]) -> Pipeline:
 
 
 def option_of(names: Sequence[str]) -> str:
-    """A list of passes as the value of the option ``passes``.
-
-    Raises:
-        InvalidCandidate: see :func:`pipeline_of`.
-    """
+    """A list of passes as the value of the option ``passes``; raises as :func:`pipeline_of`."""
     _check(tuple(names))
     return ",".join(names)
 
 
 def without(names: Sequence[str], dropped: str) -> tuple[str, ...]:
-    """``names`` without a pass and all passes that require it.
-
-    Raises:
-        InvalidCandidate: every pipeline needs the pass.
-    """
+    """``names`` without a pass and all passes that require it; raises InvalidCandidate for a pass
+    that every pipeline needs."""
     if dropped == "LegalizeOps":
         raise InvalidCandidate("every pipeline needs LegalizeOps")
     removed = {dropped}
@@ -185,10 +175,8 @@ def is_legal(names: Sequence[str]) -> bool:
 
 
 def make(name: str) -> Any:
-    """The ``tvm.transform.Pass`` of a name of :data:`PASSES`, :data:`HEAD` or :data:`TAIL`.
-
-    Other passes of TVM's, which applying schedules needs, are available as well.
-    """
+    """The ``tvm.transform.Pass`` of a name of :data:`PASSES`, :data:`HEAD` or :data:`TAIL`, or of
+    another TVM pass, which applying schedules needs."""
     from tvm import relax, transform  # noqa: PLC0415  heavy
 
     if name == "FoldWeights":

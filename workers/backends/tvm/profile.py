@@ -40,8 +40,7 @@ class _Recompiled:
 
     Attributes:
         called: Symbols that a run calls, in order, with the keys of their loop nests if any.
-        functions: Final loop nest by symbol.
-        scheduled: DatabaseRecord of the applied schedule by key.
+        functions: Final loop nest by symbol; ``scheduled`` is the applied schedule by key.
     """
 
     sites: list[Site]
@@ -54,11 +53,8 @@ class _Recompiled:
 def profile(
     network: Network, build: BuildResult, runtime: Session, inputs: dict[str, Array], out: Path
 ) -> Profile:
-    """See :meth:`workers.engine.ports.Backend.profile`.
-
-    Raises:
-        InvalidCandidate: the network has branches, so its calls have no fixed order.
-    """
+    """See :meth:`workers.engine.ports.Backend.profile`. Raises InvalidCandidate if the network has
+    branches, so its calls have no fixed order."""
     if not isinstance(runtime, TvmRuntime):
         raise InvalidCandidate(f"not a build of TVM: {build.runtime}")
     again = _compile_again(network, build)
@@ -133,11 +129,8 @@ def _compile_again(network: Network, build: BuildResult) -> _Recompiled:
 
 @dataclass(slots=True)
 class _Calls:
-    """Records the calls of a network once its loop nests are final.
-
-    Attributes:
-        final: The first pass after that point.
-    """
+    """Records the calls of a network once its loop nests are final; ``final`` is the first pass
+    after that."""
 
     final: str
     body: IRModule | None = None

@@ -78,11 +78,8 @@ def calls_of(module: IRModule) -> list[str]:
 
 
 def bindings_of(function: Any) -> Iterator[Any]:
-    """Bindings of a function in order.
-
-    Raises:
-        InvalidCandidate: it has branches, so their order is not fixed.
-    """
+    """Bindings of a function in order; raises InvalidCandidate if it has branches, whose order is
+    not fixed."""
     for block in function.body.blocks:
         for binding in block.bindings:
             if isinstance(binding.value, relax.If):

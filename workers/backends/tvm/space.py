@@ -67,10 +67,8 @@ def reference_of(network: Network, target: TargetSpec) -> Options:
 
 
 def passes_for_tuning(network: Network) -> str:
-    """The value of ``passes`` whose loop nests schedules are searched for.
-
-    Schedules fit only equal loop nests, so candidates with schedules should use this pipeline.
-    """
+    """The pipeline whose loop nests schedules are searched for. Schedules fit only equal loop
+    nests, so candidates with schedules should use it."""
     return OPTION_CHANNELS_LAST if "Conv" in network.operators else OPTION_DEFAULT
 
 

@@ -41,11 +41,8 @@ _CUDA_LIMITS = {
 
 
 def cuda_target_of(target: TargetSpec) -> dict[str, Any]:
-    """The arguments of ``tvm.target.Target`` for a target with an NVIDIA GPU.
-
-    Raises:
-        InvalidCandidate: the target does not name the generation of its GPU.
-    """
+    """The arguments of ``tvm.target.Target`` for an NVIDIA GPU; raises InvalidCandidate if the
+    target does not name the generation of its GPU."""
     generations = sorted(feature for feature in target.features if feature.startswith("sm_"))
     if not generations:
         raise InvalidCandidate(f"{target.slug} does not name a GPU generation, such as sm_90")
@@ -54,14 +51,8 @@ def cuda_target_of(target: TargetSpec) -> dict[str, Any]:
 
 
 def target_of(target: TargetSpec, llvm: str = "O3") -> dict[str, Any]:
-    """The arguments of ``tvm.target.Target`` for a target.
-
-    Args:
-        llvm: One of :data:`LLVM_LEVELS`.
-
-    Raises:
-        InvalidCandidate: the architecture or the level is not supported.
-    """
+    """The arguments of ``tvm.target.Target`` for a target and one of :data:`LLVM_LEVELS`; raises
+    InvalidCandidate if the architecture or the level is not supported."""
     if llvm not in LLVM_LEVELS:
         raise InvalidCandidate(f"LLVM has the levels {', '.join(LLVM_LEVELS)}, not {llvm!r}")
     if target.architecture == "x86-64":

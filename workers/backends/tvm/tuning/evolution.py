@@ -3,8 +3,7 @@
 MetaSchedule's own evolution applies and postprocesses every schedule, about 50 ms of a core each: a
 batch costs as much as measuring two dozen schedules. Here thousands of schedules are drafted as
 decisions and ranked by the cost model in less than a second; only the most promising are applied
-and
-ranked again with features of their loops: draft, then verify (Pruner, arXiv 2402.02361).
+and ranked again with features of their loops: draft, then verify (Pruner, arXiv 2402.02361).
 """
 
 import json
@@ -61,10 +60,8 @@ def draft(
 
 
 def spread(ranked: Sequence[Design]) -> Iterator[Design]:
-    """Schedules that differ from all better ones in at least two decisions.
-
-    The cost model gives neighbours equal scores, and measuring many neighbours gains little.
-    """
+    """Schedules that differ from all better ones in at least two decisions: the cost model gives
+    neighbours equal scores, and measuring many neighbours gains little."""
     selected: list[Design] = []
     for sketch, decisions in ranked:
         if all(

@@ -37,11 +37,8 @@ def tasks(
 ) -> list[dict[str, Any]]:
     """Loop nests of a network, each with its number of calls per run.
 
-    Args:
-        passes: See :func:`workers.backends.tvm.tuning.handover.tasks_of`.
-
-    Raises:
-        InvalidCandidate: TVM does not support the network.
+    ``passes`` as in :func:`workers.backends.tvm.tuning.handover.tasks_of`. Raises InvalidCandidate
+    if TVM does not support the network.
     """
     model = network_from(network)
     imported = imported_of(model, {"shapes": FIXED})

@@ -21,15 +21,10 @@ _LONGEST_S = 1e6
 def tasks_of(
     network: Network, target: TargetSpec, *, limits: Limits, scratch: Path, passes: str = ""
 ) -> list[ScheduleTask]:
-    """Extract the workloads of a network in a child.
+    """Extract the workloads of a network in a child, in the empty folder ``scratch``.
 
-    Args:
-        scratch: Empty folder for the child.
-        passes: Pipeline that determines the loop nests; by default that of candidates with
-            schedules.
-
-    Raises:
-        CandidateFailed: TVM does not support the network.
+    ``passes`` is the pipeline that determines the loop nests; by default that of candidates with
+    schedules. Raises CandidateFailed if TVM does not support the network.
     """
     tasks = call(
         f"{PACKAGE}.extract:tasks",
@@ -66,11 +61,7 @@ def source_of(task: ScheduleTask) -> Any:
 
 
 def candidates_of(task: ScheduleTask, answer: Any) -> list[ScheduleCandidate]:
-    """Candidates from the answer of a child.
-
-    Raises:
-        CandidateFailed: the answer is invalid.
-    """
+    """Candidates from the answer of a child; raises CandidateFailed if the answer is invalid."""
     try:
         return [
             ScheduleCandidate(
@@ -83,11 +74,8 @@ def candidates_of(task: ScheduleTask, answer: Any) -> list[ScheduleCandidate]:
 
 
 def seconds_of(answer: Any) -> tuple[float, ...]:
-    """Times from the answer of a child, which runs untrusted code.
-
-    Raises:
-        CandidateFailed: the answer is invalid.
-    """
+    """Times from a child, which runs untrusted code; raises CandidateFailed for an invalid
+    answer."""
     try:
         seconds = tuple(map(float, answer))
     except (TypeError, ValueError) as error:

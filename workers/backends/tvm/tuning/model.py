@@ -40,11 +40,8 @@ _FAILED = 2.0
 
 
 class ScheduleCostModel:
-    """Predicts the logarithm of throughput relative to the best schedule of the same workload.
-
-    The sum of two boosters, one per kind of feature, because decisions are few among many features
-    of stores.
-    """
+    """Predicts the logarithm of throughput relative to the best schedule of the same workload: the
+    sum of two boosters, because decisions are few among many features of stores."""
 
     def __init__(self, seed: int) -> None:
         # With so few data, several threads are slower than one.
@@ -63,7 +60,7 @@ class ScheduleCostModel:
 
     def features(self, context: Any, candidates: Sequence[Any]) -> list[Features]:
         """A vector per candidate: mean and maximum over stores, the store with most arithmetic,
-        then decisions.
+        decisions.
 
         PerStoreFeature (Ansor, arXiv 2006.06762, appendix B) gives logarithmic features per store.
         """

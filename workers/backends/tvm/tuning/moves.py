@@ -30,8 +30,7 @@ def cut(trace: Sequence[Any]) -> tuple[list[Any], Decisions]:
 
 
 def neighbours(sketch: Sequence[Any], decisions: Decisions) -> Iterator[Decisions]:
-    """All schedules with one changed decision: a moved prime factor, another choice, the next
-    loop."""
+    """All schedules with one changed decision: a moved factor, another choice, the next loop."""
     for position, (index, value) in enumerate(decisions):
         kind, _, attributes, _ = sketch[index]
         for other in _others(kind, attributes, value):
@@ -52,11 +51,8 @@ def mutate(sketch: Sequence[Any], decisions: Decisions, rng: Random) -> Decision
 
 
 def sample(sketch: Sequence[Any], decisions: Decisions, rng: Random) -> Decisions:
-    """A random schedule of the same sketch.
-
-    Compute locations change by at most one step, because the available loops depend on the other
-    decisions.
-    """
+    """A random schedule of the same sketch. Compute locations change by at most one step, because
+    the available loops depend on the other decisions."""
     sampled: Decisions = []
     for index, value in decisions:
         kind, _, attributes, _ = sketch[index]
@@ -69,8 +65,7 @@ def sample(sketch: Sequence[Any], decisions: Decisions, rng: Random) -> Decision
 
 
 def numbers(sketch: Sequence[Any], decisions: Decisions) -> list[float]:
-    """Features of decisions for a model: the sketch, logarithms of tile sizes, indices of
-    choices."""
+    """Features of decisions for a model: sketch, logarithms of tile sizes, indices of choices."""
     features = [float(len(sketch))]
     for _, value in decisions:
         features += [log2(max(1, v)) for v in value] if isinstance(value, list) else [float(value)]
@@ -80,11 +75,8 @@ def numbers(sketch: Sequence[Any], decisions: Decisions) -> list[float]:
 def adapt(
     sketch: Sequence[Any], decisions: Decisions, to_sketch: Sequence[Any], to_decisions: Decisions
 ) -> Decisions | None:
-    """Transfer decisions to another workload's sketch; ``None`` if their structures differ.
-
-    Args:
-        to_decisions: Any valid decisions of the other sketch; they contain its loop lengths.
-    """
+    """Transfer decisions to another workload's sketch; ``None`` if their structures differ. Valid
+    ``to_decisions`` of that sketch give its loop lengths."""
     if _shape_of(sketch, decisions) != _shape_of(to_sketch, to_decisions):
         return None
     result: Decisions = []
@@ -152,7 +144,6 @@ def _sample_factors(like: Sequence[int], most: int, rng: Random) -> list[int]:
 
 @cache
 def _primes(number: int) -> list[int]:
-    """The distinct prime factors."""
     divisors = _divisors(number)[1:]
     return [d for d in divisors if all(d % smaller for smaller in divisors if smaller < d)]
 

@@ -1,7 +1,5 @@
-"""Builds and times schedules in its own process. Runs in the run child.
-
-Code is generated in memory, without compiler or linker processes.
-"""
+"""Builds and times schedules in the run child. Code is generated in memory, without compiler or
+linker processes."""
 
 import workers.backends.tvm.without_torch  # noqa: F401  before TVM
 
@@ -59,11 +57,8 @@ def measure(
 ) -> dict[str, Any]:
     """Time a schedule, building it if this process has not, and drop its build.
 
-    Args:
-        best_s: Best time of the workload so far.
-
-    Returns:
-        Raw ``seconds`` per call, and whether it was ``pruned``: timed only once because it is slow.
+    ``best_s`` is the workload's best time so far. Returns raw ``seconds`` per call, and whether it
+    was ``pruned``: timed only once because it is slow.
     """
     if (key, digest) not in _BUILDS:
         build(key=key, digest=digest, sketch=sketch, decisions=decisions)
@@ -91,11 +86,8 @@ def race(*, key: str, candidates: list[Mapping[str, Any]], rounds: int) -> list[
 
 
 class _ScheduleBuild:
-    """The machine code of a schedule.
-
-    Arguments are created when it is first timed, because those of a batch of large workloads would
-    exhaust the memory.
-    """
+    """The machine code of a schedule. Arguments are created when it is first timed, because those
+    of a batch of large workloads would exhaust the memory."""
 
     def __init__(self, context: Any, sketch: list[Any], decisions: list[Any]) -> None:
         schedule = scheduled(context, sketch, decisions)

@@ -15,12 +15,8 @@ _LONGEST_DETAIL = 2000
 
 @dataclass(frozen=True, slots=True)
 class BuildOutcome:
-    """Result of building a schedule.
-
-    Attributes:
-        duration_s: Seconds it took.
-        failure: ``None`` if the child has the build.
-    """
+    """Result of building a schedule in ``duration_s`` seconds; no ``failure`` if the child has the
+    build."""
 
     duration_s: float
     failure: CandidateFailed | None = None
@@ -30,9 +26,7 @@ class RunProcess:
     """The run child. If a candidate kills it, the candidate fails and the next one gets a new
     child.
 
-    Args:
-        start: Arguments of ``run.start``.
-        new_child: Starts a child.
+    ``start`` are the arguments of ``run.start``; ``new_child`` starts a child.
     """
 
     def __init__(self, start: Mapping[str, Any], new_child: Callable[[], Child]) -> None:
@@ -60,11 +54,8 @@ class RunProcess:
         build: BuildOutcome,
         best_s: float | None,
     ) -> ScheduleOutcome:
-        """Time a candidate; it is built again if the child with its build has died.
-
-        Args:
-            best_s: Best time of the workload so far.
-        """
+        """Time a candidate against the workload's best time so far; it is built again if the child
+        with its build has died."""
         if build.failure is not None:
             return _outcome_of(build.failure, build.duration_s)
         started = perf_counter() - build.duration_s

@@ -40,8 +40,7 @@ class SearchTask:
     """A workload under search.
 
     Attributes:
-        pending: Proposed candidates without outcome, by digest.
-        tried: Digests of schedules with an outcome.
+        pending: Proposed candidates without outcome, by digest; ``tried`` has those with one.
         best: Measured schedules: seconds, sketch, decisions.
         adapted: Whether schedules of other workloads were proposed.
     """
@@ -99,7 +98,6 @@ class ScheduleSearch:
         return self._described(task, proposals[:most])
 
     def _random(self, task: SearchTask) -> list[tuple[str, Any]]:
-        """A batch of random schedules."""
         batch = task.context.generate_measure_candidates() or []
         # ReplayTrace requires results before the next batch but ignores them.
         task.context.notify_runner_results(batch, [_NO_RESULT] * len(batch))
@@ -127,11 +125,8 @@ class ScheduleSearch:
     def _verified(
         self, task: SearchTask, designs: Iterable[Design], most: int, excluded: set[str]
     ) -> list[Any]:
-        """The best of the first valid designs, ranked with features of their loops.
-
-        Args:
-            excluded: Digests of schedules to skip; extended by those examined.
-        """
+        """The best of the first valid designs, ranked with features of their loops. Digests in
+        ``excluded`` are skipped; those examined are added."""
         fit: list[Any] = []
         for sketch, decisions in designs:
             if len(fit) >= most * _VERIFIED:
@@ -187,10 +182,8 @@ class ScheduleSearch:
             self.model.add(task.key, vector, seconds)
 
     def _adapted(self, task: SearchTask) -> list[Any]:
-        """The best schedules of other workloads with the same anchor, adapted to this one's loops.
-
-        Highest score first; schedules that do not fit are left out.
-        """
+        """The best schedules of other workloads with the same anchor, adapted to this one's loops
+        if they fit; highest score first."""
         adapted: dict[str, Any] = {}
         for other in self.tasks.values():
             if other is task or other.anchor != task.anchor:

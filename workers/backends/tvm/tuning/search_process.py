@@ -14,11 +14,8 @@ class SearchProcess:
     """The search child, and a thread that calls it.
 
     If the child dies, the workload it worked on is abandoned, and a new child gets all other
-    workloads and trials again.
-
-    Args:
-        start: Arguments of ``search.start``.
-        new_child: Starts a child.
+    workloads and trials again. ``start`` are the arguments of ``search.start``; ``new_child``
+    starts a child.
     """
 
     def __init__(self, start: Mapping[str, Any], new_child: Callable[[], Child]) -> None:
@@ -47,11 +44,8 @@ class SearchProcess:
         return answer
 
     def rest(self) -> None:
-        """Wait until all queued calls are done.
-
-        Raises:
-            CandidateFailed: the infrastructure failed.
-        """
+        """Wait until all queued calls are done; raises CandidateFailed if the infrastructure
+        failed."""
         pending, self._pending = self._pending, []
         for answer in pending:
             answer.result()

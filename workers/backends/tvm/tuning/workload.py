@@ -24,10 +24,9 @@ _INTRINSICS_OF = {"x86": "x86", "arm": "arm_cpu"}
 
 
 def prepare(target: Mapping[str, Any]) -> Any:
-    """``tvm.target.Target``, with the tensor intrinsics for its schedules.
+    """``tvm.target.Target``, with the tensor intrinsics for its schedules only.
 
-    MetaSchedule imports the intrinsics of all accelerators, which takes a minute. They are replaced
-    by a package with those of this target only.
+    MetaSchedule would import the intrinsics of all accelerators, which takes a minute.
     """
     result = tvm.target.Target(dict(target))
     if target["kind"] == "llvm" and _INTRINSICS not in sys.modules:
@@ -48,11 +47,7 @@ def pack(function: PrimFunc) -> bytes:
 
 
 def unpack(source: bytes) -> PrimFunc:
-    """The loop nest of :func:`pack`.
-
-    Raises:
-        InvalidCandidate: the bytes are damaged.
-    """
+    """The loop nest of :func:`pack`; raises InvalidCandidate if the bytes are damaged."""
     try:
         function = tvm.ir.load_json(zlib.decompress(source).decode())
     # TVM's exceptions share no base below Exception.
@@ -77,11 +72,8 @@ def context_of(function: PrimFunc, target: Any, strategy: Any, seed: int, thread
 
 
 def scheduled(context: Any, sketch: Sequence[Any], decisions: Sequence[Any]) -> Schedule:
-    """The postprocessed schedule of a sketch and decisions.
-
-    Raises:
-        InvalidCandidate: they do not fit this loop nest.
-    """
+    """The postprocessed schedule of a sketch and decisions; raises InvalidCandidate if they do not
+    fit this loop nest."""
     schedule = Schedule(context.mod)
     try:
         Trace.apply_json_to_schedule([list(sketch), list(decisions)], schedule)
