@@ -98,7 +98,7 @@ def profile_to_dict(profile: Profile) -> dict[str, Any]:
 
 
 def profile_from_dict(document: Mapping[str, Any]) -> Profile:
-    """Inverse of :func:`profile_to_dict`; raises KeyError, TypeError or ValueError on failure."""
+    """Inverse of :func:`profile_to_dict`; raises KeyError, TypeError or ValueError if invalid."""
     sites = [
         CallSite(**{**site, "nodes": tuple(NodeLink(**link) for link in site["nodes"])})
         for site in document["call_sites"]

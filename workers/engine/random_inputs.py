@@ -55,7 +55,7 @@ def open_sizes(network: Network) -> dict[str, int]:
 
 
 def dtype_of(spec: TensorSpec, what: str) -> np.dtype[Any]:
-    """The NumPy type of a tensor; raises ValueError, naming ``what``, for text and bfloat16."""
+    """The NumPy type of a tensor; raises ValueError, naming ``what``, if none (bfloat16)."""
     try:
         return np.dtype(spec.dtype)
     except TypeError as error:
