@@ -11,20 +11,14 @@
     ├── TooLarge            body_too_large
     └── Unavailable         storage_full storage_unavailable index_busy
 
-The class determines the HTTP status (``hub/api/errors.py``); programs act on the code; the detail
-tells a person what happened, and the hint what to do about it.
+The class determines the HTTP status (``hub/api/errors.py``), and programs act on the code.
 """
 
 
 class RegistryError(Exception):
-    """Base class of all errors that users cause or can act on.
-
-    Args:
-        code: Stable snake_case identifier, one of :data:`CODES`.
-        detail: One sentence: the fault of *this* request.
-        hint: One sentence: what to do.
-        fields: Field or path to its fault.
-    """
+    """Base class of all errors that users cause or can act on. ``code`` is a stable snake_case
+    identifier of :data:`CODES`; ``detail`` and ``hint`` are one sentence each, the fault of this
+    request and its remedy; ``fields`` maps a field or path to its fault."""
 
     def __init__(
         self, code: str, detail: str, hint: str = "", *, fields: dict[str, str] | None = None

@@ -1,8 +1,6 @@
-"""Identifiers: integer keys inside, UUIDs outside, names and digests for people.
-
-Each kind of identifier is defined once, here, with a column constructor, so that its length,
-its case rule and its uniqueness cannot differ between tables.
-"""
+"""Identifiers: integer keys inside, UUIDs outside, names and digests for people. Each kind is
+defined once, with a column constructor, so that length, case rule and uniqueness agree in all
+tables."""
 
 import re
 import uuid

@@ -1,8 +1,6 @@
-"""States, their transitions and other enumerations. ``docs/states.md`` shows the transitions.
-
-A transition is one filtered UPDATE whose row count tells who won; services make them, and nothing
-else writes a ``state`` column.
-"""
+"""States, their transitions and other enumerations. ``docs/states.md`` shows the transitions. A
+transition is one filtered UPDATE that took effect if it changed a row; services make them, and
+nothing else writes a ``state`` column."""
 
 from django.db.models import TextChoices
 
@@ -198,7 +196,7 @@ class ToleranceClass(TextChoices):
 
 
 class RecordKind(TextChoices):
-    """What a benchmark record documents. The values are those of its schema."""
+    """Subject of a benchmark record, with the values of its schema."""
 
     SEARCH_TRIAL = "search-trial"
     CONFIRMED = "headline", "Headline"

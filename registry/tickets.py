@@ -1,7 +1,5 @@
-"""Plain data that workers get and return instead of database rows; no ORM, no Django.
-
-Each type becomes JSON by :func:`dataclasses.asdict`, so that a ticket can be sent to a device.
-"""
+"""Plain data that workers get and return instead of database rows; no ORM, no Django. Each type
+becomes JSON by :func:`dataclasses.asdict`, so that a ticket can be sent to a device."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +19,6 @@ class GraphFacts:
     """Facts of one network file, computed by inspection.
 
     Attributes:
-        path: Path of the file inside its revision.
         graph_hash: SHA-256 over the structure, without names and weights.
         architecture_class: A value of :class:`registry.states.ArchitectureClass`.
         parameters: Number of weight elements.
@@ -33,7 +30,6 @@ class GraphFacts:
         ir_version: ONNX IR version; 0 for other formats.
         producer: Producer name and version as written in the file.
         external_data: Paths of external data files inside the revision.
-        weight_bytes: Bytes of all weights.
         forms: ``{"format", "path"}`` of each file of the same network that some backend takes as it
             is: ``torch-export`` or ``tflite``.
         integer_bounds: Name of an integer input to the number of rows of the table that it indexes.
@@ -62,15 +58,10 @@ class GraphFacts:
 
 @dataclass(frozen=True, slots=True)
 class JobTicket:
-    """A claimed job with the data that its worker needs.
-
-    Attributes:
-        fence: Must be named in every write for this job.
-        lease_s: Seconds until the lease expires unless it is renewed.
-        files: All files of the revision.
-        graph: Facts of the primary network; ``None`` before inspection.
-        card: The revision's parsed card.
-    """
+    """A claimed job with the data that its worker needs. Every write for the job must name
+    ``fence``; the lease expires after ``lease_s`` seconds unless it is renewed; ``files`` are all
+    files of the revision; ``graph`` has the facts of the primary network, ``None`` before
+    inspection."""
 
     job_uuid: str
     kind: str
@@ -89,25 +80,16 @@ class JobTicket:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatReply:
-    """The answer to a heartbeat.
-
-    Attributes:
-        cancel: Whether to stop and release the job by ``job_release``, because it was cancelled.
-    """
+    """The answer to a heartbeat; on ``cancel`` the worker stops and calls ``job_release``."""
 
     cancel: bool
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryTicket:
-    """A claimed delivery to a webhook.
-
-    Attributes:
-        uuid: Identifies the delivery in all its attempts.
-        attempt: Number of the attempt, from 1; named at its end.
-        webhook: Key of the webhook.
-        secret: Sent as a header and used for the signature; may be empty.
-    """
+    """A claimed delivery to a webhook. ``uuid`` identifies the delivery in all its attempts;
+    ``attempt`` counts from 1 and is named at its end; ``webhook`` is a key; ``secret``, which may
+    be empty, is sent as a header and used for the signature."""
 
     uuid: str
     attempt: int
@@ -119,16 +101,10 @@ class DeliveryTicket:
 
 @dataclass(frozen=True, slots=True)
 class TensorTicket:
-    """A test tensor of a network.
-
-    Attributes:
-        number: Number of its test set.
-        side: ``input`` or ``output``.
-        index: Position among the tensors of its side.
-        name: Name of the network's input or output.
-        is_made: Whether the hub made it; else it was published with the model.
-        file: The serialised ``TensorProto``; its path is unique among the tensors of a network.
-    """
+    """A test tensor of a network: the one at position ``index`` of its side, ``input`` or
+    ``output``, of test set ``number``. ``name`` is that of the network's input or output;
+    ``is_made`` is true if the hub made the tensor, false if it was published; ``file`` is the
+    serialised ``TensorProto``, whose path is unique among the tensors of a network."""
 
     number: int
     side: str
@@ -140,11 +116,7 @@ class TensorTicket:
 
 @dataclass(frozen=True, slots=True)
 class BuildTicket:
-    """A published build to be run again.
-
-    Attributes:
-        backend: Name of the backend that built it and opens it.
-    """
+    """A published build to be run again; ``backend`` built it and opens it."""
 
     uuid: str
     backend: str
@@ -158,13 +130,10 @@ class BuildTicket:
 
 @dataclass(frozen=True, slots=True)
 class DoiTicket:
-    """A request about a DOI to be sent to DataCite.
-
-    Attributes:
-        identifier: Name of the identifier that has, or will have, the DOI.
-        body: Document of the request: see :mod:`registry.fair.datacite.registration`.
-        due_at: Identifies the claim at its end, as ISO 8601; empty if a job holds the claim.
-    """
+    """A request about a DOI to be sent to DataCite. ``identifier`` is the name of the identifier
+    that has, or will have, the DOI; ``body`` is a document of
+    :mod:`registry.fair.datacite.registration`; ``due_at`` (ISO 8601) identifies the claim at its
+    end, and is empty if a job holds the claim."""
 
     identifier: str
     doi: str

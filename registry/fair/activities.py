@@ -23,12 +23,7 @@ ActivityKind = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """The environment of an activity or measurement.
-
-    Attributes:
-        facts: Device, processor, operating system, sandbox and so on.
-        packages: Relevant installed packages with versions.
-    """
+    """Environment of an activity or measurement: facts of machine and system, package versions."""
 
     facts: dict[str, str | float | bool] = field(default_factory=dict)
     packages: tuple[Software, ...] = ()
@@ -42,13 +37,10 @@ class Activity:
         url: Its identity: the page of the job, build, record or commit.
         ended: ``None`` if unknown, as for work of authors before publication.
         agent: Who performed or requested it.
-        used: Addresses of its inputs.
-        generated: Addresses of its outputs.
-        tools: Programs that performed it, with versions.
+        used, generated: Addresses of its inputs and outputs.
         hardware: Slug of the target it ran on.
         seed: Seed of its random numbers.
         within: Identity of the activity that it is part of.
-        parameters: Options and flags.
     """
 
     url: str
@@ -69,12 +61,8 @@ class Activity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Energy:
-    """Energy of one run.
-
-    Attributes:
-        method: ``measured`` or ``estimated``.
-        source: The counter, such as ``rapl-package``, or the model of an estimate.
-    """
+    """Energy of one run, ``measured`` or ``estimated``; ``source`` is the counter, such as ``rapl-
+    package``, or the model of the estimate."""
 
     joules: float
     method: str
@@ -87,7 +75,6 @@ class Benchmark:
 
     Attributes:
         id: SHA-256 of the record.
-        url: Its page.
         document_url: The whole record, of schema ``hpcfair.bench/1``.
         ratio: Candidate's latency over the baseline's, with its confidence interval; below 1 is
             faster.
@@ -154,11 +141,7 @@ class BuildDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hardware:
-    """A target that searches ran on.
-
-    Attributes:
-        facts: Properties of the measuring machine: processor, cores, memory and so on.
-    """
+    """A target that searches ran on; ``facts`` are properties of the measuring machine."""
 
     slug: str
     url: str
@@ -167,13 +150,8 @@ class Hardware:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
-    """Safety findings of the newest inspection.
-
-    Attributes:
-        is_accepted: Whether the hub runs the network; otherwise ``findings`` have the reason.
-        findings: Problems and oddities, a sentence each.
-        url: Page of the inspection.
-    """
+    """Safety findings of the newest inspection, a sentence each. If ``is_accepted``, the hub runs
+    the network; otherwise ``findings`` have the reason."""
 
     is_accepted: bool
     at: datetime

@@ -1,7 +1,4 @@
-"""Public addresses of a hub, as metadata records name them.
-
-The URL configurations of :mod:`hub` must serve each of them.
-"""
+"""Public addresses in metadata records; the URL configurations of :mod:`hub` serve each."""
 
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
@@ -11,12 +8,7 @@ from registry.fair.description import ResourceKind
 
 @dataclass(frozen=True, slots=True)
 class RepositoryAddress:
-    """Addresses of one repository.
-
-    Attributes:
-        hub: Address of the hub, without a final slash.
-        repository: ``namespace/name``.
-    """
+    """Addresses of one repository, ``namespace/name``; ``hub`` is without a final slash."""
 
     hub: str
     kind: ResourceKind

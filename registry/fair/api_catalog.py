@@ -13,13 +13,8 @@ PROFILE = "https://www.rfc-editor.org/info/rfc9727"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """An API of the hub.
-
-    Attributes:
-        description: Address and media type of a machine-readable description, such as OpenAPI.
-        documentation: Address of the documentation.
-        status: Address of the health check.
-    """
+    """An API of the hub. ``description`` is address and media type of a machine-readable
+    description, such as OpenAPI; ``status`` is the address of the health check."""
 
     url: str
     description: tuple[str, str] | None = None

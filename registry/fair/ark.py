@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 #: Digits and consonants without ``l`` and ``y``: no similar characters, no accidental words.
 BETANUMERIC = "0123456789bcdfghjkmnpqrstvwxz"
-#: Prefix of all names that this software mints, so that a site can mint other names under the same
-#: NAAN.
+#: Prefix of all names minted here, so that a site can mint others under the same NAAN.
 SHOULDER = "h2"
 #: The NAAN for tests (https://arks.org/about/ark-naans/).
 TEST_NAAN = "99999"
@@ -52,10 +51,7 @@ def is_checked(naan: str, name: str) -> bool:
 
 
 def parse(text: str) -> Ark | None:
-    """``ark:NAAN/name`` or ``ark:/NAAN/name``; ``None`` for anything else.
-
-    Hyphens and case are ignored.
-    """
+    """Parse ``ark:NAAN/name`` or ``ark:/NAAN/name``, ignoring hyphens and case, else ``None``."""
     match = _ARK.fullmatch(plain(text))
     return Ark(match["naan"], match["name"]) if match else None
 

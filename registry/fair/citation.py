@@ -1,7 +1,5 @@
-"""Citations of a version: Citation File Format 1.2.0 and BibTeX.
-
-Both formats need an author: if the card names no creator, the owner of the namespace is cited.
-"""
+"""Citations of a version: Citation File Format 1.2.0 and BibTeX. Both need an author: if the card
+names no creator, the owner of the namespace is cited."""
 
 import re
 from typing import Any
@@ -77,11 +75,8 @@ def document(description: Description) -> dict[str, Any]:
 
 
 def render_bibtex(description: Description) -> bytes:
-    """One ``@misc`` entry, the type that every BibTeX style supports.
-
-    Texts are encoded for LaTeX on one line; UTF-8 letters stay, as BibLaTeX and current LaTeX
-    read them.
-    """
+    """One ``@misc`` entry, the type that every BibTeX style supports, with texts encoded for LaTeX
+    on one line. UTF-8 letters stay, as BibLaTeX and current LaTeX read them."""
     lines = [f"@misc{{{_key(description)},"]
     lines += [f"  {name} = {{{value}}}," for name, value in bibtex_fields(description).items()]
     return "\n".join([*lines, "}", ""]).encode()
@@ -121,11 +116,8 @@ def _address(url: str | None) -> str | None:
 
 
 def _author(agent: Agent) -> dict[str, str]:
-    """A CFF person or entity.
-
-    CFF has no key for the full name of a person. Readers print and sort by ``family-names``, which
-    holds the full name unless it is written ``Family, Given``; an e-mail address is not a name.
-    """
+    """A CFF person or entity. CFF has no key for a full name: ``family-names``, by which readers
+    print and sort, holds it unless it is ``Family, Given``. An e-mail address is not a name."""
     email = agent.email if agent.email and _CFF_EMAIL.fullmatch(agent.email) else None
     website = _address(agent.url)
     if agent.kind == "organization":

@@ -51,7 +51,6 @@ class Description:
         concept_landing: Page of the newest version.
         doi: ``https://doi.org/...`` of this version, if this hub registered one.
         version: Name of a tag, else the version in the card, else the start of ``oid``.
-        oid: Commit id.
         tree_oid: Git tree id over the files' own bytes; the commit's tree has pointers in place
             of large files.
         versions: Identifiers of at most the newest hundred versions, newest first; this one is
@@ -59,7 +58,6 @@ class Description:
         body: The card's text without its front matter, as Markdown.
         unknown: Keys of the card that the hub does not read, with their values.
         activities: Known activities, oldest first; of searches and their results only the newest.
-        activities_omitted: Number of older activities.
         repetitions: Measurements by others who repeated one of the hub's.
         tuned_on: Hardware that builds exist for.
         scan: ``None`` before the inspection, and for data sets.
@@ -149,10 +147,8 @@ class Description:
 
 
 def missing_fields(description: Description) -> tuple[str, ...]:
-    """Fields that the served SHACL shape requires of authors and that are absent.
-
-    The hub provides all other fields of :mod:`registry.fair.linked.shape` itself.
-    """
+    """Absent fields that the served SHACL shape requires of authors; the hub provides all other
+    fields of :mod:`registry.fair.linked.shape` itself."""
     is_present = {
         "description": len(description.description or "") >= MIN_DESCRIPTION,
         "creators": bool(description.creators),

@@ -1,7 +1,5 @@
-"""Answers of ARKs to ``?info``: an Electronic Resource Citation (draft-kunze-ark-41) as text.
-
-It has two sections: a citation of the resource, and the hub's persistence statement.
-"""
+"""Answers of ARKs to ``?info``: an Electronic Resource Citation (draft-kunze-ark-41) as text, with
+a citation of the resource and the hub's persistence statement."""
 
 from datetime import datetime
 
@@ -17,12 +15,8 @@ _STATEMENTS = {
 
 
 def render(description: Description, *, pid: str, minted: datetime) -> bytes:
-    """The citation and persistence statement of ``pid``.
-
-    Args:
-        description: Of the version, or of the newest one if ``pid`` identifies all versions.
-        pid: The identifier as an address.
-    """
+    """The citation and persistence statement of the identifier ``pid``, an address. ``description``
+    is of the version, or of the newest one if ``pid`` identifies all versions."""
     hub = description.hub
     people = "; ".join(one.name.replace(";", ",") for one in description.creators)
     lines = [

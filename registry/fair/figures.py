@@ -9,12 +9,7 @@ _UNITS = {"ns": "nanoseconds", "1/s": "runs per second", "B": "bytes", "J": "jou
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure.
-
-    Attributes:
-        unit: ``ns``, ``1/s``, ``B``, ``J``, or "" without one.
-        low, high: Ends of its confidence interval.
-    """
+    """One figure with its confidence interval; ``unit`` is ``ns``, ``1/s``, ``B``, ``J`` or ""."""
 
     name: str
     value: float

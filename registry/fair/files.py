@@ -1,7 +1,5 @@
-"""Media type, role and openness of a file by its path.
-
-The hub serves files with these media types, so that metadata and answers agree.
-"""
+"""Media type, role and openness of a file by its path. The hub serves files with these media types,
+so that metadata and answers agree."""
 
 import re
 from pathlib import PurePosixPath
@@ -104,10 +102,8 @@ def role(path: str) -> FileRole:
 
 
 def is_open(path: str) -> bool:
-    """Whether a file of a gated repository stays open to everyone who may see its page.
-
-    The card, the configuration and the licence describe what a user would request access to.
-    """
+    """Whether a file of a gated repository stays open to all readers of its page: the card, the
+    configuration and the licence describe the content to request access to."""
     return role(path) in _OPEN_ROLES
 
 

@@ -17,12 +17,9 @@ class Format:
 
     Attributes:
         name: Last part of its address, ``/{namespace}/{name}/metadata/<name>``.
-        title: Name on pages.
         profile: Address of the profile that refines a generic media type.
         extension: Suffix of downloaded files; that of RO-Crate starts with a dash, as it requires.
         is_negotiated: Whether the landing page serves it by content negotiation.
-        kinds: Kinds of records that have it.
-        render: Writes a description as bytes.
     """
 
     name: str

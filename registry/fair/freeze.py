@@ -1,7 +1,5 @@
-"""Descriptions as JSON and back, for withdrawn versions whose rows are deleted.
-
-Fields that were added since a description was stored are absent in it; removed fields are ignored.
-"""
+"""Descriptions as JSON and back, for withdrawn versions whose rows are deleted. Fields that were
+added since are absent in a stored description; removed fields are ignored."""
 
 import math
 from collections.abc import Mapping
@@ -27,11 +25,7 @@ def dump(description: Description) -> dict[str, Any]:
 
 
 def load(data: Mapping[str, Any]) -> Description:
-    """The inverse of :func:`dump`.
-
-    Raises:
-        TypeError: A field without a default is absent.
-    """
+    """The inverse of :func:`dump`; raises TypeError if a field without a default is absent."""
     description: Description = _instance(Description, data)
     return description
 

@@ -24,22 +24,16 @@ _IDENTIFIERS: tuple[tuple[str, re.Pattern[str]], ...] = (
 
 
 class TypedIdentifier(NamedTuple):
-    """An identifier with its scheme, in the terms of DataCite 4.7's ``relatedIdentifierType``.
-
-    Attributes:
-        value: As DataCite spells identifiers of this scheme.
-    """
+    """An identifier as DataCite 4.7 spells it, with its scheme, a ``relatedIdentifierType``."""
 
     scheme: str
     value: str
 
 
 def iri(text: str | None) -> str | None:
-    """``text`` as an absolute URI (RFC 3986), or ``None`` if it is not one.
-
-    Invalid characters are percent-encoded. Schemes that do not identify anything, such as
-    ``javascript:`` and ``data:``, and URIs with credentials give ``None``.
-    """
+    """``text`` as an absolute URI (RFC 3986), percent-encoded where necessary. ``None`` if it is
+    not one, has credentials, or a scheme that identifies nothing, such as ``javascript:`` and
+    ``data:``."""
     parts = _split(text or "")
     if parts is None or parts.scheme not in _SCHEMES or "@" in parts.netloc:
         return None

@@ -1,8 +1,6 @@
-"""QualityEvaluation results as ``model-index`` of Hugging Face model cards.
-
-Source: the model card specification (docs/hub/model-cards, ``modelcard.md``). It has no fields for
-confidence intervals or latencies on named hardware; the other formats have them.
-"""
+"""Evaluation results as ``model-index`` of Hugging Face model cards (docs/hub/model-cards,
+``modelcard.md``). It has no fields for confidence intervals or latencies on named hardware; the
+other formats have them."""
 
 from itertools import groupby
 from typing import Any
@@ -18,10 +16,7 @@ def render(description: Description) -> bytes:
 
 
 def document(description: Description) -> dict[str, Any]:
-    """One entry with a result for each task, data set and source.
-
-    Consecutive evaluations with the same three form one result with several metrics.
-    """
+    """One entry; consecutive evaluations of the same task, data set and source form one result."""
     return {
         "model-index": [
             {
@@ -59,7 +54,7 @@ def _result(evaluations: list[QualityEvaluation], description: Description) -> d
 
 
 def _source(evaluation: QualityEvaluation, description: Description) -> dict[str, str]:
-    """The source of a result. The Hugging Face Hub rejects sources with a name but no address."""
+    """The source of a result; the Hugging Face Hub rejects sources with a name but no address."""
     if not evaluation.url:
         return {}
     name = description.hub.name if evaluation.by == "hub" else None

@@ -33,14 +33,9 @@ class Organization:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
-    """A person or an organisation.
-
-    Attributes:
-        orcid: The full https://orcid.org/ address; of persons only.
-        ror: The full https://ror.org/ address; of organisations only.
-        url: A page about them, such as their namespace on this hub.
-        roles: CRediT terms as written there, such as ``Software`` or ``Data curation``.
-    """
+    """A person or an organisation. ``orcid`` (of persons) and ``ror`` (of organisations) are full
+    addresses; ``url`` is a page, such as a namespace on this hub; ``roles`` are CRediT terms, such
+    as ``Data curation``."""
 
     name: str
     kind: Literal["person", "organization"] = "person"
@@ -80,12 +75,7 @@ class License:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileDescription:
-    """A file of the version or of a build.
-
-    Attributes:
-        url: Address of the bytes, which never change.
-        media_type: Media type that the hub serves.
-    """
+    """A file of the version or of a build; the bytes at ``url`` never change."""
 
     path: str
     url: str
@@ -97,12 +87,9 @@ class FileDescription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensorDescription:
-    """An input or output tensor; terms of the STAC extension for machine learning models.
-
-    Attributes:
-        dtype: NumPy type name, such as ``float32``.
-        shape: Dimensions: numbers, or names of open dimensions.
-    """
+    """An input or output tensor, in terms of the STAC extension for machine learning models.
+    ``dtype`` is a NumPy type name, such as ``float32``; ``shape`` has numbers, or names of open
+    dimensions."""
 
     name: str
     dtype: str
@@ -114,7 +101,6 @@ class NetworkDescription:
     """Facts that inspection computed from the model file.
 
     Attributes:
-        format: ``onnx``, ``tflite``...
         opsets: Operator set domain to version; the default domain is ``ai.onnx``.
         operators: Operator to number of nodes.
         architecture_class: One of :class:`registry.states.ArchitectureClass`.
@@ -149,13 +135,8 @@ class Software:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetUse:
-    """A data set and its role.
-
-    Attributes:
-        name: Name in the card.
-        url: Landing page or identifier, if known.
-        pid: Persistent identifier, if it is of this hub or the card gives one.
-    """
+    """A data set and its role. ``url`` is its landing page or identifier, if known; ``pid`` its
+    persistent identifier, if it is of this hub or the card gives one."""
 
     name: str
     role: DatasetRole
@@ -166,13 +147,9 @@ class DatasetUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualityEvaluation:
-    """An evaluation result: from the card's ``model-index``, or measured by the hub.
-
-    Attributes:
-        value: A number, or a text if the card has one.
-        by: Who measured; "third party" if the card names a source elsewhere.
-        url: The source named in the card, or the hub's record.
-    """
+    """An evaluation result: from the card's ``model-index``, or measured by the hub. ``by`` is
+    "third party" if the card names a source elsewhere; ``url`` is that source, or the hub's
+    record."""
 
     task: str
     dataset: str
@@ -196,14 +173,9 @@ class Reference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DerivationDescription:
-    """A source of this version.
-
-    Attributes:
-        source: ``namespace/name``, or the name of a source outside this hub.
-        url: Landing page or identifier.
-        pid: Persistent identifier, if the source has one.
-        oid: Commit id of the source, if known.
-    """
+    """A source of this version: ``namespace/name``, or the name of a source outside this hub.
+    ``url`` is a landing page or identifier; ``pid`` and ``oid`` (commit id) are those of the
+    source, if known."""
 
     relation: RelationName
     source: str
@@ -225,14 +197,9 @@ class Emissions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hub:
-    """The hub that holds the record.
-
-    Attributes:
-        url: Without a final slash.
-        policy_url: The persistence policy of records and identifiers.
-        shape_url: The SHACL shape of complete records.
-        publisher: The operator of the hub.
-    """
+    """The hub that holds the record. ``url`` has no final slash; ``policy_url`` is the persistence
+    policy of records and identifiers, ``shape_url`` the SHACL shape of complete records, and
+    ``publisher`` the operator of the hub."""
 
     name: str
     url: str

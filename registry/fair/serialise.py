@@ -24,9 +24,7 @@ _Dumper.add_representer(str, _text)
 
 def drop_empty(**values: Any) -> dict[str, Any]:
     """``values`` without ``None`` and empty texts, tuples, lists, dicts; ``0`` and ``False`` stay.
-
-    Keys that are not Python names are passed as ``drop_empty(**{"@id": url})``.
-    """
+    Keys that are not Python names are passed as ``drop_empty(**{"@id": url})``."""
     return {key: value for key, value in values.items() if not _is_empty(value)}
 
 

@@ -40,13 +40,7 @@ _ORDER = ("cite-as", "type", "license", "author", "item", "linkset", "api-catalo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Link:
-    """One typed link.
-
-    Attributes:
-        anchor: Address of the subject of the link.
-        type: Media type of the target.
-        profile: Profile that refines a generic media type.
-    """
+    """One typed link from ``anchor`` to ``target``, with the target's media type and profile."""
 
     anchor: str
     rel: str
@@ -66,12 +60,8 @@ def negotiated(kind: ResourceKind) -> list[str]:
 
 
 def of_landing(description: Description, *, anchor: str | None = None) -> list[Link]:
-    """The links of a version's page.
-
-    Args:
-        anchor: Address of the page, by default that of the version. The newest version is shown
-            at the address of the model as well.
-    """
+    """The links of a version's page. ``anchor`` is its address, by default that of the version; the
+    newest version is shown at the address of the model as well."""
     page = anchor or description.landing
     page_links = [
         typed(page, "cite-as", description.pid, "text/html"),
@@ -114,11 +104,8 @@ def links(description: Description) -> list[Link]:
 
 
 def header(links: Iterable[Link]) -> str:
-    """The ``Link`` header (RFC 8288) of one answer.
-
-    It has at most 3400 bytes and 20 items; the least important links are left out first. The link
-    set has all of them.
-    """
+    """The ``Link`` header (RFC 8288) of one answer: at most 3400 bytes and 20 items; the least
+    important links are left out first. The link set has all of them."""
     numbered = list(enumerate(links))
     # The last links of a relation have precedence, so that the canonical description stays; of
     # items the first.
@@ -137,10 +124,8 @@ def header(links: Iterable[Link]) -> str:
 
 
 def linkset(description: Description) -> dict[str, Any]:
-    """All links as a link set in JSON (RFC 9264, section 4.2).
-
-    Profiles are left out because some readers of link sets reject them; the header has them.
-    """
+    """All links as a link set in JSON (RFC 9264, section 4.2). Profiles are left out because some
+    readers of link sets reject them; the header has them."""
     return as_linkset(links(description))
 
 

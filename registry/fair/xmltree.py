@@ -1,8 +1,5 @@
-"""XML elements from plain values.
-
-Tags and attributes are passed with prefixes and ``xmlns``, so that namespaces are declared on the
-root element of each format, where its readers expect them.
-"""
+"""XML elements from plain values. Tags and attributes are passed with prefixes and ``xmlns``, so
+that namespaces are declared on the root element of each format, where its readers expect them."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -19,10 +16,8 @@ def element(
     content: str | Iterable[Element] = (),
     attributes: Mapping[str, str | None] | None = None,
 ) -> Element:
-    """An element with a text or with child elements.
-
-    Characters that XML cannot represent become U+FFFD. Attributes that are ``None`` are left out.
-    """
+    """An element with a text or with child elements. Characters that XML cannot represent become
+    U+FFFD; attributes that are ``None`` are left out."""
     node = Element(tag)
     for name, value in (attributes or {}).items():
         if value is not None:

@@ -42,10 +42,8 @@ def _fair() -> Draft202012Validator:
 
 
 def bench_problems(document: Any, *, limit: int = 20) -> dict[str, str]:
-    """Problems of a benchmark record: JSON path (``$.identity.kind``) to a sentence.
-
-    Empty for a valid document. At most ``limit`` problems are returned.
-    """
+    """Problems of a benchmark record, at most ``limit``: JSON path (``$.identity.kind``) to a
+    sentence."""
     return _problems(_bench(), document, limit)
 
 
@@ -79,11 +77,8 @@ def sha256_of(value: Any) -> str:
 
 
 def record_id(document: dict[str, Any]) -> str:
-    """The id of a benchmark record: SHA-256 of its canonical JSON without ``record_id``.
-
-    Raises:
-        ValueError: the document has no canonical form.
-    """
+    """The id of a benchmark record: SHA-256 of its canonical JSON without ``record_id``. Raises
+    ValueError if the document has no canonical form."""
     return sha256_of({key: value for key, value in document.items() if key != "record_id"})
 
 

@@ -1,8 +1,5 @@
-"""The model card of a CycloneDX ML-BOM.
-
-Source: CycloneDX 1.7, JSON schema, definitions ``modelCard``, ``performanceMetric``,
-``componentData`` and ``environmentalConsiderations``.
-"""
+"""The model card of a CycloneDX 1.7 ML-BOM: JSON schema, definitions ``modelCard``,
+``performanceMetric``, ``componentData`` and ``environmentalConsiderations``."""
 
 from typing import Any
 
@@ -113,7 +110,6 @@ def _considerations(description: Description) -> dict[str, Any]:
 
 
 def _texts(*texts: str | None) -> list[str]:
-    """Those of ``texts`` that are not empty."""
     return [text for text in texts if text]
 
 

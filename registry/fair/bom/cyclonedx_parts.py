@@ -1,7 +1,5 @@
-"""Parts of a CycloneDX bill of materials: files, software, builds, what was done.
-
-Source: CycloneDX 1.7, JSON schema, definitions ``component``, ``formula`` and ``workflow``.
-"""
+"""Parts of a CycloneDX 1.7 bill of materials: files, software, builds and activities, as in the
+definitions ``component``, ``formula`` and ``workflow`` of its JSON schema."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -65,11 +63,8 @@ def file_component(file: FileDescription) -> dict[str, Any]:
 
 
 class BomReferences:
-    """``bom-ref`` of each part of a description, by its address or value.
-
-    A ``bom-ref`` must be unique in the document; addresses are not, since a build and the activity
-    that made it may share one.
-    """
+    """``bom-ref`` of each part of a description, by its address or value. A ``bom-ref`` is unique
+    in the document; a build and the activity that made it may share an address."""
 
     def __init__(self, description: Description) -> None:
         pid = description.pid
@@ -88,18 +83,12 @@ class BomReferences:
                 self._by_address.setdefault(address, f"{pid}#source-{number}")
 
     def of(self, address: str) -> str:
-        """The ``bom-ref`` of the part with this address.
-
-        Raises:
-            KeyError: There is none.
-        """
+        """The ``bom-ref`` of the part with this address; raises KeyError if there is none."""
         return self._by_address[address]
 
     def resources(self, addresses: Iterable[str]) -> list[dict[str, Any]]:
-        """A ``resourceReferenceChoice`` for each part, or for each address outside this bill.
-
-        They are unique, as the schema requires, even if a part has several addresses.
-        """
+        """A ``resourceReferenceChoice`` for each part, or for each address outside this bill. They
+        are unique, as the schema requires, even if a part has several addresses."""
         refs = {one: self._by_address.get(one) for one in addresses}
         inside = dict.fromkeys(ref for ref in refs.values() if ref)
         outside = dict.fromkeys(iri(one) for one, ref in refs.items() if not ref)

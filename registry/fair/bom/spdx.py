@@ -1,7 +1,5 @@
-"""A description as an SPDX 3 document with the AI profile, or the Dataset profile.
-
-Source: SPDX 3.0.1, model, profiles Core, Software, SimpleLicensing, AI, Dataset and Build.
-"""
+"""A description as an SPDX 3 document with the AI profile, or the Dataset profile. Source: SPDX
+3.0.1, profiles Core, Software, SimpleLicensing, AI, Dataset and Build."""
 
 from typing import Any
 

@@ -1,7 +1,4 @@
-"""Builds and activities as elements of SPDX's Build profile.
-
-Source: SPDX 3.0.1, model, profile Build, class ``BuildDescription``.
-"""
+"""Builds and activities as elements of class ``Build`` of SPDX 3.0.1's Build profile."""
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
@@ -33,11 +30,7 @@ def software_package(graph: SpdxGraph, software: Software) -> str:
 def add_builds(
     graph: SpdxGraph, description: Description, *, package: str, maker: str
 ) -> dict[str, str]:
-    """The builds of the version ``package``, supplied by the agent ``maker``.
-
-    Returns:
-        Address of each build to its element.
-    """
+    """Add builds of ``package``, supplied by the agent ``maker``; returns address to element."""
     elements: dict[str, str] = {}
     for build in description.builds:
         result = _add_result(graph, description, build, maker)
@@ -112,12 +105,8 @@ def _entries(values: Mapping[str, Value]) -> list[dict[str, str]]:
 def add_activities(
     graph: SpdxGraph, activities: Iterable[Activity], elements: Mapping[str, str]
 ) -> None:
-    """Add each activity as a ``build_Build``.
-
-    Args:
-        elements: Address to its element in the document; inputs and outputs without one become
-            external references.
-    """
+    """Add each activity as a ``build_Build``. ``elements`` maps an address to its element; inputs
+    and outputs without one become external references."""
     for activity in activities:
         element = graph.add(
             "build_Build",

@@ -1,7 +1,4 @@
-"""Builder of the elements of an SPDX 3 document.
-
-Source: SPDX 3.0.1, model, Core profile; serialisation as JSON-LD, section 6.
-"""
+"""Builder of SPDX 3.0.1 elements (Core profile), serialised as JSON-LD (section 6)."""
 
 from datetime import datetime
 from typing import Any
@@ -16,11 +13,9 @@ _CREATION = "_:creation"
 
 
 class SpdxGraph:
-    """Elements with identifiers below one address, in the order of addition.
-
-    SPDX elements are immutable and their identifiers global. People and data sets therefore get
-    identifiers below the document's address, with their ORCID or PID as external identifiers.
-    """
+    """Elements with identifiers below one address, in the order of addition. SPDX elements are
+    immutable and their identifiers global; people and data sets therefore get identifiers below the
+    document's address, with their ORCID or PID as external identifiers."""
 
     def __init__(self, base: str) -> None:
         self.base = base

@@ -1,1 +1,1 @@
-"""What a card says, as the parts of a description, with what is wrong in it by line."""
+"""Cards read as the parts of a description, with their findings by line."""

@@ -28,13 +28,9 @@ _NEW_TITLE_KEYS: dict[ResourceKind, str] = {"model": "model_name", "dataset": "p
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """Answers as typed; "" and empty tuples are unanswered.
-
-    Attributes:
-        license: In the spelling of cards: ``apache-2.0``, ``MIT OR Apache-2.0``, ``other``.
-        datasets: Training data: names of data sets or addresses.
-        intended_use: One or more paragraphs of Markdown.
-    """
+    """Answers as typed; "" and empty tuples are unanswered. ``license`` is spelled as in cards,
+    such as ``apache-2.0``; ``datasets`` are names or addresses of training data; ``intended_use``
+    is Markdown."""
 
     title: str = ""
     license: str = ""

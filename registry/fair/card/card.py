@@ -55,12 +55,8 @@ _MAX_VERSION = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardFacts:
-    """The card's part of a description; absent values are ``None`` or empty.
-
-    Attributes:
-        unknown: Unsupported keys with their values.
-        findings: Sorted by line.
-    """
+    """The card's part of a description; absent values are ``None`` or empty. ``unknown`` holds
+    unsupported keys with their values; ``findings`` are sorted by line."""
 
     title: str | None
     description: str | None

@@ -1,7 +1,5 @@
-"""Warnings where a card contradicts the files.
-
-Records have the computed facts instead, except for the licence, which only the card declares.
-"""
+"""Warnings where a card contradicts the files. Records have the computed facts instead, except for
+the licence, which only the card declares."""
 
 import re
 from dataclasses import dataclass
@@ -25,13 +23,7 @@ _FIX_LICENSE = "The record has the license of the card; make card and file agree
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Computed:
-    """Facts about the files of a version.
-
-    Attributes:
-        network: The inspected network.
-        paths: Paths of all files.
-        license_text: Text of the file LICENSE, or its beginning.
-    """
+    """Facts about the files of a version; ``license_text`` is the start of the file LICENSE."""
 
     network: NetworkDescription | None = None
     paths: tuple[str, ...] = ()

@@ -1,8 +1,5 @@
-"""Creators as a form edits them, and the card's ``authors`` with changed creators.
-
-Facts of a person that the form does not ask for, such as roles, e-mail address and further
-affiliations, are kept.
-"""
+"""Creators as a form edits them, and the card's ``authors`` with changed creators. Other facts of a
+person, such as roles, e-mail address and further affiliations, are kept."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,13 +14,9 @@ _KEY = "authors"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Creator:
-    """One creator, with texts as typed.
-
-    Attributes:
-        affiliation: Name of the institution.
-        ror: ROR id of the institution; without an institution, of the creator itself.
-        place: Index in the card's ``authors``, from 0; ``None`` for a new creator.
-    """
+    """One creator, with texts as typed. ``ror`` identifies the institution named by
+    ``affiliation``, else the creator itself; ``place`` is the index in ``authors``, from 0, or
+    ``None`` for a new creator."""
 
     name: str = ""
     orcid: str = ""
@@ -64,7 +57,6 @@ def _author(
 
 
 def _entry(old: dict[str, Any], creator: Creator) -> dict[str, Any]:
-    """The entry of ``creator`` in ``authors``, replacing ``old``."""
     entry = {"name": creator.name} | old | {"name": creator.name}
     _put(entry, "orcid", creator.orcid)
     key = _affiliation_key(entry)

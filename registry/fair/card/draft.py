@@ -1,7 +1,5 @@
-"""The description of a version as it would be with other answers in its card.
-
-Only the fields that :mod:`registry.fair.card.answers` asks for can differ.
-"""
+"""The description of a version with other answers in its card. Only the fields that
+:mod:`registry.fair.card.answers` asks for can differ."""
 
 from dataclasses import replace
 from typing import Any

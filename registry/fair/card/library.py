@@ -1,7 +1,4 @@
-"""Libraries that file names prove or disprove.
-
-Libraries without characteristic files can be neither: the card decides.
-"""
+"""Libraries that file names prove or disprove; without characteristic files, the card decides."""
 
 from collections.abc import Collection
 

@@ -33,13 +33,8 @@ _MAX_ANCESTORS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Base:
-    """A base model.
-
-    Attributes:
-        source: ``namespace/name`` as in the card, or an address.
-        relation: ``None`` if unspecified.
-        revision: Branch, tag or commit after ``@``.
-    """
+    """A base model: ``namespace/name`` as in the card, or an address. ``relation`` is ``None`` if
+    unspecified; ``revision`` is the branch, tag or commit after ``@``."""
 
     source: str
     relation: RelationName | None = None
@@ -49,9 +44,8 @@ class Base:
 
 def papers_of(reader: CardReader) -> tuple[Reference, ...]:
     """Publications in ``papers``, ``arxiv:`` and ``doi:`` tags and ``doi``, without repetitions.
-
-    ``doi`` counts as a publication because later versions repeat it: it identifies no version.
-    """
+    ``doi`` identifies no version, since later versions repeat it, and so counts as a
+    publication."""
     papers = [paper for item in reader.top("papers").items() if (paper := _paper_of(item))]
     for item in reader.top("tags").items():
         tag = str(item.value).strip()
@@ -87,10 +81,7 @@ def bases_of(
     reader: CardReader, repository: str, parents: Callable[[str], Iterable[str]]
 ) -> tuple[Base, ...]:
     """The networks of ``base_model``; those derived from ``repository`` itself become findings.
-
-    Args:
-        parents: The base models of a network by its name; empty for unknown networks.
-    """
+    ``parents`` returns the base models of a network by its name; none for unknown networks."""
     items = reader.top("base_model").items()
     relation = _relation_of(reader, len(items))
     # ``parents`` may query a database, and bases share ancestors.
@@ -113,10 +104,8 @@ def bases_of(
 
 
 def circular(name: str, base: str, parents: Callable[[str], Iterable[str]]) -> list[str]:
-    """The path from ``name`` over ``base`` and its ancestors back to ``name``, ignoring case.
-
-    Empty if there is none among the nearest :data:`_MAX_ANCESTORS` ancestors.
-    """
+    """The path from ``name`` over ``base`` and its ancestors back to ``name``, ignoring case; empty
+    if there is none among the nearest :data:`_MAX_ANCESTORS` ancestors."""
     goal = name.casefold()
     paths = deque([[name, base]] if name else [])
     visited: set[str] = set()

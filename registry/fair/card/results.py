@@ -1,8 +1,5 @@
-"""Results in a card: Hugging Face's ``model-index`` and ``co2_eq_emissions``.
-
-Source: "Model Cards" in the Hugging Face Hub's documentation; a result names a task, a data set
-and metrics, and emissions are grams.
-"""
+"""Results in a card: ``model-index`` and ``co2_eq_emissions`` (grams). A result names a task, a
+data set and metrics. Source: "Model Cards" in the Hugging Face Hub's documentation."""
 
 from registry.fair.card.values import CardValue
 from registry.fair.parts import Emissions, QualityEvaluation

@@ -1,1 +1,1 @@
-"""RO-Crate of a version, and Croissant of what was measured."""
+"""RO-Crate of a version, and Croissant of its measurements."""

@@ -28,10 +28,7 @@ Entity = dict[str, Any]
 
 
 class CrateGraph:
-    """Entities by ``@id``, in the order of their first addition.
-
-    Adding an entity again merges it: new values are added, and references are joined.
-    """
+    """Entities by ``@id`` in order of addition; repetitions add values and join references."""
 
     def __init__(self) -> None:
         self._entities: dict[str, Entity] = {}
@@ -101,12 +98,8 @@ def agent(graph: CrateGraph, one: Agent) -> Entity:
 
 
 def organization(graph: CrateGraph, one: Organization, *, contact_url: str | None = None) -> Entity:
-    """An organisation.
-
-    Args:
-        contact_url: Contact address, which makes it an ``Organization`` even without a ROR id, as
-            RO-Crate requires of a publisher.
-    """
+    """An organisation. ``contact_url``, its contact address, makes it an ``Organization`` even
+    without a ROR id, as RO-Crate requires of a publisher."""
     page = iri(one.url)
     identity = one.ror or page or local("organisation", one.name)
     if not one.ror and not contact_url:

@@ -1,8 +1,6 @@
-"""Tables of a model's tuning log: all trials of its searches, and all timed runs.
-
-A :class:`TrialRow` or :class:`SampleRow` is a row of a CSV file that the hub serves (RFC 4180,
-UTF-8, with a header line); empty cells are unknown values.
-"""
+"""Tables of a model's tuning log: all trials of its searches, and all timed runs. A
+:class:`TrialRow` or :class:`SampleRow` is a row of a served CSV file (RFC 4180, UTF-8, with a
+header line); empty cells are unknown values."""
 
 import csv
 import io
@@ -111,12 +109,8 @@ BUILD_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class MeasurementTable:
-    """One CSV file.
-
-    Attributes:
-        key: Columns of the primary key.
-        references: Column to the table whose column of the same name it references.
-    """
+    """One CSV file. ``key`` holds the columns of the primary key; ``references`` maps a column to
+    the table whose column of the same name it references."""
 
     name: str
     description: str
@@ -160,12 +154,8 @@ def table_csv(table: MeasurementTable, rows: Iterable[TrialRow | SampleRow]) -> 
 
 
 def samples_of(trial: str, measurement: Mapping[str, Any]) -> Iterator[SampleRow]:
-    """The runs of a trial.
-
-    Args:
-        measurement: ``{"blocks": [{"candidate_ns": [...], "baseline_ns": [...]}, ...]}``, as
-            stored with a trial; a side may be absent from a block.
-    """
+    """The runs of a trial from its stored ``measurement``: ``{"blocks": [{"candidate_ns": [...],
+    "baseline_ns": [...]}, ...]}``. A side may be absent from a block."""
     sides: tuple[Literal["candidate", "baseline"], ...] = ("candidate", "baseline")
     for number, block in enumerate(measurement.get("blocks", ())):
         for side in sides:

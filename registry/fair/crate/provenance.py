@@ -19,11 +19,7 @@ from registry.fair.parts import NetworkDescription
 
 
 def actions(graph: CrateGraph, description: Description, ids: Mapping[str, str]) -> list[Entity]:
-    """Each activity as a ``CreateAction``.
-
-    Args:
-        ids: Address to its identifier in this crate.
-    """
+    """Each activity as a ``CreateAction``; ``ids`` maps addresses to identifiers in the crate."""
     return [_action(graph, one, ids) for one in description.activities]
 
 

@@ -1,7 +1,4 @@
-"""DataCite Metadata Schema 4.7 (2026-03-31), as JSON and as XML.
-
-The JSON is that of DataCite's REST API; the XML has the kernel 4 namespace and the schema of 4.7.
-"""
+"""DataCite Metadata Schema 4.7 (2026-03-31), as JSON of DataCite's REST API and XML of kernel 4."""
 
 import json
 import re
@@ -35,11 +32,9 @@ def render_xml(description: Description) -> bytes:
 
 
 def document(description: Description) -> dict[str, Any]:
-    """The ``attributes`` of DataCite's REST API.
-
-    ``doi`` is absent unless one is registered; the ARK is an alternate identifier. A creator is
-    required: if the card names none, it is the owner of the namespace.
-    """
+    """The ``attributes`` of DataCite's REST API. ``doi`` is absent unless one is registered; the
+    ARK is an alternate identifier. If the card names no creator, which is required, it is the
+    namespace's owner."""
     creators = description.creators or (description.owner,)
     return drop_empty(
         doi=identifier_of(description.doi).value if description.doi else None,

@@ -20,10 +20,7 @@ _CONTRIBUTORS = {
 
 
 def agent_of(agent: Agent, **more: str) -> dict[str, Any]:
-    """A creator or contributor.
-
-    Only names written ``Family, Given``, as DataCite prefers, are split.
-    """
+    """A creator or contributor; only names in DataCite's form ``Family, Given`` are split."""
     family, comma, given_name = agent.name.partition(",")
     is_split = agent.kind == "person" and bool(comma and given_name.strip() and family.strip())
     return more | drop_empty(

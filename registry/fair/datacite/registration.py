@@ -12,14 +12,9 @@ from registry.fair.description import Description
 
 
 def registration(description: Description, doi: str) -> dict[str, Any]:
-    """The document that makes a version's DOI findable, or updates its metadata.
-
-    The DOI resolves to the persistent identifier of this hub, which survives renaming and
-    withdrawal, unlike the address of the page.
-
-    Args:
-        doi: ``10.5072/...``, in lower case.
-    """
+    """The document that makes a version's DOI (``10.5072/...``, in lower case) findable, or updates
+    its metadata. The DOI resolves to the persistent identifier of this hub, which survives renaming
+    and withdrawal, unlike the address of the page."""
     attributes = document(replace(description, doi=f"https://doi.org/{doi}"))
     return _data(doi, attributes | {"url": description.pid, "event": "publish"})
 

@@ -1,7 +1,5 @@
 """Related identifiers of a version with DataCite 4.7's relation types (appendix A, table 9).
-
-Related resources without an address are left out.
-"""
+Related resources without an address are left out."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -42,11 +42,8 @@ _LISTS: dict[str, tuple[str, str, dict[str, str]]] = {
 
 
 def tree(document: Mapping[str, Any]) -> Element:
-    """The ``resource`` element of :func:`registry.fair.datacite.document.document`.
-
-    The required identifier is the DOI, else the first alternate identifier, the ARK, whose type 4.7
-    allows.
-    """
+    """The ``resource`` element of :func:`registry.fair.datacite.document.document`. The required
+    identifier is the DOI, else the first alternate identifier, the ARK, whose type 4.7 allows."""
     return element("resource", _parts(document), located(NAMESPACE, SCHEMA))
 
 

@@ -1,1 +1,1 @@
-"""Linked data: JSON-LD, Turtle, the hub's own vocabulary and the shape that records pass."""
+"""Linked data: JSON-LD, Turtle, the hub's own vocabulary and the SHACL shape of records."""

@@ -53,11 +53,7 @@ _MOMENTS = (
 
 
 def prefixes(names: Iterable[str]) -> dict[str, Any]:
-    """A context of these namespaces.
-
-    Raises:
-        KeyError: One is not in :data:`NAMESPACES`.
-    """
+    """A context of these namespaces; raises KeyError if one is not in :data:`NAMESPACES`."""
     return {name: NAMESPACES[name] for name in names}
 
 

@@ -1,7 +1,5 @@
-"""The catalogue of a hub's records as DCAT 3 (W3C 2024), in pages.
-
-DCAT has no paging; pages are Hydra collection views, as in other catalogues.
-"""
+"""The catalogue of a hub's records as DCAT 3 (W3C 2024). DCAT has no paging; pages are Hydra
+collection views, as in other catalogues."""
 
 import json
 from collections.abc import Iterable
@@ -47,12 +45,7 @@ class CatalogRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogPage:
-    """Position of a page of the catalogue.
-
-    Attributes:
-        url: Its address; ``first``, ``last``, ``previous`` and ``next`` are those of other pages.
-        total: Number of records in the whole catalogue.
-    """
+    """Addresses of a page of the catalogue and of other pages; ``total`` counts all records."""
 
     url: str
     total: int

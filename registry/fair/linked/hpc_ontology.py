@@ -1,7 +1,4 @@
-"""Matches in the HPC Ontology of the terms that records use.
-
-Source: HPC Ontology 1.1.0, https://hpc-fair.github.io/ontology/.
-"""
+"""Matches of record terms in the HPC Ontology 1.1.0, https://hpc-fair.github.io/ontology/."""
 
 from registry.states import ArchitectureClass
 

@@ -1,7 +1,5 @@
-"""Measurements and evaluations with their environments, as FAIR4ML evaluations.
-
-Terms that FAIR4ML 0.1.0 lacks are declared in :mod:`registry.fair.linked.terms`.
-"""
+"""Measurements and evaluations with their environments, as FAIR4ML evaluations. Terms that FAIR4ML
+0.1.0 lacks are declared in :mod:`registry.fair.linked.terms`."""
 
 from typing import Any
 

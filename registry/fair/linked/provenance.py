@@ -1,7 +1,5 @@
-"""Sources, activities and builds of a version in PROV-O (2013).
-
-Kinds of derivations and activities are declared in :mod:`registry.fair.linked.terms`.
-"""
+"""Sources, activities and builds of a version in PROV-O (2013). Kinds of derivations and activities
+are declared in :mod:`registry.fair.linked.terms`."""
 
 from typing import Any
 
@@ -71,10 +69,8 @@ def history(description: Description) -> dict[str, Any]:
 
 
 def _once(value: Any, written: set[str]) -> Any:
-    """``value`` with references in place of repeated nodes, which changes no triple.
-
-    Hundreds of activities share a few tools and machines.
-    """
+    """``value`` with references in place of repeated nodes, which changes no triple; hundreds of
+    activities share a few tools and machines."""
     if isinstance(value, list):
         return [_once(one, written) for one in value]
     if not isinstance(value, dict):

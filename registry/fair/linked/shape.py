@@ -1,9 +1,6 @@
-"""The SHACL shape (W3C 2017) of complete records.
-
-It requires the facts that the hub provides for every version, and from authors a description,
-creators, a licence, and the task of a model. A record without these does not claim to conform:
-:func:`registry.fair.description.missing_fields` checks the same fields.
-"""
+"""The SHACL shape (W3C 2017) of complete records: facts that the hub provides for every version,
+and from authors a description, creators, a licence, and the task of a model. Only records with
+these claim to conform; :func:`registry.fair.description.missing_fields` checks the same fields."""
 
 from typing import Any
 

@@ -1,8 +1,5 @@
-"""The vocabulary of the hub's own terms as JSON-LD and Turtle.
-
-Each hub serves it at ``{hub}/terms``. The terms' namespace below w3id.org is requested but not
-registered yet.
-"""
+"""The vocabulary of the hub's own terms as JSON-LD and Turtle, served at ``{hub}/terms``. The
+terms' namespace below w3id.org is requested but not registered yet."""
 
 import json
 from typing import Any

@@ -1,1 +1,1 @@
-"""OAI-PMH 2.0: requests, answers and what they carry."""
+"""OAI-PMH 2.0: requests, answers and metadata payloads."""

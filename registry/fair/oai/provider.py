@@ -31,13 +31,9 @@ class Repository:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OaiRecord:
-    """One model or data set, with the identifier of all its versions together.
-
-    Attributes:
-        changed: Time of its last change or deletion.
-        sets: Keys of :data:`SETS`.
-        description: Of the newest version; ``None`` if it was deleted, or in lists of identifiers.
-    """
+    """One model or data set, with the identifier of all its versions together. ``changed`` is the
+    time of its last change or deletion; ``sets`` are keys of :data:`SETS`; ``description`` is of
+    the newest version, ``None`` if it was deleted, or in lists of identifiers."""
 
     identifier: str
     changed: datetime
@@ -48,13 +44,9 @@ class OaiRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListPart:
-    """Position of an answer in a list that is split over several answers.
-
-    Attributes:
-        token: Resumption token of the next part; "" in the last one.
-        cursor: Number of records in the previous parts.
-        total: Number of records in the whole list, if known.
-    """
+    """Position of an answer in a list that is split over several answers. ``token`` is the
+    resumption token of the next part, "" in the last one; ``cursor`` is the number of records in
+    the previous parts, ``total`` that of the whole list, if known."""
 
     token: str
     cursor: int
@@ -113,11 +105,7 @@ class Provider:
     def list_records(
         self, records: Sequence[OaiRecord], prefix: str, page: ListPart | None = None
     ) -> bytes:
-        """Records with their metadata.
-
-        Raises:
-            OaiError: ``noRecordsMatch`` if there are none.
-        """
+        """Records with metadata; raises :class:`OaiError` ``noRecordsMatch`` if none exist."""
         return self._list("ListRecords", [_record(one, prefix) for one in records], page)
 
     def list_identifiers(self, records: Sequence[OaiRecord], page: ListPart | None = None) -> bytes:
@@ -136,11 +124,8 @@ class Provider:
 def refusal(
     error: OaiError, repository: Repository, now: datetime, arguments: dict[str, str] | None = None
 ) -> bytes:
-    """The answer that reports an error.
-
-    Args:
-        arguments: As received. They are repeated only if they are valid, as section 3.6 demands.
-    """
+    """The answer that reports an error. Received ``arguments`` are repeated only if they are valid,
+    as section 3.6 demands."""
     is_valid = error.code not in {"badVerb", "badArgument"}
     content = element("error", error.message, {"code": error.code})
     return _envelope(repository, now, (arguments or {}) if is_valid else {}, content)

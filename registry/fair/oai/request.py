@@ -32,12 +32,7 @@ SECONDS = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class OaiError(Exception):
-    """An error condition of OAI-PMH, answered with HTTP status 200.
-
-    Attributes:
-        code: Code of section 3.6, such as ``badArgument``.
-        message: Explanation for people.
-    """
+    """An error condition of OAI-PMH (codes of section 3.6), answered with HTTP status 200."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -47,14 +42,9 @@ class OaiError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A well-formed request; whether the records it names exist is not checked.
-
-    Attributes:
-        arguments: As received, for the answer to repeat.
-        since: Earliest time of change, inclusive.
-        until: Latest time of change, inclusive, to the second.
-        token: Opaque resumption token; excludes all other arguments.
-    """
+    """A well-formed request; the existence of the records that it names is not checked.
+    ``arguments`` are as received, for the answer to repeat; ``since`` and ``until`` are inclusive
+    times of change, to the second; the opaque resumption ``token`` excludes all other arguments."""
 
     verb: str
     arguments: dict[str, str] = field(default_factory=dict)
@@ -67,11 +57,7 @@ class Request:
 
 
 def parse(query: Iterable[tuple[str, str]], prefixes: Iterable[str]) -> Request:
-    """Parse the arguments of a GET or POST request.
-
-    Args:
-        query: Names and values in their order.
-        prefixes: Supported metadata prefixes.
+    """Parse the arguments of a GET or POST request, given the supported metadata prefixes.
 
     Raises:
         OaiError: ``badVerb``, ``badArgument``, ``cannotDisseminateFormat``.

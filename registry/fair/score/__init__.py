@@ -1,1 +1,1 @@
-"""How FAIR a record is, as an outside assessor sees it."""
+"""FAIR assessment of a record as served to outside clients."""

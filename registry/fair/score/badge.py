@@ -17,11 +17,8 @@ _NO_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def badge(points: Points | None, *, label: str = "FAIR") -> bytes:
-    """An SVG picture of the points, with the same text for screen readers.
-
-    Args:
-        points: ``None`` before the first assessment.
-    """
+    """An SVG picture of the points (``None`` before the first assessment), with a text for screen
+    readers."""
     value, whole, colour = "not assessed", f"{label}: not assessed", _GREY
     if points is not None:
         value = f"{points.points:g} of {points.of:g}"

@@ -1,7 +1,5 @@
-"""Comparison of the metadata of files with the answers of their addresses.
-
-A file without metadata, or without size, type or digest in them, counts as differing.
-"""
+"""Comparison of the metadata of files with the answers of their addresses. A file without metadata,
+or without size, type or digest in them, counts as differing."""
 
 from registry.fair.score.harvest import FileAnswer, Harvest
 from registry.fair.score.reading import Claim

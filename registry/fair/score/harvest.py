@@ -1,8 +1,6 @@
-"""Harvests: everything that an outside client sees of one record.
-
-A worker fills a :class:`Harvest` over HTTP; :func:`expected` predicts it from a description, so
-that a score can be shown before the record is public.
-"""
+"""Harvests: everything that an outside client sees of one record. A worker fills a :class:`Harvest`
+over HTTP; :func:`expected` predicts it from a description, so that a score can be shown before the
+record is public."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,14 +23,8 @@ _OPEN_ROLES = frozenset({"card", "config", "licence"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answers to a request for one address.
-
-    Attributes:
-        url: The requested address.
-        statuses: Status of each answer, redirects first; empty if none came.
-        final: Address of the last answer.
-        media_type: Media type of the last answer, without parameters.
-    """
+    """The answers to a request for ``url``. ``statuses`` has redirects first and is empty if no
+    answer came; ``final`` and ``media_type`` (without parameters) are of the last answer."""
 
     url: str
     statuses: tuple[int, ...] = ()
@@ -52,15 +44,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileAnswer:
-    """The answer for one file.
-
-    Attributes:
-        size_bytes: ``Content-Length``.
-        sha256: ``Repr-Digest`` (RFC 9530), in hex; "" if it was not sent.
-        received_bytes: Number of bytes downloaded; ``None`` after a HEAD request.
-        received_sha256: Digest of those bytes.
-        is_broken: Whether a download failed or ended early.
-    """
+    """The answer for one file. ``size_bytes`` is ``Content-Length``; ``sha256`` is ``Repr-Digest``
+    (RFC 9530) in hex, "" if absent; ``received_bytes`` and ``received_sha256`` are of the download,
+    ``None`` and "" after a HEAD request; ``is_broken`` is set if a download failed or ended
+    early."""
 
     answer: Answer
     size_bytes: int | None = None
@@ -128,10 +115,7 @@ class Harvest:
 
 
 def expected(description: Description) -> Harvest:
-    """The harvest to expect once the hub serves this description.
-
-    Sources on the same host are assumed to exist.
-    """
+    """The expected harvest of this description; sources on the same host are assumed to exist."""
     status = 410 if description.status == "withdrawn" else 200
     page = Answer(
         url=description.landing,

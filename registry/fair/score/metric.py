@@ -17,14 +17,8 @@ _BOTH: frozenset[ResourceKind] = frozenset({"model", "dataset"})
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A reason for lost points.
-
-    Attributes:
-        what: The fault.
-        how: How to fix it.
-        field: Key of the card to fill, or ``README.md`` for its text; ``None`` if the card cannot
-            help.
-    """
+    """A reason for lost points: the fault, how to fix it, and the key of the card to fill
+    (``README.md`` for its text, ``None`` if the card cannot help)."""
 
     what: str
     how: str = BY_HUB
@@ -45,13 +39,8 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """One criterion of a metric, evaluated for a record.
-
-    Attributes:
-        points: Points if it is met.
-        evidence: Why it is met; "" if it is not.
-        missing: Reasons to report if it is not.
-    """
+    """One criterion of a metric, evaluated for a record: the evidence that it is met, "" if it is
+    not, and the reasons to report in that case."""
 
     points: float
     evidence: str
@@ -60,14 +49,7 @@ class Criterion:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric.
-
-    Attributes:
-        id: Identifier given by its source.
-        points: Attainable points.
-        check: Evaluates the metric for one record.
-        kinds: Kinds of records that it applies to.
-    """
+    """One metric; ``points`` are attainable, and ``check`` evaluates it for one record."""
 
     id: str
     source: Source

@@ -1,7 +1,5 @@
-"""Reads the JSON-LD that is embedded in the page of a record.
-
-Only the served bytes count. Remote contexts are not fetched: a document that needs one is empty.
-"""
+"""Reads the JSON-LD that is embedded in the page of a record. Only the served bytes count: a
+document that needs a remote context is empty."""
 
 import json
 import re
@@ -70,12 +68,8 @@ class Claim:
 
 @dataclass(frozen=True)
 class Reading:
-    """The embedded JSON-LD as a graph.
-
-    Attributes:
-        document: Parsed JSON of the page; ``None`` if there is none.
-        cite_as: Target of the ``cite-as`` link in the page's header, "" if none.
-    """
+    """The embedded JSON-LD (``document``, parsed; ``None`` if absent) as a graph. ``cite_as`` is
+    the target of the ``cite-as`` link in the page's header, "" if none."""
 
     document: Any
     cite_as: str = ""

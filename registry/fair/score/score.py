@@ -91,13 +91,8 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class CardGap:
-    """Lost points that one key of the card would earn.
-
-    Attributes:
-        field: The key, or ``README.md`` for its text; ``None`` if the card cannot help.
-        points: Upper bound on the points to gain.
-        missing: Reasons, without repetition.
-    """
+    """Lost points that one key of the card would earn, at most. ``field`` is the key, or
+    ``README.md`` for its text; ``None`` if the card cannot help."""
 
     field: str | None
     points: float

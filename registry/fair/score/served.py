@@ -1,7 +1,4 @@
-"""Parsers of served headers, link sets and pages.
-
-They never raise on malformed input: what cannot be parsed is left out.
-"""
+"""Parsers of served headers, link sets and pages; malformed parts are left out without an error."""
 
 import base64
 import binascii
@@ -28,12 +25,8 @@ _SILENT = frozenset({"script", "style", "template", "title", "noscript"})
 
 @dataclass(frozen=True, slots=True)
 class ServedPage:
-    """A page without its scripts.
-
-    Attributes:
-        text: Visible text with normalised blanks.
-        embedded: The first JSON-LD, parsed; ``None`` if there is none or it is not JSON.
-    """
+    """A page without its scripts: visible text with normalised blanks, and the first JSON-LD,
+    parsed (``None`` if there is none or it is not JSON)."""
 
     text: str
     embedded: Any
