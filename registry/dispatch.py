@@ -52,18 +52,12 @@ def notify(job: Job) -> None:
 
 
 def notify_kind(kind: JobKind) -> None:
-    """Notify the hub's workers of more jobs of a kind, behind all messages already in the broker.
-
-    Never raises.
-    """
+    """Notify the hub's workers of more jobs of a kind, after all queued messages. Never raises."""
     _send(TASKS[kind], queue_of(kind, None), f"jobs of kind {kind}")
 
 
 def notify_deliveries() -> None:
-    """Notify the hub's workers of webhook deliveries once the current transaction commits.
-
-    Never raises.
-    """
+    """Notify the hub's workers of webhook deliveries once the transaction commits. Never raises."""
     transaction.on_commit(lambda: _send(DELIVER, "hub", "webhook deliveries"), robust=True)
 
 

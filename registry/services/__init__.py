@@ -1,1 +1,1 @@
-"""Writes. A service asks: may you, is it in the right state; then one transaction, audited."""
+"""Services: functions that check permission and state, then write in one audited transaction."""

@@ -17,19 +17,16 @@ def audit(
 ) -> None:
     """Log a write, inside the transaction that makes it.
 
-    Args:
-        actor: ``None`` for the hub's own acts.
-        action: ``noun.verb``, such as ``mlmodel.create``.
-        subject: Public name of the changed object.
-        namespace: The namespace it belongs to, whose admins can read the entry.
-        detail: JSON values; never a secret.
+    ``actor`` is ``None`` for the hub's own acts, ``action`` is ``noun.verb``, ``subject`` a public
+    name, ``namespace`` the subject's, whose admins can read the entry, ``detail`` JSON values,
+    never a secret.
     """
     entry = _entry(actor, action, subject, namespace, detail or {})
     entry.save(force_insert=True)
 
 
 def audit_many(*, actor: Actor, action: str, details: Mapping[str, dict[str, Any]]) -> None:
-    """:func:`audit` of the same action on many subjects: subject to detail."""
+    """:func:`audit` of the same action on many subjects; ``details`` maps subject to detail."""
     AuditEntry.objects.bulk_create(
         _entry(actor, action, subject, "", detail) for subject, detail in details.items()
     )

@@ -24,12 +24,8 @@ from typing import BinaryIO, Protocol
 class Arrived:
     """Bytes that were received completely and are not visible yet.
 
-    Attributes:
-        sha256: Computed from the received bytes.
-        size_bytes: Their length.
-        git_oid: Git's id of them as a blob object.
-        place: Their temporary location; opaque to all but their store.
-        held: The bytes, if they are few and waiting in memory.
+    ``git_oid`` is git's id of them as a blob object, ``place`` their temporary location, opaque to
+    all but their store, and ``held`` the bytes, if they are few and waiting in memory.
     """
 
     sha256: str
@@ -43,10 +39,7 @@ class Arrived:
 class PartUpload:
     """A multipart upload. Has only strings and numbers, so that an address can contain it.
 
-    Attributes:
-        key: The store's unguessable name for it.
-        size_bytes: Total length.
-        part_bytes: Length of every part but the last, which has the rest.
+    ``key`` is the store's unguessable name for it. Every part but the last has ``part_bytes``.
     """
 
     key: str
@@ -105,19 +98,15 @@ class BlobStore(Protocol):
     ) -> AbstractContextManager[Arrived]:
         """Read ``stream`` to its end; within the block its bytes may be kept.
 
-        The stream is read even if the bytes are stored already, since the sender must prove to
-        have them. After an error nothing is left in the store.
+        The stream is read even if the bytes are stored already, since the sender must prove to have
+        them. After an error nothing is left in the store. Raises ``Invalid`` ``digest_mismatch`` or
+        ``size_mismatch``; ``TooLarge`` ``body_too_large``; ``Unavailable`` ``storage_full``.
 
         Args:
             stream: Read in pieces. Its exceptions propagate.
             sha256: The expected digest, if known.
             size_bytes: The expected length, if known.
             limit_bytes: The maximum length.
-
-        Raises:
-            Invalid: ``digest_mismatch`` or ``size_mismatch``.
-            TooLarge: ``body_too_large``.
-            Unavailable: ``storage_full``.
         """
 
     def keep(self, *arrivals: Arrived) -> None:
@@ -126,10 +115,7 @@ class BlobStore(Protocol):
         At most some hundreds at a time; they wait for the disk or the server together. May be
         called again within the same block, and is then cheap unless bytes were deleted in between.
         Stored bytes of another length are replaced. After a failure, which may leave some stored,
-        the block must end.
-
-        Raises:
-            Unavailable: ``storage_full``.
+        the block must end. Raises ``Unavailable`` ``storage_full``.
         """
 
     def parts_begin(self, size_bytes: int) -> PartUpload:
@@ -138,12 +124,10 @@ class BlobStore(Protocol):
     def part_put(self, upload: PartUpload, number: int, stream: Readable) -> str:
         """Read ``stream`` to its end as part ``number``; the part's ETag, without quotes.
 
-        A part that is sent again replaces the previous one.
-
-        Raises:
-            NotFound: ``upload_not_found`` if it was joined, aborted or collected.
-            Invalid: ``size_mismatch``, or ``invalid_request`` for a number out of range.
-            Unavailable: ``storage_full``.
+        A part that is sent again replaces the previous one. Raises ``NotFound``
+        ``upload_not_found`` if it was joined, aborted or collected. Raises ``Invalid``
+        ``size_mismatch``, or ``invalid_request`` for a number out of range. Raises ``Unavailable``
+        ``storage_full``.
         """
 
     def part_url(self, upload: PartUpload, number: int, *, expires_s: int) -> str | None:
@@ -157,14 +141,10 @@ class BlobStore(Protocol):
     ) -> AbstractContextManager[Arrived]:
         """The complete file, read and measured; within the block it may be kept.
 
-        Args:
-            etags: Part number to the ETag that its upload returned.
-            sha256: The expected digest of the file.
-
-        Raises:
-            NotFound: ``upload_not_found``.
-            Invalid: ``digest_mismatch``, which ends the upload; ``size_mismatch``;
-                ``invalid_request`` if a part is missing.
+        ``etags`` maps part numbers to the ETags that their uploads returned; ``sha256`` is the
+        expected digest. Raises ``NotFound`` ``upload_not_found``. Raises ``Invalid``
+        ``digest_mismatch``, which ends the upload; ``size_mismatch``; ``invalid_request`` if a part
+        is missing.
         """
 
     def parts_abort(self, upload: PartUpload) -> None:
@@ -179,10 +159,8 @@ class BlobStore(Protocol):
     def local(self, sha256: str) -> Path:
         """A local file with the bytes, fetched if necessary; never write to it.
 
-        It may be deleted minutes after the call, so copy it at once.
-
-        Raises:
-            NotFound: ``blob_not_found``.
+        It may be deleted minutes after the call, so copy it at once. Raises ``NotFound``
+        ``blob_not_found``.
         """
 
     def url(

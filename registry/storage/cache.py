@@ -29,8 +29,7 @@ class LocalCopies:
     def get(self, sha256: str, fetch: Callable[[], BinaryIO]) -> Path:
         """The local copy; fetched and verified if it is missing.
 
-        Raises:
-            Invalid: ``digest_mismatch`` if other bytes were fetched.
+        Raises ``Invalid`` ``digest_mismatch`` if other bytes were fetched.
         """
         path = self._root / place(sha256)
         try:

@@ -41,10 +41,8 @@ def git_hasher(size_bytes: int) -> "hashlib._Hash":
 def place(sha256: str) -> PurePosixPath:
     """``ab/cd/abcd...``: the relative path of a digest's bytes.
 
-    DANGER: do not change. All stored bytes are addressed by this function.
-
-    Raises:
-        ValueError: ``sha256`` is not 64 lowercase hex digits, and must not become a path.
+    DANGER: do not change. All stored bytes are addressed by this function. Raises ``ValueError`` if
+    ``sha256`` is not 64 lowercase hex digits, and must not become a path.
     """
     if not SHA256_RE.fullmatch(sha256):
         raise ValueError(f"{sha256!r} is not a SHA-256")

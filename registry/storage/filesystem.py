@@ -35,8 +35,7 @@ _MOST_PARTS = 10_000
 class FolderStore:
     """A :class:`registry.storage.base.BlobStore` under ``root``, which is created if missing.
 
-    Args:
-        part_bytes: Length of a part; longer if a file would have too many parts.
+    ``part_bytes`` is the length of a part; longer if a file would have too many parts.
     """
 
     def __init__(self, root: Path, *, part_bytes: int = 64 * _MIB) -> None:
@@ -66,10 +65,7 @@ class FolderStore:
             arriving.unlink(missing_ok=True)
 
     def keep(self, *arrivals: Arrived) -> None:
-        """See :meth:`registry.storage.base.BlobStore.keep`.
-
-        An existing file is replaced, which repairs a damaged one.
-        """
+        """See :meth:`BlobStore.keep`. Existing files are replaced, which repairs damaged ones."""
         moves = [(self._incoming / one.place, self.path(one.sha256)) for one in arrivals]
         with translate_disk_full():
             absent = [(waiting, final) for waiting, final in moves if not same_file(final, waiting)]

@@ -54,16 +54,12 @@ def pointer_of(data: bytes) -> LfsPointer | None:
 
 
 def tree_oid(files: Mapping[str, str]) -> str:
-    """The id of the root tree over ``files``: path to blob id, paths parted by ``/``."""
+    """The id of the root tree over ``files``: path, with ``/`` between folders, to blob id."""
     return folder_oids(files.items())[""]
 
 
 def folder_oids(files: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Path to tree id of every folder on the way to ``files``; the root's path is "".
-
-    Args:
-        files: Pairs of path and blob id.
-    """
+    """Path ("" for the root) to tree id of each folder above ``files`` (pairs of path, blob id)."""
     root = GitTree()
     for path, oid in files:
         root.put(path, oid)
@@ -82,7 +78,6 @@ def commit_content(*, tree: str, parent: str | None, author_line: str, message: 
     """The commit object's bytes; its author also committed it.
 
     Args:
-        tree: Root tree id.
         parent: Parent commit id; ``None`` for a first commit.
         author_line: ``Name <email> seconds zone``.
         message: Without its closing line break.
@@ -95,12 +90,7 @@ def commit_content(*, tree: str, parent: str | None, author_line: str, message: 
 
 
 def tree_content(files: Mapping[str, str], folders: Mapping[str, str]) -> bytes:
-    """The tree object's bytes.
-
-    Args:
-        files: Name to blob id.
-        folders: Name to tree id.
-    """
+    """The tree object's bytes, for files (name to blob id) and folders (name to tree id)."""
     entries = [(name.encode(), _FILE_MODE, oid) for name, oid in files.items()]
     # The slash only sorts: git orders a folder as if its name ended in one.
     entries += [(name.encode() + b"/", _FOLDER_MODE, oid) for name, oid in folders.items()]
@@ -120,10 +110,8 @@ def object_oid(kind: str, content: bytes) -> str:
 class GitTree:
     """A tree of files and folders that is updated in place, commit by commit.
 
-    Attributes:
-        files: Name to blob id.
-        folders: Name to subtree.
-        oid: Its tree id; "" after a change until :meth:`changed` has been exhausted.
+    ``files`` maps names to blob ids, ``folders`` names to subtrees. ``oid`` is its tree id; ""
+    after a change until :meth:`changed` has been exhausted.
     """
 
     files: dict[str, str] = field(default_factory=dict)

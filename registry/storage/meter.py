@@ -16,8 +16,7 @@ _WORTH_A_THREAD = 2**18
 class ByteMeter:
     """Reads a stream once, and measures and checks it.
 
-    Raises:
-        TooLarge: ``body_too_large`` if the announced length is too large.
+    Raises ``TooLarge`` ``body_too_large`` if the announced length is too large.
     """
 
     def __init__(
@@ -34,9 +33,7 @@ class ByteMeter:
     def pieces(self) -> Iterator[bytes]:
         """The stream's bytes; at most one piece beyond the allowed length is read.
 
-        Raises:
-            Invalid: ``size_mismatch``.
-            TooLarge: ``body_too_large``.
+        Raises ``Invalid`` ``size_mismatch``; ``TooLarge`` ``body_too_large``.
         """
         hashers = [self._sha256] if self._sha1 is None else [self._sha256, self._sha1]
         # Hashing releases the GIL, so it runs while the caller writes the piece.
@@ -58,12 +55,8 @@ class ByteMeter:
     def arrived(self, place: str, *, sha256: str | None, again: Callable[[], BinaryIO]) -> Arrived:
         """The measured bytes, which are stored temporarily at ``place``.
 
-        Args:
-            sha256: The expected digest, if known.
-            again: Opens the bytes again, for git's id if no length was announced.
-
-        Raises:
-            Invalid: ``digest_mismatch``.
+        ``sha256`` is the expected digest, if known; ``again`` opens the bytes again, for git's id
+        if no length was announced. Raises ``Invalid`` ``digest_mismatch``.
         """
         if sha256 is not None:
             self.check_digest(sha256)

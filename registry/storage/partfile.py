@@ -56,10 +56,8 @@ class PartFile:
         """Move the file to ``whole`` and make it read-only.
 
         DANGER: its inode becomes a stored blob, so a request that is still sending a part must not
-        write to it. Writers hold the lock for each write and check the mode first.
-
-        Raises:
-            NotFound: ``upload_not_found``.
+        write to it. Writers hold the lock for each write and check the mode first. Raises
+        ``NotFound`` ``upload_not_found``.
         """
         try:
             self.path.replace(whole)

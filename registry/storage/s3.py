@@ -202,10 +202,7 @@ class S3Store:
                     yield StoredEntry(sha256, entry["Size"], entry["LastModified"])
 
     def leftovers(self) -> Iterator[Leftover]:
-        """See :meth:`registry.storage.base.BlobStore.leftovers`.
-
-        The age of a multipart upload counts from its beginning.
-        """
+        """See :meth:`BlobStore.leftovers`. A multipart upload's age counts from its beginning."""
         with translate_outage():
             for entry in self._bucket.objects(self._bucket.incoming_prefix):
                 name = entry["Key"].removeprefix(self._bucket.incoming_prefix)

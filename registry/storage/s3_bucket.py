@@ -50,9 +50,8 @@ class Bucket:
     def upload(self, key: str) -> dict[str, Any]:
         """The parameters that name a multipart upload, from its key ``<name>/<upload id>``.
 
-        Raises:
-            NotFound: ``upload_not_found`` for a malformed key, which is untrusted and must not
-                name another object.
+        Raises ``NotFound`` ``upload_not_found`` for a malformed key, which is untrusted and must
+        not name another object.
         """
         if not _KEY.fullmatch(key):
             raise no_upload()
@@ -117,9 +116,8 @@ class Bucket:
     def join(self, target: dict[str, Any], etags: Mapping[int, str]) -> None:
         """Complete a multipart upload.
 
-        Raises:
-            NotFound: ``upload_not_found``.
-            Invalid: ``invalid_request`` if a part is missing.
+        Raises ``NotFound`` ``upload_not_found``; ``Invalid`` ``invalid_request`` if a part is
+        missing.
         """
         parts = [{"PartNumber": n, "ETag": f'"{etag}"'} for n, etag in sorted(etags.items())]
         try:

@@ -164,10 +164,8 @@ class ExactStream:
 def send_part(url: str, stream: Readable, length: int) -> str:
     """PUT ``stream`` to the pre-signed address of a part; the part's ETag, without quotes.
 
-    Raises:
-        NotFound: ``upload_not_found``.
-        Invalid: ``size_mismatch``.
-        Unavailable: ``storage_unavailable``.
+    Raises ``NotFound`` ``upload_not_found``; ``Invalid`` ``size_mismatch``; ``Unavailable``
+    ``storage_unavailable``.
     """
     response = urllib3.request(
         "PUT",

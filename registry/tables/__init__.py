@@ -1,4 +1,4 @@
-"""Tables: what is stored, with the constraints the database itself keeps.
+"""Tables: the stored rows, and the constraints that the database enforces.
 
 Reads belong to ``registry.selectors``, writes to ``registry.services``; nothing else writes.
 """

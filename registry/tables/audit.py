@@ -1,4 +1,4 @@
-"""The audit log: who changed what, and when."""
+"""The audit log: actor, action, subject and time of each write."""
 
 from django.conf import settings
 from django.db import models

@@ -12,10 +12,7 @@ _PIECE_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """``length`` bytes of the blob ``sha256`` from ``offset`` on.
-
-    If ``packed``, they are complete chunks of a xorb's payload; else a part of a file.
-    """
+    """Bytes of the blob ``sha256``; complete chunks of a xorb's payload if ``packed``."""
 
     sha256: str
     offset: int
@@ -33,8 +30,7 @@ class Assembly:
     def read(self, size: int, /) -> bytes:
         """The next bytes, at most ``size``; ``b""`` at the end.
 
-        Raises:
-            Invalid: ``invalid_xorb`` if a payload was damaged after it was verified.
+        Raises ``Invalid`` ``invalid_xorb`` if a payload was damaged after it was verified.
         """
         while not self._waiting:
             piece = next(self._pieces, None)

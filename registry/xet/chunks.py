@@ -24,10 +24,7 @@ def chunk_records(chunks: Iterable[tuple[bytes, int, int]]) -> bytes:
 
 
 class ChunkList:
-    """A xorb's chunks: their hashes, and their offsets, unpacked and in the payload.
-
-    Ranges of chunks include ``first`` and exclude ``end``.
-    """
+    """A xorb's chunks: hashes and offsets, unpacked and in the payload; ranges exclude ``end``."""
 
     def __init__(self, records: bytes | memoryview) -> None:
         self._records = np.frombuffer(records, dtype=RECORD)

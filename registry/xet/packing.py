@@ -36,9 +36,8 @@ class ChunkHeader:
 def parse_header(data: memoryview) -> ChunkHeader:
     """The header in the first :data:`HEADER_BYTES` of ``data``.
 
-    Raises:
-        Invalid: ``invalid_xorb`` for values out of range, which bounds all later reads and
-            allocations.
+    Raises ``Invalid`` ``invalid_xorb`` for values out of range, which bounds all later reads and
+    allocations.
     """
     header = ChunkHeader(
         int.from_bytes(data[1:4], "little"), data[4], int.from_bytes(data[5:8], "little")
@@ -55,8 +54,7 @@ def parse_header(data: memoryview) -> ChunkHeader:
 def unpack(header: ChunkHeader, packed: memoryview) -> bytes | memoryview:
     """The chunk's bytes, ``header.raw_bytes`` of them.
 
-    Raises:
-        Invalid: ``invalid_xorb``, also if more bytes would result.
+    Raises ``Invalid`` ``invalid_xorb``, also if more bytes would result.
     """
     raw: bytes | memoryview = packed
     if header.scheme != _AS_IS:

@@ -97,10 +97,8 @@ class ShardFile:
 def read_files(stream: Readable) -> list[ShardFile]:
     """The files that a shard describes; the stream is read to its end.
 
-    Nothing is allocated for a declared count before the counted bytes were received.
-
-    Raises:
-        Invalid: ``invalid_shard``.
+    Nothing is allocated for a declared count before the counted bytes were received. Raises
+    ``Invalid`` ``invalid_shard``.
     """
     body = _Body(stream)
     header = body.take(_RECORD_BYTES)

@@ -26,11 +26,7 @@ class XorbReader:
     """
 
     def __init__(self, stream: Readable, digest: bytes) -> None:
-        """
-        Args:
-            stream: The client's bytes.
-            digest: The hash in the address of the upload.
-        """
+        """Read from ``stream`` a xorb whose address has the hash ``digest``."""
         self._stream = stream
         self._digest = digest
         self._tree = MerkleTree()
@@ -43,8 +39,7 @@ class XorbReader:
     def read(self, size: int, /) -> bytes:
         """The next bytes, at most ``size``; ``b""`` at the end.
 
-        Raises:
-            Invalid: ``invalid_xorb``.
+        Raises ``Invalid`` ``invalid_xorb``.
         """
         piece = self._stream.read(size)
         if piece:

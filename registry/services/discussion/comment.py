@@ -20,9 +20,8 @@ from registry.tables import Discussion, DiscussionEvent
 def comment_add(*, actor: Actor, discussion: Discussion, text: str) -> DiscussionEvent:
     """Add a comment.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.services.discussion.talk.require_voice`.
-        Invalid: ``invalid_request``.
+    Raises ``Unauthenticated`` or ``Forbidden`` as
+    :func:`registry.services.discussion.talk.require_voice`; ``Invalid`` ``invalid_request``.
     """
     require_voice(actor, discussion.mlmodel)
     text = check_comment(text)
@@ -39,7 +38,7 @@ def comment_edit(
 
     Raises:
         Unauthenticated, Forbidden: see :func:`registry.services.discussion.talk.require_voice`;
-            ``permission_denied`` for a comment of somebody else.
+            ``permission_denied`` for a comment of another person.
         NotFound: ``comment_not_found``, also for a hidden one.
         Invalid: ``invalid_request``.
     """
@@ -59,9 +58,8 @@ def comment_edit(
 def comment_hide(*, actor: Actor, discussion: Discussion, comment_uuid: object) -> DiscussionEvent:
     """Erase the text of a comment; the event stays.
 
-    Raises:
-        Unauthenticated, Forbidden: unless the actor wrote it or may write to the MLModel.
-        NotFound: ``comment_not_found``.
+    Raises ``Unauthenticated`` or ``Forbidden`` unless the actor wrote it or may write to the
+    MLModel; ``NotFound`` ``comment_not_found``.
     """
     user = require_voice(actor, discussion.mlmodel)
     comment = comment_get(discussion, comment_uuid)

@@ -31,10 +31,9 @@ def discussion_open(
 ) -> Discussion:
     """Open a discussion; its description is the first comment.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.services.discussion.talk.require_voice`.
-        NotFound: ``model_not_found`` or ``dataset_not_found``.
-        Invalid: ``invalid_request``.
+    Raises ``Unauthenticated`` or ``Forbidden`` as
+    :func:`registry.services.discussion.talk.require_voice`; ``NotFound`` ``model_not_found`` or
+    ``dataset_not_found``; ``Invalid`` ``invalid_request``.
     """
     require_voice(actor, mlmodel)
     check_text(title, field="title", most=MAX_TITLE, least=1)
@@ -91,11 +90,8 @@ def pull_request_open(
 def pull_request_committed(*, actor: Actor, head: Ref, revision: Revision) -> None:
     """Add the event of a commit to a pull request's branch ``head``.
 
-    Called in the commit's transaction, which has locked the branch, so that no commit is added to
-    a pull request that was merged or closed meanwhile.
-
-    Raises:
-        Conflict: ``discussion_closed``.
+    Called in the commit's transaction, which has locked the branch, so that no commit is added to a
+    pull request that was merged or closed meanwhile. Raises ``Conflict`` ``discussion_closed``.
     """
     pull = head.mlmodel.discussions.get(num=head.name)
     require_unended(pull)
@@ -106,9 +102,8 @@ def pull_request_committed(*, actor: Actor, head: Ref, revision: Revision) -> No
 def discussion_rename(*, actor: Actor, discussion: Discussion, title: str) -> DiscussionEvent:
     """Change the title.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.services.discussion.talk.require_say`.
-        Invalid: ``invalid_request``.
+    Raises ``Unauthenticated`` or ``Forbidden`` as
+    :func:`registry.services.discussion.talk.require_say`; ``Invalid`` ``invalid_request``.
     """
     require_say(actor, discussion)
     check_text(title, field="title", most=MAX_TITLE, least=1)
@@ -127,10 +122,9 @@ def discussion_change(
 ) -> DiscussionEvent:
     """Open a draft, close or reopen a discussion, optionally with a comment.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.services.discussion.talk.require_say`.
-        Conflict: ``discussion_closed`` if it was merged.
-        Invalid: ``invalid_request`` for another state, or its present state.
+    Raises ``Unauthenticated`` or ``Forbidden`` as
+    :func:`registry.services.discussion.talk.require_say`; ``Conflict`` ``discussion_closed`` if it
+    was merged; ``Invalid`` ``invalid_request`` for another state, or its present state.
     """
     require_say(actor, discussion)
     comment = check_comment(comment, least=0)
@@ -154,8 +148,7 @@ def discussion_change(
 def require_unended(pull: Discussion) -> None:
     """Refuse a pull request that was merged or closed; lock it until the transaction ends.
 
-    Raises:
-        Conflict: ``discussion_closed``.
+    Raises ``Conflict`` ``discussion_closed``.
     """
     rows = Discussion.objects.select_for_update(no_key=True)
     state = rows.values_list("state", flat=True).get(pk=pull.pk)

@@ -39,9 +39,8 @@ def require_voice(actor: Actor, mlmodel: MLModel) -> User | None:
 def require_say(actor: Actor, discussion: Discussion) -> None:
     """Refuse unless the actor opened the discussion or may write to its MLModel.
 
-    Raises:
-        Unauthenticated, Forbidden, NotFound: see :func:`require_voice` and
-            :func:`registry.selectors.access.require`.
+    Raises ``Unauthenticated``, ``Forbidden`` or ``NotFound`` as :func:`require_voice` and
+    :func:`registry.selectors.access.require`.
     """
     user = require_voice(actor, discussion.mlmodel)
     if user is not None and discussion.author_id != user.pk:
@@ -49,10 +48,9 @@ def require_say(actor: Actor, discussion: Discussion) -> None:
 
 
 def check_comment(text: str, *, least: int = 1) -> str:
-    """``text`` as it is stored, if it has ``least`` to :data:`MAX_COMMENT` characters.
+    """Return ``text`` as it is stored; it must have ``least`` to :data:`MAX_COMMENT` characters.
 
-    Raises:
-        Invalid: ``invalid_request``.
+    Raises ``Invalid`` ``invalid_request``.
     """
     return check_lines(text, what="comment", field="comment", most=MAX_COMMENT, least=least)
 

@@ -34,16 +34,10 @@ _SUBMIT_TRIES = 5
 
 
 def assessment_add(revision: Revision, document: dict[str, Any]) -> Assessment:
-    """Store the result of an assessment run.
+    """Store the result of an assessment run, a document of schema ``hpcfair.fair/1``.
 
-    Of consecutive assessments with equal results only the first and the last are kept.
-
-    Args:
-        document: Of schema ``hpcfair.fair/1``, as
-            :meth:`registry.fair.score.score.Score.as_dict` writes it.
-
-    Raises:
-        Invalid: ``invalid_request`` if the document does not match the schema.
+    Of consecutive assessments with equal results only the first and the last are kept. Raises
+    ``Invalid`` ``invalid_request`` if the document does not match the schema.
     """
     _check(document)
     with transaction.atomic():
@@ -71,9 +65,8 @@ def assessment_add(revision: Revision, document: dict[str, Any]) -> Assessment:
 def assessment_store(*, job_uuid: str, fence: int, document: dict[str, Any]) -> Assessment:
     """:func:`assessment_add` for the version of a leased job.
 
-    Raises:
-        Conflict: ``lease_lost``; nothing is written.
-        Invalid: See :func:`assessment_add`.
+    Raises ``Conflict`` ``lease_lost``; nothing is written. Raises ``Invalid`` as
+    :func:`assessment_add`.
     """
     with transaction.atomic():
         return assessment_add(held_job(job_uuid=job_uuid, fence=fence).revision, document)
@@ -82,9 +75,8 @@ def assessment_store(*, job_uuid: str, fence: int, document: dict[str, Any]) -> 
 def assess_request(*, actor: Actor, revision: Revision) -> Job:
     """Queue an assessment run of a version, to start as soon as :data:`PAUSE` allows.
 
-    Raises:
-        Unauthenticated, Forbidden: See :func:`registry.selectors.access.require`.
-        Invalid: ``invalid_request`` if the version is not assessable.
+    Raises ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require`;
+    ``Invalid`` ``invalid_request`` if the version is not assessable.
     """
     require(actor, role=Role.WRITE, namespace=revision.mlmodel.namespace)
     job = _submit(actor, revision)
@@ -100,9 +92,8 @@ def assess_request(*, actor: Actor, revision: Revision) -> Job:
 def assess_soon(revision: Revision) -> Job | None:
     """Queue an assessment run of a changed version, in the caller's transaction if there is one.
 
-    Returns:
-        The job that will see the change; ``None`` if the version is not assessable, or if the hub
-        runs assessments only on request.
+    Returns the job that will see the change; ``None`` if the version is not assessable, or if the
+    hub runs assessments only on request.
     """
     return _submit(None, revision) if settings.ASSESS_DAYS else None
 
@@ -127,10 +118,8 @@ def assess_after(*, job_uuid: str) -> Job | None:
 def assess_due(*, limit: int) -> list[Job]:
     """Queue runs of versions never assessed, then of those assessed longest ago.
 
-    Safe to run at any time, by several processes at once.
-
-    Args:
-        limit: Upper bound on the waiting runs, including those queued before.
+    ``limit`` bounds the waiting runs, including those queued before. Safe to run at any time, by
+    several processes at once.
     """
     if not settings.ASSESS_DAYS:
         return []

@@ -16,9 +16,8 @@ _MAX_SOURCE = 500
 class Origins:
     """Sources of a revision besides its parent and its card.
 
-    Attributes:
-        merged: The merged revision.
-        copied: Sources of copied files: an MLModel with its namespace, and a commit id.
+    ``merged`` is the merged revision, ``copied`` the sources of copied files: an MLModel with its
+    namespace, and a commit id.
     """
 
     merged: Revision | None = None
@@ -33,10 +32,8 @@ def derivations_write(
 ) -> None:
     """Store the derivations of a new revision, in the transaction that creates it.
 
-    Args:
-        revision: With its MLModel.
-        bases: See :func:`registry.selectors.fair.derivation.declared_bases`.
-        before: Its parent, whose forks and copies are inherited.
+    ``bases`` are those of :func:`registry.selectors.fair.derivation.declared_bases`; ``before`` is
+    the parent, whose forks and copies are inherited.
     """
     kind = RepositoryKind(revision.mlmodel.kind)
     rows = [_declared(revision, kind, base) for base in bases]
@@ -50,9 +47,7 @@ def derivations_write(
 def derivations_fork(source: MLModel, twins: Mapping[int, Revision]) -> None:
     """Store the derivations of forked revisions: the fork, and those of their sources.
 
-    Args:
-        source: With its namespace.
-        twins: Key of each revision of ``source`` to its copy.
+    ``twins`` maps the key of each revision of ``source`` to its copy.
     """
     of_source = Derivation.objects.filter(revision__mlmodel=source).exclude(relation=Relation.FORK)
     rows = [
@@ -65,10 +60,9 @@ def derivations_fork(source: MLModel, twins: Mapping[int, Revision]) -> None:
 
 
 def derivations_withdraw(mlmodel: MLModel) -> None:
-    """Point derivations from ``mlmodel`` to its kept records.
+    """Point derivations from ``mlmodel`` to its kept records, in the transaction that deletes it.
 
-    Call it in the transaction that deletes it, after its records are stored and before its rows
-    are deleted.
+    Call it after its records are stored and before its rows are deleted.
     """
     records = Identifier.objects.filter(mlmodel=mlmodel, description__isnull=False)
     # The identifier of all versions together has no commit id.

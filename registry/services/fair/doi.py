@@ -40,13 +40,9 @@ PUT_OFF = timedelta(days=1)
 def doi_request(*, actor: Actor, revision: Revision) -> Job:
     """Request a DOI for a version, or an update of its metadata if it has one.
 
-    Args:
-        revision: With its MLModel and namespace.
-
-    Raises:
-        Unauthenticated, Forbidden: See :func:`registry.selectors.access.require`.
-        Invalid: ``doi_not_offered`` if this hub has no account with DataCite; ``doi_incomplete``
-            with the missing fields of its record.
+    ``revision`` comes with its MLModel and namespace. Raises ``Unauthenticated`` or ``Forbidden``
+    as :func:`registry.selectors.access.require`; ``Invalid`` ``doi_not_offered`` if this hub has no
+    account with DataCite, ``doi_incomplete`` with the missing fields of its record.
     """
     require(actor, role=Role.WRITE, namespace=revision.mlmodel.namespace)
     if not is_configured():
@@ -67,10 +63,8 @@ def is_configured() -> bool:
 def doi_begin(*, job_uuid: str, fence: int) -> DoiTicket:
     """The registration of a leased job.
 
-    Raises:
-        Conflict: ``lease_lost``.
-        NotFound: ``identifier_not_found``.
-        Invalid: ``doi_incomplete`` if the version has changed since the request.
+    Raises ``Conflict`` ``lease_lost``; ``NotFound`` ``identifier_not_found``; ``Invalid``
+    ``doi_incomplete`` if the version has changed since the request.
     """
     with transaction.atomic():
         revision = held_job(job_uuid=job_uuid, fence=fence).revision

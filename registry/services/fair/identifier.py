@@ -45,10 +45,7 @@ _MINT_ATTEMPTS = 20
 
 
 def identifiers_mint(mlmodel: MLModel, revisions: Sequence[Revision]) -> None:
-    """Mint identifiers for ``mlmodel`` and those of its ``revisions`` that have none.
-
-    Call it in the transaction that creates them.
-    """
+    """Mint missing identifiers of ``mlmodel`` and ``revisions``, in the creating transaction."""
     for start in range(0, len(revisions), _BATCH):
         _mint(mlmodel, revisions[start : start + _BATCH])
 
@@ -77,11 +74,7 @@ def identifiers_withdraw(mlmodel: MLModel, *, reason: str = "") -> None:
 
 
 def identifier_withdraw(revision: Revision, *, reason: str) -> None:
-    """Store the record of one version, in the transaction that deletes it, before the deletion.
-
-    Args:
-        revision: With its MLModel and namespace.
-    """
+    """Store the record of a version, in the transaction that deletes it, before the deletion."""
     rows = Identifier.objects.filter(revision=revision, withdrawn_at=None)
     now = timezone.now()
     frozen = None
@@ -95,10 +88,8 @@ def identifiers_retire(mlmodel: MLModel, revisions: Sequence[Revision], *, reaso
     """Store the records of versions whose history is rewritten, and detach their identifiers.
 
     Call it in the transaction that rewrites them, before the rewriting, and
-    :func:`identifiers_mint` after it.
-
-    Raises:
-        Conflict: ``doi_exists`` if one of them has a DOI, which must not change.
+    :func:`identifiers_mint` after it. Raises ``Conflict`` ``doi_exists`` if one of them has a DOI,
+    which must not change.
     """
     now = timezone.now()
     is_public = MLModel.objects.filter(pk=mlmodel.pk, visibility=Visibility.PUBLIC).exists()
@@ -166,7 +157,6 @@ def _store(mlmodel: MLModel, rows: QuerySet[Identifier], withdrawal: Withdrawal)
 def _records_of(
     mlmodel: MLModel, identifiers: Sequence[Identifier], whole: set[int], newest: Description
 ) -> Iterator[Description]:
-    """The record to keep for each identifier."""
     revisions = [row.revision for row in identifiers if row.revision is not None]
     for revision in revisions:
         revision.mlmodel = mlmodel

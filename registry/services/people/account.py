@@ -20,9 +20,8 @@ def user_create(
 ) -> User:
     """Create an account and its personal namespace, with the person as its admin.
 
-    Raises:
-        Invalid: ``invalid_name``, or ``invalid_request`` for a weak password or a bad address.
-        Conflict: ``namespace_taken``.
+    Raises ``Invalid`` ``invalid_name``, or ``invalid_request`` for a weak password or a bad
+    address. Raises ``Conflict`` ``namespace_taken``.
     """
     check_namespace(username)
     check_text(full_name, field="full_name", most=200)
@@ -40,11 +39,9 @@ def user_create(
 def organisation_create(*, actor: User, name: str, title: str = "") -> Namespace:
     """Create an organisation with ``actor`` as its first admin.
 
-    Raises:
-        Unauthenticated, Forbidden: see
-            :func:`registry.services.people.token.require_whole_account`.
-        Invalid: ``invalid_name``.
-        Conflict: ``namespace_taken``.
+    Raises ``Unauthenticated`` or ``Forbidden`` as
+    :func:`registry.services.people.token.require_whole_account`; ``Invalid`` ``invalid_name``;
+    ``Conflict`` ``namespace_taken``.
     """
     require_whole_account(actor)
     check_namespace(name)
@@ -59,10 +56,9 @@ def organisation_create(*, actor: User, name: str, title: str = "") -> Namespace
 def member_set(*, actor: Actor, namespace: Namespace, user: User, role: Role) -> Membership:
     """Give ``user`` a role in an organisation.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        Conflict: ``last_admin`` if no admin would remain.
-        Invalid: ``invalid_request`` for a personal namespace.
+    Raises ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require`;
+    ``Conflict`` ``last_admin`` if no admin would remain; ``Invalid`` ``invalid_request`` for a
+    personal namespace.
     """
     require(actor, role=Role.ADMIN, namespace=namespace)
     _check_organisation(namespace)

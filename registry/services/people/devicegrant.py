@@ -29,8 +29,7 @@ _MOST = 10_000
 def device_grant_begin() -> tuple[DeviceGrant, str]:
     """Begin a sign-in: the grant, and the program's secret, which is returned only here.
 
-    Raises:
-        Unavailable: ``rate_limited`` if too many programs wait at once.
+    Raises ``Unavailable`` ``rate_limited`` if too many programs wait at once.
     """
     now = timezone.now()
     # The program is anonymous, so the limit is global.
@@ -55,10 +54,9 @@ def device_grant_begin() -> tuple[DeviceGrant, str]:
 def device_grant_answer(*, actor: User, grant: DeviceGrant, allow: bool) -> None:
     """Approve or refuse that the program acts for ``actor``.
 
-    Raises:
-        Unauthenticated, Forbidden: see
-            :func:`registry.services.people.token.require_whole_account`.
-        NotFound: ``grant_not_found`` if it was answered or expired meanwhile.
+    Raises ``Unauthenticated`` or ``Forbidden`` as
+    :func:`registry.services.people.token.require_whole_account`; ``NotFound`` ``grant_not_found``
+    if it was answered or expired meanwhile.
     """
     require_whole_account(actor)
     with transaction.atomic():

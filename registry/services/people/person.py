@@ -27,15 +27,10 @@ def person_update(
 ) -> User:
     """Change a person's profile; ``None`` leaves a value, "" removes it.
 
-    Args:
-        orcid: An ORCID iD, bare or as an address.
-        affiliation: Name of the person's organisation.
-        affiliation_ror: ROR id of the organisation, bare or as an address.
-
-    Raises:
-        Unauthenticated, Forbidden: see
-            :func:`registry.services.people.token.require_whole_account`.
-        Invalid: ``invalid_request`` with ``fields``.
+    ``orcid`` and ``affiliation_ror``, the ROR id of the organisation ``affiliation``, may be bare
+    or addresses. Raises ``Unauthenticated`` or ``Forbidden`` as
+    :func:`registry.services.people.token.require_whole_account`; ``Invalid`` ``invalid_request``
+    with ``fields``.
     """
     require_whole_account(actor)
     changes = {
@@ -61,9 +56,8 @@ def organisation_update(
 ) -> Namespace:
     """Change an organisation's profile; ``None`` leaves a value, "" removes it.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        Invalid: ``invalid_request`` with ``fields``; also for a person's namespace.
+    Raises ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require`;
+    ``Invalid`` ``invalid_request`` with ``fields``; also for a person's namespace.
     """
     require(actor, role=Role.ADMIN, namespace=namespace)
     if namespace.kind != NamespaceKind.ORGANISATION:

@@ -24,9 +24,8 @@ _USED_EVERY = timedelta(minutes=1)
 def require_whole_account(actor: User) -> None:
     """Refuse unless ``actor`` has a session, or an admin token that covers all namespaces.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_scope`;
-            ``permission_denied`` for a token that is limited to a namespace.
+    Raises ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require_scope`;
+    ``permission_denied`` for a token that is limited to a namespace.
     """
     require_scope(actor, Scope.ADMIN)
     if actor.token is not None and actor.token.namespace_id is not None:
@@ -47,10 +46,9 @@ def token_issue(
 ) -> tuple[Token, str]:
     """Issue a token for its owner. The secret is returned only here.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`require_whole_account`; ``permission_denied`` also
-            if the token would outlive the token that issues it.
-        Invalid: ``invalid_request`` for a bad name or an expiry in the past.
+    Raises ``Unauthenticated`` or ``Forbidden`` as :func:`require_whole_account`;
+    ``permission_denied`` also if the token would outlive the token that issues it. Raises
+    ``Invalid`` ``invalid_request`` for a bad name or an expiry in the past.
     """
     require_whole_account(actor)
     if namespace is not None:
@@ -82,9 +80,8 @@ def token_issue(
 def token_revoke(*, actor: User, token_uuid: object) -> None:
     """Revoke one of the actor's own tokens; a token may always revoke itself.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_scope`.
-        NotFound: ``token_not_found``, also for other people's and for revoked ones.
+    Raises ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require_scope`;
+    ``NotFound`` ``token_not_found``, also for other people's and for revoked ones.
     """
     itself = actor.token is not None and str(actor.token.uuid) == str(token_uuid)
     require_scope(actor, Scope.READ if itself else Scope.ADMIN)
@@ -99,10 +96,8 @@ def token_revoke(*, actor: User, token_uuid: object) -> None:
 def authenticate(*, secret: str) -> User:
     """The owner of a bearer secret, with ``token`` set; updates ``last_used_at``.
 
-    The update is not audited and is made at most once a minute: it is a hint for the owner.
-
-    Raises:
-        Unauthenticated: ``token_invalid``, ``token_expired`` or ``token_revoked``.
+    The update is not audited and is made at most once a minute: it is a hint for the owner. Raises
+    ``Unauthenticated`` ``token_invalid``, ``token_expired`` or ``token_revoked``.
     """
     user = user_of_token(secret)
     if user.token is not None:

@@ -21,14 +21,10 @@ def answers_write(
 ) -> Revision:
     """Commit a README.md with these answers to the default branch.
 
-    Args:
-        readme_oid: Git object id of the README.md that the answers refer to, "" for none; if it
-            has changed, nothing is written. ``None``: any.
-
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        Conflict: ``stale_parent``, ``nothing_to_commit``.
-        Invalid: ``invalid_card``, ``license_missing``, ``license_unknown``.
+    Nothing is written if the README.md no longer has the git object id ``readme_oid`` ("" if there
+    was none); ``None`` stands for any. Raises ``Unauthenticated`` or ``Forbidden`` as
+    :func:`registry.selectors.access.require`; ``Conflict`` ``stale_parent``, ``nothing_to_commit``;
+    ``Invalid`` ``invalid_card``, ``license_missing``, ``license_unknown``.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     head = branch_get(mlmodel, mlmodel.default_branch).revision

@@ -14,12 +14,9 @@ from registry.tables import MLModel, Ref, Revision
 def require_commit(actor: Actor, mlmodel: MLModel, branch: str) -> None:
     """Refuse unless ``actor`` may commit to ``branch``.
 
-    Needs the role ``write``, except for the author of an open pull request on its branch.
-
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        NotFound: ``revision_not_found`` for a pull request's branch.
-        Conflict: ``discussion_closed``.
+    Needs the role ``write``, except for the author of an open pull request on its branch. Raises
+    ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require`; ``NotFound``
+    ``revision_not_found`` for a pull request's branch; ``Conflict`` ``discussion_closed``.
     """
     if not branch.startswith("refs/pr/"):
         require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
@@ -38,11 +35,10 @@ def require_commit(actor: Actor, mlmodel: MLModel, branch: str) -> None:
 
 
 def branch_locked(mlmodel: MLModel, name: str) -> Ref:
-    """The branch as it is now that it is locked, until the transaction ends.
+    """Lock the branch until the transaction ends, and read it again.
 
-    Raises:
-        NotFound: ``revision_not_found``.
-        Conflict: ``stale_parent`` if the branch was deleted meanwhile.
+    Raises ``NotFound`` ``revision_not_found``; ``Conflict`` ``stale_parent`` if the branch was
+    deleted meanwhile.
     """
     _lock(branch_get(mlmodel, name))
     return branch_get(mlmodel, name)
@@ -51,8 +47,7 @@ def branch_locked(mlmodel: MLModel, name: str) -> Ref:
 def require_head(head: Ref) -> None:
     """Lock a branch, and refuse if it has moved on since ``head`` was read.
 
-    Raises:
-        Conflict: ``stale_parent``.
+    Raises ``Conflict`` ``stale_parent``.
     """
     if _lock(head) != head.revision_id:
         raise _stale(head.name)
@@ -61,8 +56,7 @@ def require_head(head: Ref) -> None:
 def require_parent(parent: Revision, oid: str | None) -> None:
     """Refuse unless ``oid`` (at least 7 digits; ``None``: any) names ``parent``.
 
-    Raises:
-        Conflict: ``stale_parent``.
+    Raises ``Conflict`` ``stale_parent``.
     """
     if oid is not None and not (len(oid) >= 7 and parent.oid.startswith(oid.lower())):
         raise _stale(parent.oid[:10])

@@ -12,7 +12,7 @@ from registry.validation.license import license_of
 
 
 def card_apply(mlmodel: MLModel, snapshot: Snapshot) -> None:
-    """Repeat what the default branch's files say, in the caller's transaction."""
+    """Update these columns from the default branch's files, in the caller's transaction."""
     card, entries = snapshot.card, snapshot.entries
     configs = {path: entries[path].blob for path in CONFIG_PATHS if path in entries}
     _set_labels(mlmodel, labels_of(mlmodel.kind, card.values, entries, config_of(configs)))
@@ -29,10 +29,7 @@ def card_apply(mlmodel: MLModel, snapshot: Snapshot) -> None:
 
 
 def label_unlabelled() -> int:
-    """Label the MLModels that have no labels; the number that have some now.
-
-    For MLModels that were published before labels were introduced.
-    """
+    """Label MLModels that are older than labels; returns the number that now have some."""
     labelled = 0
     for mlmodel in MLModel.objects.filter(labels=None).iterator():
         details = Details(mlmodel, revision_get(mlmodel))

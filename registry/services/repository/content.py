@@ -17,9 +17,8 @@ from registry.tables import Blob, MLModel
 class Content:
     """Bytes that a commit puts at a path.
 
-    Attributes:
-        is_pointer: They were committed as the text of a git-lfs pointer.
-        source: Another repository that they were copied from, and the commit id there.
+    ``is_pointer`` tells that they were committed as the text of a git-lfs pointer; ``source`` is
+    another repository that they were copied from, and the commit id there.
     """
 
     blob: Blob
@@ -33,11 +32,9 @@ def contents_of(
     """Path to content for all that ``operations`` put.
 
     A file that is the text of a git-lfs pointer stands for the bytes it names, as it does in git.
-
-    Raises:
-        Invalid: ``blob_missing`` or ``size_mismatch``.
-        Unauthenticated, Forbidden: ``access_gated`` for a copy.
-        NotFound: ``file_not_found`` or ``revision_not_found`` for a copy.
+    Raises ``Invalid`` ``blob_missing`` or ``size_mismatch``; ``Unauthenticated`` or ``Forbidden``
+    ``access_gated`` for a copy; ``NotFound`` ``file_not_found`` or ``revision_not_found`` for a
+    copy.
     """
     added = {one.path: one for one in operations if isinstance(one, Add)}
     contents = {path: Content(blob) for path, blob in _usable(actor, added).items()}

@@ -29,11 +29,7 @@ class CommitRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevisionDraft:
-    """A revision that is not written yet.
-
-    Attributes:
-        origins: What it derives from beside ``parent``.
-    """
+    """A revision that is not written yet; ``origins`` are its sources beside ``parent``."""
 
     parent: Revision | None
     message: str

@@ -39,9 +39,7 @@ def fork(
     builds and records of the source apply to the same graph. A gate is copied, so that a fork does
     not open it.
 
-    Args:
-        source: One that the actor may read.
-        visibility: ``None`` for that of the source.
+    ``source`` must be readable by the actor; ``visibility`` ``None`` is that of ``source``.
 
     Raises:
         Unauthenticated, Forbidden: ``access_gated`` for the source; see

@@ -22,12 +22,10 @@ _MAX_REASON = 200
 def access_request(*, actor: User, mlmodel: MLModel, message: str = "") -> AccessRequest:
     """Request the files of ``mlmodel``, which ``actor`` may read.
 
-    A gate ``auto`` accepts the request at once, unless an earlier one was rejected.
-
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_person`.
-        Invalid: ``invalid_request`` without a gate, or if the actor may fetch the files already.
-        Conflict: ``request_handled`` if there is a request already.
+    A gate ``auto`` accepts the request at once, unless an earlier one was rejected. Raises
+    ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require_person`;
+    ``Invalid`` ``invalid_request`` without a gate, or if the actor may fetch the files already;
+    ``Conflict`` ``request_handled`` if there is a request already.
     """
     require_person(actor, Scope.WRITE, mlmodel.namespace)
     _require_gate(mlmodel)
@@ -50,13 +48,9 @@ def access_handle(
 ) -> AccessRequest:
     """Set the state of a request: accepted, rejected or pending.
 
-    Args:
-        reason: Reason of a rejection, shown to the person.
-
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        Invalid: ``invalid_request`` without a gate.
-        Conflict: ``request_handled`` if it is in that state already.
+    ``reason`` is that of a rejection, shown to the person. Raises ``Unauthenticated`` or
+    ``Forbidden`` as :func:`registry.selectors.access.require`; ``Invalid`` ``invalid_request``
+    without a gate; ``Conflict`` ``request_handled`` if it is in that state already.
     """
     mlmodel = request.mlmodel
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
@@ -83,9 +77,8 @@ def access_handle(
 def access_grant(*, actor: Actor, mlmodel: MLModel, user: User) -> AccessRequest:
     """Grant ``user`` access, with or without a request of theirs.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        Invalid: ``invalid_request`` without a gate, or if ``user`` may fetch the files already.
+    Raises ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require`;
+    ``Invalid`` ``invalid_request`` without a gate, or if ``user`` may fetch the files already.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     _require_gate(mlmodel)

@@ -22,10 +22,9 @@ _NAME_CRUD = " .,:;<>\"\\'"
 def revision_write(actor: Actor, mlmodel: MLModel, draft: RevisionDraft) -> Revision:
     """Write the revision and its files, inside the caller's transaction.
 
-    Raises:
-        Conflict: ``nothing_to_commit`` if the parent has the very same files.
-        Forbidden: ``quota_exceeded``.
-        Invalid: ``blob_missing`` if bytes were collected since the draft was made.
+    Raises ``Conflict`` ``nothing_to_commit`` if the parent has the very same files; ``Forbidden``
+    ``quota_exceeded``; ``Invalid`` ``blob_missing`` if bytes were collected since the draft was
+    made.
     """
     snapshot, parent = draft.snapshot, draft.parent
     # Whole seconds: the commit object has no finer time, and the id must be recomputable.

@@ -12,8 +12,7 @@ from registry.tables import Like, MLModel, User
 def like_add(*, actor: User, mlmodel: MLModel) -> None:
     """Add a like of ``actor`` for ``mlmodel``, which they may read. Idempotent.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_person`.
+    Raises ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require_person`.
     """
     require_person(actor, Scope.WRITE, mlmodel.namespace)
     with transaction.atomic():
@@ -25,8 +24,7 @@ def like_add(*, actor: User, mlmodel: MLModel) -> None:
 def like_remove(*, actor: User, mlmodel: MLModel) -> None:
     """Remove the like of ``actor``. Idempotent.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_person`.
+    Raises ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require_person`.
     """
     require_person(actor, Scope.WRITE, mlmodel.namespace)
     with transaction.atomic():

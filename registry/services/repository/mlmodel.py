@@ -82,12 +82,9 @@ def mlmodel_update(
 ) -> MLModel:
     """Change visibility, gate or default branch; ``None`` leaves a value.
 
-    Access requests keep their state when a gate is removed.
-
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        NotFound: ``revision_not_found`` for a missing branch.
-        Invalid: ``invalid_request``.
+    Access requests keep their state when a gate is removed. Raises ``Unauthenticated`` or
+    ``Forbidden`` as :func:`registry.selectors.access.require`; ``NotFound`` ``revision_not_found``
+    for a missing branch; ``Invalid`` ``invalid_request``.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     detail: dict[str, str] = {}
@@ -152,14 +149,9 @@ def mlmodel_move(*, actor: Actor, mlmodel: MLModel, namespace: str, name: str) -
 def mlmodel_delete(*, actor: Actor, mlmodel: MLModel, reason: str = "") -> None:
     """Delete it with its revisions, jobs, builds and records; garbage collection deletes the bytes.
 
-    A public repository leaves a tombstone, to which its identifiers resolve.
-
-    Args:
-        reason: Reason of the deletion, for the tombstone.
-
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        Invalid: ``invalid_request`` for the reason.
+    A public repository leaves a tombstone with ``reason``, to which its identifiers resolve. Raises
+    ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require`; ``Invalid``
+    ``invalid_request`` for the reason.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     reason = check_lines(reason, what="reason", field="reason", most=_MAX_REASON, least=0)
@@ -224,11 +216,7 @@ def _check_gate(gate: Gate | str) -> Gate:
 
 
 def check_visibility(visibility: Visibility | str) -> Visibility:
-    """``visibility`` as a member.
-
-    Raises:
-        Invalid: ``invalid_request``.
-    """
+    """``visibility`` as a member. Raises ``Invalid`` ``invalid_request``."""
     try:
         return Visibility(visibility)
     except ValueError:

@@ -11,10 +11,7 @@ from registry.validation.paths import check_once, check_path, check_together
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """Put uploaded bytes at ``path``, in place of what was there.
-
-    ``size_bytes`` is the length that the client states; ``None`` if it states none.
-    """
+    """Put uploaded bytes at ``path``, in place of any; ``size_bytes`` is stated by the client."""
 
     path: str
     sha256: str
@@ -25,8 +22,7 @@ class Add:
 class Copy:
     """Put the file ``source_path`` of ``source_revision`` at ``path``.
 
-    ``source`` is the repository of that file, readable by the actor; ``None`` for the repository
-    that the commit is made to.
+    ``source`` is its repository, readable by the actor; ``None`` for the commit's own.
     """
 
     path: str
@@ -46,10 +42,9 @@ Operation: TypeAlias = Add | Copy | Delete
 
 
 def check_operations(operations: Sequence[Operation]) -> None:
-    """Check what needs no revision to compare with.
+    """Check the operations by themselves, without their parent revision.
 
-    Raises:
-        Invalid: ``invalid_path`` or ``duplicate_path``.
+    Raises ``Invalid`` ``invalid_path`` or ``duplicate_path``.
     """
     for operation in operations:
         path = operation.path
@@ -62,9 +57,8 @@ def check_operations(operations: Sequence[Operation]) -> None:
 def paths_left(paths: Collection[str], operations: Sequence[Operation]) -> list[str]:
     """Those of ``paths`` that no operation deletes, in their order, checked to fit beside the new.
 
-    Raises:
-        NotFound: ``file_not_found`` for a deletion of nothing.
-        Invalid: ``case_collision`` or ``invalid_path``.
+    Raises ``NotFound`` ``file_not_found`` for a deletion of nothing; ``Invalid`` ``case_collision``
+    or ``invalid_path``.
     """
     gone = _deleted(paths, [op.path for op in operations if isinstance(op, Delete)])
     left = [path for path in paths if path not in gone]
@@ -73,7 +67,7 @@ def paths_left(paths: Collection[str], operations: Sequence[Operation]) -> list[
 
 
 def _deleted(paths: Iterable[str], deletions: Collection[str]) -> set[str]:
-    """Those of ``paths`` that are, or are below, one of the files and folders in ``deletions``."""
+    """The members of ``paths`` that equal, or are below, one of ``deletions``."""
     targets = {path.removesuffix("/") for path in deletions}
     matched: set[str] = set()
     gone: set[str] = set()

@@ -21,7 +21,7 @@ from registry.tables import OutboxEntry, Ref, Revision
 
 
 def publish(actor: Actor, head: Ref, draft: RevisionDraft) -> Revision:
-    """Write the revision, move the branch to it and do all that follows from that.
+    """Write the revision, move the branch to it, and update everything that depends on its head.
 
     The caller has checked that ``actor`` may commit.
 

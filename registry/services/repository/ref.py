@@ -49,10 +49,8 @@ def ref_create(
 def ref_delete(*, actor: Actor, mlmodel: MLModel, kind: RefKind, name: str) -> None:
     """Delete a branch or a tag; its revisions stay.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`;
-            ``permission_denied`` also for the default branch.
-        NotFound: ``revision_not_found``.
+    Raises ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require`;
+    ``permission_denied`` also for the default branch. Raises ``NotFound`` ``revision_not_found``.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     if kind == RefKind.BRANCH and name == mlmodel.default_branch:

@@ -63,9 +63,7 @@ def commit(
 
     Args:
         actor: Needs the role ``write``; the author of a pull request may add to it without.
-        mlmodel: The repository to change.
         branch: An existing branch, or ``refs/pr/<number>``.
-        message: What was changed and why.
         operations: All of them, or none, take effect. Bytes must have been uploaded.
         parent_oid: The revision the actor built on (7 digits or more); if the branch has moved
             on, the commit is refused. ``None``: build on whatever the head is.
@@ -145,7 +143,6 @@ def commit_merge(
 
     Args:
         head: The branch as it is, locked.
-        merged: The revision whose changes were merged.
         entries: Path to entry for all files of the result.
 
     Raises:
@@ -165,8 +162,7 @@ def commit_merge(
 def commit_first(*, actor: Actor, mlmodel: MLModel, attributes: Blob) -> Revision:
     """Make the first revision and the default branch, inside the caller's transaction.
 
-    Args:
-        attributes: Content of ``.gitattributes``, the only file.
+    ``attributes`` is the content of ``.gitattributes``, the only file.
     """
     snapshot = snapshot_from({".gitattributes": entry_of(attributes, is_lfs=False)})
     draft = RevisionDraft(parent=None, message="initial commit", snapshot=snapshot)

@@ -15,13 +15,9 @@ def check_columns(
 ) -> None:
     """Check that columns are complete, known and storable JSON.
 
-    ``failure_detail`` is not checked: it is cleaned before it is stored.
-
-    Args:
-        choices: Column to its allowed values; an optional column may be empty.
-
-    Raises:
-        Invalid: ``invalid_request``; ``fields`` names the columns.
+    ``choices`` maps a column to its allowed values; an optional column may be empty.
+    ``failure_detail`` is not checked: it is cleaned before it is stored. Raises ``Invalid``
+    ``invalid_request``; its ``fields`` name the columns.
     """
     fields = dict.fromkeys(required - columns.keys(), "is missing")
     fields |= dict.fromkeys(columns.keys() - required - optional, "is not known")

@@ -20,13 +20,8 @@ _COLUMNS = (
 def graph_store(*, job_uuid: str, fence: int, facts: GraphFacts, is_primary: bool) -> Graph:
     """Store the facts of one file of the job's revision, replacing earlier facts of that file.
 
-    Args:
-        is_primary: Whether the hub tunes and loads this file; the revision's other graphs are no
-            longer primary then.
-
-    Raises:
-        Conflict: ``lease_lost``.
-        Invalid: ``invalid_request``.
+    ``is_primary`` tells whether the hub tunes and loads this file; the revision's other graphs are
+    no longer primary then. Raises ``Conflict`` ``lease_lost``; ``Invalid`` ``invalid_request``.
     """
     values = check_json(asdict(facts))
     columns = {name: values.pop(name) for name in _COLUMNS}
@@ -46,11 +41,7 @@ def graph_store(*, job_uuid: str, fence: int, facts: GraphFacts, is_primary: boo
 
 
 def required_graph(job: Job) -> Graph:
-    """The primary graph of a job's revision.
-
-    Raises:
-        NotFound: ``graph_not_found``.
-    """
+    """The primary graph of a job's revision. Raises ``NotFound`` ``graph_not_found``."""
     graph = graph_of(job.revision)
     if graph is None:
         raise NotFound("graph_not_found", f"No network is known in the revision of job {job.uuid}.")

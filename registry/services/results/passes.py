@@ -37,12 +37,9 @@ _CHOICES = {"outcome": TrialOutcome.values, "architecture_class": ArchitectureCl
 def pass_trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> PassTrial:
     """Store a trial; adding the same trial again returns the stored one. Durable on return.
 
-    Args:
-        trial: Columns of :class:`registry.tables.results.passes.PassTrial`, without job and target.
-
-    Raises:
-        Conflict: ``lease_lost``; nothing is written.
-        Invalid: ``invalid_request``, naming the columns.
+    ``trial`` has the columns of :class:`registry.tables.results.passes.PassTrial`, without job and
+    target. Raises ``Conflict`` ``lease_lost``; nothing is written. Raises ``Invalid``
+    ``invalid_request``, naming the columns.
     """
     check_columns(trial, _REQUIRED, _OPTIONAL, _CHOICES)
     columns = trial | {"failure_detail": printable(trial.get("failure_detail", ""))}
@@ -69,9 +66,8 @@ def portfolio_store(
 ) -> PassPortfolio:
     """Replace the portfolio of an architecture class on the job's target.
 
-    Raises:
-        Conflict: ``lease_lost``; nothing is written.
-        Invalid: ``invalid_request``: the lists are not storable JSON.
+    Raises ``Conflict`` ``lease_lost``; nothing is written. Raises ``Invalid`` ``invalid_request``
+    if the lists are not storable JSON.
     """
     check_json({"lists": list(lists)})
     with transaction.atomic():
@@ -87,11 +83,7 @@ def portfolio_store(
 
 
 def plan_pass_study(*, job_uuid: str) -> Job | None:
-    """Queue a study of the network that a job searched, unless its class has enough studies.
-
-    Returns:
-        The queued job; ``None`` if no study is needed.
-    """
+    """Queue a study of the network that a job searched, unless its class has enough studies."""
     job = Job.objects.select_related("target", "revision").get(uuid=job_uuid)
     graph = graph_of(job.revision)
     if graph is None or job.target is None:

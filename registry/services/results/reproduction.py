@@ -15,7 +15,7 @@ from registry.states import JobKind, ReproductionOutcome
 from registry.tables import Build, Job, Reproduction, Target
 from registry.validation.texts import check_json, printable
 
-#: Takes seconds: after searches submitted by users, before background jobs, which take minutes.
+#: Priority after users' searches and before background jobs, which take minutes: it takes seconds.
 _PRIORITY = 250
 _LONGEST_DETAIL = 4000
 
@@ -80,11 +80,7 @@ def reproduction_add(
 
 
 def plan_after_search(*, job_uuid: str) -> Job | None:
-    """Queue a reproduction of the builds that a search has published.
-
-    Returns:
-        The queued job; ``None`` if no build of the network is published for the search's target.
-    """
+    """Queue a reproduction of the builds that a search has published, if there are any."""
     search = Job.objects.select_related("target", "revision__mlmodel__namespace").get(
         uuid=parse_uuid(job_uuid)
     )
@@ -105,10 +101,8 @@ def plan_after_search(*, job_uuid: str) -> Job | None:
 def plan_again(*, target: Target, tools: Mapping[str, Mapping[str, str]]) -> list[Job]:
     """Queue reproductions of all builds on ``target`` whose newest one used other tools.
 
-    Called when a device joins, because its packages, driver or Python may have changed.
-
-    Args:
-        tools: Backend to names and versions of the programs that run its builds on the device.
+    Called when a device joins, because its packages, driver or Python may have changed. ``tools``
+    maps a backend to names and versions of the programs that run its builds there.
     """
     if not target.enabled:
         return []

@@ -39,14 +39,12 @@ def schedule_task_add(
 ) -> ScheduleTask:
     """Store a workload of the job's network and the number of its calls per run of the network.
 
+    Raises ``Conflict`` ``lease_lost``; ``Invalid`` ``invalid_request``, naming the columns;
+    ``NotFound`` ``graph_not_found``.
+
     Args:
         task: Columns of :class:`registry.tables.ScheduleTask`, without target and source.
         source: The workload in the compiler's own format.
-
-    Raises:
-        Conflict: ``lease_lost``.
-        Invalid: ``invalid_request``, naming the columns.
-        NotFound: ``graph_not_found``.
     """
     check_columns(task, _TASK)
     blob = blob_store_bytes(actor=None, data=source)
@@ -68,13 +66,10 @@ def schedule_task_add(
 def schedule_trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> ScheduleTrial:
     """Store a trial; adding the same trial again returns the stored one. Durable on return.
 
-    Args:
-        trial: Columns of :class:`registry.tables.ScheduleTrial` without job and task, the
-            ``key`` and ``toolchain`` of its workload, and the ``sketch`` as JSON.
-
-    Raises:
-        Conflict: ``lease_lost``; nothing is written.
-        Invalid: ``invalid_request``, naming the columns; also for an unknown workload.
+    ``trial`` has the columns of :class:`registry.tables.ScheduleTrial` without job and task, the
+    ``key`` and ``toolchain`` of its workload, and the ``sketch`` as JSON. Raises ``Conflict``
+    ``lease_lost``; nothing is written. Raises ``Invalid`` ``invalid_request``, naming the columns;
+    also for an unknown workload.
     """
     check_columns(trial, _REQUIRED, _OPTIONAL, {"outcome": TrialOutcome.values})
     columns = {
@@ -141,11 +136,7 @@ def schedule_confirm(
 
 
 def plan_schedules(*, job_uuid: str) -> Job | None:
-    """Queue a search for schedules of the network that a job searched, once per network.
-
-    Returns:
-        The queued job; ``None`` if such a search exists.
-    """
+    """Queue a search for schedules of the network that a job searched, once per network."""
     job = Job.objects.select_related("target", "revision__mlmodel__namespace").get(uuid=job_uuid)
     graph = graph_of(job.revision)
     if graph is None or job.target is None or is_scheduled(job.target, graph.graph_hash):

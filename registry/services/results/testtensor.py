@@ -35,9 +35,6 @@ def tests_store(
             ``TensorProto``, and whether the hub made it (``is_made``). Each set has inputs in
             order, from 0, and outputs.
 
-    Returns:
-        The network's test tensors.
-
     Raises:
         Conflict: ``lease_lost``; nothing is written.
         NotFound: ``graph_not_found``.

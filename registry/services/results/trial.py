@@ -30,14 +30,9 @@ def trial_add(*, job_uuid: str, fence: int, trial: dict[str, Any]) -> Trial:
     """Store a trial; adding the same trial again returns the stored one. Durable on return.
 
     A candidate has one trial per job. Trials that the infrastructure failed do not count: they may
-    be repeated under other numbers.
-
-    Args:
-        trial: Columns of :class:`registry.tables.results.trial.Trial`, without job and target.
-
-    Raises:
-        Conflict: ``lease_lost``; nothing is written.
-        Invalid: ``invalid_request``, naming the columns.
+    be repeated under other numbers. ``trial`` has the columns of
+    :class:`registry.tables.results.trial.Trial`, without job and target. Raises ``Conflict``
+    ``lease_lost``; nothing is written. Raises ``Invalid`` ``invalid_request``, naming the columns.
     """
     check_columns(trial, _REQUIRED, _OPTIONAL, _CHOICES)
     columns = trial | {"failure_detail": printable(trial.get("failure_detail", ""))}

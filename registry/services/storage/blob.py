@@ -68,11 +68,8 @@ def blobs_store(*, actor: Actor) -> Iterator[Callable[[storage.Readable, int], s
     """A function of stream and length in bytes that stores many small files; returns each SHA-256.
 
     Files are stored in batches, which spares the disk and the database; the last batch when the
-    block ends without an error.
-
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_scope`.
-        RegistryError: the function, as :func:`blob_store`.
+    block ends without an error. The function raises the errors of :func:`blob_store`, this one
+    those of :func:`registry.selectors.access.require_scope`.
     """
     user = require_scope(actor, Scope.WRITE)
     waiting: list[Arrived] = []
@@ -128,9 +125,7 @@ def blobs_keep(actor: Actor, user: User | None, arrivals: Sequence[Arrived]) -> 
 def blob_adopt(*, path: Path) -> Blob:
     """Store a file that a worker made, for the hub itself.
 
-    Raises:
-        Unavailable: ``storage_full``.
-        TooLarge: ``body_too_large``.
+    Raises ``Unavailable`` ``storage_full``; ``TooLarge`` ``body_too_large``.
     """
     with path.open("rb") as stream:
         return blob_store(actor=None, stream=stream, size_bytes=path.stat().st_size)
@@ -166,8 +161,7 @@ def blob_used(*, actor: Actor, sha256s: Collection[str]) -> dict[str, Blob]:
 def blobs_hold(sha256s: Collection[str]) -> None:
     """Protect blobs from collection until the caller's transaction, which references them, ends.
 
-    Raises:
-        Invalid: ``blob_missing`` if one was collected since the caller's check.
+    Raises ``Invalid`` ``blob_missing`` if one was collected since the caller's check.
     """
     ordered = sorted(sha256s)
     held: set[str] = set()

@@ -52,16 +52,12 @@ def lfs_upload(
 ) -> list[LfsTransfer]:
     """How to upload each of ``objects``.
 
-    Anybody who may propose changes may upload; the commit is authorized separately. An object
+    Actors that may propose changes may upload; the commit is authorized separately. An object
     counts as present only for an actor who may name it in a commit.
 
-    Args:
-        in_parts: Whether the client can send a large file as several parts.
-
-    Raises:
-        Unauthenticated, Forbidden, NotFound: see
-            :func:`registry.services.discussion.talk.require_voice`.
-        Forbidden: ``quota_exceeded``.
+    ``in_parts`` tells whether the client can send a large file as several parts. Raises
+    ``Unauthenticated``, ``Forbidden`` or ``NotFound`` as
+    :func:`registry.services.discussion.talk.require_voice`; ``Forbidden`` ``quota_exceeded``.
     """
     require_voice(actor, mlmodel)
     _check_room(mlmodel, objects)
@@ -73,7 +69,7 @@ def lfs_upload(
 
 
 def _check_room(mlmodel: MLModel, objects: Sequence[LfsObject]) -> None:
-    """Refuse before the upload what the commit would have to refuse."""
+    """Refuse objects beyond the quota before their upload."""
     sizes = {
         requested.sha256: requested.size_bytes
         for requested in objects
@@ -87,8 +83,7 @@ def lfs_download(
 ) -> list[LfsTransfer]:
     """How to download each of ``objects``, if a revision of ``mlmodel`` holds it.
 
-    Raises:
-        Unauthenticated, Forbidden: ``access_gated``.
+    Raises ``Unauthenticated`` or ``Forbidden`` ``access_gated``.
     """
     require_fetch(actor, mlmodel)
     held = blobs_held(mlmodel, [requested.sha256 for requested in objects])

@@ -41,9 +41,8 @@ _ERASED = "Large files were erased from its history."
 def lfsfiles_remove(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) -> None:
     """Delete large files from the head of every branch; the history keeps them.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        Invalid: ``invalid_request`` for an invalid digest.
+    Raises ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require`;
+    ``Invalid`` ``invalid_request`` for an invalid digest.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     _check(sha256s)
@@ -64,14 +63,11 @@ def lfsfiles_remove(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str])
 def lfsfiles_erase(*, actor: Actor, mlmodel: MLModel, sha256s: Collection[str]) -> None:
     """Rewrite all revisions of ``mlmodel`` as if the large files had never been committed.
 
-    The next garbage collection deletes the bytes, unless other repositories hold them.
-
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
-        Invalid: ``invalid_request`` for an invalid digest.
-        Conflict: ``record_exists`` if a record, a build or a worker relies on a revision that
-            would change, ``doi_exists`` if such a revision has a DOI, ``stale_parent`` if somebody
-            committed meanwhile.
+    The next garbage collection deletes the bytes, unless other repositories hold them. Raises
+    ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require`; ``Invalid``
+    ``invalid_request`` for an invalid digest; ``Conflict`` ``record_exists`` if a record, a build
+    or a worker relies on a revision that would change, ``doi_exists`` if such a revision has a DOI,
+    ``stale_parent`` after a concurrent commit.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     _check(sha256s)

@@ -23,9 +23,8 @@ from registry.tables import Blob
 def parts_begin(*, actor: Actor, size_bytes: int) -> PartUpload:
     """Begin the upload of a file of ``size_bytes`` in parts.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_scope`.
-        TooLarge: ``body_too_large``.
+    Raises ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require_scope`;
+    ``TooLarge`` ``body_too_large``.
     """
     require_scope(actor, Scope.WRITE)
     if size_bytes > settings.MAX_BLOB_BYTES:
@@ -36,12 +35,9 @@ def parts_begin(*, actor: Actor, size_bytes: int) -> PartUpload:
 def part_store(*, upload: PartUpload, number: int, stream: storage.Readable) -> str:
     """Read ``stream`` to its end as part ``number``; the part's ETag, without quotes.
 
-    Neither authorized nor audited: that happened when the upload began.
-
-    Raises:
-        NotFound: ``upload_not_found``.
-        Invalid: ``size_mismatch``, or ``invalid_request`` for a number out of range.
-        Unavailable: ``storage_full``.
+    Neither authorized nor audited: that happened when the upload began. Raises ``NotFound``
+    ``upload_not_found``; ``Invalid`` ``size_mismatch``, or ``invalid_request`` for a number out of
+    range; ``Unavailable`` ``storage_full``.
     """
     return storage.blob_store().part_put(upload, number, stream)
 
@@ -61,14 +57,10 @@ def parts_join(*, actor: Actor, upload: PartUpload, etags: Mapping[int, str], sh
 
     Nothing of it is visible before all of it was verified. Idempotent.
 
-    Args:
-        etags: Part number, from 1, to the ETag that the part's upload returned.
-
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_scope`.
-        NotFound: ``upload_not_found``.
-        Invalid: ``digest_mismatch``, ``size_mismatch``, or ``invalid_request`` if a part is
-            missing.
+    ``etags`` maps part numbers, from 1, to the ETags that the uploads of the parts returned. Raises
+    ``Unauthenticated`` or ``Forbidden`` as :func:`registry.selectors.access.require_scope`;
+    ``NotFound`` ``upload_not_found``; ``Invalid`` ``digest_mismatch``, ``size_mismatch``, or
+    ``invalid_request`` if a part is missing.
     """
     user = require_scope(actor, Scope.WRITE)
     try:

@@ -17,17 +17,13 @@ UNLIMITED = -1
 
 
 def quota_check(namespace: Namespace, added_bytes: int, *, hold: bool = False) -> None:
-    """Refuse bytes that ``namespace`` has no room for.
+    """Refuse bytes that exceed the quota of ``namespace``.
 
     Call it early, where sizes are announced, to spare a vain upload; the commit checks again
-    (:func:`usage_grow`).
+    (:func:`usage_grow`). Raises ``Forbidden`` ``quota_exceeded``.
 
     Args:
-        hold: Lock the namespace first, so that nobody else's bytes come before until the
-            transaction ends.
-
-    Raises:
-        Forbidden: ``quota_exceeded``.
+        hold: Lock the namespace until the transaction ends, against concurrent commits.
     """
     if added_bytes <= 0 or quota_of(namespace) is None:
         return
@@ -45,14 +41,9 @@ def quota_check(namespace: Namespace, added_bytes: int, *, hold: bool = False) -
 
 
 def quota_check_blobs(mlmodel: MLModel, blobs: dict[str, int], *, hold: bool = False) -> int:
-    """:func:`quota_check` for blobs that ``mlmodel`` would reference; the bytes that they add.
+    """Check the quota for blobs that ``mlmodel`` would reference; returns the bytes that they add.
 
-    Args:
-        blobs: Digest to length in bytes.
-        hold: See :func:`quota_check`.
-
-    Raises:
-        Forbidden: ``quota_exceeded``.
+    ``blobs`` maps digests to lengths in bytes; for the rest see :func:`quota_check`.
     """
     added_bytes = bytes_added(mlmodel, blobs)
     quota_check(mlmodel.namespace, added_bytes, hold=hold)
@@ -62,10 +53,8 @@ def quota_check_blobs(mlmodel: MLModel, blobs: dict[str, int], *, hold: bool = F
 def usage_grow(mlmodel: MLModel, blobs: Iterable[Blob]) -> None:
     """Count blobs that a new revision of ``mlmodel`` references.
 
-    Called inside the transaction that writes the revision, before its files are written.
-
-    Raises:
-        Forbidden: ``quota_exceeded``.
+    Called inside the transaction that writes the revision, before its files are written. Raises
+    ``Forbidden`` ``quota_exceeded``.
     """
     # Locked until the transaction ends: of two commits with the same bytes, only one adds them.
     MLModel.objects.select_for_update().get(pk=mlmodel.pk)
@@ -92,11 +81,8 @@ def usage_recount(mlmodel: MLModel) -> int:
 def quota_set(*, actor: Actor, namespace: Namespace, quota_bytes: int | None) -> Namespace:
     """Set the quota of ``namespace``. Bytes in use stay, whatever the quota.
 
-    Args:
-        quota_bytes: ``None`` for the hub's default, :data:`UNLIMITED` for no limit.
-
-    Raises:
-        Unauthenticated, Forbidden: unless the actor is staff of the hub.
+    ``None`` is the hub's default, :data:`UNLIMITED` no limit. Raises ``Unauthenticated`` or
+    ``Forbidden`` unless the actor is staff of the hub.
     """
     user = require_scope(actor, Scope.ADMIN)
     if user is not None and not user.is_staff:

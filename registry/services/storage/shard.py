@@ -54,13 +54,8 @@ def shard_register(*, actor: Actor, mlmodel: MLModel, stream: Readable) -> bool:
     """Assemble the files of a shard, which ``actor`` may then name in commits.
 
     All chunks must be of xorbs that the actor sent, or in blobs that they may use. Files are
-    assembled one by one; after an error, those before it stay. Idempotent.
-
-    Args:
-        mlmodel: The repository whose Xet address the shard was sent to.
-
-    Returns:
-        Whether any file was new.
+    assembled one by one; after an error, those before it stay. Idempotent. Returns whether any file
+    was new. ``mlmodel`` is the repository whose Xet address the shard was sent to.
 
     Raises:
         Unauthenticated, Forbidden, NotFound: see
@@ -84,11 +79,9 @@ def shard_register(*, actor: Actor, mlmodel: MLModel, stream: Readable) -> bool:
 def shard_recall(*, actor: Actor, mlmodel: MLModel, chunk: bytes) -> bytes | None:
     """The shard that a client with this chunk may deduplicate against, or ``None``.
 
-    See :func:`registry.selectors.storage.xorb.shard_about`. Its blobs are marked as used.
-
-    Raises:
-        Unauthenticated, Forbidden, NotFound: see
-            :func:`registry.services.storage.xorb.require_contributor`.
+    See :func:`registry.selectors.storage.xorb.shard_about`. Its blobs are marked as used. Raises
+    ``Unauthenticated``, ``Forbidden`` or ``NotFound`` as
+    :func:`registry.services.storage.xorb.require_contributor`.
     """
     require_contributor(actor, mlmodel)
     answer = shard_about(actor, mlmodel, chunk, now=timezone.now())
@@ -122,7 +115,6 @@ def _register(
 
 
 def _is_stored(file: ShardFile) -> bool:
-    """Whether the file was assembled before."""
     rows = XetFile.objects.filter(hash=spelled(file.digest), blob__condemned_at=None)
     return rows.filter(blob=file.sha256).exists()
 

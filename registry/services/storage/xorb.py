@@ -34,15 +34,13 @@ def xorb_store(
     """Store a xorb for a file that ``actor`` will register, and record that they sent it.
 
     The stream is read and verified even if the xorb is stored already, since the actor must prove
-    to have it.
+    to have it. Returns whether it is the actor's first upload of it here, which does not reveal
+    uploads of others.
 
     Args:
         mlmodel: The repository whose Xet address the xorb was sent to.
         xorb_hash: As in addresses.
         size_bytes: The length of the stream, if known.
-
-    Returns:
-        Whether it is the actor's first upload of it here; does not reveal uploads of others.
 
     Raises:
         Unauthenticated, Forbidden, NotFound: see :func:`require_contributor`.
@@ -65,7 +63,7 @@ def xorb_store(
             pass
         payload = None
     else:
-        # As the hub itself, so that nobody can name the payload in a commit.
+        # As the hub itself, so that no person can name the payload in a commit.
         payload = blob_store(actor=None, stream=reader, size_bytes=size_bytes)
     with transaction.atomic():
         new = _record(user, mlmodel, xorb_hash, reader, payload)
@@ -82,11 +80,9 @@ def xorb_store(
 def require_contributor(actor: Actor, mlmodel: MLModel) -> User | None:
     """Refuse unless ``actor`` may propose a change to ``mlmodel``: may read it, with scope write.
 
-    The commit checks whether they may change a branch.
-
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require_scope`.
-        NotFound: ``model_not_found`` if they may not read it.
+    The commit checks whether they may change a branch. Raises ``Unauthenticated`` or ``Forbidden``
+    as :func:`registry.selectors.access.require_scope`; ``NotFound`` ``model_not_found`` if they may
+    not read it.
     """
     user = require_scope(actor, Scope.WRITE)
     if not readable_repositories(actor).filter(pk=mlmodel.pk).exists():
@@ -108,10 +104,8 @@ def xorb_sweep(*, grace: timedelta) -> int:
     A payload is no longer needed if files contain all of its chunks, or if its xorb was not sent
     for ``grace``. If chunks are lost thereby, or by the deletion of a file, the repositories at
     whose Xet addresses clients may still rely on them change their address first. Safe to run at
-    any time, by several processes at once.
-
-    Returns:
-        Number of released payloads; garbage collection deletes them.
+    any time, by several processes at once. Returns the number of released payloads, which garbage
+    collection deletes.
     """
     horizon = timezone.now() - grace
     with_payload = Xorb.objects.exclude(payload=None)

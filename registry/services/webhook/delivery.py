@@ -29,8 +29,7 @@ _SWEEP_BATCH = 1000
 def delivery_claim(*, busy: Collection[int] = ()) -> DeliveryTicket | None:
     """Claim the delivery that is due longest; ``None`` if none is due.
 
-    Args:
-        busy: Keys of webhooks to skip, so that a slow receiver does not delay the others.
+    ``busy`` are keys of webhooks to skip, so that a slow receiver does not delay the others.
     """
     while True:
         now = timezone.now()
@@ -66,12 +65,8 @@ def delivery_claim(*, busy: Collection[int] = ()) -> DeliveryTicket | None:
 def delivery_end(*, ticket: DeliveryTicket, status: int | None, error: str = "") -> bool:
     """Store the result of an attempt; schedule the next unless it succeeded or was the last.
 
-    Args:
-        status: HTTP status, of which 200 to 299 mean success; ``None`` without a response.
-        error: Description of the failure without a response.
-
-    Returns:
-        Whether the claim was still valid.
+    ``status`` is the HTTP status, of which 200 to 299 mean success; ``None`` without a response,
+    with the failure in ``error``. Returns whether the claim was still valid.
     """
     now = timezone.now()
     changes: dict[str, object] = {"status": status, "error": error[:500]}

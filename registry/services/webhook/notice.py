@@ -31,9 +31,8 @@ _REF_PREFIXES = {RefKind.BRANCH: "refs/heads/", RefKind.TAG: "refs/tags/", RefKi
 def notify_repository(mlmodel: MLModel, action: str, *, destination: MLModel | None = None) -> None:
     """Report that a repository was created, is being deleted, or was moved.
 
-    Args:
-        action: ``create``, ``delete`` or ``move``.
-        destination: For ``move`` the row with its new name; ``mlmodel`` has the old one.
+    ``action`` is ``create``, ``delete`` or ``move``; for the last, ``mlmodel`` has the old name and
+    ``destination`` the new one.
     """
     if destination is None:
         _notify(mlmodel, "repo", action)
@@ -55,9 +54,7 @@ def notify_config(mlmodel: MLModel) -> None:
 def notify_ref(ref: Ref, *, old: str | None, new: str | None) -> None:
     """Report that a branch, a tag or the head of a pull request changed.
 
-    Args:
-        old: Commit id before; ``None`` if ``ref`` is new.
-        new: Commit id after; ``None`` if ``ref`` was deleted.
+    ``old`` and ``new`` are commit ids; ``None`` before creation and after deletion of ``ref``.
     """
     name = f"{_REF_PREFIXES[RefKind(ref.kind)]}{ref.name}"
     change = {"ref": name, "oldSha": old, "newSha": new}

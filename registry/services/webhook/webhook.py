@@ -79,8 +79,7 @@ def webhook_update(
 ) -> Webhook:
     """Change the values that are not ``None``; queued deliveries go to the new URL.
 
-    Raises:
-        See :func:`webhook_create`.
+    Raises the errors of :func:`webhook_create`.
     """
     _require_own(actor, webhook)
     _set(webhook, url=url, domains=domains, secret=secret)

@@ -76,8 +76,7 @@ def job_claim(
 def job_heartbeat(*, job_uuid: str, fence: int) -> HeartbeatReply:
     """Renew a lease; the reply says whether the job is to be cancelled.
 
-    Raises:
-        Conflict: ``lease_lost``.
+    Raises ``Conflict`` ``lease_lost``.
     """
     now = timezone.now()
     with transaction.atomic():
@@ -92,22 +91,14 @@ def job_heartbeat(*, job_uuid: str, fence: int) -> HeartbeatReply:
 def job_progress(
     *, job_uuid: str, fence: int, phase: str, done: int, total: int | None, message: str
 ) -> None:
-    """Store a job's progress, for people.
-
-    Raises:
-        Conflict: ``lease_lost``.
-    """
+    """Store a job's progress, for people. Raises ``Conflict`` ``lease_lost``."""
     progress = {"phase": phase, "done": done, "total": total, "message": printable(message[:500])}
     if not _held(job_uuid, fence).update(progress=progress):
         raise lease_lost(job_uuid, fence)
 
 
 def job_note(*, job_uuid: str, fence: int, message: str) -> None:
-    """Add a line to a job's log.
-
-    Raises:
-        Conflict: ``lease_lost``.
-    """
+    """Add a line to a job's log. Raises ``Conflict`` ``lease_lost``."""
     with transaction.atomic():
         note(held_job(job_uuid=job_uuid, fence=fence), message)
 
@@ -115,9 +106,8 @@ def job_note(*, job_uuid: str, fence: int, message: str) -> None:
 def job_succeed(*, job_uuid: str, fence: int, result: dict[str, Any]) -> None:
     """End a job as succeeded.
 
-    Raises:
-        Conflict: ``lease_lost``.
-        Invalid: ``invalid_request``: the result is not storable JSON.
+    Raises ``Conflict`` ``lease_lost``; ``Invalid`` ``invalid_request`` if the result is not
+    storable JSON.
     """
     stored = check_json(result)
     with transaction.atomic():
@@ -133,12 +123,9 @@ def job_fail(
     """End an attempt as failed.
 
     A failure of class ``infrastructure`` is not charged: the job is queued again after a pause,
-    until it was claimed ``max_attempts * CLAIMS_PER_ATTEMPT`` times, not counting yields. A
-    failure of any other class ends the job.
-
-    Raises:
-        Conflict: ``lease_lost``.
-        ValueError: no such failure class or code.
+    until it was claimed ``max_attempts * CLAIMS_PER_ATTEMPT`` times, not counting yields. A failure
+    of any other class ends the job. Raises ``Conflict`` ``lease_lost``, and ``ValueError`` for an
+    unknown failure class or code.
     """
     if code not in CODES:
         raise ValueError(f"error code {code!r} is not listed in registry.errors.CODES")
@@ -164,8 +151,7 @@ def job_fail(
 def job_release(*, job_uuid: str, fence: int) -> None:
     """End an attempt uncharged, because the worker stops or the job is to be cancelled.
 
-    Raises:
-        Conflict: ``lease_lost``.
+    Raises ``Conflict`` ``lease_lost``.
     """
     failure = Failure(
         FailureClass.INFRASTRUCTURE, "job_interrupted", "Its worker was stopped too often."
@@ -178,8 +164,7 @@ def job_release(*, job_uuid: str, fence: int) -> None:
 def job_yield(*, job_uuid: str, fence: int) -> None:
     """End an attempt uncharged, in favour of a job of higher priority; allowed any number of times.
 
-    Raises:
-        Conflict: ``lease_lost``.
+    Raises ``Conflict`` ``lease_lost``.
     """
     failure = Failure(FailureClass.INFRASTRUCTURE, "job_interrupted", "It yields to a search.")
     with transaction.atomic():

@@ -22,8 +22,7 @@ _OFFLINE_AFTER = 4
 def device_register(*, name: str, target: Target, facts: dict[str, Any]) -> Device:
     """Register a device, or update its entry; it is online afterwards.
 
-    Raises:
-        Invalid: ``invalid_name``, ``invalid_request``.
+    Raises ``Invalid`` ``invalid_name``, ``invalid_request``.
     """
     if not name.strip() or len(name) > 200 or not name.isprintable():
         raise Invalid(

@@ -17,7 +17,7 @@ Claims and what workers report about them are in :mod:`registry.services.work.at
                                               then given back -+
 
 Each transition is one filtered UPDATE of :data:`registry.states.JOB_TRANSITIONS`, whose row count
-tells who won. Each claim increments the job's fence, and a worker names the fence of its claim in
+decides concurrent ones. Each claim increments the job's fence, and a worker names its fence in
 every write: once the claim has ended, the write raises ``lease_lost`` and changes nothing.
 """
 
@@ -52,16 +52,13 @@ def job_submit(
     """Queue a job, or return the open job of the same kind, revision and target.
 
     An open job that the hub itself submitted, with a lower priority, and that is still queued,
-    takes over the actor, the parameters and the priority of this submission.
+    takes over the actor, the parameters and the priority of this submission. Raises
+    ``Unauthenticated`` or ``Forbidden`` if the actor may not write to the model; ``Invalid``
+    ``invalid_target``, ``invalid_request``; ``NotFound`` ``graph_not_found`` before inspection.
 
     Args:
         parameters: For jobs with a target: see :func:`registry.validation.search.check_search`.
         priority: Lower runs first.
-
-    Raises:
-        Unauthenticated, Forbidden: the actor may not write to the model.
-        Invalid: ``invalid_target``, ``invalid_request``.
-        NotFound: ``graph_not_found`` before inspection.
     """
     require(actor, role=Role.WRITE, namespace=revision.mlmodel.namespace)
     _check_submission(kind, revision, target, parameters or {})
@@ -105,9 +102,8 @@ def _promoted(job: Job, actor: Actor, parameters: dict[str, Any], priority: int)
 def job_cancel(*, actor: Actor, job: Job) -> Job:
     """Cancel a job: immediately if it is queued, else when its worker releases it.
 
-    Raises:
-        Unauthenticated, Forbidden: the actor may not write to the model.
-        Conflict: ``already_ended``, unless it ended by cancellation.
+    Raises ``Unauthenticated`` or ``Forbidden`` if the actor may not write to the model;
+    ``Conflict`` ``already_ended``, unless it ended by cancellation.
     """
     require(actor, role=Role.WRITE, namespace=job.revision.mlmodel.namespace)
     rows = Job.objects.filter(pk=job.pk)

@@ -36,8 +36,7 @@ class Failure:
 def transition(rows: QuerySet[Job], source: JobState, to: JobState, **columns: Any) -> bool:
     """Move the one job in ``rows`` from ``source`` to ``to``; returns whether this caller did.
 
-    Raises:
-        ValueError: :data:`~registry.states.JOB_TRANSITIONS` has no such transition.
+    Raises ``ValueError`` if :data:`~registry.states.JOB_TRANSITIONS` has no such transition.
     """
     if to not in JOB_TRANSITIONS[source]:
         raise ValueError(f"a job does not go from {source} to {to}")
@@ -49,11 +48,8 @@ def transition(rows: QuerySet[Job], source: JobState, to: JobState, **columns: A
 def held_job(*, job_uuid: str, fence: int) -> Job:
     """The job, if the claim with that fence still holds it. Call it inside a transaction.
 
-    The row stays locked until the transaction ends, so that nobody else can claim the job before
-    the writes that depend on this check.
-
-    Raises:
-        Conflict: ``lease_lost``.
+    The row stays locked until the transaction ends, so that no other worker claims the job before
+    the writes that depend on this check. Raises ``Conflict`` ``lease_lost``.
     """
     job = (
         Job.objects.select_for_update(of=("self",))
@@ -67,11 +63,7 @@ def held_job(*, job_uuid: str, fence: int) -> Job:
 
 
 def target_of(job: Job) -> Target:
-    """The target of a job that must have one.
-
-    Raises:
-        Invalid: ``invalid_target``.
-    """
+    """The target of a job that must have one. Raises ``Invalid`` ``invalid_target``."""
     if job.target is None:
         raise Invalid("invalid_target", f"Job {job.uuid} has no target to publish results for.")
     return job.target

@@ -26,11 +26,9 @@ BACKGROUND_PRIORITY = 300
 
 
 def plan_inspection(*, actor: Actor, revision: Revision, paths: Iterable[str]) -> None:
-    """Queue the inspection of a model's revision if its files have a network.
+    """Queue the inspection of a model's new revision if its files ``paths`` have a network.
 
-    Args:
-        revision: With its MLModel; new, in the caller's transaction.
-        paths: Paths of all its files.
+    Called in the transaction that creates the revision, with its MLModel loaded.
     """
     if revision.mlmodel.kind == RepositoryKind.MODEL and has_network(paths):
         job_submit(actor=actor, kind=JobKind.INSPECT, revision=revision)
@@ -80,10 +78,7 @@ def plan(
 
 
 def plan_catch_up(*, target: Target) -> list[Job]:
-    """Queue a search for each model whose newest revision was never searched on the target.
-
-    Called when a device joins, for models that were published before.
-    """
+    """Queue searches for models whose newest revision was never searched on a target that joins."""
     return [
         job_submit(
             actor=None,
@@ -99,8 +94,7 @@ def plan_catch_up(*, target: Target) -> list[Job]:
 def plan_follow_up(*, job_uuid: str, fence: int) -> Job:
     """Queue a search of the network of a background job, to try the schedules or passes it found.
 
-    Raises:
-        Conflict: ``lease_lost``.
+    Raises ``Conflict`` ``lease_lost``.
     """
     with transaction.atomic():
         job = held_job(job_uuid=job_uuid, fence=fence)

@@ -18,12 +18,9 @@ _NOTIFICATIONS_PER_QUEUE = 4
 
 
 def job_reap() -> int:
-    """End expired leases, check devices, notify workers again of jobs that stay queued.
+    """End expired leases, returning their number; check devices; repeat lost notifications.
 
     Safe to run at any time, by several processes at once.
-
-    Returns:
-        Number of leases ended.
     """
     expired = Job.objects.filter(state=JobState.LEASED, lease_until__lt=timezone.now())
     reaped = sum(_reap(pk) for pk in expired.order_by("lease_until").values_list("pk", flat=True))

@@ -16,10 +16,8 @@ def target_register(
 ) -> Target:
     """Register a target, or update its entry; whether it is enabled does not change.
 
-    Workers call this at every start.
-
-    Raises:
-        Invalid: ``invalid_target``: the slug is not lower-case words joined by hyphens.
+    Workers call this at every start. Raises ``Invalid`` ``invalid_target`` if the slug is not
+    lower-case words joined by hyphens.
     """
     if not SLUG_RE.fullmatch(slug) or len(slug) > 64:
         raise Invalid(
@@ -43,9 +41,8 @@ def target_register(
 def target_enable(*, actor: Actor, slug: str, enabled: bool) -> Target:
     """Enable or disable a target. Jobs of a disabled target stay queued.
 
-    Raises:
-        Unauthenticated, Forbidden: the actor is not an operator of the hub.
-        NotFound: ``target_not_found``.
+    Raises ``Unauthenticated`` or ``Forbidden`` if the actor is not an operator of the hub;
+    ``NotFound`` ``target_not_found``.
     """
     operator = require_scope(actor, Scope.ADMIN)
     if operator is not None and not operator.is_staff:

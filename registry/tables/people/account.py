@@ -61,10 +61,7 @@ class Membership(models.Model):
 
 
 class Token(models.Model):
-    """A bearer secret, of which only the SHA-256 is stored.
-
-    ``prefix`` is its beginning, shown so that an owner can tell tokens apart.
-    """
+    """A bearer secret, stored as SHA-256; owners recognize it by its beginning, ``prefix``."""
 
     uuid = uuid_column()
     user = models.ForeignKey(User, models.CASCADE, related_name="tokens")

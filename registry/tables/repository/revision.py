@@ -37,10 +37,7 @@ class Revision(models.Model):
 
 
 class File(models.Model):
-    """One path of one revision.
-
-    ``oid`` is the git blob id of the bytes, or of the pointer's text if ``is_lfs``.
-    """
+    """A path of a revision; ``oid`` is the git id of its bytes, or of its pointer if ``is_lfs``."""
 
     revision = models.ForeignKey(Revision, models.CASCADE, related_name="files")
     path = models.CharField(max_length=1024)

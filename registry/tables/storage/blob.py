@@ -10,12 +10,10 @@ from registry.ids import oid_column, sha256_column
 class Blob(models.Model):
     """Bytes that are stored completely and durably; the row is written after the bytes.
 
-    ``git_oid`` is git's id of the same bytes as a blob object, which clients compare.
-
-    ``used_at`` is the time of the last upload, or of the last answer that they need not be
-    uploaded; garbage collection deletes blobs that are unreferenced and unused for a while. Its
-    first step sets ``condemned_at``: a condemned blob counts as absent, though its bytes may still
-    exist.
+    ``git_oid`` is git's id of the same bytes as a blob object, which clients compare. ``used_at``
+    is the time of the last upload, or of the last answer that they need not be uploaded; garbage
+    collection deletes blobs that are unreferenced and unused for a while. Its first step sets
+    ``condemned_at``: a condemned blob counts as absent, though its bytes may still exist.
     """
 
     sha256 = sha256_column(primary_key=True)

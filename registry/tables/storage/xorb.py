@@ -48,8 +48,7 @@ class XorbUpload(models.Model):
 
 
 class XorbRun(models.Model):
-    """Location of chunks ``first`` to ``end`` (exclusive) of a xorb: unpacked in a blob from
-    byte ``offset`` on."""
+    """Chunks ``first`` to ``end`` (exclusive) of a xorb, unpacked in a blob from ``offset`` on."""
 
     xorb = models.ForeignKey(Xorb, models.CASCADE, related_name="runs")
     first = models.PositiveIntegerField()

@@ -10,10 +10,7 @@ from registry.tables.repository.mlmodel import MLModel
 
 
 class Webhook(models.Model):
-    """A URL to which changes are reported.
-
-    ``domains`` holds ``repo``, ``discussion`` or both, as in the Hugging Face protocol.
-    """
+    """A URL to which changes are reported; ``domains`` holds ``repo``, ``discussion`` or both."""
 
     uuid = uuid_column()
     user = models.ForeignKey(User, models.CASCADE, related_name="webhooks")

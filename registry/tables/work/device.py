@@ -8,11 +8,7 @@ from registry.tables.work.target import Target
 
 
 class Device(models.Model):
-    """One machine of a target.
-
-    ``facts`` is the machine's description by ``hpcfair.machine.describe()``: processor, features,
-    cores, memory, operating system, versions.
-    """
+    """One machine of a target; ``facts`` is its description by ``hpcfair.machine.describe()``."""
 
     uuid = uuid_column()
     name = models.CharField(max_length=200, unique=True)
