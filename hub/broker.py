@@ -1,7 +1,6 @@
 """The embedded broker: a Valkey server from a wheel, on a unix socket in the data folder.
 
-It stores nothing on disk: the job queue is in the database, and the reaper repeats notifications
-that were lost.
+It stores nothing on disk: the job queue is in the database, and lost notifications are repeated.
 """
 
 import socket

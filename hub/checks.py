@@ -109,7 +109,6 @@ def _addresses() -> Iterator[CheckMessage]:
 
 
 def _host(url: str) -> str:
-    """The host of an http or https address; "" for any other text."""
     parts = urlsplit(url)
     return (parts.hostname or "") if parts.scheme in {"http", "https"} else ""
 

@@ -22,9 +22,8 @@ _ACTOR = "hpcfair.actor"
 def actor_of(request: HttpRequest) -> User | AnonymousUser:
     """The owner of the request's token or, for reads, session; else an anonymous user.
 
-    Raises:
-        Unauthenticated: the token is unknown, expired or revoked. An anonymous answer would hide
-            the mistake.
+    Raises ``Unauthenticated`` if the token is unknown, expired or revoked: an anonymous answer
+    would hide the mistake.
     """
     # Several callers need it in one request, and authentication is expensive.
     if _ACTOR not in request.META:
@@ -34,13 +33,10 @@ def actor_of(request: HttpRequest) -> User | AnonymousUser:
 
 
 def signed_in(request: HttpRequest) -> User:
-    """The authenticated person.
+    """The authenticated person. Raises ``Unauthenticated`` for anonymous requests too.
 
     DANGER: services take ``actor=None`` for the hub itself, so that an anonymous request must not
     reach them.
-
-    Raises:
-        Unauthenticated: see :func:`actor_of`; ``not_authenticated`` for an anonymous request.
     """
     actor = actor_of(request)
     if isinstance(actor, AnonymousUser):

@@ -1,4 +1,4 @@
-"""Serves the bytes of blobs over HTTP: whole or one range, with conditional requests.
+"""HTTP answers with the bytes of blobs: whole or one range, with conditional requests.
 
 The ETag of a file is its SHA-256, or the name that another protocol gives the same bytes;
 ``Repr-Digest`` (RFC 9530) is always the SHA-256. Links lead from a file of a version to its record:
@@ -77,8 +77,7 @@ def file_response(
 ) -> HttpResponseBase:
     """The answer to GET or HEAD for a file of a revision or build that the user may read.
 
-    Args:
-        fixed: Whether the address always names these bytes: it holds a commit id, not a branch.
+    ``fixed``: whether the address always names these bytes: it holds a commit id, not a branch.
     """
     revision = row.revision if isinstance(row, File) else row.build.graph.revision
     return serve_blob(
@@ -117,8 +116,8 @@ def serve_blob(
     """
     response = _answer(request, blob, path, cache_control, f'"{etag or blob.sha256}"')
     if response.status_code in {200, 206, 302, 304}:
-        # Digest of the whole file, also for a range (RFC 9530, section 3). Buckets do not send it,
-        # so that the redirection to a bucket does, for the bytes it leads to.
+        # Of the whole file, also for a range (RFC 9530, section 3). Buckets do not send it: their
+        # redirections have it, for the bytes they lead to.
         digest = base64.b64encode(bytes.fromhex(blob.sha256)).decode()
         response.headers["Repr-Digest"] = f"sha-256=:{digest}:"
     if version is not None:
@@ -129,7 +128,7 @@ def serve_blob(
             typed("", "describedby", metadata, "application/ld+json"),
         ]
         response.headers["Link"] = header(links)
-    # By the bytes' own cache control: a redirection to a bucket is never cached.
+    # The bytes' own cache control counts: a redirection to a bucket is never cached.
     return shared(response) if cache_control.startswith("public") else response
 
 
@@ -156,25 +155,21 @@ def _answer(
 
 
 def count_download(request: HttpRequest, response: HttpResponseBase, mlmodel: MLModel) -> None:
-    """Count ``response`` as a download of ``mlmodel``, once it is sent.
+    """Count ``response`` as a download of ``mlmodel``, once it is sent; for main files only.
 
-    Called for main files only: the largest of a revision, or the one that a build opens.
+    These are the largest file of a revision, and the one that a build opens.
     """
     if response.status_code in {200, 206, 302} and starts_download(request):
         _when_sent(response, partial(_count, mlmodel))
 
 
 def starts_download(request: HttpRequest) -> bool:
-    """Whether the request fetches a file from its first byte.
-
-    Later ranges of a resumed or parallel transfer belong to the same download.
-    """
+    """Whether the request fetches a file from its first byte; later ranges continue a download."""
     requested = request.headers.get("Range", "")
     return request.method == "GET" and (not requested or requested.startswith("bytes=0-"))
 
 
 def _when_sent(response: HttpResponseBase, action: Callable[[], None]) -> None:
-    """Run ``action`` after the last byte is sent."""
     close = response.close
 
     def closing() -> None:
@@ -211,7 +206,6 @@ def _store_address(blob: Blob, path: str) -> str | None:
 
 
 def _shown_as(path: str) -> tuple[str, str]:
-    """Content-Type and Content-Disposition of a file."""
     kind = media_type(path)
     disposition = content_disposition_header(
         as_attachment=not kind.startswith(_SHOWN), filename=PurePosixPath(path).name

@@ -8,8 +8,8 @@ from django.http.response import HttpResponseBase
 
 Response = TypeVar("Response", bound=HttpResponseBase)
 
-# Content-Security-Policy of the pages (https://www.w3.org/TR/CSP3/): scripts and styles are files
-# of the hub, without exception; READMEs show pictures of other sites.
+# Content-Security-Policy of the pages (https://www.w3.org/TR/CSP3/): all scripts and styles are
+# files of the hub; READMEs show pictures of other sites.
 _POLICY = (
     "default-src 'self'; img-src 'self' data: https:; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'"
@@ -33,7 +33,7 @@ def content_policy(
 def shared(response: Response) -> Response:
     """Let scripts of other sites read ``response`` (https://fetch.spec.whatwg.org, CORS).
 
-    DANGER: only for answers that are the same for everybody, never for one to a person.
+    DANGER: only for answers that are the same for all users.
     """
     response.headers["Access-Control-Allow-Origin"] = "*"
     # Scripts see Link and ETag only if these are exposed.

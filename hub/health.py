@@ -28,7 +28,7 @@ def readyz(request: HttpRequest) -> JsonResponse:  # noqa: ARG001
     """Readiness: database, storage and broker answer.
 
     ``{"status": "ok" | "failing", "checks": {part: "ok" | name of the exception's class}}`` with
-    status 200 or 503. No more is said of an error, because this address is public.
+    status 200 or 503. Errors have no further details, because this address is public.
     """
     report = {part: _outcome(check) for part, check in PARTS.items()}
     failing = any(outcome != "ok" for outcome in report.values())

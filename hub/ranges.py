@@ -1,4 +1,4 @@
-"""Range requests (RFC 9110, section 14), with one range: to resume an interrupted transfer."""
+"""Range requests (RFC 9110, section 14), with one range, which resumes an interrupted transfer."""
 
 import re
 from collections.abc import Callable
@@ -19,11 +19,8 @@ def ranged(
     """The whole content, or the requested range, with its length.
 
     A list of ranges gets the whole content; a range outside it gets 416 and ``Content-Range: bytes
-    */size``. The caller sets ``Accept-Ranges`` and the ETag.
-
-    Args:
-        size: Length of the whole content in bytes.
-        body: ``body(first, length)`` makes the response with these bytes.
+    */size``. ``size`` is the whole length in bytes; ``body(first, length)`` makes the response with
+    these bytes. The caller sets ``Accept-Ranges`` and the ETag.
     """
     try:
         requested = requested_range(request, etag, size)
@@ -41,11 +38,7 @@ def ranged(
 
 
 def requested_range(request: HttpRequest, etag: str, size: int) -> tuple[int, int] | None:
-    """First and last byte of the requested range, inclusive; ``None`` for the whole content.
-
-    Raises:
-        RangeNotSatisfiable: no byte of the range exists.
-    """
+    """First and last byte requested, inclusive; ``None``: all. Raises ``RangeNotSatisfiable``."""
     condition = request.headers.get("If-Range")
     match = _RANGE.fullmatch(request.headers.get("Range", "").strip())
     # Unreadable ranges are ignored, and so are ranges of bytes that have changed since.

@@ -1,4 +1,4 @@
-"""Refusals of the domain over HTTP: their statuses, and the page that shows one."""
+"""Errors of the registry over HTTP: status and page."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -48,8 +48,7 @@ def refusal(request: HttpRequest, error: RegistryError) -> HttpResponse:
 def refusing(view: View[P]) -> View[P]:
     """Decorator that answers refusals of ``view`` with their page.
 
-    For addresses that programs use as well: an anonymous request gets 401 instead of a redirection
-    to the sign-in page.
+    For addresses that programs use, too: anonymous requests get 401 instead of the sign-in page.
     """
 
     @wraps(view)
@@ -64,7 +63,7 @@ def refusing(view: View[P]) -> View[P]:
 
 def redirect_moved(request: HttpRequest, old: str, new: str) -> HttpResponse:
     """307 from the address of the repository ``old`` to the same address of ``new``."""
-    # Built from the address as sent, so that escapes, such as of a branch's slash, are preserved.
+    # The address as sent preserves escapes, such as of a branch's slash.
     address = request.get_full_path()
     start = address.lower().find(f"/{old}".lower())
     response = HttpResponseRedirect(f"{address[:start]}/{new}{address[start + len(old) + 1 :]}")

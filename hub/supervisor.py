@@ -1,8 +1,7 @@
 """Process supervisor of ``manage.py serve``: starts services in order, restarts and stops them.
 
-One thread, one loop. Children run in process groups of their own, so that Ctrl-C reaches the
-supervisor only, which stops them in order. They ask the kernel to be killed with their parent, so
-that a SIGKILL of the supervisor leaves no orphans.
+One thread, one loop. Children run in their own process groups, so that Ctrl-C reaches only the
+supervisor. The kernel kills them with their parent: a SIGKILL of it leaves no orphans.
 """
 
 import ctypes
@@ -30,7 +29,6 @@ class Service:
 
     Attributes:
         name: Prefix of each line of its output.
-        command: Program and arguments.
         ready: Polled after the start; the next service starts when it returns true.
         ready_timeout_s: Time after which a service that is not ready aborts the start.
         stop_signal: Sent first to stop it; SIGKILL follows after ``grace_s``.
@@ -61,11 +59,9 @@ class _Child:
 
 
 class Supervisor:
-    """Runs services until SIGINT or SIGTERM.
+    """Runs services until SIGINT or SIGTERM: starts them in order, stops them in reverse order.
 
-    Args:
-        services: In the order of their start; they are stopped in reverse order.
-        say: Prints one line of output: ``say(name, line)``.
+    ``say(name, line)`` prints one line of output.
     """
 
     def __init__(self, services: list[Service], say: Callable[[str, str], None]) -> None:
@@ -79,8 +75,7 @@ class Supervisor:
     def run(self, on_ready: Callable[[], None] | None = None) -> None:
         """Start all services, call ``on_ready``, restart those that exit until a signal comes.
 
-        Raises:
-            StartFailed: a service was not ready in time; all others have been stopped.
+        Raises ``StartFailed`` if a service is not ready in time; all others have been stopped.
         """
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._end)
@@ -144,7 +139,7 @@ class Supervisor:
         if code is None:
             return
         self._retire(child)
-        # What it left running in its group would conflict with its successor.
+        # Remaining processes of its group would conflict with its successor.
         _kill_group(child, signal.SIGKILL)
         child.deaths = 1 if now - child.started_at > _HEALTHY_S else child.deaths + 1
         wait_s = _BACKOFF_S[min(child.deaths, len(_BACKOFF_S)) - 1]

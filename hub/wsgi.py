@@ -14,8 +14,7 @@ _django = get_wsgi_application()
 def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
     """Django's application, without the charset of the request's Content-Type: all is UTF-8.
 
-    Django decodes even addresses by that charset: "hex" fails before any view is called, "ascii"
-    fails when an address is encoded again.
+    Django decodes even addresses by it: "hex" fails before any view, "ascii" when re-encoded.
     """
     content_type = environ.get("CONTENT_TYPE", "")
     if "charset" in content_type.lower():

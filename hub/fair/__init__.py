@@ -1,1 +1,1 @@
-"""What makes records findable and readable from outside: negotiation, typed links, identifiers."""
+"""FAIR access to records: content negotiation, typed links, identifiers, harvesting."""

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from zipfile import ZipFile, ZipInfo
 
-# Additional bytes of ZIP64: in the header and the checksums of a member, for each number in the
-# directory, and at its end.
+# Bytes that ZIP64 adds: to a member's header and checksums, per directory number, to the end.
 _LARGE_HEADER, _LARGE_CHECKSUMS = 20, 8
 _LARGE_NUMBERS, _LARGE_NUMBER = 4, 8
 _LARGE_END = 76
@@ -28,11 +27,7 @@ _READABLE_BY_ALL = 0o644 << 16
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One file.
-
-    Attributes:
-        open: Opens the bytes, which are read when they are sent.
-    """
+    """One file; ``open`` opens its bytes, which are read when they are sent."""
 
     path: str
     size_bytes: int
@@ -78,8 +73,7 @@ class Archive:
     def stream(self, first: int, length: int) -> Iterator[bytes]:
         """``length`` bytes from position ``first``.
 
-        Raises:
-            OSError: A file does not have the stated length; earlier bytes have been yielded.
+        Raises ``OSError`` if a file has another length than stated, after the bytes before it.
         """
         for block in self._packed():
             if first >= len(block):

@@ -86,7 +86,6 @@ def _withdrawn_path(actor: Actor, target: ResolvedIdentifier) -> str | None:
 
 
 def _is_reused(actor: Actor, kind: RepositoryKind, full_name: str) -> bool:
-    """Whether another repository has this name now."""
     try:
         repository_get(actor, kind, full_name)
     except NotFound:

@@ -36,10 +36,7 @@ _BLOCK_BYTES = 2**18
 
 @version_view
 def crate(request: HttpRequest, revision: Revision) -> HttpResponseBase:
-    """The ZIP, for users who may fetch the files.
-
-    Supports If-None-Match, Range (one range) and If-Range.
-    """
+    """The ZIP, for users who may fetch the files. Supports If-None-Match, If-Range, one range."""
     mlmodel = revision.mlmodel
     require_fetch(actor_of(request), mlmodel)
     description = describe(revision)

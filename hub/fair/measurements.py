@@ -51,7 +51,6 @@ def _answer(request: HttpRequest, revision: Revision, table: MeasurementTable) -
 
 
 def _blocks(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """``lines`` joined to blocks of about :data:`_BLOCK_BYTES`."""
     block = bytearray()
     for line in lines:
         block += line

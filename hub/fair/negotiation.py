@@ -1,7 +1,4 @@
-"""Content negotiation at landing pages (RFC 9110, section 12.5.1).
-
-Requests that accept none of the formats get the HTML page.
-"""
+"""Content negotiation at landing pages (RFC 9110, section 12.5.1); the default is HTML."""
 
 from collections.abc import Callable, Sequence
 
@@ -26,10 +23,7 @@ _PROFILES = frozenset(one.profile for one in FORMATS if one.profile)
 def negotiated(request: HttpRequest, describe: Callable[[], Description]) -> HttpResponse | None:
     """The record in the format that ``Accept`` prefers; ``None`` if that is the page.
 
-    Answers for withdrawn records have status 410.
-
-    Args:
-        describe: Called only if another format than the page is preferred.
+    Answers for withdrawn records have status 410. ``describe`` is not called for the page.
     """
     if preferred(request, _FORMATS) is None:
         return None

@@ -113,12 +113,7 @@ _ANSWERS: dict[str, Callable[[Provider], bytes]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ListState:
-    """State of a list that is split over several answers.
-
-    Attributes:
-        sent: Number of records in the previous parts.
-        total: Number of records when the list began.
-    """
+    """A list that is split over several answers; ``total`` is its length when it began."""
 
     prefix: str
     selection: HarvestSelection
@@ -135,7 +130,6 @@ def _get(identifier: str) -> OaiRecord:
 
 
 def _next(provider: Provider) -> tuple[_ListState, HarvestPart]:
-    """The state of the requested list, and its next part."""
     state = _state_of(provider)
     verb = provider.request.verb
     part = harvest_part(
@@ -159,7 +153,6 @@ def _state_of(provider: Provider) -> _ListState:
 
 
 def _page(provider: Provider, state: _ListState, part: HarvestPart) -> ListPart | None:
-    """Position of the answer in its list; ``None`` if it is the whole list."""
     if part.last is None and not state.sent:
         return None
     verb = provider.request.verb
@@ -181,7 +174,7 @@ def _decode(token: str, verb: str) -> _ListState:
             token, f"oai.{verb}"
         )
     except (Invalid, ValueError):
-        # Of another list, truncated, forged, or from an older release.
+        # Truncated, forged, of another list, or from an older release.
         raise _bad_token() from None
     return _ListState(
         prefix=prefix,

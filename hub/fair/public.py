@@ -16,10 +16,7 @@ JSONLD = "application/ld+json"
 
 
 def preferred_type(request: HttpRequest, offered: Sequence[str]) -> str:
-    """The media type of ``offered`` that ``Accept`` prefers; the first of equal ones.
-
-    Requests that accept none get the first (RFC 9110, section 12.5.1).
-    """
+    """The type in ``offered`` that ``Accept`` prefers, by default the first (RFC 9110, 12.5.1)."""
     try:
         preferred = request.get_preferred_type(list(offered))
     except ValueError:

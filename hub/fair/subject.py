@@ -29,8 +29,8 @@ _WITHDRAWN_CACHING = "public, no-cache"
 def version_view(view: View) -> View:
     """Decorate ``view(request, revision, **rest)`` for GET and HEAD, by session or token.
 
-    The revision that the address names comes with its MLModel and namespace. Withdrawn versions
-    are answered with their tombstone, names of moved repositories with a redirect.
+    The revision has its MLModel and namespace loaded. Withdrawn versions are answered with their
+    tombstone, names of moved repositories with a redirect.
     """
 
     @wraps(view)
@@ -48,10 +48,7 @@ def version_view(view: View) -> View:
 
 
 def description_view(view: View) -> View:
-    """Decorate ``view(request, description, cache_control=..., **rest)``.
-
-    Like :func:`version_view`, but withdrawn versions are passed to the view as well.
-    """
+    """Like :func:`version_view`, with a description; withdrawn versions reach the view as well."""
 
     @wraps(view)
     def wrapper(
@@ -71,11 +68,7 @@ def description_view(view: View) -> View:
 def _subject(
     request: HttpRequest, kind: RepositoryKind, full_name: str
 ) -> Revision | ResolvedIdentifier | MLModel:
-    """The version, its kept record, or the repository that moved away from ``full_name``.
-
-    Raises:
-        NotFound: ``model_not_found``, ``dataset_not_found`` or ``revision_not_found``.
-    """
+    """The version, its kept record, or the repository that moved away from ``full_name``."""
     actor, rev = actor_of(request), request.GET.get("revision") or None
     mlmodel = None
     try:
@@ -87,13 +80,13 @@ def _subject(
         if subject is None:
             raise
         return subject
-    # This row has its namespace loaded.
+    # Avoids a query: this row has its namespace.
     revision.mlmodel = mlmodel
     return revision
 
 
 def _redirect(request: HttpRequest, moved: MLModel) -> HttpResponseBase:
     address = repository_address(moved)
-    # Of the address as sent, so that escaped characters stay escaped.
+    # The address as sent preserves escapes.
     tail = request.get_full_path().split("/", 4 if address.kind == "dataset" else 3)[-1]
     return HttpResponseRedirect(f"{address.concept.removeprefix(address.hub)}/{tail}")

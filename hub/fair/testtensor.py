@@ -1,7 +1,6 @@
 """Test tensors of a version: ``/{ns}/{name}/tests/{commit id}/test_data_set_0/input_0.pb``.
 
-Published and generated tensors have the names of ONNX's test data sets. Records refer to these
-addresses.
+Tensors have the names of ONNX's test data sets. Records refer to these addresses.
 """
 
 from django.http import HttpRequest, HttpResponseRedirect
@@ -27,10 +26,7 @@ from registry.states import RepositoryKind
 def tensor(
     request: HttpRequest, namespace: str, name: str, oid: str, path: str
 ) -> HttpResponseBase:
-    """The bytes of one tensor, a serialised ONNX ``TensorProto``.
-
-    Withdrawn versions are answered with their tombstone.
-    """
+    """One tensor, a serialised ONNX ``TensorProto``; the tombstone for withdrawn versions."""
     actor, full_name = actor_of(request), f"{namespace}/{name}"
     mlmodel = None
     try:
@@ -47,7 +43,7 @@ def tensor(
         if withdrawn is None:
             raise
         return tombstone(request, withdrawn)
-    # This row has its namespace loaded.
+    # Avoids a query: this row has its namespace.
     revision.mlmodel = mlmodel
     require_fetch(actor, mlmodel)
     row = tensor_get(revision, path)

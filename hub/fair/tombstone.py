@@ -20,11 +20,7 @@ GONE = 410
 
 
 def tombstone(request: HttpRequest, withdrawn: ResolvedIdentifier) -> HttpResponse:
-    """410 with the kept record, in the format that ``Accept`` prefers.
-
-    Args:
-        withdrawn: With a description.
-    """
+    """410 with the kept record of ``withdrawn``, in the format that ``Accept`` prefers."""
     description = withdrawn.description
     assert description is not None  # noqa: S101 - required of the caller
     response = negotiated(request, lambda: description)
@@ -42,9 +38,8 @@ def tombstone_at(
 ) -> HttpResponse | None:
     """The tombstone at an address without a current target; ``None`` if there is none.
 
-    Args:
-        request: Its ``?revision=`` names the version.
-        mlmodel: The current repository there, which lacks that version; one the user may read.
+    The parameter ``revision`` names the version. ``mlmodel`` is the current repository there,
+    which lacks that version, and which the user may read.
     """
     if request.method not in {"GET", "HEAD"}:
         return None

@@ -132,7 +132,6 @@ def _ends(plan: FetchPlan) -> Iterator[bytes]:
 
 
 def _banded(pieces: Iterator[Piece], *, progress: bool) -> Iterator[bytes]:
-    """Pieces of the pack and messages, each on its side-band channel."""
     for piece in pieces:
         if isinstance(piece, bytes):
             for start in range(0, len(piece), _BAND_BYTES):

@@ -3,7 +3,6 @@
 The number of objects comes first, so there are two passes. The first pass writes commits and trees,
 deflated, into a temporary file, and collects references to the files. The second pass sends both.
 Memory use is some hundred bytes per file plus one small file, independent of the repository's size.
-
 There are no deltas: large files are in large file storage, and the others are small.
 Sources: git's ``Documentation/gitformat-pack``; dulwich encodes the objects.
 """
@@ -34,7 +33,7 @@ _REPORT_EVERY = 1000
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A line for the person who waits; ``fatal`` ends the pack before it is complete."""
+    """A progress message for the user; ``fatal`` ends the pack before it is complete."""
 
     text: str
     fatal: bool = False

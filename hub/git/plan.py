@@ -1,7 +1,7 @@
 """Computes which commits a client lacks, and where its shallow history will end.
 
-Pure: a history is a forest of :class:`registry.selectors.repository.git.Commit`, so that each
-commit has at most one parent.
+Pure. A history is a forest of :class:`registry.selectors.repository.git.Commit`: a commit has at
+most one parent.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -23,11 +23,9 @@ class FetchPlan:
 
     Attributes:
         common: Ids of commits that both sides have, in the order of the request.
-        present: Keys of all commits that the client has.
-        send: Keys of the commits to send.
+        present, send: Keys of the commits that the client has, and of those to send.
         ready: Whether further haves could not make the pack smaller.
-        shallow: Ids at which its history will end, and did not end before.
-        unshallow: Ids at which its history ended, and will not end any more.
+        shallow, unshallow: Ids at which its history newly ends, and at which it no longer ends.
     """
 
     common: list[str] = field(default_factory=list)
@@ -39,10 +37,9 @@ class FetchPlan:
 
 
 def plan(commits: Mapping[int, Commit], references: GitReferences, fetch: Fetch) -> FetchPlan:
-    """What to send for a fetch.
+    """Plan the answer to a fetch.
 
-    Raises:
-        FetchRefused: a wanted commit or an excluded name is unknown, or nothing is left to send.
+    Raises ``FetchRefused`` for an unknown want or excluded name, or if nothing is left to send.
     """
     keys = {commit.oid: key for key, commit in commits.items()}
     unknown = [oid for oid in fetch.wants if oid not in keys]

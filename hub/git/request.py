@@ -39,9 +39,9 @@ class Deepen:
     """Limits of the requested history; by default there is none.
 
     Attributes:
-        depth: Number of commits of each history; 0 for no limit.
+        depth: Number of commits of each history.
         relative: Whether ``depth`` counts from the end of the client's history.
-        since_s: Time of the oldest commit, in seconds since 1970; 0 for no limit.
+        since_s: Time of the oldest commit, in seconds since 1970.
         excluded: References whose commits are excluded.
     """
 
@@ -59,14 +59,11 @@ class Fetch:
     """A request for commits.
 
     Attributes:
-        wants: Ids of the requested commits.
-        haves: Ids of commits that the client has.
+        wants, haves: Ids of the requested commits, and of those that the client has.
         shallow: Ids of commits that the client has without their parents.
-        deepen: Limits of the history.
         capabilities: Protocol 0: capabilities that the client uses.
         rounds: Protocol 0: whether lines follow the wants.
         done: Whether the client ends the negotiation and waits for the pack.
-        progress: Whether progress messages are wanted.
     """
 
     wants: list[str] = field(default_factory=list)
@@ -88,11 +85,7 @@ class ListReferences:
 
 
 def read_fetch(read: Read) -> Fetch:
-    """A request of protocol 0.
-
-    Raises:
-        GitRequestError: it is malformed.
-    """
+    """A request of protocol 0. Raises ``GitRequestError`` if it is malformed."""
     lines = _lines(read)
     fetch = Fetch()
     for line in lines:
@@ -113,11 +106,7 @@ def read_fetch(read: Read) -> Fetch:
 
 
 def read_command(read: Read) -> Fetch | ListReferences:
-    """A request of protocol 2.
-
-    Raises:
-        GitRequestError: it is malformed, or its command is not offered.
-    """
+    """A request of protocol 2. Raises ``GitRequestError`` if malformed or of an unknown command."""
     lines = _lines(read)
     command = ""
     for line in lines:

@@ -1,7 +1,7 @@
-"""Views of a read-only git remote.
+"""Views of a read-only git remote. A token serves as password.
 
 git sends no credentials at first, and prompts its user only after a 401: repositories that are
-missing or not public are therefore answered by 401. A token serves as password.
+missing or not public are therefore answered by 401.
 """
 
 import zlib
@@ -119,7 +119,6 @@ def receive_pack(_: HttpRequest, **__: Any) -> HttpResponseBase:
 
 
 def _body(request: HttpRequest) -> BytesIO:
-    """The request's body, decompressed."""
     # A large body is sent in chunks, without a length, which Django takes for empty. A server that
     # sets this key ends the stream itself.
     is_terminated = request.META.get("wsgi.input_terminated")

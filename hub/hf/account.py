@@ -117,7 +117,7 @@ def repositories(request: HttpRequest, name: str = "") -> HttpResponse:
 
 
 def person_brief(user: User) -> dict[str, Any]:
-    """A person, as lists show one."""
+    """A person, as a member of lists."""
     return {
         "type": "user",
         "user": user.username,
@@ -145,7 +145,6 @@ def _organisation(request: HttpRequest, name: str) -> Namespace:
 
 
 def _counts(request: HttpRequest, namespace: Namespace) -> dict[str, int]:
-    """Numbers of repositories of each kind that the user may read."""
     counts = counts_of(actor_of(request), namespace)
     return {
         "numModels": counts.get(RepositoryKind.MODEL, 0),

@@ -20,11 +20,8 @@ _ROWS_PER_PAGE = 100
 def revision_and_path(mlmodel: MLModel, rest: str) -> tuple[Revision, str]:
     """Revision and path of ``<revision>/<path>``; the path may be "".
 
-    Clients escape the slashes of a revision, but WSGI passes them unescaped, so that the longest
-    prefix that names a revision has to be found: see :func:`revision_along`.
-
-    Raises:
-        NotFound: ``revision_not_found``.
+    The revision is the longest prefix that names one (:func:`revision_along`), because WSGI passes
+    its slashes unescaped. Raises ``NotFound``: ``revision_not_found``.
     """
     _, revision, path = revision_along(mlmodel, rest)
     return revision, path
@@ -33,11 +30,7 @@ def revision_and_path(mlmodel: MLModel, rest: str) -> tuple[Revision, str]:
 def page_answer(
     request: HttpRequest, rows: QuerySet[Row], describe: Callable[[Row], Any]
 ) -> HttpResponse:
-    """The page of ``rows`` that the parameter ``cursor`` asks for, newest first.
-
-    Raises:
-        Invalid: ``invalid_cursor``.
-    """
+    """The page of ``rows`` at ``cursor``, newest first. Raises ``Invalid``: ``invalid_cursor``."""
     page = keyset_page(rows, name=request.path, cursor=cursor_of(request), limit=_ROWS_PER_PAGE)
     return with_next(request, json_answer([describe(row) for row in page.items]), page.next)
 
@@ -64,11 +57,7 @@ def next_page(request: HttpRequest, response: HttpResponse, **changed: str) -> H
 
 
 def whole_number(request: HttpRequest, name: str, default: int, *, most: int) -> int:
-    """The parameter ``name``, from 0; values above ``most`` become ``most``.
-
-    Raises:
-        BadRequest: it is not a whole number.
-    """
+    """The parameter ``name``, at most ``most``; raises ``BadRequest`` if it is no whole number."""
     text = request.GET.get(name, "")
     if not text:
         return default

@@ -30,10 +30,7 @@ def validate(request: HttpRequest) -> HttpResponse:
 
 
 def _warnings(content: str) -> list[str]:
-    """Warnings about the card's values.
-
-    Findings about its text are omitted, and so is a missing license, which is reported already.
-    """
+    """Warnings about the card's values; those of its text and a missing license are omitted."""
     return [
         spelled(one)
         for one in findings_in(content.encode())

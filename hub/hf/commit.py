@@ -84,10 +84,7 @@ def _header(line: CommitLine | None) -> dict[str, Any]:
 
 
 def _operations(store: _Store, rev: str, lines: Iterator[CommitLine]) -> list[Operation]:
-    """The operations of the lines after the header; contents of files are stored as they arrive.
-
-    The later of two lines with the same path counts: clients warn of them and send both.
-    """
+    """The operations after the header, stored as they arrive. The later of equal paths counts."""
     put: dict[str, Operation] = {}
     deleted: dict[str, Operation] = {}
     for line in lines:

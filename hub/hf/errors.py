@@ -1,6 +1,6 @@
-"""Errors as Hugging Face clients read them.
+"""Errors of the protocol.
 
-They read the status and, for a few exceptions, ``X-Error-Code``, and show ``X-Error-Message`` or
+Clients read the status and, for a few exceptions, ``X-Error-Code``, and show ``X-Error-Message`` or
 ``{"error": ...}`` (``hf_raise_for_status``). A 401 or 404 without a code is misread for plain
 ``http://`` addresses, so that a code is always sent.
 """
@@ -67,12 +67,7 @@ def answer(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def refuse(status: int, message: str, *, code: str = "", **more: str) -> HttpResponse:
-    """An error answer.
-
-    Args:
-        code: ``X-Error-Code`` of the protocol.
-        more: Further members of the JSON body.
-    """
+    """An error answer; ``code`` is its ``X-Error-Code``, ``more`` are further JSON members."""
     body = json.dumps({"error": message, **more}).encode()
     response = HttpResponse(body, status=status, content_type="application/json")
     # A header holds one line of ASCII; the body has the full message.

@@ -1,7 +1,4 @@
-"""Requests for access to gated files.
-
-Owners see the usernames of those who asked, and no e-mail addresses.
-"""
+"""Requests for access to gated files. Owners see usernames, but no e-mail addresses."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -56,11 +56,7 @@ def shape_of(details: Details, names: Iterable[str]) -> dict[str, Any]:
 
 
 def expand_of(request: HttpRequest, kind: str) -> list[str]:
-    """The properties requested by name; empty for the default ones.
-
-    Raises:
-        BadRequest: this kind of repository has no such property.
-    """
+    """The names in ``expand``, empty for the default. Raises ``BadRequest`` for an unknown one."""
     names = [*request.GET.getlist("expand"), *request.GET.getlist("expand[]")]
     for name in names:
         if name not in EXPANDABLE[kind]:

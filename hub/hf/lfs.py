@@ -5,8 +5,7 @@ an address for each. Clients send no credentials to these addresses, so each is 
 :mod:`hub.hf.lfslink`. ``multipart`` is the Hugging Face Hub's own transfer: the addresses ``"1"``
 to ``"N"`` take the parts, and a final POST names the ETag of each.
 
-Sources: git-lfs ``docs/api/batch.md`` and ``docs/api/basic-transfers.md``; huggingface_hub
-``lfs.py``.
+Sources: git-lfs ``docs/api/{batch,basic-transfers}.md``; huggingface_hub ``lfs.py``.
 """
 
 import json
@@ -59,10 +58,7 @@ def lfs_wire(**views: View) -> View:
 
 
 def authenticating(view: View) -> View:
-    """:func:`repository_view` that answers anonymous requests for missing repositories by 401.
-
-    git-lfs sends no credentials at first, and takes "not found" as final.
-    """
+    """:func:`repository_view` with 401 for anonymous 404s, which git-lfs would take as final."""
     inner = repository_view(view)
 
     @wraps(inner)
@@ -171,7 +167,7 @@ def _object(plan: LfsTransfer, actions: dict[str, Any]) -> dict[str, Any]:
         # git-lfs expects 422 for an invalid object.
         code = {400: 422}.get(status_of(plan.refusal), status_of(plan.refusal))
         return {**shape, "error": {"code": code, "message": str(plan.refusal)}}
-    # Without "actions" there is nothing to send; clients reject empty ones.
+    # Clients reject empty "actions".
     return {**shape, "authenticated": True, **({"actions": actions} if actions else {})}
 
 
@@ -221,7 +217,6 @@ def _etags(parts: Any) -> dict[int, str]:
 
 
 def _check_length(request: HttpRequest, size_bytes: int) -> None:
-    """Refuse a body of another length before reading it."""
     announced = request.headers.get("Content-Length", "")
     if announced != str(size_bytes):
         raise BadRequest(

@@ -25,8 +25,8 @@ def listing(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
 def batch(request: HttpRequest, mlmodel: MLModel) -> HttpResponse:
     """``POST .../lfs-files/batch``: erase files from all revisions, or only from the newest.
 
-    On the Hugging Face Hub ``rewriteHistory: false`` deletes the bytes, and revisions keep dangling
-    pointers. Here revisions are always complete, so that old revisions keep both.
+    On the Hugging Face Hub ``rewriteHistory: false`` deletes the bytes and leaves their pointers;
+    here revisions are always complete, so that old ones keep both.
     """
     actor, deletions = signed_in(request), json_body(request).get("deletions")
     if not isinstance(deletions, dict):

@@ -29,8 +29,7 @@ class SignedLink:
     Attributes:
         token: Uuid of the token it was issued to; "" for anonymous downloads of public files.
         mlmodel: Uuid of the repository.
-        part_key: With ``part_bytes`` the other fields of a :class:`PartUpload`; "" for a transfer
-            in one piece.
+        part_key, part_bytes: Of a :class:`PartUpload`; "" and 0 for a transfer in one piece.
     """
 
     token: str
@@ -42,30 +41,17 @@ class SignedLink:
 
     @property
     def upload(self) -> PartUpload:
-        """The multipart upload it is valid for.
-
-        Raises:
-            NotFound: ``upload_not_found``: it is valid for one piece.
-        """
+        """Its multipart upload. Raises ``NotFound``: ``upload_not_found`` for a single piece."""
         if not self.part_key:
             raise NotFound("upload_not_found", "This address takes no parts.")
         return PartUpload(self.part_key, self.size_bytes, self.part_bytes)
 
     def actor(self) -> User | AnonymousUser:
-        """The owner of its token, or an anonymous user.
-
-        Raises:
-            Unauthenticated: the token is expired or revoked.
-        """
+        """Owner of the token, or an anonymous user. Raises ``Unauthenticated`` for invalid tokens."""
         return user_of_token_uuid(self.token) if self.token else AnonymousUser()
 
     def repository(self) -> MLModel:
-        """Its repository, if the actor may still read it.
-
-        Raises:
-            Unauthenticated: see :meth:`actor`.
-            NotFound: ``model_not_found``.
-        """
+        """Its repository. Raises ``NotFound`` if unreadable, ``Unauthenticated`` as :meth:`actor`."""
         rows = readable_repositories(self.actor()).filter(uuid=parse_uuid(self.mlmodel))
         mlmodel = rows.select_related("namespace").first()
         if mlmodel is None:
@@ -80,10 +66,9 @@ class SignedLink:
 
 
 def link_of(signed: str, purpose: str, *, expires_s: int) -> SignedLink:
-    """The claims in the last part of an address.
+    """Verify and read the last part of an address.
 
-    Raises:
-        Unauthenticated: ``token_invalid`` or ``token_expired``.
+    Raises ``Unauthenticated``: ``token_invalid`` or ``token_expired``.
     """
     try:
         return SignedLink(*signing.loads(signed, salt=_salt(purpose), max_age=expires_s))

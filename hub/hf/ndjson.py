@@ -7,9 +7,9 @@
     {"key": "lfsFile", "value": {"path": "...", "algo": "sha256", "oid": "...", "size": 1}}
     ...
 
-Only ``content`` may be long. It is cut out of its line before the rest is parsed, and decoded piece
-by piece, so that it never becomes a Python string. A request holds one line in memory, whose length
-is bounded by the largest file that is not sent by LFS or Xet.
+Only ``content`` may be long. It is cut out of its line before the rest is parsed, and decoded in
+pieces, never as a Python string. A request holds one line in memory, whose length is bounded by the
+largest file that is not sent by LFS or Xet.
 """
 
 import binascii
@@ -40,11 +40,7 @@ class Base64:
     """A stream that decodes base64 as it is read."""
 
     def __init__(self, text: memoryview) -> None:
-        """``text`` consists of the base64 alphabet and padding.
-
-        Raises:
-            BadRequest: its length is not a multiple of 4.
-        """
+        """``text``: base64 and padding. Raises ``BadRequest`` unless 4 divides its length."""
         if len(text) % 4:
             raise BadRequest("The content of a file is incomplete: its base64 has no whole length.")
         self._text = text
@@ -69,10 +65,8 @@ class CommitLine:
 def lines_of(request: HttpRequest) -> Iterator[CommitLine]:
     """The lines of the body, without empty ones.
 
-    Raises:
-        BadRequest: a line is malformed.
-        TooLarge: ``body_too_large``: a line is too long, or there are too many.
-        UnreadablePostError: the body ended before its announced length.
+    Raises ``BadRequest`` for a malformed line, ``TooLarge``: ``body_too_large`` for a long one or
+    too many, and ``UnreadablePostError`` for a body shorter than announced.
     """
     announced = int(request.META.get("CONTENT_LENGTH") or 0)
     count = 0

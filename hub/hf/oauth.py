@@ -1,4 +1,4 @@
-"""OAuth's device flow (RFC 8628), by which a browser signs ``hf auth login`` in.
+"""OAuth's device flow (RFC 8628), used by ``hf auth login``.
 
 Errors are OAuth's JSON; clients read ``error`` only.
 """
@@ -42,7 +42,7 @@ def device(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 
 
 def token(request: HttpRequest) -> HttpResponse:
-    """``POST /oauth/token``. Tokens do not expire, so that there is no refresh."""
+    """``POST /oauth/token``. Tokens do not expire, and need no refresh."""
     if request.POST.get("grant_type") != _DEVICE_CODE:
         return _refused("unsupported_grant_type", "Only the device flow is supported.")
     result = device_grant_fetch(request.POST.get("device_code", ""))

@@ -18,10 +18,10 @@ MAX_FILES = 256
 
 
 def preupload(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
-    """How to send each file, and whether it need not be sent."""
+    """The upload mode of each file, and whether it need not be sent."""
     actor = signed_in(request)
     if flag_in(request.GET, "create_pr"):
-        # Everybody may propose changes to any revision.
+        # All readers may propose changes to any revision.
         require_voice(actor, mlmodel)
         revision = revision_get(mlmodel, rev)
     else:
@@ -42,11 +42,7 @@ def _offers(files: Any) -> list[Offer]:
 
 
 def size_in(data: dict[str, Any]) -> int:
-    """The number of bytes ``data["size"]``.
-
-    Raises:
-        BadRequest: it is not a whole number from 0 to 2^63 - 1.
-    """
+    """``data["size"]`` in bytes. Raises ``BadRequest`` unless a whole number from 0 to 2^63 - 1."""
     size = data.get("size")
     if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**63:
         raise BadRequest("'size' must be a number of bytes.")

@@ -1,7 +1,4 @@
-"""Branches, tags and references of pull requests.
-
-Statuses and some texts are the Hugging Face Hub's, because clients depend on them.
-"""
+"""Branches, tags and references of pull requests; clients depend on statuses and some texts."""
 
 from typing import Any
 

@@ -115,8 +115,7 @@ def _created(
         other = repository_get(actor, kind, full_name)
         return refuse(409, conflict.detail, url=absolute(web_path(other)))
     except NotFound as error:
-        # Clients take 404 for a missing repository or file; a missing namespace is refused like
-        # one without write permission.
+        # Clients take 404 for a missing repository or file: a missing namespace is answered by 403.
         raise Forbidden("permission_denied", error.detail) from None
     return json_answer(
         {

@@ -2,9 +2,8 @@
 
 Clients cache files by their ETag: git's id of the bytes, or the SHA-256 of a file in large file
 storage, which they recognise by its length and verify. They take size and ETag from the first
-answer that is not a redirection within the hub, but maybe one to a bucket; hence ``X-Linked-ETag``
-and ``X-Linked-Size``. ``X-Repo-Commit`` is also sent with "no such file": clients cache that a
-revision lacks a file.
+answer that is no redirection within the hub. It may redirect to a bucket: hence ``X-Linked-ETag``
+and ``X-Linked-Size``. "No such file" has ``X-Repo-Commit``, because clients cache that, too.
 """
 
 from contextlib import suppress

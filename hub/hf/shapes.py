@@ -90,10 +90,7 @@ def _lfs_sizes(file: File) -> dict[str, int]:
 
 
 def _is_readable_index(index: Any) -> bool:
-    """Whether clients can read all ``source`` members of a card's results.
-
-    They tolerate all other faults of a ``model-index``.
-    """
+    """Whether clients can read all ``source`` members of results; they tolerate other faults."""
     models = index if isinstance(index, list) else []
     listed = [model.get("results") for model in models if isinstance(model, dict)]
     results = [result for some in listed if isinstance(some, list) for result in some]

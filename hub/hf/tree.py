@@ -75,7 +75,6 @@ def _shapes(
 
 
 def _inputs(request: HttpRequest) -> tuple[list[str], bool]:
-    """The requested paths, and whether with their last commits."""
     if request.content_type == "application/json":
         body = json_body(request)
         paths = body.get("paths", [])

@@ -1,4 +1,4 @@
-"""Shared by all views of the protocol: dispatch, lookup of repositories, JSON input and output.
+"""Basics of all views of the protocol: dispatch, lookup of repositories, JSON input and output.
 
 These are plain Django views: clients send ``Accept`` and ``Content-Type`` values that Django REST
 framework refuses, and bodies that must be streamed.
@@ -74,8 +74,7 @@ def _drain(request: HttpRequest) -> None:
 def repository_view(view: View) -> View:
     """Decorator that passes the MLModel or data set of the address: ``view(request, mlmodel)``.
 
-    A moved one is answered by 307 with its new address, which clients follow with the same method
-    and body.
+    A moved one is answered by 307, which clients follow with the same method and body.
     """
 
     @wraps(view)
@@ -101,11 +100,7 @@ def json_answer(data: Any, status: int = 200) -> HttpResponse:
 
 
 def json_body(request: HttpRequest) -> dict[str, Any]:
-    """The members of the JSON object in the body; an empty body is an empty object.
-
-    Raises:
-        BadRequest: the body is not a JSON object.
-    """
+    """The JSON object in the body, ``{}`` for an empty body; otherwise raises ``BadRequest``."""
     try:
         data = json.loads(request.body or b"{}")
     except (ValueError, RecursionError) as error:
@@ -116,11 +111,7 @@ def json_body(request: HttpRequest) -> dict[str, Any]:
 
 
 def text_in(data: Mapping[str, Any], key: str, default: str | None = None) -> str:
-    """The string ``data[key]``.
-
-    Raises:
-        BadRequest: it is missing without a default, or not a string.
-    """
+    """The string ``data[key]``. Raises ``BadRequest`` if it has another type or no value."""
     value = data.get(key)
     if value is None and default is not None:
         return default

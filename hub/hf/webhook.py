@@ -1,7 +1,4 @@
-"""Webhooks, below ``/api/settings/webhooks``, as requested by ``HfApi`` (2.4.0).
-
-The deliveries and their replay are an extension of this hub.
-"""
+"""Webhooks below ``/api/settings/webhooks`` as in ``HfApi`` (2.4.0); deliveries are additional."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -4,13 +4,12 @@ A client requests a *ticket* at the repository's API address and gets the reposi
 ``/xet/{uuid}/{epoch}``. There it asks which chunks are stored, sends the others packed in xorbs,
 and finally a shard that composes files of chunks; a commit then names the files by SHA-256.
 
-Clients cache for three weeks what they sent to an address, and do not send it again. The address
-therefore has an epoch, which is incremented whenever stored chunks may have been deleted. Uploads
-in progress may finish at an earlier address.
+Clients remember for three weeks which chunks they sent to an address, and do not repeat them. The
+address therefore has an epoch, which is incremented whenever stored chunks may have been deleted.
+Uploads in progress may finish at an earlier address. Downloads are whole files (ADR 0011).
 
-Only uploads are supported: downloads are whole files (ADR 0011). Sources:
-huggingface/xet-core ``openapi/cas.openapi.yaml``, ``xet_client/src/cas_client/remote_client.rs``;
-huggingface_hub ``utils/_xet.py``.
+Sources: huggingface/xet-core ``openapi/cas.openapi.yaml``,
+``xet_client/src/cas_client/remote_client.rs``; huggingface_hub ``utils/_xet.py``.
 """
 
 import time
@@ -48,8 +47,8 @@ _CasView = Callable[..., HttpResponseBase]
 def write_token(request: HttpRequest, mlmodel: MLModel, rev: str) -> HttpResponse:
     """``GET .../xet-write-token/{rev}[?create_pr=1]``: a ticket, in headers and as JSON.
 
-    Users who may read may propose changes, so that they get tickets for pull requests. An exhausted
-    quota is reported here, before anything is sent.
+    Readers may propose changes, so they get tickets for pull requests. An exhausted quota is
+    reported here, before anything is sent.
     """
     user = signed_in(request)
     require_contributor(user, mlmodel)
@@ -87,8 +86,7 @@ def with_ticket(view: _CasView) -> _CasView:
             user, mlmodel = _admit(request, uuid, int(epoch))
             return view(request, user, mlmodel, **rest)
         except RegistryError:
-            # A server that closes before the body ends truncates its answer, and the client would
-            # retry.
+            # An unread body would truncate the answer, and the client would retry.
             _drain(request)
             raise
 

@@ -1,4 +1,4 @@
-"""Shared by operators' commands: parsing of sizes and time spans, and a progress line."""
+"""Sizes, time spans and a progress line for the commands of operators."""
 
 import argparse
 import re

@@ -22,12 +22,10 @@ _OF_FILES = {"tree", "blob", "raw"}
 
 
 def address(mlmodel: MLModel, view: str, *places: object) -> str:
-    """``/ns/name/...`` or ``/datasets/ns/name/...``: the address of one of its pages.
+    """``/ns/name/...`` or ``/datasets/ns/name/...``: the address of a page of ``mlmodel``.
 
-    Args:
-        mlmodel: With its namespace.
-        view: Name of the view in ``hub/pages/urls.py``.
-        places: Further parts of the address. For files and folders: the revision and the path.
+    ``view`` is a name in ``hub/pages/urls.py``; ``places`` are further parts of the address, for
+    files and folders the revision and the path.
     """
     if view in _OF_FILES:
         places = ("/".join(str(place) for place in places if place != ""),)
@@ -54,16 +52,9 @@ def topic_address(mlmodel: MLModel, facet: str, value: str) -> str:
 def newest_first(
     rows: QuerySet[Row], request: HttpRequest, order: Sequence[str] = ("-id",)
 ) -> tuple[list[Row], str]:
-    """The page of ``rows`` that the parameter ``before`` asks for, and the address of the next.
+    """The page of ``rows`` at the parameter ``before``, and the relative address of the next or "".
 
-    Args:
-        order: Descending columns that are unique together.
-
-    Returns:
-        The rows, and the relative address of the page with older ones; "" on the last page.
-
-    Raises:
-        Invalid: ``invalid_cursor``.
+    ``order``: descending columns, unique together. Raises ``Invalid``: ``invalid_cursor``.
     """
     cursor = request.GET.get("before") or None
     page = keyset_page(rows, name=request.path, cursor=cursor, order=order)

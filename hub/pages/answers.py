@@ -1,7 +1,7 @@
-"""The questions about a model or a data set, and the FAIR score that their answers give.
+"""The questions about a model or a data set, and the FAIR score of the answers: one form.
 
-One form, at ``describe``. It works without JavaScript; with it, the score is updated while typing:
-htmx requests the whole page and replaces the changed parts.
+With JavaScript the score is updated while typing: htmx requests the whole page and replaces the
+changed parts.
 """
 
 from collections.abc import Iterator
@@ -58,12 +58,7 @@ _SUGGESTED = 50
 
 @dataclass(frozen=True, slots=True)
 class ShownGap:
-    """Missing points, and where to gain them.
-
-    Attributes:
-        name: Name of the question, or key of the card.
-        place: Id of the question's field; "" if it is not on the page.
-    """
+    """Missing points of a question or card key ``name``; ``place``: id of its field here, or ""."""
 
     gap: CardGap
     name: str
@@ -147,7 +142,7 @@ def _page(
 
 
 def _score_context(prefilled: PrefilledAnswers, answers: Answers) -> dict[str, Any]:
-    """Context of the score; the reason, if README.md would not be a valid card."""
+    """Context of the score or, if README.md would be an invalid card, of the reason."""
     try:
         draft = answers_preview(prefilled, answers)
     except Invalid as error:

@@ -32,7 +32,7 @@ class ShownTestSet:
 
 @page
 def build(request: HttpRequest, uuid: str) -> HttpResponseBase:
-    """A build, including withdrawn ones."""
+    """A build; it may be withdrawn."""
     row = build_get(request.user, str(uuid))
     context: dict[str, Any] = {
         "build": row,

@@ -92,8 +92,6 @@ def search_course(points: Sequence[Point]) -> SafeString:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """Coordinates of the plot of a search."""
-
     first: int
     count: int
     least: float
@@ -171,7 +169,7 @@ def _best_so_far(measured: Sequence[Point], frame: _Frame) -> str:
 def histogram(one: Sequence[float], two: Sequence[float], unit: str) -> SafeString:
     """Histograms of two samples on one axis, the first above and the second below it.
 
-    Values above the 98th percentile of both are counted in the last bin.
+    The last bin includes all values above the 98th percentile of both.
     """
     if not one or not two:
         return SafeString("")

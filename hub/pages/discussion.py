@@ -106,11 +106,7 @@ def changes(request: HttpRequest, mlmodel: MLModel, num: int) -> HttpResponseBas
 def shown(
     request: HttpRequest, row: Discussion, *, status: int = 200, **more: Any
 ) -> HttpResponseBase:
-    """The page of a discussion.
-
-    Args:
-        more: Further context, such as the error of a form.
-    """
+    """The page of a discussion. ``more``: further context, such as the error of a form."""
     context = _frame_of(request, row, part="talk") | more
     if context["may_merge"]:
         context["conflicts"] = conflicts_of(row)

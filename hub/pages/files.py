@@ -55,7 +55,6 @@ def raw(request: HttpRequest, mlmodel: MLModel, place: str) -> HttpResponseBase:
 
 
 def _crumbs(path: str) -> dict[str, Any]:
-    """Breadcrumbs of ``path``: each part with its own path."""
     parts = path.split("/") if path else []
     return {
         "path": path,

@@ -42,8 +42,6 @@ class _ManyFilesInput(forms.ClearableFileInput):
 
 
 class _ManyFiles(forms.FileField):
-    """Several files of one input."""
-
     widget = _ManyFilesInput
 
     def clean(self, data: Any, initial: Any = None) -> "list[UploadedFile[bytes]]":

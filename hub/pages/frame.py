@@ -47,7 +47,7 @@ def repository_page(view: View) -> View:
         except NotFound as error:
             if error.code != "revision_not_found":
                 raise
-            # It may have existed: then its record is shown.
+            # A deleted one has a record.
             tombstone = tombstone_at(request, kind, full_name, mlmodel=mlmodel)
             if tombstone is None:
                 raise
@@ -72,10 +72,8 @@ def frame(
     """The context of the head and the tabs.
 
     Args:
-        request: Its parameter ``revision`` is used if no revision is passed.
         mlmodel: Repository that the user may read, with its namespace.
-        tab: Name of the open tab.
-        revision: Revision that the page shows.
+        revision: Revision of the page; by default that of the parameter ``revision``.
         revision_name: Name of the revision in the address: branch, tag or commit id.
     """
     revision_name = revision_name or request.GET.get("revision") or mlmodel.default_branch
@@ -106,7 +104,7 @@ def _instead(
     moved = repository_moved(request.user, kind, "/".join(old))
     if moved is None:
         return tombstone_at(request, kind, "/".join(old))
-    # Built from the address as sent, so that escapes in it are preserved.
+    # The address as sent preserves escapes.
     before = reverse(f"{kind}-card", args=old)
     after = reverse(f"{kind}-card", args=(moved.namespace.name, moved.name))
     return HttpResponseRedirect(after + request.get_full_path()[len(before) :])

@@ -35,7 +35,7 @@ def ask(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 @repository_page
 @require_POST
 def answer(request: HttpRequest, mlmodel: MLModel, uuid: UUID) -> HttpResponseBase:
-    """Accept or reject somebody's request."""
+    """Accept or reject a request."""
     row = request_get(request.user, mlmodel, uuid=uuid)
     reason = request.POST.get("reason", "").strip()
 
@@ -50,7 +50,7 @@ def answer(request: HttpRequest, mlmodel: MLModel, uuid: UUID) -> HttpResponseBa
 @repository_page
 @require_POST
 def grant(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Grant access to a person who did not request it."""
+    """Grant access without a request."""
     username = request.POST.get("username", "").strip()
     return act(
         request,

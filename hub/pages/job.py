@@ -46,7 +46,7 @@ def jobs(request: HttpRequest) -> HttpResponseBase:
 
 @page
 def job(request: HttpRequest, uuid: UUID) -> HttpResponseBase:
-    """One job: where it is, its trials as they land, its log."""
+    """One job: progress, trials so far, log."""
     row = job_get(request.user, str(uuid))
     trials = list(trials_of(row))
     ended = row.state in JOB_ENDED

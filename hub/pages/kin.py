@@ -39,8 +39,7 @@ class Kin:
 
     Attributes:
         sort: Short description of its kind.
-        url: Address of its page; "" if it has none.
-        lineage_url: Address of its lineage, or else of its page.
+        url, lineage_url: Addresses of its page, "" if it has none, and of its lineage or else page.
         label, words: The relation: edge label, and verb of the sentence.
         is_origin: Whether it is a source; otherwise it is a product.
     """
@@ -58,11 +57,7 @@ class Kin:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A row of the table of activities.
-
-    Attributes:
-        tools: Names and versions.
-    """
+    """A row of the table of activities; ``tools`` are names with versions."""
 
     title: str
     url: str

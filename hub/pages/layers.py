@@ -33,12 +33,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """An edge as an SVG path.
-
-    Attributes:
-        x, y: Position of its label.
-        is_back: Whether it closes a cycle.
-    """
+    """An edge as an SVG path, with its label at ``x``, ``y``; ``is_back`` if it closes a cycle."""
 
     edge: Edge
     path: str
@@ -60,9 +55,8 @@ class Drawing:
 def arrange(nodes: Sequence[str], edges: Iterable[Edge]) -> Drawing:
     """Lay out a graph.
 
-    Args:
-        nodes: Distinct keys; earlier ones are placed higher where possible.
-        edges: Between two different nodes; duplicates have no effect.
+    ``nodes`` are distinct keys; earlier ones are placed higher where possible. ``edges`` connect
+    different nodes; duplicates have no effect.
     """
     unique = list(dict.fromkeys(edges))
     back = _back_edges(nodes, unique)
@@ -118,7 +112,6 @@ def _columns(nodes: Sequence[str], edges: Sequence[Edge]) -> dict[str, int]:
 
 
 def _route(edge: Edge, columns: Mapping[str, int]) -> list[_Stop]:
-    """The stops of an edge: its nodes, and a point in each column between them."""
     source, derived = edge
     crossed = range(columns[source] + 1, columns[derived])
     return [source, *((edge, column) for column in crossed), derived]
@@ -151,7 +144,6 @@ def _rows(
 def _sort(
     row: list[_Stop], neighbours: Sequence[_Stop], linked: Mapping[_Stop, Sequence[_Stop]]
 ) -> None:
-    """Sort ``row`` by the mean position of each stop's neighbours."""
     at = {place: number for number, place in enumerate(neighbours)}
     own = {place: float(number) for number, place in enumerate(row)}
 

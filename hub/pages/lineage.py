@@ -43,8 +43,7 @@ class ShownNode:
 
     Attributes:
         sort: Short description of its kind.
-        url: Address of its page; "" if it has none.
-        lineage_url: Address of its lineage, or else of its page.
+        url, lineage_url: Addresses of its page, "" if it has none, and of its lineage or else page.
     """
 
     name: str

@@ -96,7 +96,7 @@ def jobs(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
 @repository_page
 @require_POST
 def like(request: HttpRequest, mlmodel: MLModel) -> HttpResponseBase:
-    """Add or remove a like, as the button says; htmx gets the new button only."""
+    """Add or remove a like; htmx gets the new button only."""
     liked = request.POST.get("liked") == "yes"
     (like_add if liked else like_remove)(actor=signed_in(request), mlmodel=mlmodel)
     if request.htmx:  # type: ignore[attr-defined]
@@ -167,7 +167,7 @@ def _publish(request: HttpRequest, mlmodel: MLModel, form: forms.UploadForm) -> 
         branch=mlmodel.default_branch,
         message=form.cleaned_data["message"] or "Upload from the browser",
         operations=operations,
-        # Who wrote no card is led to the questions, and the license is one of them.
+        # Without a card the questions follow, which include the license.
         require_license=bool(form.cleaned_data["card"].strip()),
     )
 

@@ -1,4 +1,4 @@
-"""Profiles of a person and of their organisations, as metadata records show them."""
+"""Profiles of a person and of their organisations, for metadata records."""
 
 from collections.abc import Callable
 

@@ -15,8 +15,7 @@ _PREFIX = "creators"
 class Questions:
     """The questions with the current answers.
 
-    Attributes:
-        creators: Form set of creators; ``None`` if there are too many, which then do not change.
+    ``creators`` is a form set; ``None`` if there are too many creators, which then do not change.
     """
 
     def __init__(self, prefilled: PrefilledAnswers, form: QuestionsForm, creators: Any) -> None:
@@ -60,12 +59,7 @@ class Questions:
 def filled_in(
     prefilled: PrefilledAnswers, answers: Answers, *, blanks: int = 1, focus: bool = False
 ) -> Questions:
-    """The questions, filled in with answers.
-
-    Args:
-        blanks: Number of empty rows for more creators.
-        focus: Whether the last empty row gets the focus.
-    """
+    """The questions with answers and ``blanks`` empty rows, the last optionally with the focus."""
     initial = {
         "title": answers.title,
         "license": answers.license,

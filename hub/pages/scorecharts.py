@@ -16,12 +16,7 @@ _STEP = (_WIDTH - _LEFT - _RIGHT) / _BANDS
 
 @dataclass(frozen=True, slots=True)
 class ScoredRun:
-    """One assessment run as a point of a chart.
-
-    Attributes:
-        percent: Share of the points, 0 to 100.
-        label: Tooltip.
-    """
+    """One assessment run as a point: ``percent`` from 0 to 100, ``label`` as tooltip."""
 
     at: datetime
     percent: float
@@ -29,11 +24,7 @@ class ScoredRun:
 
 
 def course(runs: Sequence[ScoredRun]) -> SafeString:
-    """Scores over time as a step line. Empty for fewer than two runs.
-
-    Args:
-        runs: Oldest first.
-    """
+    """Scores over time as a step line, oldest first; empty for fewer than two runs."""
     if len(runs) < 2:
         return SafeString("")
     first, last = runs[0].at, runs[-1].at
@@ -76,9 +67,7 @@ def course(runs: Sequence[ScoredRun]) -> SafeString:
 def distribution(percents: Sequence[int]) -> SafeString:
     """Histogram of records by percentage, in bands of ten; the last band includes 100.
 
-    Args:
-        percents: Number of records with each percentage from 0 to 100. The chart is empty if all
-            are zero.
+    ``percents``: number of records per percentage, 0 to 100. Empty if all are zero.
     """
     if not any(percents):
         return SafeString("")

@@ -75,7 +75,6 @@ _BUILT: list[tuple[str, str, View]] = [
 def _repository(
     kind: RepositoryKind, prefix: str, table: list[tuple[str, str, View]]
 ) -> list[URLPattern]:
-    """The addresses of one kind, named ``<kind>-<view>``."""
     root = f"{prefix}<str:namespace>/<str:name>"
     return [
         path(f"{root}{tail}", view, {"kind": kind}, name=f"{kind}-{name}")

@@ -1,4 +1,4 @@
-"""What the views of the pages share: the signed-in person, refusals as pages, answers to forms."""
+"""Basics of the pages' views: the signed-in person, refusals as pages, answers to forms."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -34,11 +34,7 @@ def hub_context(_: HttpRequest) -> dict[str, Any]:
 
 
 def signed_in(request: HttpRequest) -> User:
-    """The signed-in person.
-
-    Raises:
-        Unauthenticated: ``not_authenticated``.
-    """
+    """The signed-in person. Raises ``Unauthenticated``: ``not_authenticated``."""
     if not isinstance(request.user, User):
         raise Unauthenticated("not_authenticated", "Sign in first.")
     return request.user
@@ -62,12 +58,9 @@ def page(view: View[P]) -> View[P]:
 def act(
     request: HttpRequest, back: str, action: Callable[[], object], *, done: str
 ) -> HttpResponseBase:
-    """Run the action of a form and redirect to the form's page, with a message.
+    """Run the action of a form and redirect to its page ``back``, with the message ``done``.
 
-    Args:
-        back: Address of the form's page.
-        done: Message after success. A conflict or an invalid value is the message otherwise; other
-            refusals have their own page.
+    A conflict or an invalid value is the message instead; other refusals have their own page.
     """
     try:
         action()
@@ -105,7 +98,7 @@ def broken(request: HttpRequest) -> HttpResponse:
 
 
 def _return_path(request: HttpRequest) -> str:
-    """Where to go after signing in: this page, or the page that holds the submitted form."""
+    """Address for the return from signing in: this page, or the page of the submitted form."""
     if request.method in {"GET", "HEAD"}:
         return request.get_full_path()
     origin = urlsplit(request.headers.get("Referer", ""))

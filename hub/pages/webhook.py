@@ -1,4 +1,4 @@
-"""A person's webhooks: what they watch, their deliveries, and replaying one."""
+"""A person's webhooks: watched items, deliveries, replay."""
 
 from collections.abc import Callable
 from typing import Any

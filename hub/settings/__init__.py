@@ -1,1 +1,1 @@
-"""Settings: ``base`` holds all that is shared; the others are what truly differs."""
+"""Django settings: ``base`` is shared by ``development``, ``production`` and ``testing``."""

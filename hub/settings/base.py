@@ -42,7 +42,7 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "hub.urls"
 WSGI_APPLICATION = "hub.wsgi.application"
-# The Hugging Face protocol and our API know no trailing slashes.
+# The addresses of the Hugging Face protocol and of the API have no trailing slashes.
 APPEND_SLASH = False
 
 TEMPLATES = [
@@ -81,7 +81,7 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "home"
 
-# HF clients only read times that end in Z.
+# Hugging Face clients parse only times that end in "Z".
 TIME_ZONE = "UTC"
 USE_TZ = True
 LANGUAGE_CODE = "en-gb"
@@ -90,7 +90,7 @@ USE_I18N = True
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 
-# Bodies that are held in memory: JSON and forms. Files stream and are bound by MAX_BLOB_BYTES.
+# Limit of JSON and forms, which are held in memory; files stream and have MAX_BLOB_BYTES.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 2**20
 
 LOGGING = {
@@ -100,7 +100,7 @@ LOGGING = {
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
     "loggers": {
-        # What was refused is told to who asked; a proxy logs requests.
+        # Clients get the reasons of refusals; a proxy logs requests.
         "django.request": {"level": "ERROR"},
         **{name: {"level": LOG_LEVEL} for name in ("hub", "registry", "workers")},
     },

@@ -1,4 +1,4 @@
-"""For people who change the hub: tracebacks in the browser, static files from the tree."""
+"""Settings for development: tracebacks in the browser, static files from the tree."""
 
 from hub.settings.base import *  # noqa: F403
 

@@ -1,9 +1,8 @@
 """Typed readers of environment variables.
 
-Each reader takes the name of a variable, its default and a description, and registers all three in
-``variables``, from which docs/settings.md is generated. A value that cannot be read is noted in
-``problems``, and the default is returned: ``hub/checks.py`` reports the problems under the id
-``hub.E001`` and stops the start, so that a misspelt number never becomes a silent default.
+Each reader registers a variable's name, default and description in ``variables``, from which
+docs/settings.md is generated. A value that cannot be read is added to ``problems``, and the default
+is returned: ``hub/checks.py`` then stops the start with ``hub.E001``.
 """
 
 import hashlib
@@ -20,8 +19,8 @@ class Variable:
     Attributes:
         kind: Type and range, in words.
         default: As documented; "" if there is none.
-        about: What the variable does, as Markdown.
-        section: Heading of the group it belongs to.
+        about: Description, as Markdown.
+        section: Heading of its group.
     """
 
     name: str
@@ -33,7 +32,7 @@ class Variable:
 
 #: Variables in the order in which they were first read.
 variables: dict[str, Variable] = {}
-#: Variable name to what is wrong with its value.
+#: Variable name to the problem with its value.
 problems: dict[str, str] = {}
 
 # sockaddr_un holds 108 bytes on Linux, 104 elsewhere, with a final zero.
@@ -52,8 +51,7 @@ class SettingsSection:
     def text(self, name: str, default: str, *, about: str, shown: str | None = None) -> str:
         """A string; ``NAME_FILE`` may name a file that holds it, as container secrets do.
 
-        Args:
-            shown: How the default is documented, if not literally.
+        ``shown``: how the default is documented, if not literally.
         """
         self._register(name, "text", default if shown is None else shown, about)
         file = os.environ.get(f"{name}_FILE")
@@ -109,10 +107,7 @@ class SettingsSection:
 
 
 def socket_path(data_dir: Path) -> Path:
-    """Unix socket of the embedded broker.
-
-    It lies in the data folder, unless the kernel does not take so long a path.
-    """
+    """Unix socket of the embedded broker: in the data folder, unless that path is too long."""
     path = data_dir / "run" / "valkey.sock"
     if len(os.fsencode(path)) < _LONGEST_SOCKET_PATH:
         return path

@@ -1,4 +1,4 @@
-"""A real hub: embedded by ``manage.py serve``, or under compose, by the same code."""
+"""Settings for production: ``manage.py serve`` and containers."""
 
 from hub.settings.base import *  # noqa: F403
 from hub.settings.environment import BEHIND_PROXY, DATA_DIR, HUB_URL, SECRET_KEY_GIVEN

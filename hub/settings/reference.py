@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from hub.settings import env
 
-#: Read by others than the hub's settings: heading to rows of name, type, default and description.
+#: Variables that the settings do not read: heading to rows of name, type, default, description.
 OTHERS: dict[str, Sequence[tuple[str, str, str, str]]] = {
     "Machine of a worker": (
         ("HPCFAIR_TARGET", "text", "that of the processor", "Target that this machine works for."),

@@ -1,4 +1,4 @@
-"""The secret key of a hub whose operator sets none: made once and kept in the data folder."""
+"""The secret key of a hub without a configured one: generated once, in the data folder."""
 
 import os
 import secrets
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def secret_key(data_dir: Path) -> str:
-    """The content of ``secret.key``, which only its owner can read; it is made if missing."""
+    """The content of ``secret.key``, which only its owner can read; it is generated if missing."""
     data_dir.mkdir(parents=True, exist_ok=True)
     path = data_dir / "secret.key"
     if not path.exists():
@@ -16,12 +16,12 @@ def secret_key(data_dir: Path) -> str:
 
 
 def _create(path: Path) -> None:
-    """Write a new key whole or not at all: of several processes that start at once, one wins."""
+    """Write a new key atomically; of several processes that start at once, one wins."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".secret-")
     with os.fdopen(descriptor, "w") as file:
         file.write(secrets.token_urlsafe(50))
     try:
-        # link, unlike rename, refuses to replace a key that others may already have read.
+        # Unlike rename, link does not replace a key that other processes may have read.
         os.link(temporary, path)
     except FileExistsError:
         pass

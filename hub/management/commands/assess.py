@@ -16,8 +16,6 @@ from registry.tables import Revision
 
 
 class Command(BaseCommand):
-    """Lists scores, or queues assessment runs."""
-
     help = (
         "List the FAIR scores of records, the lowest first, or queue assessment runs of the named "
         "or of all public records."

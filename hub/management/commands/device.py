@@ -8,8 +8,6 @@ from registry.selectors.work.device import devices
 
 
 class Command(BaseCommand):
-    """Lists devices."""
-
     help = "List the machines that work for this hub, with their target and health."
 
     def handle(self, *_: Any, **__: Any) -> None:

@@ -13,8 +13,6 @@ from registry.services.storage.fsck import IntegrityFault, fsck
 
 
 class Command(BaseCommand):
-    """Checks all rows and all bytes; changes nothing."""
-
     help = (
         "Check that all stored bytes are present and intact, and that all ids can be recomputed. "
         "Changes nothing, and is safe while the hub is running. Exits with status 1 if something "

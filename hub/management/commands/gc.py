@@ -13,8 +13,6 @@ from registry.services.storage.gc import Freed, gc, recount
 
 
 class Command(BaseCommand):
-    """Collects garbage; safe while the hub is running."""
-
     help = (
         "Delete bytes that no revision or build refers to, revisions that no branch or tag leads "
         "to, and unfinished uploads. Safe while the hub is running."

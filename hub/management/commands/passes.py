@@ -13,8 +13,6 @@ from registry.tables import PassPortfolio
 
 
 class Command(BaseCommand):
-    """Lists portfolios with their evidence."""
-
     help = "List the best compiler passes of each architecture class, with their evidence."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -14,8 +14,6 @@ from registry.tables import Namespace
 
 
 class Command(BaseCommand):
-    """Lists usage, or sets a namespace's quota."""
-
     help = "List the storage that namespaces use, or set the quota of one of them."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

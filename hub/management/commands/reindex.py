@@ -14,8 +14,7 @@ class Command(BaseCommand):
     """Rebuilds the index, or applies the changes since its last update.
 
     Optional: a search replaces an index that is missing, damaged or of an older format. After an
-    upgrade this command avoids that wait, and adds labels to models that were published before
-    labels existed.
+    upgrade this command avoids that wait, and adds the labels that older models lack.
     """
 
     help = "Rebuild the search index; searches use the old one meanwhile."

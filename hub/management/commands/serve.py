@@ -18,8 +18,6 @@ _COLOURS = {"hub": 36, "broker": 35, "web": 32, "beat": 34, "inspector": 33, "tu
 
 
 class Command(BaseCommand):
-    """Migrates, then runs broker, web server, beat and workers until Ctrl-C."""
-
     help = (
         "Run the hub: web server, broker and workers, supervised. All data is in HPCFAIR_DATA "
         "(default ./.hpcfair) and survives a restart. Ctrl-C stops everything."
@@ -70,7 +68,7 @@ class Command(BaseCommand):
 
     def _say(self, name: str, line: str) -> None:
         if "overcommit_memory" in line:
-            # Valkey's advice for servers that save to disk; this one does not.
+            # Advice for servers that save to disk; this one does not.
             return
         label = f"{name:<9} |"
         if self.stdout.isatty():

@@ -8,8 +8,6 @@ from hub.settings.reference import document
 
 
 class Command(BaseCommand):
-    """Prints the page of environment variables."""
-
     help = "Print docs/settings.md, the reference of all environment variables."
 
     def handle(self, *_: Any, **__: Any) -> None:

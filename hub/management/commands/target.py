@@ -11,8 +11,6 @@ from registry.services.work.target import target_enable
 
 
 class Command(BaseCommand):
-    """Lists targets, enables or disables one."""
-
     help = "List targets, or enable or disable tuning for one of them."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

@@ -17,8 +17,6 @@ from registry.states import Scope
 
 
 class Command(BaseCommand):
-    """Creates an account and, with ``--token``, a token for it."""
-
     help = (
         "Create an account. The password is HPCFAIR_PASSWORD or prompted for. With --token a "
         "token is issued, also for an existing account, and printed as JSON."
