@@ -81,8 +81,7 @@ class OnnxRuntimeBackend(BaseBackend):
 
 
 def _make(network: Network, target: TargetSpec, options: Options, out: Path) -> Artefact:
-    """Write the artefact. Modules are imported where needed: imports take half the life of a
-    build's process."""
+    """Write the artefact. Imports are local: they take half the life of a build's process."""
     precision = str(options.get("precision", "float32"))
     # "int8-static" and "int8-dynamic" differ in how they are calibrated.
     tolerance = TOLERANCE_OF[precision.partition("-")[0]]

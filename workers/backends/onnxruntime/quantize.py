@@ -32,7 +32,7 @@ _VNNI = frozenset({"avx512_vnni", "avx_vnni"})
 def quantize_dynamic(
     network: Network, target: TargetSpec, options: Options, out: Path
 ) -> dict[str, Any]:
-    """Write ``out`` with int8 weights and activation ranges determined at run time; returns
+    """Write ``out`` with int8 weights, and activation ranges set at run time; returns
     provenance."""
     prepared = _prepare(network, out.parent)
     reduce_range = _reduces_range(target)
@@ -51,8 +51,7 @@ def quantize_dynamic(
 def quantize_static(
     network: Network, target: TargetSpec, options: Options, out: Path
 ) -> dict[str, Any]:
-    """Write ``out`` with int8 weights and activations, with ranges from calibration inputs; returns
-    provenance."""
+    """Write ``out`` with int8 weights and activations, calibrated on inputs; returns provenance."""
     prepared = _prepare(network, out.parent)
     inputs, source = calibration_inputs(network)
     reduce_range = _reduces_range(target)

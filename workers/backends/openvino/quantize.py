@@ -39,7 +39,7 @@ def quantize(model: Any, network: Network, options: Options) -> tuple[Any, dict[
     """Quantise weights and activations to int8 and correct biases; returns network and provenance.
 
     The ``preset`` ``performance`` uses symmetric ranges only, ``mixed`` asymmetric ranges for
-    activations. Raises InvalidCandidate if NNCF has no operator to quantise.
+    activations. Raises InvalidCandidate if NNCF quantises no operator of the network.
     """
     inputs, source = calibration_inputs(network)
     make_weights_constant(model)

@@ -1,5 +1,4 @@
-"""Compiles Relax networks to libraries, in the child process of a build: passes, schedules, code
-generation, linking."""
+"""Compiles Relax networks to libraries in a build's child: passes, schedules, code, linking."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -86,7 +85,8 @@ def compile_network(
     *,
     machine_code: bool = True,
 ) -> Compiled:
-    """Compile a network for a target with schedules, and generate ``machine_code`` if it is set.
+    """Compile a network with the schedules of ``records``, to machine code if ``machine_code`` is
+    set.
 
     Raises InvalidCandidate, which gives the pass and the reason, if TVM cannot compile it.
     """

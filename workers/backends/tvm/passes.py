@@ -176,7 +176,7 @@ def is_legal(names: Sequence[str]) -> bool:
 
 def make(name: str) -> Any:
     """The ``tvm.transform.Pass`` of a name of :data:`PASSES`, :data:`HEAD` or :data:`TAIL`, or of
-    another TVM pass, which applying schedules needs."""
+    another pass that applying schedules needs."""
     from tvm import relax, transform  # noqa: PLC0415  heavy
 
     if name == "FoldWeights":

@@ -59,7 +59,7 @@ class ScheduleCostModel:
         return len(self._costs) >= _WARM_UP
 
     def features(self, context: Any, candidates: Sequence[Any]) -> list[Features]:
-        """A vector per candidate: mean and maximum over stores, the store with most arithmetic,
+        """A vector per candidate: mean and maximum over stores, the most arithmetic store,
         decisions.
 
         PerStoreFeature (Ansor, arXiv 2006.06762, appendix B) gives logarithmic features per store.

@@ -15,8 +15,7 @@ _LONGEST_DETAIL = 2000
 
 @dataclass(frozen=True, slots=True)
 class BuildOutcome:
-    """Result of building a schedule in ``duration_s`` seconds; no ``failure`` if the child has the
-    build."""
+    """Result of building a schedule; no ``failure`` if the child has the build."""
 
     duration_s: float
     failure: CandidateFailed | None = None
@@ -54,8 +53,8 @@ class RunProcess:
         build: BuildOutcome,
         best_s: float | None,
     ) -> ScheduleOutcome:
-        """Time a candidate against the workload's best time so far; it is built again if the child
-        with its build has died."""
+        """Time a candidate; ``best_s`` is the workload's best time so far. The candidate is built
+        again if the child with its build has died."""
         if build.failure is not None:
             return _outcome_of(build.failure, build.duration_s)
         started = perf_counter() - build.duration_s
