@@ -47,11 +47,11 @@ class SignedLink:
         return PartUpload(self.part_key, self.size_bytes, self.part_bytes)
 
     def actor(self) -> User | AnonymousUser:
-        """Owner of the token, or an anonymous user. Raises ``Unauthenticated`` for invalid tokens."""
+        """The token's owner, or an anonymous user. Raises ``Unauthenticated`` if invalid."""
         return user_of_token_uuid(self.token) if self.token else AnonymousUser()
 
     def repository(self) -> MLModel:
-        """Its repository. Raises ``NotFound`` if unreadable, ``Unauthenticated`` as :meth:`actor`."""
+        """Its repository. Raises ``NotFound`` if unreadable; for others see :meth:`actor`."""
         rows = readable_repositories(self.actor()).filter(uuid=parse_uuid(self.mlmodel))
         mlmodel = rows.select_related("namespace").first()
         if mlmodel is None:
