@@ -26,11 +26,7 @@ _SALT = "hub.api.pagination"
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """A part of a list.
-
-    Attributes:
-        next: Cursor of the next page; ``None`` on the last one.
-    """
+    """A part of a list; ``next`` is the cursor of the next page, ``None`` on the last one."""
 
     items: list[Item]
     next: str | None
@@ -46,13 +42,12 @@ def keyset_page(
 ) -> Page[Row]:
     """The first ``limit`` rows, or those that follow ``cursor``.
 
+    Raises ``Invalid``: ``invalid_cursor``.
+
     Args:
         name: Name of the list. A cursor is valid for the list of this name only.
         cursor: ``next`` of the page before; ``None`` for the first page.
         order: Columns that are never null, ``-`` for descending; together they must be unique.
-
-    Raises:
-        Invalid: ``invalid_cursor``.
     """
     if cursor is not None:
         rows = rows.filter(_after(order, _values(decode_cursor(cursor, name), rows, order)))
@@ -73,8 +68,7 @@ def encode_cursor(keys: Sequence[Any], name: str) -> str:
 def decode_cursor(cursor: str, name: str) -> list[Any]:
     """The keys of a cursor of the list ``name``, times as ISO 8601 text.
 
-    Raises:
-        Invalid: ``invalid_cursor``.
+    Raises ``Invalid``: ``invalid_cursor``.
     """
     try:
         values: list[Any] = signing.loads(cursor, salt=f"{_SALT}.{name}")
@@ -94,7 +88,6 @@ def invalid_cursor() -> Invalid:
 
 
 def _values(keys: list[Any], rows: QuerySet[Row], order: Sequence[str]) -> list[Any]:
-    """The keys as values of their columns."""
     if len(keys) != len(order):
         raise invalid_cursor()
     fields = {field.name: field for field in rows.model._meta.concrete_fields}  # noqa: SLF001

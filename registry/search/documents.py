@@ -143,10 +143,7 @@ class _Facts:
 
 
 def _readme(sha256: str) -> str:
-    """The beginning of a README without its front matter; "" if it cannot be read.
-
-    A model with a damaged README stays searchable by its other fields.
-    """
+    """The beginning of a README without its front matter; "" if it cannot be read."""
     try:
         with blob_store().open(sha256) as stream:
             text = stream.read(_README_BYTES).decode(errors="replace")

@@ -4,8 +4,8 @@ Both are compared tensor by tensor in order: equal numbers of tensors, equal dty
 unless one is unknown, and no pair of dimensions that are different integers. An empty side of the
 request constrains nothing.
 
-:func:`fits` compares two signatures. The index computes the same from terms: :func:`clauses` of
-the request against :func:`terms` of the model.
+:func:`fits` compares two signatures. The index computes the same from terms: :func:`clauses` of the
+request against :func:`terms` of the model.
 """
 
 from collections.abc import Sequence

@@ -58,11 +58,7 @@ def current() -> str:
 
 
 def opened(name: str) -> tantivy.Index:
-    """An open generation, cached for this process.
-
-    Raises:
-        Broken: It is missing, damaged or of another version.
-    """
+    """An open generation, cached. Raises ``Broken`` if missing, damaged or of another version."""
     # A forked process has the object but not its threads.
     key = (os.getpid(), folder() / name)
     index = _opened.get(key)
@@ -107,10 +103,7 @@ def replace(fill: Callable[[tantivy.Index], int]) -> int:
 
 
 def discard(name: str) -> None:
-    """Make a generation no longer current, so that the next search builds another.
-
-    The caller holds the lock.
-    """
+    """Stop using a generation: the next search builds another. The caller holds the lock."""
     if current() == name:
         (folder() / "current").unlink(missing_ok=True)
 

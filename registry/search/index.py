@@ -1,8 +1,8 @@
 """The index: one writer, many readers.
 
 It follows the outbox (``outbox.py``). Its cursor is a document of the index itself, so that
-documents and cursor become durable in one commit: after a crash the next process continues from
-the last commit.
+documents and cursor become durable in one commit: after a crash the next process continues from the
+last commit.
 
 A generation (``generations.py``) that is missing, damaged, of another version or of another
 database is replaced. Each search first indexes new entries, so that it finds everything that was
@@ -42,10 +42,8 @@ _ROOM_BYTES = 512 * 2**20
 def ask(question: Callable[[tantivy.Searcher], _Answer]) -> _Answer:
     """The result of a search in an index that has caught up with the tables.
 
-    If the index proves broken, ``question`` is called again with a new index.
-
-    Raises:
-        Unavailable: ``index_busy`` while another process builds the first index.
+    If the index proves broken, ``question`` is called again with a new index. Raises
+    ``Unavailable``: ``index_busy`` while another process builds the first index.
     """
     for _ in range(2):
         catch_up(wait_s=WAIT_S, budget_s=BUDGET_S)
@@ -93,11 +91,8 @@ def catch_up(*, wait_s: float, budget_s: float) -> None:
 def rebuild(*, progress: Callable[[int], None] = lambda _: None) -> int:
     """Rebuild the index while searches use the old one; returns the number of documents.
 
-    Args:
-        progress: Called with the number of documents written so far.
-
-    Raises:
-        Unavailable: ``index_busy`` while another process writes, or if writing failed.
+    ``progress`` is called with the number written so far. Raises ``Unavailable``: ``index_busy``
+    while another process writes, or if writing failed.
     """
     with generations.writing(FIRST_WAIT_S) as held:
         if not held:
@@ -113,10 +108,7 @@ def rebuild(*, progress: Callable[[int], None] = lambda _: None) -> int:
 
 
 def _cursor() -> outbox.Cursor | None:
-    """Cursor of the current generation; ``None`` without a readable one.
-
-    Also makes commits of other processes visible to this one.
-    """
+    """Cursor of the current generation, reloaded from disk; ``None`` without a readable one."""
     try:
         with engine():
             index = generations.opened(generations.current())
@@ -154,7 +146,6 @@ def _follow(cursor: outbox.Cursor, deadline: float) -> None:
 
 
 def _fill(index: tantivy.Index, *, progress: Callable[[int], None] = lambda _: None) -> int:
-    """Write all MLModels into an empty generation."""
     cursor = outbox.tip()
     count = 0
     with _Writer(index) as writer:
@@ -168,11 +159,7 @@ def _fill(index: tantivy.Index, *, progress: Callable[[int], None] = lambda _: N
 
 
 class _Writer:
-    """Tantivy's writer; its commits include the cursor. The caller holds the lock.
-
-    Raises:
-        Broken: By all methods.
-    """
+    """Tantivy's writer; commits include the cursor. Needs the lock. Methods raise ``Broken``."""
 
     def __init__(self, index: tantivy.Index) -> None:
         with engine():

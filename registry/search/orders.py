@@ -149,7 +149,6 @@ class _Similarity:
 
 
 def _read_similarity(position: str) -> tuple[_Similarity, str]:
-    """Similarity and name of a position."""
     same_class, cosine, structure, name = position.split(" ")
     return _Similarity(int(same_class), float(cosine), structure), name
 

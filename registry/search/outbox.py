@@ -1,7 +1,7 @@
 """The outbox: MLModels that changed since an index last read it.
 
-Services append an entry for each change, in the same transaction. An index stores a
-:class:`Cursor` and reads the entries after it.
+Services append an entry for each change, in the same transaction. An index stores a :class:`Cursor`
+and reads the entries after it.
 
 DANGER: on PostgreSQL the order of ids is not the order of commits. If a transaction takes an id and
 another one takes the next id and commits first, then reading "all ids above the last one read"
@@ -34,8 +34,8 @@ class Cursor:
 
     Attributes:
         last_id: The highest id read; 0 before the first.
-        mark: Content of the entry of that id. If it differs in the database, the index belongs to
-            another database, such as one before a backup was restored.
+        mark: Content of that entry. If it differs in the database, the index belongs to another
+            database, such as one before a backup was restored.
         gaps: ``(first id, last id, Unix time when first missed)`` of unread ids below.
     """
 

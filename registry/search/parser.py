@@ -61,8 +61,7 @@ class Query:
     """A parsed query, from the text and from separate parameters.
 
     Attributes:
-        words: Unchanged; the index splits and folds them.
-        phrases: Unchanged.
+        words, phrases: Unchanged; the index splits and folds them.
         filters: Filter name to folded values, sorted.
         signatures: All of them must match.
         similar_to: ``namespace/name``, or "".
@@ -82,8 +81,7 @@ class Query:
     def narrowed(self, key: str, values: Iterable[str]) -> "Query":
         """This query with further values of a filter.
 
-        Raises:
-            Invalid: ``invalid_query`` if a value is empty or not valid Unicode.
+        Raises ``Invalid``: ``invalid_query`` if a value is empty or not valid Unicode.
         """
         merged = {*self.filters_of(key), *(_folded(key, value) for value in values)}
         filters = dict(self.filters) | {key: tuple(sorted(merged))}
@@ -119,9 +117,8 @@ class Query:
 def parse(text: str) -> Query:
     """Parse the text of the search box.
 
-    Raises:
-        Invalid: ``invalid_query`` (too long, unknown key, empty or repeated value) or
-            ``invalid_signature``.
+    Raises ``Invalid``: ``invalid_query`` (too long, unknown key, empty or repeated value) or
+    ``invalid_signature``.
     """
     if len(text) > MAX_LENGTH:
         raise Invalid(

@@ -1,8 +1,8 @@
 """Translates a :class:`~registry.search.parser.Query` into a query of the index.
 
-Filters select documents; only words and phrases contribute to the score. A word matches in any
-text field, and as the beginning of a word in the short fields; a phrase matches within one field.
-All words and phrases must match.
+Filters select documents; only words and phrases contribute to the score. A word matches in any text
+field, and as the beginning of a word in the short fields; a phrase matches within one field. All
+words and phrases must match.
 """
 
 from collections.abc import Iterable, Sequence

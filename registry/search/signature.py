@@ -74,8 +74,7 @@ class Signature:
 def parse(text: str) -> Signature:
     """Parse a signature.
 
-    Raises:
-        Invalid: ``invalid_signature``, with the position of the error.
+    Raises ``Invalid``: ``invalid_signature``, with the position of the error.
     """
     if len(text) > MAX_LENGTH:
         raise Invalid(

@@ -1,1 +1,1 @@
-"""Reads. What may be seen is decided in ``access`` alone."""
+"""Reads of the tables; :mod:`registry.selectors.access` alone decides read permissions."""

@@ -1,7 +1,7 @@
 """Permissions: what an actor may read and do. Every read and every write goes through here.
 
-- A public MLModel is readable by everybody, a private one by the members of its namespace. All
-  that belongs to it (revisions, jobs, builds, records...) is as readable as it is.
+- A public MLModel is readable by everybody, a private one by the members of its namespace. Its
+  revisions, jobs, builds, records etc. have the same readers.
 - Files behind a gate: see :mod:`registry.selectors.repository.gate`.
 - A member may do what their :class:`registry.states.Role` allows.
 - A token may do what its owner may, restricted to its scope and, if it names one, to its
@@ -54,7 +54,7 @@ def readable_repositories(actor: Actor) -> QuerySet[MLModel]:
 
 
 def readable_with(other: MLModel, mlmodel: MLModel) -> bool:
-    """Whether all who may read ``mlmodel`` may read ``other``, so that its pages may name it."""
+    """Whether every reader of ``mlmodel`` may read ``other``, so that its pages may name it."""
     if other.visibility == Visibility.PUBLIC:
         return True
     return mlmodel.visibility == Visibility.PRIVATE and other.namespace_id == mlmodel.namespace_id
@@ -99,9 +99,8 @@ def may(actor: Actor, *, role: Role, namespace: Namespace) -> bool:
 def require(actor: Actor, *, role: Role, namespace: Namespace) -> None:
     """Refuse unless :func:`may`.
 
-    Raises:
-        Unauthenticated: ``not_authenticated``.
-        Forbidden: ``scope_missing`` or ``permission_denied``.
+    Raises ``Unauthenticated``: ``not_authenticated``; ``Forbidden``: ``scope_missing`` or
+    ``permission_denied``.
     """
     if actor is None:
         return
@@ -118,9 +117,7 @@ def require(actor: Actor, *, role: Role, namespace: Namespace) -> None:
 def require_scope(actor: Actor, scope: Scope) -> User | None:
     """The acting person, unless their token lacks ``scope``; ``None`` for the hub.
 
-    Raises:
-        Unauthenticated: ``not_authenticated``.
-        Forbidden: ``scope_missing``.
+    Raises ``Unauthenticated``: ``not_authenticated``; ``Forbidden``: ``scope_missing``.
     """
     if actor is None:
         return None
@@ -139,11 +136,10 @@ def require_scope(actor: Actor, scope: Scope) -> User | None:
 
 
 def require_person(actor: User, scope: Scope, namespace: Namespace) -> None:
-    """Refuse unless ``actor`` may act on an object in ``namespace`` as any person may.
+    """Refuse unless ``actor`` may act on an object in ``namespace`` without a role there.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`require_scope`; ``permission_denied`` for a token
-            that is limited to another namespace.
+    Raises the errors of :func:`require_scope`; ``permission_denied`` for a token that is limited to
+    another namespace.
     """
     require_scope(actor, scope)
     if actor.token is not None and actor.token.namespace_id not in {None, namespace.pk}:

@@ -93,11 +93,7 @@ class Card:
 
 
 def parse(data: bytes) -> Card:
-    """Parse README.md.
-
-    Raises:
-        Invalid: ``invalid_card``, with the line.
-    """
+    """Parse README.md. Raises ``Invalid``: ``invalid_card``, with the line."""
     check_size(len(data))
     try:
         text = data.decode("utf-8-sig")
@@ -130,11 +126,7 @@ def body_of(text: str) -> str:
 
 
 def check_size(size_bytes: int) -> None:
-    """Reject a README.md of more than :data:`MAX_CARD_BYTES`.
-
-    Raises:
-        Invalid: ``invalid_card``.
-    """
+    """Reject a README.md above :data:`MAX_CARD_BYTES`. Raises ``Invalid``: ``invalid_card``."""
     if size_bytes > MAX_CARD_BYTES:
         refuse(1, f"the file has {size_bytes} bytes, a card may have {MAX_CARD_BYTES}")
 

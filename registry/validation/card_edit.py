@@ -23,14 +23,10 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 def edit(readme: str, changes: Mapping[str, Any]) -> str:
-    """README.md with some of its card's values changed.
+    """README.md, given whole, with some of its card's values changed.
 
-    Args:
-        readme: The whole file.
-        changes: Key to its new JSON value; ``None`` removes the key.
-
-    Raises:
-        Invalid: ``invalid_card``, if ``readme`` or the result is not a valid card.
+    ``changes`` maps keys to new JSON values; ``None`` removes the key. Raises ``Invalid``:
+    ``invalid_card`` if ``readme`` or the result is not a valid card.
     """
     old = _parsed(readme)
     removed = {key for key, value in changes.items() if value is None}
@@ -63,8 +59,7 @@ def _is_change(old: Mapping[str, Any], key: str, value: Any) -> bool:
 
 
 def _parts(readme: str) -> tuple[str, str, str, str]:
-    """The text before the front matter, the front matter with ``\\n`` as line end, the text after
-    it, and the file's line end."""
+    """Text before, in (line end ``\\n``) and after the front matter, and the file's line end."""
     mark = _BYTE_ORDER_MARK if readme.startswith(_BYTE_ORDER_MARK) else ""
     lines = _LINE.findall(readme.removeprefix(_BYTE_ORDER_MARK))
     _, opened, closed = split(readme)

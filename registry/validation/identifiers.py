@@ -23,8 +23,7 @@ _ROR = re.compile(
 def orcid_url(text: str) -> str:
     """The full address of the ORCID iD ``text``, which may be bare or an address.
 
-    Raises:
-        InvalidValue: ``orcid_invalid``, with the correct check digit if only that is wrong.
+    Raises ``InvalidValue``: ``orcid_invalid``, with the correct check digit if only that is wrong.
     """
     match = _ORCID.fullmatch(text.strip())
     if match is None:
@@ -47,8 +46,7 @@ def orcid_url(text: str) -> str:
 def ror_url(text: str) -> str:
     """The full address of the ROR id ``text``, which may be bare or an address.
 
-    Raises:
-        InvalidValue: ``ror_invalid``.
+    Raises ``InvalidValue``: ``ror_invalid``.
     """
     match = _ROR.fullmatch(text.strip())
     if match is None:

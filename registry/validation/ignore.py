@@ -26,8 +26,7 @@ class _Line:
 def ignore_rule(text: str) -> Callable[[str], bool]:
     """A predicate of a path: whether it is excluded.
 
-    Raises:
-        Invalid: ``invalid_request`` if ``text`` exceeds the bounds.
+    Raises ``Invalid``: ``invalid_request`` if ``text`` exceeds the bounds.
     """
     lines = [line for raw in text.splitlines() if (line := _line(raw)) is not None]
     if len(text) > MAX_IGNORE_BYTES or len(lines) > MAX_LINES:

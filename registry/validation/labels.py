@@ -1,8 +1,8 @@
-"""Labels: what lists of models and data sets are filtered by, drawn from cards and files.
+"""Labels of models and data sets, drawn from cards and files; lists are filtered by them.
 
-They are the ``tags`` of the Hugging Face protocol, spelled as its clients ask for them: a library,
-a task or a language by its bare name, the rest behind a prefix (``dataset:mnist``). What the
-card's ``tags`` say are labels, too.
+They are the ``tags`` of the Hugging Face protocol, as its clients spell them: a library, a task or
+a language by its bare name, others with a prefix (``dataset:mnist``). The card's ``tags`` are
+labels, too.
 """
 
 from collections.abc import Iterable, Mapping

@@ -45,10 +45,8 @@ _HF_WITHOUT_SPDX = frozenset(
 def license_of(card: Mapping[str, Any]) -> str:
     """The SPDX expression of a card's values, "" without a license.
 
-    Several licenses in a list are joined by AND. ``other`` needs ``license_name``.
-
-    Raises:
-        Invalid: ``license_unknown``.
+    Several licenses in a list are joined by AND. ``other`` needs ``license_name``. Raises
+    ``Invalid``: ``license_unknown``.
     """
     value = card.get("license")
     ids = value if isinstance(value, list) else [value]
@@ -103,8 +101,7 @@ def card_faults(text: str) -> tuple[list[str], list[str]]:
 def license_in(card: Card) -> str:
     """The SPDX expression of a card, "" without a license.
 
-    Raises:
-        Invalid: ``license_unknown``, with the line.
+    Raises ``Invalid``: ``license_unknown``, with the line.
     """
     try:
         return license_of(card.values)

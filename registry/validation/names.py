@@ -15,11 +15,7 @@ _LOOKS_LIKE_OID = re.compile(r"[0-9a-fA-F]{7,40}")
 
 
 def check_name(name: str, *, what: str = "model") -> str:
-    """``name`` if it may be the second part of ``namespace/name``.
-
-    Raises:
-        Invalid: ``invalid_name``.
-    """
+    """A valid second part of ``namespace/name``. Raises ``Invalid``: ``invalid_name``."""
     is_valid = NAME_RE.fullmatch(name) and "--" not in name and ".." not in name
     if not is_valid or name.lower().endswith(".git"):
         raise Invalid(
@@ -29,11 +25,7 @@ def check_name(name: str, *, what: str = "model") -> str:
 
 
 def check_namespace(name: str) -> str:
-    """``name`` if it may be the first part of ``namespace/name``.
-
-    Raises:
-        Invalid: ``invalid_name``.
-    """
+    """A valid first part of ``namespace/name``. Raises ``Invalid``: ``invalid_name``."""
     check_name(name, what="namespace")
     if name.lower() in RESERVED_NAMESPACES:
         raise Invalid(
@@ -43,11 +35,7 @@ def check_namespace(name: str) -> str:
 
 
 def check_ref(name: str) -> str:
-    """``name`` if it may name a branch or tag.
-
-    Raises:
-        Invalid: ``invalid_ref``.
-    """
+    """``name`` if it may name a branch or tag. Raises ``Invalid``: ``invalid_ref``."""
     bad = (
         not 0 < len(name) <= 200
         or _REF_FORBIDDEN.search(name)

@@ -16,11 +16,7 @@ _UNSEEN = frozenset({"Cc", "Cs", "Cf", "Zl", "Zp", "Cn"})
 
 
 def check_path(path: str) -> str:
-    """``path`` if it is a valid path of a file.
-
-    Raises:
-        Invalid: ``invalid_path``, with the reason.
-    """
+    """``path`` if it is valid. Raises ``Invalid``: ``invalid_path``, with the reason."""
     fault = _fault_of(path)
     if fault:
         raise Invalid(
@@ -32,11 +28,7 @@ def check_path(path: str) -> str:
 
 
 def check_together(paths: Iterable[str]) -> None:
-    """Check that files with these paths can coexist on every file system.
-
-    Raises:
-        Invalid: See :func:`clashes`.
-    """
+    """Check that files can coexist on every file system. Raises errors of :func:`clashes`."""
     for _, refusal in clashes(paths):
         raise refusal
 
@@ -76,11 +68,7 @@ def clashes(paths: Iterable[str]) -> Iterator[tuple[str, Invalid]]:
 
 
 def check_once(paths: Iterable[str]) -> None:
-    """Check that no path is repeated.
-
-    Raises:
-        Invalid: ``duplicate_path``.
-    """
+    """Check that no path is repeated. Raises ``Invalid``: ``duplicate_path``."""
     seen: set[str] = set()
     for path in paths:
         if path in seen:

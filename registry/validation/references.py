@@ -27,11 +27,7 @@ _SAFE = "/:;()!$&'*+,=@-._~"
 
 
 def web_address(text: str) -> str:
-    """``text`` if it is a web address.
-
-    Raises:
-        InvalidValue:  ``url_invalid``.
-    """
+    """``text`` if it is a web address. Raises ``InvalidValue``: ``url_invalid``."""
     try:
         return check_url(text.strip(), private=True)
     except Invalid as error:
@@ -43,11 +39,7 @@ def web_address(text: str) -> str:
 
 
 def doi_url(text: str) -> str:
-    """The DOI ``text``, bare or with a prefix, as ``https://doi.org/...``.
-
-    Raises:
-        InvalidValue:  ``doi_invalid``.
-    """
+    """A DOI, bare or not, as ``https://doi.org/...``. Raises ``InvalidValue``: ``doi_invalid``."""
     match = _DOI.fullmatch(text.strip())
     if match is None:
         raise InvalidValue(
@@ -63,8 +55,7 @@ def doi_url(text: str) -> str:
 def arxiv_url(text: str) -> str:
     """The arXiv id ``text``, bare or an address, as the address of its DOI.
 
-    Raises:
-        InvalidValue:  ``arxiv_invalid``.
+    Raises ``InvalidValue``: ``arxiv_invalid``.
     """
     match = _ARXIV.fullmatch(text.strip())
     if match is None:
@@ -78,11 +69,7 @@ def arxiv_url(text: str) -> str:
 
 
 def reference_url(text: str) -> str:
-    """The address of a DOI, an arXiv id or a web address.
-
-    Raises:
-        InvalidValue:  ``url_invalid``.
-    """
+    """The address of a DOI, arXiv id or web address. Raises ``InvalidValue``: ``url_invalid``."""
     for parse in (doi_url, arxiv_url):
         try:
             return parse(text)

@@ -10,13 +10,9 @@ _WORD_RE = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 
 def check_search(parameters: dict[str, Any], *, longest_s: float) -> dict[str, Any]:
-    """``parameters`` of a tune job, if all are valid.
+    """``parameters`` of a tune job, if valid; ``longest_s`` bounds the budget, in seconds.
 
-    Args:
-        longest_s: Upper bound on the budget, in seconds.
-
-    Raises:
-        Invalid: ``invalid_request``, with the parameters in its fields.
+    Raises ``Invalid``: ``invalid_request``, with the parameters in its fields.
     """
     rules: dict[str, tuple[Callable[[Any], bool], str]] = {
         "budget_s": (

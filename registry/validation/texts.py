@@ -13,8 +13,7 @@ _UNSEEN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 def check_text(text: str, *, field: str, most: int, least: int = 0) -> str:
     """``text`` if it has ``least`` to ``most`` characters and fits on one line.
 
-    Raises:
-        Invalid: ``invalid_request`` with ``field`` in its fields.
+    Raises ``Invalid``: ``invalid_request`` with ``field`` in its fields.
     """
     fault = ""
     if len(text.strip()) < least:
@@ -31,11 +30,8 @@ def check_text(text: str, *, field: str, most: int, least: int = 0) -> str:
 def check_lines(text: str, *, what: str, field: str, most: int, least: int = 1) -> str:
     """``text`` without outer blanks, if it has ``least`` to ``most`` characters; it may have lines.
 
-    Args:
-        what: Name of the text in error messages.
-
-    Raises:
-        Invalid: ``invalid_request`` with ``field`` in its fields.
+    ``what`` names it in errors. Raises ``Invalid``: ``invalid_request`` with ``field`` in its
+    fields.
     """
     text = text.replace("\r\n", "\n").strip()
     fault = ""
@@ -51,11 +47,7 @@ def check_lines(text: str, *, what: str, field: str, most: int, least: int = 1) 
 
 
 def unseen(text: str, *, but: str = "") -> str:
-    """The first control character or line separator in ``text``, "" if there is none.
-
-    Args:
-        but: Allowed characters, such as line breaks.
-    """
+    """The first control character or line separator in ``text``, except ``but``; "" if none."""
     if text.isprintable():
         return ""
     characters = (c for c in text if c not in but and unicodedata.category(c) in _UNSEEN)
@@ -70,9 +62,8 @@ def message_of(title: str, body: str) -> str:
 def check_json(value: dict[str, Any]) -> dict[str, Any]:
     """``value`` if every database can store it as JSON.
 
-    Raises:
-        Invalid: ``invalid_request`` if it contains values that JSON lacks, non-finite numbers, or
-            the character U+0000, which PostgreSQL rejects.
+    Raises ``Invalid``: ``invalid_request`` if it contains values that JSON lacks, non-finite
+    numbers, or the character U+0000, which PostgreSQL rejects.
     """
     try:
         text = json.dumps(value, allow_nan=False)

@@ -17,11 +17,8 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 def check_url(url: str, *, private: bool) -> str:
     """``url`` if it is an HTTP or HTTPS address with a host and without credentials.
 
-    Args:
-        private: Whether addresses of this machine and its network are allowed.
-
-    Raises:
-        Invalid: ``invalid_url``.
+    ``private`` allows addresses of this machine and its network. Raises ``Invalid``:
+    ``invalid_url``.
     """
     fault = _fault_of(url, private=private)
     if fault:

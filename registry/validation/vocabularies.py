@@ -23,8 +23,7 @@ _LANGUAGE_WORDS = {"multilingual": "mul", "code": ""}
 def credit_term(text: str) -> str:
     """The CRediT term for ``text``: its address, or its name in any case and spelling.
 
-    Raises:
-        InvalidValue: ``role_unknown``, with the most similar term.
+    Raises ``InvalidValue``: ``role_unknown``, with the most similar term.
     """
     address = _ADDRESS.fullmatch(text.strip())
     name = address[1] if address else text
@@ -41,8 +40,7 @@ def credit_term(text: str) -> str:
 def language_code(text: str) -> str:
     """The shortest form of a language code (``de`` for ``deu``); "" for ``code``.
 
-    Raises:
-        InvalidValue: ``language_unknown``.
+    Raises ``InvalidValue``: ``language_unknown``.
     """
     word = text.strip()
     if word.lower() in _LANGUAGE_WORDS:

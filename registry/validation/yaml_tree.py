@@ -59,9 +59,8 @@ Path = tuple[str | int, ...]
 class YamlTree:
     """The value of a document with line numbers.
 
-    Attributes:
-        lines: Path of a value to the line of its key, or else of the value. Aliases have the lines
-            of their anchor.
+    ``lines`` maps the path of a value to the line of its key, or else of the value. Aliases have
+    the lines of their anchor.
     """
 
     value: Any
@@ -69,14 +68,10 @@ class YamlTree:
 
 
 def load(text: str, *, first_line: int) -> YamlTree:
-    """Parse one YAML document.
+    """Parse one YAML document, without ``---`` lines.
 
-    Args:
-        text: The document without ``---`` lines.
-        first_line: Line number of the text's first line in its file.
-
-    Raises:
-        Invalid: ``invalid_card``, with the line.
+    ``first_line`` is the line number of the text's first line in its file. Raises ``Invalid``:
+    ``invalid_card``, with the line.
     """
     lines = _Lines(text, first_line)
     try:

@@ -53,10 +53,7 @@ def three_way(
 
 
 def ends_of(pull: Discussion) -> tuple[Revision | None, Revision]:
-    """The heads of the target branch and of the pull request's branch.
-
-    The first is ``None`` if the target branch was deleted.
-    """
+    """Heads of the target branch, ``None`` if deleted, and of the pull request's branch."""
     line = branch_get(pull.mlmodel, f"refs/pr/{pull.num}").revision
     try:
         return branch_get(pull.mlmodel, f"refs/heads/{pull.target_branch}").revision, line
@@ -65,11 +62,10 @@ def ends_of(pull: Discussion) -> tuple[Revision | None, Revision]:
 
 
 def common_ancestor(one: Revision, other: Revision) -> Revision | None:
-    """The newest common ancestor, which may be either of the two.
+    """The newest common ancestor, which may be either of the two; ``None`` without one.
 
-    If ``one`` was squashed there is none. Then the newest ancestor of ``other`` whose files an
-    ancestor of ``one`` has, since the squashed revision has the files of those that it replaced.
-    ``None`` without one.
+    If ``one`` was squashed, it is the newest ancestor of ``other`` whose files an ancestor of
+    ``one`` has, since the squashed revision has the files of those that it replaced.
     """
     return _newest_shared(one, other, "one.id = other.id") or _newest_shared(
         one, other, "one.tree_oid = other.tree_oid"

@@ -1,7 +1,7 @@
 """Reads of discussions and pull requests.
 
-Everybody who may read an MLModel may read its discussions, so these functions take one that
-:func:`registry.selectors.repository.mlmodel.repository_get` returned.
+Readers of an MLModel may read its discussions, so these functions take a result of
+:func:`registry.selectors.repository.mlmodel.repository_get`.
 """
 
 from typing import Literal, TypeAlias
@@ -49,8 +49,7 @@ def discussions_of(
 def discussion_get(mlmodel: MLModel, num: int) -> Discussion:
     """Discussion ``num`` with its author and merge revision.
 
-    Raises:
-        NotFound: ``discussion_not_found``.
+    Raises ``NotFound``: ``discussion_not_found``.
     """
     rows = mlmodel.discussions.select_related("author", "merged_as", "mlmodel__namespace")
     discussion = rows.filter(num=num).first() if 0 < num <= _LARGEST_NUMBER else None
@@ -67,11 +66,7 @@ def events_of(discussion: Discussion) -> QuerySet[DiscussionEvent]:
 
 
 def comment_get(discussion: Discussion, comment_uuid: object) -> DiscussionEvent:
-    """A comment that is not hidden.
-
-    Raises:
-        NotFound: ``comment_not_found``, also for a hidden one.
-    """
+    """A comment. Raises ``NotFound``: ``comment_not_found``, also for a hidden one."""
     comment = (
         events_of(discussion)
         .filter(kind=EventKind.COMMENT, uuid=parse_uuid(comment_uuid), hidden_at=None)

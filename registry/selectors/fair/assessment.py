@@ -36,12 +36,7 @@ _OPEN = (JobState.QUEUED, JobState.LEASED)
 
 @dataclass(frozen=True, slots=True)
 class MetricLoss:
-    """A metric for which records lose points.
-
-    Attributes:
-        records: Number of records, among those read, that lose points.
-        points: Sum of the points lost.
-    """
+    """A metric, the number of records read that lose points for it, and the sum of the points."""
 
     id: str
     title: str
@@ -92,11 +87,7 @@ def latest(revision: Revision) -> Assessment | None:
 
 
 def assessment_get(revision: Revision) -> Assessment:
-    """The newest assessment of a version.
-
-    Raises:
-        NotFound: ``assessment_not_found``.
-    """
+    """The newest assessment of a version. Raises ``NotFound``: ``assessment_not_found``."""
     assessment = latest(revision)
     if assessment is None:
         raise NotFound(
@@ -165,7 +156,7 @@ def due(*, limit: int, age: timedelta) -> list[Revision]:
 
 
 def newest_of(actor: Actor) -> QuerySet[Assessment]:
-    """The newest assessment of each model and data set that the actor may read.
+    """The newest assessment of each readable model and data set.
 
     It is of the head of the default branch; of any version if the head was not assessed yet.
     """

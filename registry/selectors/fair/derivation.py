@@ -58,12 +58,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """A lineage graph.
-
-    Attributes:
-        nodes: Sorted by ``steps``, the farthest ancestor first; the root has 0.
-        is_whole: Whether the graph is complete.
-    """
+    """A complete (``is_whole``) or truncated graph; nodes by ``steps``, farthest ancestor first."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
@@ -71,10 +66,9 @@ class Lineage:
 
 
 def ancestors(full_name: str, actor: Actor = _ANYBODY) -> tuple[str, ...]:
-    """Sources that the newest version of ``namespace/name`` declares.
+    """Sources that the newest version of ``namespace/name`` declares; empty if it is not readable.
 
-    Empty if ``actor`` may not read it. Relations that the hub recorded do not count: a base model
-    that is one's own fork is not a circle.
+    Relations that the hub recorded do not count: a base model that is one's own fork is no cycle.
     """
     try:
         mlmodel = mlmodel_get(actor, full_name)
@@ -93,21 +87,19 @@ def ancestors(full_name: str, actor: Actor = _ANYBODY) -> tuple[str, ...]:
 def declared_bases(actor: Actor, mlmodel: MLModel, card: Card) -> tuple[Base, ...]:
     """The bases that a card of ``mlmodel`` declares, without those that derive from it.
 
-    Args:
-        actor: Cycles are detected among the repositories that they may read.
+    Cycles are detected among the repositories that ``actor`` may read.
     """
     return bases_of(CardReader(card), mlmodel.full_name, partial(ancestors, actor=actor))
 
 
 def lineage(actor: Actor, mlmodel: MLModel, revision: Revision) -> Lineage:
-    """The ancestors of ``revision`` and the descendants of ``mlmodel``.
+    """The ancestors of ``revision``, one of ``mlmodel``, and the descendants of ``mlmodel``.
 
     Other repositories are represented by the newest version of their default branch, or by the
-    version that the derivation names. Circles are followed once.
+    version that the derivation names. Cycles are followed once.
 
     Args:
         mlmodel: The root, which the actor may read, with its namespace.
-        revision: A revision of ``mlmodel``.
     """
     tracer = _Tracer(actor)
     tracer.put(_node(mlmodel, 0))
@@ -137,7 +129,6 @@ class _Tracer:
         return True
 
     def connect(self, derived: str, source: str, relation: str) -> None:
-        """Add an edge between two different nodes of the graph."""
         if derived != source and {derived, source} <= self.nodes.keys():
             self.edges[Edge(derived, source, str(relation))] = None
 
@@ -196,11 +187,7 @@ class _Tracer:
 
 
 def _revisions(oids: dict[int, str]) -> dict[int, int]:
-    """Key of a revision to that of its MLModel: the named version, else the newest.
-
-    Args:
-        oids: Key of an MLModel to a commit id, or "".
-    """
+    """Key of a revision to that of its MLModel: the commit in ``oids``, else the newest one."""
     heads = Ref.objects.filter(
         mlmodel__in=oids, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
     )

@@ -1,9 +1,9 @@
 """Public records for harvesters and crawlers.
 
-There is one record per model and data set, with the identifier of all its versions together and
-the description of the newest. It changes with a commit or a setting; new builds are included with
-the next such change. Withdrawn and hidden repositories are listed for ever as deleted records
-without metadata.
+There is one record per model and data set, with the identifier of all its versions together and the
+description of the newest. It changes with a commit or a setting; new builds are included with the
+next such change. Withdrawn and hidden repositories are listed for ever as deleted records without
+metadata.
 """
 
 from collections.abc import Sequence
@@ -60,12 +60,9 @@ class HarvestPart:
 def harvest_part(
     selection: HarvestSelection, *, after: HarvestCursor | None = None, limit: int, is_whole: bool
 ) -> HarvestPart:
-    """The next ``limit`` records, in a fixed number of queries.
+    """The next ``limit`` records, with descriptions if ``is_whole``, in a fixed number of queries.
 
     Records that change during a harvest are listed again at its end.
-
-    Args:
-        is_whole: Whether to include descriptions.
     """
     live, gone = _live(selection), _gone(selection)
     if after is not None:
@@ -101,8 +98,7 @@ def harvest_count(selection: HarvestSelection) -> int:
 def harvest_get(pid: str) -> OaiRecord:
     """The record with this identifier, which is written as in lists.
 
-    Raises:
-        NotFound: ``identifier_not_found``.
+    Raises ``NotFound``: ``identifier_not_found``.
     """
     named = Identifier.objects.defer("description").filter(kind=IdentifierKind.CONCEPT)
     name = pid.removeprefix(pid_url(""))
@@ -135,13 +131,9 @@ def harvest_begin() -> datetime:
 
 
 def listed(number: int, at_once: int) -> tuple[list[MLModel], int]:
-    """A page of all public repositories, oldest first, so that full pages do not change.
+    """Page ``number`` (from 1) of all public repositories with namespaces, and the total number.
 
-    Args:
-        number: Page number, from 1.
-
-    Returns:
-        The rows with their namespaces, and the number of all rows.
+    The order is oldest first, so that full pages do not change.
     """
     rows = _live(HarvestSelection())
     first = (number - 1) * at_once

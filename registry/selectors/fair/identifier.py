@@ -45,13 +45,12 @@ class ResolvedIdentifier:
 def identifier_get(actor: Actor, name: str) -> ResolvedIdentifier:
     """Resolve an identifier.
 
-    Args:
-        name: With its NAAN (``ark:/99999/h2...``, ``ark:99999/h2...``) or without; hyphens and
-            case are ignored.
+    Raises ``NotFound``: ``identifier_not_found``, also for targets that the actor may not read, and
+    for withdrawn targets that were not public.
 
-    Raises:
-        NotFound: ``identifier_not_found``, also for targets that the actor may not read, and for
-            withdrawn targets that were not public.
+    Args:
+        name: With its NAAN (``ark:/99999/h2...``, ``ark:99999/h2...``) or without; hyphens and case
+            are ignored.
     """
     own = _name_of(name)
     rows = Identifier.objects.select_related("mlmodel__namespace", "revision")
@@ -71,7 +70,7 @@ def withdrawn_get(
 ) -> ResolvedIdentifier | None:
     """The kept record of a withdrawn repository or version at ``full_name``, if there is one.
 
-    For addresses without a current target. Nothing is kept of what was not public.
+    For addresses without a current target. No records are kept of targets that were not public.
 
     Args:
         rev: A commit id, or its first 7 or more digits. For other values, such as branches and
@@ -122,10 +121,8 @@ def identifier_of(revision: Revision) -> Identifier | None:
 def restore(data: Mapping[str, Any]) -> Description:
     """The description of a withdrawn target from ``Identifier.description``.
 
-    It is public: references to repositories of this hub that are private now are removed.
-
-    Raises:
-        TypeError: ``data`` is not a description.
+    It is public: references to repositories of this hub that are private now are removed. Raises
+    ``TypeError`` if ``data`` is not a description.
     """
     frozen = freeze.load(data)
     addresses = [*(one.pid for one in frozen.derived_from), *(one.pid for one in frozen.datasets)]

@@ -1,4 +1,4 @@
-"""Sources of a version: resolves what a card names to repositories of this hub.
+"""Sources of a version: resolves names in cards to repositories of this hub.
 
 A source that an author wrote into a card is visible to all readers of that card. A source that the
 hub recorded by itself (fork, copy) is shown only to readers who may read the source as well.
@@ -34,16 +34,13 @@ def resolve_source(
 ) -> tuple[MLModel | None, str]:
     """The repository that a card names as ``text``, and the commit id of its version if known.
 
-    DANGER: the result may be private. Callers must not show it to users who may not read it.
+    It is ``(None, "")`` for sources outside this hub. DANGER: the result may be private. Callers
+    must not show it to users who may not read it.
 
     Args:
         kind: Kind of repository that a bare ``namespace/name`` refers to.
-        text: ``namespace/name``, an identifier or an address of this hub; other texts name
-            something outside it.
+        text: ``namespace/name``, an identifier or an address of this hub, or other text.
         revision: A branch, tag or commit of the repository.
-
-    Returns:
-        ``(None, "")`` for sources outside this hub.
     """
     own = text.removeprefix(f"{settings.HUB_URL}/")
     if own.startswith("ark:"):

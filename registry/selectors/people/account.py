@@ -23,8 +23,7 @@ _TOKEN_HINT = "Make a new token in your settings."  # noqa: S105
 def user_of_token(secret: str) -> User:
     """The owner of a bearer secret, with ``token`` set.
 
-    Raises:
-        Unauthenticated: ``token_invalid``, ``token_expired`` or ``token_revoked``.
+    Raises ``Unauthenticated``: ``token_invalid``, ``token_expired`` or ``token_revoked``.
     """
     token = None
     # The checksum rejects a mistyped or truncated secret without a database query.
@@ -41,8 +40,7 @@ def user_of_token(secret: str) -> User:
 def user_of_token_uuid(token_uuid: object) -> User:
     """The owner of a token, with ``token`` set, where another credential stands for its secret.
 
-    Raises:
-        Unauthenticated: ``token_invalid``, ``token_expired`` or ``token_revoked``.
+    Raises ``Unauthenticated``: ``token_invalid``, ``token_expired`` or ``token_revoked``.
     """
     rows = Token.objects.select_related("user", "namespace").filter(user__is_active=True)
     return _user_of(rows.filter(uuid=parse_uuid(token_uuid)).first())
@@ -78,8 +76,7 @@ def checksum(body: str) -> str:
 def namespace_get(actor: Actor, name: str) -> Namespace:  # noqa: ARG001
     """The namespace ``name``, in any case. The existence of namespaces is public.
 
-    Raises:
-        NotFound: ``namespace_not_found``.
+    Raises ``NotFound``: ``namespace_not_found``.
     """
     namespace = named(Namespace.objects.all(), name).first()
     if namespace is None:
@@ -93,20 +90,13 @@ def namespaces_of(user: User) -> QuerySet[Membership]:
 
 
 def organisations_of(actor: Actor, user: User) -> list[Namespace]:
-    """The organisations that both ``user`` and ``actor`` belong to.
-
-    Memberships are visible to members of the organisation only.
-    """
+    """Organisations of both ``user`` and ``actor``: memberships are visible to members only."""
     rows = user.namespaces.filter(kind=NamespaceKind.ORGANISATION).order_by("name")
     return [row for row in rows if may(actor, role=Role.READ, namespace=row)]
 
 
 def members_of(actor: Actor, namespace: Namespace) -> QuerySet[Membership]:
-    """The memberships of ``namespace``, for its members.
-
-    Raises:
-        Forbidden: ``permission_denied``.
-    """
+    """Memberships of ``namespace``, for members. Raises ``Forbidden``: ``permission_denied``."""
     if not may(actor, role=Role.READ, namespace=namespace):
         raise Forbidden(
             "permission_denied", f"Only members of {namespace.name} see who belongs to it."
@@ -122,8 +112,7 @@ def tokens_of(user: User) -> QuerySet[Token]:
 def device_grant_get(user_code: str) -> DeviceGrant:
     """The undecided grant with this code, in any case, with or without its hyphen.
 
-    Raises:
-        NotFound: ``grant_not_found``.
+    Raises ``NotFound``: ``grant_not_found``.
     """
     letters = "".join(c for c in user_code.upper() if c.isascii() and c.isalpha())
     grant = DeviceGrant.objects.filter(
@@ -142,11 +131,7 @@ def device_grant_get(user_code: str) -> DeviceGrant:
 
 
 def user_get(name: str) -> User:
-    """The person ``name``, in any case.
-
-    Raises:
-        NotFound: ``user_not_found``.
-    """
+    """The person ``name``, in any case. Raises ``NotFound``: ``user_not_found``."""
     user = user_find(name)
     if user is None:
         raise NotFound("user_not_found", f"There is no person {name[:100]!r}.")

@@ -1,7 +1,7 @@
 """Questions about a model or a data set, prefilled from its files, and a preview of the answers.
 
 See :mod:`registry.fair.card.answers`. Answers that the card lacks are proposed from other sources;
-they enter the card only when somebody saves them.
+they enter the card only when a user saves them.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ _MARKUP = frozenset("<[`*")
 
 @dataclass(frozen=True, slots=True)
 class PrefilledAnswers:
-    """Answers about the head of a default branch, before anybody edits them.
+    """Answers about the head of a default branch, before editing.
 
     Attributes:
         readme: README.md, "" without one; ``readme_oid`` is its git object id.
@@ -65,12 +65,7 @@ class PrefilledAnswers:
 
 @dataclass(frozen=True, slots=True)
 class AnswersPreview:
-    """The effect that answers would have on a version.
-
-    Attributes:
-        findings: Problems in the answered parts of the card.
-        score: The FAIR score that would result.
-    """
+    """Problems in the answered parts of the card, and the FAIR score that would result."""
 
     readme: str
     findings: tuple[CardFinding, ...]
@@ -78,14 +73,10 @@ class AnswersPreview:
 
 
 def prefilled_answers(actor: Actor, mlmodel: MLModel) -> PrefilledAnswers:
-    """The questions about ``mlmodel``, answered as far as the hub can.
+    """The questions about ``mlmodel``, which the actor may read, answered as far as the hub can.
 
-    Args:
-        actor: Proposed as the creator if the card names none.
-        mlmodel: One the actor may read, with its namespace.
-
-    Raises:
-        Invalid: ``invalid_card`` for the present README.md.
+    The actor is proposed as the creator if the card names none. Raises ``Invalid``:
+    ``invalid_card`` for the present README.md.
     """
     revision = revision_get(mlmodel)
     revision.mlmodel = mlmodel
@@ -111,8 +102,7 @@ def prefilled_answers(actor: Actor, mlmodel: MLModel) -> PrefilledAnswers:
 def answers_preview(prefilled: PrefilledAnswers, answers: Answers) -> AnswersPreview:
     """The effect of these answers; nothing is written.
 
-    Raises:
-        Invalid: ``invalid_card`` for the resulting README.md.
+    Raises ``Invalid``: ``invalid_card`` for the resulting README.md.
     """
     mlmodel = prefilled.mlmodel
     readme = applied(prefilled.readme, answers, kind_of(mlmodel), name=mlmodel.name)
@@ -133,8 +123,7 @@ def answers_preview(prefilled: PrefilledAnswers, answers: Answers) -> AnswersPre
 def readme_at(revision: Revision) -> tuple[str, str]:
     """README.md of a version and its git object id; both "" without one.
 
-    Raises:
-        Invalid: ``invalid_card`` if it is not text, or too long to be edited.
+    Raises ``Invalid``: ``invalid_card`` if it is not text, or too long to be edited.
     """
     file = revision.files.select_related("blob").filter(path=README).first()
     if file is None:

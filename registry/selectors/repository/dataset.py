@@ -22,11 +22,10 @@ _SEARCHED = ("full", "title", "description", "license", "task")
 def datasets_matching(
     actor: Actor, query: str = "", *, namespace: Namespace | None = None
 ) -> QuerySet[MLModel]:
-    """The readable data sets that contain every word of ``query``: in the name, the title, the
-    description, the license, the task or a tag.
+    """The readable data sets that contain every word of ``query``.
 
-    Raises:
-        Invalid: ``invalid_query``.
+    Name, title, description, license, task and tags are searched. Raises ``Invalid``:
+    ``invalid_query``.
     """
     words = query.split()
     if len(words) > _MOST_WORDS or unseen(query):
@@ -44,16 +43,11 @@ def datasets_matching(
 
 
 def models_with(actor: Actor, dataset: MLModel, most: int) -> tuple[list[MLModel], bool]:
-    """The newest readable models whose newest version was trained on ``dataset``.
+    """The newest readable models whose newest version was trained on ``dataset``, at most ``most``.
 
-    Cards refer to a data set by its name, its address or its identifier. Makes three queries.
-
-    Args:
-        dataset: With its namespace.
-        most: Maximum number of models.
-
-    Returns:
-        The models with their namespaces, and whether these are all.
+    Returns the models with their namespaces, and whether these are all. Cards refer to a data set
+    by its name, its address or its identifier. Makes three queries. ``dataset`` comes with its
+    namespace.
     """
     address = RepositoryAddress(settings.HUB_URL, "dataset", dataset.full_name)
     names = Identifier.objects.filter(mlmodel=dataset, kind=IdentifierKind.CONCEPT)

@@ -10,13 +10,10 @@ from registry.validation.labels import LabelValue, labels_of
 
 
 class Details:
-    """Lazily computed properties of a revision.
+    """Lazily computed properties of a revision of ``mlmodel``, which the actor may read.
 
-    Args:
-        mlmodel: With its namespace; one the actor may read.
-        revision: One of its revisions.
-        paths: Paths of all files, in order, if the caller has read them already.
-        labels: Labels of the revision, if the caller has read them already.
+    ``mlmodel`` comes with its namespace; ``paths`` (of all files, in order) and ``labels`` are
+    given if the caller has read them already.
     """
 
     def __init__(

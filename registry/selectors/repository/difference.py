@@ -18,12 +18,7 @@ _CONTEXT = 3
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One path that differs.
-
-    Attributes:
-        before: ``None`` if the path is new.
-        after: ``None`` if the path was deleted.
-    """
+    """One path that differs: ``before`` is ``None`` if it is new, ``after`` if it was deleted."""
 
     path: str
     before: File | None

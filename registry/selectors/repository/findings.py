@@ -16,10 +16,9 @@ _LICENSE_BYTES = 200_000
 
 
 def findings_of(revision: Revision) -> tuple[CardFinding, ...]:
-    """Problems in a version's README.md, by line; empty without one.
+    """Problems in a readable version's README.md, by line; empty without one.
 
-    Args:
-        revision: One the actor may read; its files are compared with the card.
+    The version's files are compared with the card.
     """
     file = revision.files.select_related("blob").filter(path="README.md").first()
     if file is None:

@@ -36,10 +36,7 @@ class FolderEntry:
 class Folder:
     """One page of a folder's entries: folders first, each kind by name.
 
-    Attributes:
-        total: Number of the folder's entries.
-        page: Number of this page, from 1.
-        pages: Number of pages.
+    ``total`` is the number of all entries, ``page`` counts from 1 to ``pages``.
     """
 
     path: str
@@ -52,9 +49,8 @@ class Folder:
 def folder_get(revision: Revision, path: str, *, page: str = "1") -> Folder:
     """The entries directly in ``path``, "" for the root.
 
-    Raises:
-        NotFound: ``file_not_found`` if there is no such folder.
-        Invalid: ``invalid_cursor``.
+    Raises ``NotFound``: ``file_not_found`` if there is no such folder; ``Invalid``:
+    ``invalid_cursor``.
     """
     rows = _grouped(revision, path)
     total = rows.count()

@@ -1,8 +1,8 @@
-"""Gates: who may fetch the files of a gated repository, and requests for access.
+"""Gates: permission to fetch the files of a gated repository, and requests for access.
 
-Files behind a gate are for members of the namespace and for people whose request was accepted.
-The card, configuration files and the license stay open; file names and the card are visible to
-all who may read the repository.
+Files behind a gate are for members of the namespace and for people whose request was accepted. The
+card, configuration files and the license stay open; file names and the card are visible to all
+readers of the repository.
 """
 
 from django.db.models import Q, QuerySet
@@ -36,8 +36,7 @@ def may_fetch(actor: Actor, mlmodel: MLModel) -> bool:
 def require_fetch(actor: Actor, mlmodel: MLModel) -> None:
     """Refuse unless ``actor`` may fetch all files of ``mlmodel``, which they may read.
 
-    Raises:
-        Unauthenticated, Forbidden: ``access_gated``.
+    Raises ``Unauthenticated``, ``Forbidden``: ``access_gated``.
     """
     if may_fetch(actor, mlmodel):
         return
@@ -57,10 +56,8 @@ def require_fetch(actor: Actor, mlmodel: MLModel) -> None:
 def require_fetch_file(actor: Actor, mlmodel: MLModel, path: str) -> None:
     """Refuse unless ``actor`` may fetch the file at ``path`` of ``mlmodel``, which they may read.
 
-    A few files stay open whatever the gate: see :func:`registry.fair.files.is_open`.
-
-    Raises:
-        Unauthenticated, Forbidden: ``access_gated``.
+    A few files stay open whatever the gate: see :func:`registry.fair.files.is_open`. Raises
+    ``Unauthenticated``, ``Forbidden``: ``access_gated``.
     """
     if not is_open(path):
         require_fetch(actor, mlmodel)
@@ -69,8 +66,7 @@ def require_fetch_file(actor: Actor, mlmodel: MLModel, path: str) -> None:
 def requests_of(actor: Actor, mlmodel: MLModel, state: RequestState) -> QuerySet[AccessRequest]:
     """The requests in ``state`` with their users, newest first; for actors who may answer them.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+    Raises the errors of :func:`registry.selectors.access.require`.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     rows = mlmodel.access_requests.filter(state=state)

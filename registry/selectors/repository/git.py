@@ -1,8 +1,8 @@
 """An MLModel as a git repository: its commits, and the objects that a client lacks.
 
-No git objects are stored. Commits, trees and LFS pointers are built from rows, which hold git's
-own ids; a blob object is a stored file. A history is a forest: a commit has at most one parent,
-and a parent has the smaller key.
+No git objects are stored. Commits, trees and LFS pointers are built from rows, which hold git's own
+ids; a blob object is a stored file. A history is a forest: a commit has at most one parent, and a
+parent has the smaller key.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -24,12 +24,7 @@ _MOST_COMMITS_READ = 16
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A revision's position in history.
-
-    Attributes:
-        parent: The parent's key.
-        made_s: Unix time of the commit, in seconds.
-    """
+    """A revision in history, its parent's key, and its Unix time in seconds (``made_s``)."""
 
     key: int
     oid: str
@@ -54,10 +49,9 @@ class GitBlob:
     is_lfs: bool
 
     def read(self) -> bytes:
-        """Its bytes. Files that are not in large file storage are small.
+        """The bytes. Files that are not in large file storage are small.
 
-        Raises:
-            NotFound: ``blob_not_found``.
+        Raises ``NotFound``: ``blob_not_found``.
         """
         if self.is_lfs:
             return lfs_pointer(self.sha256, self.size_bytes)
@@ -69,9 +63,8 @@ class GitBlob:
 class GitReferences:
     """References that a repository advertises.
 
-    Attributes:
-        head: The full name of the default branch.
-        names: Full name (``refs/heads/main``) to commit id, sorted.
+    ``head`` is the full name of the default branch; ``names`` maps full names (``refs/heads/main``)
+    to commit ids, sorted.
     """
 
     head: str
@@ -99,13 +92,12 @@ def objects_of(
 ) -> Iterator[GitObject | GitBlob]:
     """The objects of the commits ``send`` that the client lacks, each once.
 
+    Raises ``NotFound``: ``revision_not_found`` if a revision was deleted meanwhile.
+
     Args:
         commits: All commits of the repository, parents first.
         send: Keys of commits to send.
         have: Keys of commits that the client has, with all of their objects.
-
-    Raises:
-        NotFound: ``revision_not_found`` if a revision was deleted meanwhile.
     """
     sent = _Sent()
     for key in _nearest(commits, send, have):
@@ -186,8 +178,8 @@ def _lines(commits: dict[int, Commit], send: Collection[int]) -> Iterator[list[i
 def _grow(tree: GitTree, revision: Revision) -> _State:
     """The state of ``revision``, derived from its parent's tree.
 
-    The rows tell which files it added or changed (``changed_in``), but not which it deleted: if
-    the tree id does not match, the whole revision is read.
+    The rows tell which files it added or changed (``changed_in``), but not which it deleted: if the
+    tree id does not match, the whole revision is read.
     """
     files = list(_rows(revision.files.filter(changed_in=F("revision"))))
     for path, oid, *_ in files:

@@ -15,18 +15,15 @@ from registry.tables import FormerName, MLModel, Namespace
 def mlmodel_get(actor: Actor, full_name: str) -> MLModel:
     """The MLModel ``namespace/name``, in any case.
 
-    Raises:
-        NotFound: ``model_not_found``, also for one that the actor may not read.
+    Raises ``NotFound``: ``model_not_found``, also for one that the actor may not read.
     """
     return repository_get(actor, RepositoryKind.MODEL, full_name)
 
 
 def repository_get(actor: Actor, kind: RepositoryKind, full_name: str) -> MLModel:
-    """The MLModel or data set ``namespace/name``, in any case.
+    """The readable MLModel or data set ``namespace/name``, in any case.
 
-    Raises:
-        NotFound: ``model_not_found`` or ``dataset_not_found``, also for one that the actor may not
-            read.
+    Raises ``NotFound``: ``model_not_found`` or ``dataset_not_found``, also for an unreadable one.
     """
     namespace, _, name = full_name.partition("/")
     mlmodel = (
@@ -68,8 +65,7 @@ def former_names(kind: RepositoryKind, namespace: str, name: str) -> QuerySet[Fo
 def repositories_of(actor: Actor, namespace: Namespace) -> tuple[QuerySet[MLModel], int]:
     """The repositories in ``namespace``, for its members, and their total bytes.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+    Raises the errors of :func:`registry.selectors.access.require`.
     """
     require(actor, role=Role.READ, namespace=namespace)
     rows = namespace.mlmodels.select_related("namespace").order_by("-pk")

@@ -25,16 +25,13 @@ _KIND_OF_PREFIX = {
 
 
 def revision_get(mlmodel: MLModel, rev: str | None = None) -> Revision:
-    """The revision that ``rev`` names.
+    """The revision that ``rev`` names. Raises ``NotFound``: ``revision_not_found``.
 
     Args:
         mlmodel: One the actor may read.
-        rev: A branch, else a tag, else a revision id or an unambiguous prefix of at least 7
-            digits; ``None`` for the default branch. ``refs/heads/`` and ``refs/tags/`` select
-            the kind; ``refs/pr/<number>`` is a pull request's branch.
-
-    Raises:
-        NotFound: ``revision_not_found``.
+        rev: A branch, else a tag, else a revision id or an unambiguous prefix of at least 7 digits;
+            ``None`` for the default branch. ``refs/heads/`` and ``refs/tags/`` select the kind;
+            ``refs/pr/<number>`` is a pull request's branch.
     """
     name = rev or mlmodel.default_branch
     revision = None
@@ -52,16 +49,15 @@ def revision_get(mlmodel: MLModel, rev: str | None = None) -> Revision:
 def revision_along(mlmodel: MLModel, place: str) -> tuple[str, Revision, str]:
     """Split ``<revision>/<path>`` of an address, where the revision's name may hold slashes.
 
+    Raises ``NotFound``: ``revision_not_found``.
+
     Args:
         mlmodel: One the actor may read.
-        place: The longest prefix that names a branch, a tag or a pull request's branch counts;
-            else the first part is a revision id.
+        place: The longest prefix that names a branch, a tag or a pull request's branch counts; else
+            the first part is a revision id.
 
     Returns:
         The revision's name as it stands in ``place``, the revision, and the path, "" without one.
-
-    Raises:
-        NotFound: ``revision_not_found``.
     """
     parts = place.split("/")
     # No name has more parts, which bounds the query however long the path is.
@@ -79,11 +75,7 @@ def files_of(revision: Revision) -> QuerySet[File]:
 
 
 def file_get(revision: Revision, path: str) -> File:
-    """The file at ``path``.
-
-    Raises:
-        NotFound: ``file_not_found``.
-    """
+    """The file at ``path``. Raises ``NotFound``: ``file_not_found``."""
     # No path holds a control character, and PostgreSQL rejects NUL.
     file = None if unseen(path) else files_of(revision).filter(path=path).first()
     if file is None:
@@ -136,8 +128,7 @@ def pulls_of(mlmodel: MLModel) -> QuerySet[Ref]:
 def branch_get(mlmodel: MLModel, name: str) -> Ref:
     """The branch ``name``, or the pull request's branch ``refs/pr/<number>``, with its revision.
 
-    Raises:
-        NotFound: ``revision_not_found``.
+    Raises ``NotFound``: ``revision_not_found``.
     """
     kind, short = RefKind.BRANCH, name.removeprefix("refs/heads/")
     if name.startswith("refs/pr/"):

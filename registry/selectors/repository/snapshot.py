@@ -14,9 +14,9 @@ README = "README.md"
 
 @dataclass(frozen=True, slots=True)
 class SnapshotEntry:
-    """A file: its blob, and the git object id under which the tree lists it.
+    """A file's blob, its git object id in the tree, and the key of the revision that put it there.
 
-    ``changed_in`` is the key of the revision that put it there; ``None`` for the one being made.
+    ``changed_in`` is ``None`` for the revision being made.
     """
 
     blob: Blob
@@ -55,11 +55,7 @@ def entries_of(revision: Revision) -> dict[str, SnapshotEntry]:
 
 
 def snapshot_from(entries: Mapping[str, SnapshotEntry]) -> Snapshot:
-    """The snapshot with these entries; reads README.md.
-
-    Raises:
-        Invalid: ``invalid_card``.
-    """
+    """The snapshot with these entries; reads README.md. Raises ``Invalid``: ``invalid_card``."""
     card = Card()
     if (readme := entries.get(README)) is not None:
         check_size(readme.blob.size_bytes)
@@ -69,9 +65,5 @@ def snapshot_from(entries: Mapping[str, SnapshotEntry]) -> Snapshot:
 
 
 def snapshot_of(revision: Revision) -> Snapshot:
-    """The snapshot of a stored revision.
-
-    Raises:
-        Invalid: ``invalid_card``.
-    """
+    """The snapshot of a stored revision. Raises ``Invalid``: ``invalid_card``."""
     return snapshot_from(entries_of(revision))

@@ -1,7 +1,7 @@
 """A revision's files as a tree, in pages.
 
-Paths are ordered bytewise, whatever the database's collation: an entry comes after its folder,
-and a page continues after the last path of the previous one.
+Paths are ordered bytewise, whatever the database's collation: an entry comes after its folder, and
+a page continues after the last path of the previous one.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,9 +29,7 @@ _CURSORS = "tree"
 class TreeEntry:
     """A file or, if ``file`` is ``None``, a folder.
 
-    Attributes:
-        oid: Git object id of the tree or the blob; that of the pointer for a file in large file
-            storage.
+    ``oid`` is the git object id of the tree or the blob; of the pointer in large file storage.
     """
 
     path: str
@@ -44,9 +42,8 @@ def tree_page(
 ) -> Page[TreeEntry]:
     """The entries of ``folder`` ("" for the root) by path; ``recursive`` includes subfolders.
 
-    Raises:
-        NotFound: ``file_not_found`` if there is no such folder.
-        Invalid: ``invalid_cursor``.
+    Raises ``NotFound``: ``file_not_found`` if there is no such folder; ``Invalid``:
+    ``invalid_cursor``.
     """
     (after,) = decode_cursor(cursor, _CURSORS) if cursor else [""]
     oids = _folder_oids(revision.uuid, revision.tree_oid)
@@ -101,8 +98,7 @@ def changes_of(revision: Revision, entries: Iterable[TreeEntry]) -> dict[str, Re
 def bytes_below(revision: Revision, path: str) -> int:
     """Total bytes of the files in folder ``path`` ("" for the root), or of the file at ``path``.
 
-    Raises:
-        NotFound: ``file_not_found``.
+    Raises ``NotFound``: ``file_not_found``.
     """
     entries = entries_at(revision, [path]) if path else []
     if path and not entries:

@@ -53,12 +53,10 @@ def best_build(revision: Revision, request: LoadRequest) -> BuildChoice:
 
 
 def best_builds(graphs: Collection[int]) -> set[int]:
-    """Keys of the builds that are the best of their tolerance class on their target.
+    """Keys of the builds of these graphs (keys) that are the best of their class on their target.
 
-    Such a build is loaded by a machine of its target whose user accepts the build's class.
-
-    Args:
-        graphs: Keys of graphs; all their published builds are considered.
+    Such a build is loaded by a machine of its target whose user accepts the build's tolerance
+    class.
     """
     best = set()
     rows = _live().filter(graph__in=graphs).defer("runtime_options", "deviation", "provenance")
@@ -78,10 +76,7 @@ def best_per_target(revision: Revision, *, tolerance: str = ToleranceClass.EXACT
 def best_ratios(
     revisions: Collection[Revision], *, tolerance: str = ToleranceClass.EXACT
 ) -> dict[int, dict[str, float]]:
-    """For lists: key of a revision to slug of a target to the ratio of its best build.
-
-    The ratio is 1 where the baseline is the best build.
-    """
+    """Key of a revision to slug of a target to the ratio of its best build; 1 for the baseline."""
     rows = _live().filter(graph__revision__in=revisions, graph__is_primary=True)
     rows = rows.select_related("graph", "target").order_by("target__slug", "pk")
     ratios: dict[int, dict[str, float]] = {}

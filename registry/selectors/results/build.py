@@ -11,10 +11,9 @@ from registry.tables import Build, BuildFile, Job, Revision, Target
 
 
 def build_get(actor: Actor, uuid: str) -> Build:
-    """The build of that UUID, also a withdrawn one, with its files.
+    """The readable build of that UUID, also a withdrawn one, with its files.
 
-    Raises:
-        NotFound: ``build_not_found``, also for a build that the actor may not read.
+    Raises ``NotFound``: ``build_not_found``, also for an unreadable one.
     """
     build = with_relations(readable_builds(actor)).filter(uuid=parse_uuid(uuid)).first()
     if build is None:
@@ -23,11 +22,7 @@ def build_get(actor: Actor, uuid: str) -> Build:
 
 
 def build_file_get(build: Build, path: str) -> BuildFile:
-    """One file of a build.
-
-    Raises:
-        NotFound: ``file_not_found``.
-    """
+    """One file of a build. Raises ``NotFound``: ``file_not_found``."""
     # Compared here: databases refuse some characters that a URL may hold, such as NUL.
     for file in build.files.select_related("blob"):
         if file.path == path:

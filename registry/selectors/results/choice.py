@@ -9,7 +9,7 @@ For a machine and the tolerance class its user accepts:
 3. Within a target the lowest ratio wins among the builds that are proved faster than the baseline
    and whose newest reproduction, if there is one, succeeded. Of equal ratios the older build wins.
 4. Without such a build the baseline wins, unless its newest reproduction did not succeed.
-5. If no target has a winner, step 4 is repeated whatever became of reproductions: a baseline is
+5. If no target has a winner, step 4 is repeated regardless of reproductions: a baseline is
    the published network, which would be loaded without it.
 """
 
@@ -69,12 +69,11 @@ class BuildFacts:
 
 @dataclass(frozen=True, slots=True)
 class LoadRequest:
-    """A machine and what its user accepts.
+    """A machine and the laxest tolerance class that its user accepts.
 
     Attributes:
         features: Instruction-set and accelerator features of the machine.
         runtimes: Names of the installed runtimes.
-        tolerance: Laxest tolerance class that is accepted.
     """
 
     architecture: str
@@ -108,11 +107,7 @@ def accepts(tolerance: str, other: str) -> bool:
 
 
 def best_of(builds: Iterable[BuildFacts], tolerance: str) -> BuildFacts | None:
-    """The best of one network's builds for one target, by steps 3 to 5 of the rule.
-
-    Args:
-        tolerance: Laxest tolerance class that is accepted.
-    """
+    """The best of one network's builds for a target within ``tolerance``, by steps 3 to 5."""
     accepted = [build for build in builds if accepts(tolerance, build.tolerance)]
     return _winner(accepted, faulty_baseline=True)
 

@@ -1,4 +1,4 @@
-"""Reads of a version's tuning log, as the tables that are published of it."""
+"""Reads of a version's tuning log, as published tables."""
 
 from collections.abc import Iterator
 
@@ -19,11 +19,7 @@ _BATCH = 100
 
 
 def rows_of(revision: Revision, table: MeasurementTable) -> Iterator[TrialRow | SampleRow]:
-    """The rows of one table in the order of measurement, read in batches.
-
-    Args:
-        revision: Readable by the requester.
-    """
+    """The rows of one table of a readable revision in order of measurement, read in batches."""
     rows = Trial.objects.filter(job__revision=revision)
     if table is TRIALS:
         for row in _batched(rows.select_related("job", "target").defer("measurement")):
@@ -34,10 +30,9 @@ def rows_of(revision: Revision, table: MeasurementTable) -> Iterator[TrialRow | 
 
 
 def cache_validator(revision: Revision) -> str:
-    """A cache validator of all rows; it changes when a row is added or deleted.
+    """A cache validator of all rows of a readable revision.
 
-    Args:
-        revision: Readable by the requester.
+    It changes when a row is added or deleted.
     """
     rows = Trial.objects.filter(job__revision=revision)
     totals = rows.aggregate(newest=Max("pk"), number=Count("pk"))

@@ -43,8 +43,7 @@ def portfolio_of(
 ) -> dict[str, tuple[str, ...]]:
     """Backend to the portfolio of a class on a target, best list of passes first.
 
-    Args:
-        toolchains: Backend to its toolchain; portfolios of other toolchains are left out.
+    ``toolchains`` maps backends to toolchains; portfolios of other toolchains are left out.
     """
     rows = PassPortfolio.objects.filter(
         target__slug=target, architecture_class=architecture_class, backend__in=toolchains

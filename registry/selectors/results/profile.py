@@ -41,11 +41,7 @@ class Coverage:
 
 
 def profile_of(build: Build) -> Profile:
-    """The profile of a build.
-
-    Raises:
-        NotFound: ``profile_not_found``.
-    """
+    """The profile of a build. Raises ``NotFound``: ``profile_not_found``."""
     profile = Profile.objects.filter(build=build).first()
     if profile is None:
         detail = f"Build {build.uuid} has no profile."

@@ -11,11 +11,7 @@ _RELATED = ("revision__mlmodel__namespace", "target", "device", "job")
 
 
 def record_get(actor: Actor, record_id: str) -> Record:
-    """The record of that id.
-
-    Raises:
-        NotFound: ``record_not_found``, also for a record that the actor may not read.
-    """
+    """The readable record of that id. Raises ``NotFound``: ``record_not_found``."""
     rows = readable_records(actor).select_related(*_RELATED)
     record = None if "\0" in record_id else rows.filter(pk=record_id).first()
     if record is None:
@@ -32,8 +28,8 @@ def records_of(
 ) -> QuerySet[Record]:
     """Records the actor may see, newest first.
 
-    Raises:
-        NotFound: ``model_not_found``: no readable model is named ``mlmodel`` (``namespace/name``).
+    Raises ``NotFound``: ``model_not_found``: no readable model is named ``mlmodel``
+    (``namespace/name``).
     """
     rows = readable_records(actor).select_related(*_RELATED).order_by("-created_at", "-id")
     if mlmodel:

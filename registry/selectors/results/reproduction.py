@@ -42,8 +42,10 @@ def reproduced(reproduction: Reproduction | None) -> bool | None:
 
 
 def builds_of_job(job_uuid: str) -> tuple[BuildTicket, ...]:
-    """Published builds of a reproduction job's network and target: the baseline first, with which
-    the others are compared."""
+    """Published builds of a reproduction job's network and target.
+
+    The baseline comes first; the others are compared with it.
+    """
     job = Job.objects.select_related("revision").get(uuid=parse_uuid(job_uuid))
     rows = Build.objects.filter(
         graph=graph_of(job.revision), target=job.target_id, withdrawn_at=None
@@ -64,12 +66,10 @@ def of_job(job: Job) -> QuerySet[Reproduction]:
 
 
 def unreproduced(target: Target, tools: Mapping[str, Mapping[str, str]]) -> QuerySet[Revision]:
-    """Revisions with builds on ``target`` whose newest reproduction used other tools, or without
-    any.
+    """Revisions with builds on ``target`` not reproduced, or last reproduced with other tools.
 
-    Args:
-        tools: Backend to names and versions of the programs that run its builds. Builds of other
-            backends are left out.
+    ``tools`` maps backends to names and versions of the programs that run their builds. Builds of
+    other backends are left out.
     """
     published = Build.objects.filter(target=target, withdrawn_at=None).annotate(
         toolchain=Subquery(_newest("pk", "toolchain"))

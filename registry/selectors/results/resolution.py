@@ -14,12 +14,10 @@ from registry.tables import BuildFile, File, Graph, Revision
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The files that a machine should load.
+    """The files that a machine should load: of the build or, without one, of the published network.
 
-    Attributes:
-        choice: The build, the reason and the alternatives.
-        files: Files of the build; without a build those of the published network.
-        entry_point: Path of the file that the runtime opens.
+    ``choice`` has the build, the reason and the alternatives; ``entry_point`` is the path of the
+    file that the runtime opens.
     """
 
     revision: Revision
@@ -30,10 +28,10 @@ class Resolution:
 
 
 def resolve(revision: Revision, request: LoadRequest) -> Resolution:
-    """What a machine should load of a revision.
+    """The files of a revision that a machine should load.
 
-    Raises:
-        NotFound: ``graph_not_found``: files that the hub has not inspected are not served to run.
+    Raises ``NotFound``: ``graph_not_found``: files that the hub has not inspected are not served to
+    run.
     """
     graph = graph_of(revision)
     if graph is None:

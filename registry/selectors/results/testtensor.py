@@ -35,8 +35,7 @@ def test_sets(revision: Revision) -> dict[int, list[TestTensor]]:
 def by_set(rows: Iterable[TestTensor]) -> dict[int, list[TestTensor]]:
     """Number of each test set to its tensors.
 
-    Args:
-        rows: Of one network, in the order of :func:`tests_of`.
+    ``rows`` are of one network, in the order of :func:`tests_of`.
     """
     sets: dict[int, list[TestTensor]] = {}
     for row in rows:
@@ -58,11 +57,7 @@ def parse_test_path(path: str) -> tuple[int, TensorSide, int] | None:
 
 
 def tensor_get(revision: Revision, path: str) -> TestTensor:
-    """The test tensor at a path; see :func:`test_path`.
-
-    Raises:
-        NotFound: ``file_not_found``.
-    """
+    """The test tensor at a path; see :func:`test_path`. Raises ``NotFound``: ``file_not_found``."""
     graph, position = graph_of(revision), parse_test_path(path)
     row = None
     if graph is not None and position is not None:

@@ -28,11 +28,7 @@ _EXPERIENCE_DEPTH, _ELSEWHERE_DEPTH, _PER_NETWORK = 5000, 1000, 200
 
 
 def trial_get(actor: Actor, uuid: str) -> Trial:
-    """The trial of that UUID.
-
-    Raises:
-        NotFound: ``trial_not_found``, also for a trial that the actor may not read.
-    """
+    """The readable trial of that UUID. Raises ``NotFound``: ``trial_not_found``."""
     rows = readable_trials(actor).select_related("job__revision__mlmodel__namespace", "target")
     trial = rows.filter(uuid=parse_uuid(uuid)).first()
     if trial is None:
@@ -47,13 +43,10 @@ def trials_of_job(job_uuid: str) -> list[dict[str, Any]]:
 
 
 def history(search_key: str, exclude_job: str | None = None) -> list[dict[str, Any]]:
-    """Measured candidates of earlier searches with the same key, by ratio.
+    """``{"candidate", "ratio", "tolerance"}`` of candidates measured with the same key, by ratio.
 
     A candidate of several jobs has its mean ratio, because the lowest of several noisy values is
     biased. Disturbed measurements are left out.
-
-    Returns:
-        ``{"candidate", "ratio", "tolerance"}`` for each.
     """
     rows = _undisturbed().filter(search_key=search_key, outcome=TrialOutcome.MEASURED)
     if exclude_job:
@@ -73,11 +66,8 @@ def history(search_key: str, exclude_job: str | None = None) -> list[dict[str, A
 def experience(search_key: str, target: str) -> list[dict[str, Any]]:
     """The newest trials of other keys: of other networks, toolchains and targets.
 
-    Failures of the infrastructure, disturbed measurements and networks without a stored graph are
-    left out.
-
-    Args:
-        target: Slug of the search's target; its trials come first.
+    Those of ``target`` (a slug) come first. Failures of the infrastructure, disturbed measurements
+    and networks without a stored graph are left out.
 
     Returns:
         ``{"candidate", "outcome", "tolerance", "ratio", "duration_s", "target", "features",

@@ -40,8 +40,8 @@ class CataloguePage:
             last page, if the actor lost access to some since they were indexed.
         total: Number of MLModels in the whole result.
         next_cursor: Cursor of the next page; ``None`` on the last page.
-        facets: Facet to ``(value in folded case, count)``, most frequent first. A facet is
-            counted without its own filter, so that it shows the alternatives.
+        facets: Facet to ``(value in folded case, count)``, most frequent first. A facet is counted
+            without its own filter, so that it shows the alternatives.
     """
 
     items: list[MLModel]

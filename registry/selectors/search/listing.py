@@ -52,8 +52,7 @@ def listing_page(
 ) -> Page[MLModel]:
     """A page of the matching readable repositories, with their namespaces.
 
-    Raises:
-        Invalid: ``invalid_cursor``, also for a cursor of another order.
+    Raises ``Invalid``: ``invalid_cursor``, also for a cursor of another order.
     """
     rows = _matching(actor, listing).select_related("namespace")
     return keyset_page(
@@ -68,8 +67,7 @@ def listing_page(
 def details_of(rows: Sequence[MLModel], *, with_paths: bool) -> list[Details]:
     """Details of repositories at the heads of their default branches; a constant number of queries.
 
-    Args:
-        with_paths: Whether the paths of their files are needed.
+    ``with_paths``: whether the paths of their files are needed.
     """
     keys = [row.pk for row in rows]
     labels_by_key: dict[int, list[labels.LabelValue]] = {pk: [] for pk in keys}

@@ -29,8 +29,8 @@ AT_ONCE = 500
 def blob_missing(actor: Actor, sha256s: Iterable[str]) -> list[str]:
     """Those digests whose bytes ``actor`` must upload before naming them in a commit.
 
-    Bytes count as present only for an actor who uploaded them or may read them elsewhere:
-    otherwise knowing a digest would reveal whether somebody else stores the bytes in private.
+    Bytes count as present only for an actor who uploaded them or may read them elsewhere: otherwise
+    knowing a digest would reveal whether somebody else stores the bytes in private.
     """
     distinct = list(dict.fromkeys(sha256s))
     usable = blobs_usable(actor, distinct)
@@ -55,8 +55,7 @@ def blobs_usable(actor: Actor, sha256s: Collection[str]) -> dict[str, Blob]:
 def blob_get(actor: Actor, sha256: str) -> Blob:
     """The blob of that digest, for an actor who may name it in a commit.
 
-    Raises:
-        NotFound: ``blob_not_found``, also if the actor may not use it.
+    Raises ``NotFound``: ``blob_not_found``, also if the actor may not use it.
     """
     blob = blobs_usable(actor, [sha256]).get(sha256)
     if blob is None:
@@ -100,8 +99,7 @@ def blob_url(blob: Blob, *, expires_s: int, content_type: str, disposition: str)
 def blob_path_of(sha256: str) -> Path:
     """A local, read-only file with the bytes, for a worker that copies it at once.
 
-    Raises:
-        NotFound: ``blob_not_found``.
+    Raises ``NotFound``: ``blob_not_found``.
     """
     if not SHA256_RE.fullmatch(sha256):
         raise NotFound("blob_not_found", f"No bytes are stored as {sha256[:100]!r}.")

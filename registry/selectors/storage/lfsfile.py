@@ -25,10 +25,8 @@ def blobs_held(mlmodel: MLModel, sha256s: Sequence[str]) -> dict[str, Blob]:
 def lfsfiles_of(actor: Actor, mlmodel: MLModel) -> QuerySet[File]:
     """One row for each large blob in any revision of ``mlmodel``: its first appearance.
 
-    ``branch`` is a branch whose head still holds the blob, or ``None``.
-
-    Raises:
-        Unauthenticated, Forbidden: see :func:`registry.selectors.access.require`.
+    ``branch`` is a branch whose head still holds the blob, or ``None``. Raises the errors of
+    :func:`registry.selectors.access.require`.
     """
     require(actor, role=Role.WRITE, namespace=mlmodel.namespace)
     put = File.objects.filter(

@@ -1,4 +1,4 @@
-"""Upload plans: how a client is to send each file, or that it need not."""
+"""Upload plans: the way in which a client sends each file, if it must."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -42,12 +42,11 @@ def upload_plans(
 ) -> list[UploadPlan]:
     """A plan for each offer, in the same order, for a commit on top of ``revision``.
 
+    Raises ``Invalid``: ``invalid_path``, or ``invalid_request`` for a huge ``.gitignore``.
+
     Args:
         offers: At most some hundreds.
         ignore: The text of the ``.gitignore`` to apply; ``None`` for the revision's own.
-
-    Raises:
-        Invalid: ``invalid_path``, or ``invalid_request`` for a huge ``.gitignore``.
     """
     paths = [check_path(offer.path) for offer in offers]
     present = {
@@ -71,8 +70,7 @@ def upload_plans(
 def lfs_rule_of(attributes: Blob | None) -> Callable[[str, int], bool]:
     """A predicate of path and size in bytes: whether this ``.gitattributes`` makes a file large.
 
-    Raises:
-        Invalid: ``invalid_request`` for a huge ``.gitattributes``.
+    Raises ``Invalid``: ``invalid_request`` for a huge ``.gitattributes``.
     """
     if attributes is None:
         return lfs_rule(b"")

@@ -59,10 +59,8 @@ class Holding:
     def extents(self, first: int, end: int) -> Iterator[Extent]:
         """The locations of the chunks from ``first`` to ``end`` (exclusive), in order.
 
-        Files take precedence over the payload, since their chunks need no unpacking.
-
-        Raises:
-            NotFound: ``xorb_not_found`` if a chunk is not stored.
+        Files take precedence over the payload, since their chunks need no unpacking. Raises
+        ``NotFound``: ``xorb_not_found`` if a chunk is not stored.
         """
         at = first
         while at < end:
@@ -108,11 +106,7 @@ class HoldingCache:
         self._holdings: OrderedDict[str, Holding] = OrderedDict()
 
     def get(self, xorb_hash: str) -> Holding:
-        """The holding of that xorb.
-
-        Raises:
-            NotFound: ``xorb_not_found``.
-        """
+        """The holding of that xorb. Raises ``NotFound``: ``xorb_not_found``."""
         holding = self._holdings.pop(xorb_hash, None)
         holding = holding or holdings(self._actor, [xorb_hash]).get(xorb_hash)
         if holding is None:

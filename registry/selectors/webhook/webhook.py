@@ -10,10 +10,9 @@ from registry.tables import User, Webhook, WebhookDelivery, WebhookWatch
 
 
 def webhooks_of(actor: User) -> QuerySet[Webhook]:
-    """The actor's webhooks with what they watch, oldest first.
+    """The actor's webhooks with the repositories and namespaces that they watch, oldest first.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`require_webhooks`.
+    Raises the errors of :func:`require_webhooks`.
     """
     require_webhooks(actor)
     # The owner must not learn names of repositories that they may no longer read.
@@ -26,9 +25,8 @@ def webhooks_of(actor: User) -> QuerySet[Webhook]:
 def webhook_get(actor: User, webhook_uuid: object) -> Webhook:
     """One of the actor's webhooks.
 
-    Raises:
-        Unauthenticated, Forbidden: see :func:`require_webhooks`.
-        NotFound: ``webhook_not_found``, also for another user's.
+    Raises the errors of :func:`require_webhooks`; ``NotFound``: ``webhook_not_found``, also for
+    another user's.
     """
     webhook = webhooks_of(actor).filter(uuid=parse_uuid(webhook_uuid)).first()
     if webhook is None:
@@ -56,9 +54,8 @@ def may_receive(delivery: WebhookDelivery) -> bool:
 def require_webhooks(actor: User) -> None:
     """Check that the actor may manage webhooks, which report all that their owner may read.
 
-    Raises:
-        Unauthenticated: ``not_authenticated``.
-        Forbidden: ``scope_missing``; ``permission_denied`` for a token of one namespace.
+    Raises ``Unauthenticated``: ``not_authenticated``; ``Forbidden``: ``scope_missing``, or
+    ``permission_denied`` for a token of one namespace.
     """
     require_scope(actor, Scope.WRITE)
     if actor.token is not None and actor.token.namespace_id is not None:

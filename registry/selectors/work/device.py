@@ -7,11 +7,7 @@ from registry.tables import Device
 
 
 def device_get(name: str) -> Device:
-    """The device of that name, with its target.
-
-    Raises:
-        NotFound: ``device_not_found``.
-    """
+    """The device of that name, with its target. Raises ``NotFound``: ``device_not_found``."""
     device = devices().filter(name=name).first()
     if device is None:
         raise NotFound(

@@ -1,4 +1,4 @@
-"""Reads of jobs: for users, who are checked through ``actor``, and for workers as tickets."""
+"""Reads of jobs: for users, with access checks by ``actor``, and for workers as tickets."""
 
 from collections.abc import Iterable
 
@@ -21,8 +21,7 @@ _RELATED = ("revision__mlmodel__namespace", "target", "device", "requested_by")
 def job_get(actor: Actor, uuid: str) -> Job:
     """The job of that UUID, with model, target and device.
 
-    Raises:
-        NotFound: ``job_not_found``, also for a job that the actor may not read.
+    Raises ``NotFound``: ``job_not_found``, also for a job that the actor may not read.
     """
     job = readable_jobs(actor).filter(uuid=parse_uuid(uuid)).select_related(*_RELATED).first()
     if job is None:

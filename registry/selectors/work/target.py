@@ -8,11 +8,7 @@ from registry.tables import Target
 
 
 def target_get(slug: str) -> Target:
-    """The target of that slug.
-
-    Raises:
-        NotFound: ``target_not_found``.
-    """
+    """The target of that slug. Raises ``NotFound``: ``target_not_found``."""
     target = targets().filter(slug=slug).first()
     if target is None:
         raise NotFound(

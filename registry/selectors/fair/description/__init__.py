@@ -1,8 +1,7 @@
 """Descriptions of versions, made from their rows, files and cards.
 
 See :class:`registry.fair.description.Description`. Facts that the hub computed override the card;
-unknown facts are absent. The stages run in one
-direction and hand on frozen data::
+unknown facts are absent. The stages run in one direction and hand on frozen data::
 
     inputs       identifiers, metadata, files, measurements, builds, history, agents
     description  lineage, activities, hub_activities

@@ -1,4 +1,4 @@
-"""Activities on a version: what authors declare, what they published, and what the hub ran.
+"""Activities on a version: those that authors declare, publication, and those of the hub.
 
 Work of authors before publication is described as declared in the card, without times.
 """

@@ -30,11 +30,7 @@ def person_agent(user: User) -> Agent:
 
 
 def owner_agent(namespace: Namespace, users: Iterable[User]) -> Agent:
-    """The owner of a namespace.
-
-    Args:
-        users: Candidates for the owner of a personal namespace.
-    """
+    """The owner of a namespace; ``users`` are candidates for the owner of a personal one."""
     if namespace.kind == NamespaceKind.USER:
         owner = next((user for user in users if user.username == namespace.name), None)
         if owner is not None:

@@ -35,11 +35,9 @@ UNREAD_GRAPH = tuple(f"graph__{name}" for name in ("signature", "operators", "em
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedBuild:
-    """A build with its description.
+    """A build with its description and newest reproduction.
 
-    Attributes:
-        row: With target, job, and record (without its document) and the record's job.
-        reproduction: The newest.
+    ``row`` has target, job, and record (without its document) and the record's job.
     """
 
     row: Build
@@ -63,11 +61,9 @@ def live_builds(revisions: Collection[int]) -> list[Build]:
 def describe_builds(
     rows: Collection[Build], measurements: Mapping[str, MeasurementDetails]
 ) -> dict[int, list[DescribedBuild]]:
-    """Key of a revision to its builds; one query.
+    """Key of a revision to its builds, as :func:`live_builds` reads them; one query.
 
-    Args:
-        rows: See :func:`live_builds`.
-        measurements: By id of a record.
+    ``measurements`` are by id of a record.
     """
     reproductions = latest_of(rows)
     builds: dict[int, list[DescribedBuild]] = {}
@@ -123,11 +119,9 @@ def hardware_of(builds: Iterable[DescribedBuild]) -> tuple[Hardware, ...]:
 
 
 def benchmark_of(record: Record, details: MeasurementDetails, backend: str) -> Benchmark:
-    """The description of a benchmark record.
+    """The description of a benchmark record, whose document is not read.
 
-    Args:
-        record: Its document is not read.
-        backend: Backend of the candidate.
+    ``backend`` is the backend of the candidate.
     """
     statistics = details.statistics
     return Benchmark(

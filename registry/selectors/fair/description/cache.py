@@ -68,7 +68,7 @@ def _key(*parts: object) -> str:
 
 
 def _validators(revisions: Sequence[Revision]) -> dict[int, tuple[object, ...]]:
-    """Key of a revision to its cache validator: values of which one differs once it changes.
+    """Key of a revision to its cache validator, whose values change with the description.
 
     One query; values of MLModels and namespaces are those that the revisions were loaded with.
     """

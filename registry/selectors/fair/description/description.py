@@ -42,21 +42,15 @@ CARD_FIELDS = (
 
 
 def describe(revision: Revision) -> Description:
-    """The description of one version.
-
-    Args:
-        revision: With its MLModel or data set and the namespace of that.
-    """
+    """The description of one version, with its MLModel or data set and the namespace of that."""
     return describe_revisions([revision])[0]
 
 
 def describe_many(mlmodels: Sequence[MLModel]) -> list[Description]:
     """Descriptions of the newest versions of MLModels and data sets, in the given order.
 
-    The number of queries does not depend on how many there are.
-
-    Args:
-        mlmodels: With their namespaces. Those without a default branch are left out.
+    The number of queries is fixed. ``mlmodels`` come with their namespaces; those without a default
+    branch are left out.
     """
     heads = Ref.objects.filter(
         mlmodel__in=mlmodels, kind=RefKind.BRANCH, name=F("mlmodel__default_branch")
@@ -74,8 +68,7 @@ def describe_many(mlmodels: Sequence[MLModel]) -> list[Description]:
 def describe_revisions(revisions: Sequence[Revision]) -> list[Description]:
     """Descriptions of versions, in the given order, in a fixed number of queries.
 
-    Args:
-        revisions: With their MLModels and namespaces.
+    ``revisions`` come with their MLModels and namespaces.
     """
     return cached(revisions, _describe_all) if revisions else []
 
@@ -119,7 +112,6 @@ def _assemble(revision: Revision, inputs: DescriptionInputs) -> Description:
 def _identity(
     revision: Revision, inputs: DescriptionInputs, address: RepositoryAddress
 ) -> dict[str, Any]:
-    """Names, addresses and dates."""
     mlmodel, oid = revision.mlmodel, revision.oid
     identifiers, card = inputs.identifiers[revision.pk], inputs.metadata[revision.pk].card
     # Versions of a fork are older than the fork, and were not readable here before it.
@@ -150,7 +142,6 @@ def _identity(
 def _provenance(
     revision: Revision, inputs: DescriptionInputs, address: RepositoryAddress
 ) -> dict[str, Any]:
-    """Sources, data sets and activities."""
     pk, oid, card = revision.pk, revision.oid, inputs.metadata[revision.pk].card
     sources = describe_sources(inputs.sources.get(pk, ()), revision.mlmodel, inputs.source_pids)
     datasets = describe_datasets(card.datasets, revision.mlmodel, inputs.datasets)

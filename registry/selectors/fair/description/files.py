@@ -36,9 +36,7 @@ def directory_oid(revision: Revision, files: Collection[File]) -> str:
     """Git tree id over the files' own bytes, as Software Heritage computes it of a download.
 
     It differs from the version's own tree where that has pointers in place of large files.
-
-    Args:
-        files: All files of the revision, with their blobs.
+    ``files`` are all files of the revision, with their blobs.
     """
     if not any(file.is_lfs for file in files):
         return revision.tree_oid
@@ -54,10 +52,7 @@ def directory_oids(revisions: Collection[Revision]) -> dict[int, str]:
 
 
 def snippet_of(address: RepositoryAddress, oid: str, network: NetworkDescription | None) -> str:
-    """Python that downloads the version, and runs it if it has an inspected network.
-
-    It needs no configuration beyond the installed packages.
-    """
+    """Python that downloads the version, and runs it if it has an inspected network."""
     if address.kind == "model" and network is not None:
         return _run_snippet(address, oid, network)
     options = [f'"{address.repository}"', f'revision="{oid}"', f'endpoint="{address.hub}"']

@@ -57,9 +57,8 @@ class History:
 class MeasurementIndex:
     """Details of measurements, also of records whose documents were not read.
 
-    Attributes:
-        by_record: By id of a record.
-        by_run: By :func:`_run_of`: the records of one run share their circumstances.
+    ``by_record`` is by id of a record, ``by_run`` by :func:`_run_of`: the records of one run share
+    their circumstances.
     """
 
     by_record: Mapping[str, MeasurementDetails] = field(default_factory=dict)
@@ -159,8 +158,7 @@ def measurement_index(
 ) -> MeasurementIndex:
     """An index of all records of live builds and histories.
 
-    Args:
-        measurements: Of the records that :func:`records_to_read` names, by id.
+    ``measurements`` are those of :func:`records_to_read`, by id.
     """
     records = [build.record for build in live]
     records += [record for history in histories for record in history.records]

@@ -35,11 +35,7 @@ class VersionIdentifiers:
 
 
 def identifiers_of(revisions: Sequence[Revision]) -> dict[int, VersionIdentifiers]:
-    """Key of a revision to its identifiers; three queries.
-
-    Args:
-        revisions: With their MLModels and namespaces.
-    """
+    """Key of a revision, with its MLModel and namespace, to its identifiers; three queries."""
     mlmodels = {revision.mlmodel_id for revision in revisions}
     heads = dict(
         Ref.objects.filter(

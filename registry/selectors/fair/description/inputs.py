@@ -61,10 +61,9 @@ class DescriptionInputs:
 
 
 def read_inputs(revisions: Sequence[Revision]) -> DescriptionInputs:
-    """The inputs of these versions; the number of queries does not depend on how many there are.
+    """The inputs of these versions, in a fixed number of queries.
 
-    Args:
-        revisions: With their MLModels and namespaces.
+    ``revisions`` come with their MLModels and namespaces.
     """
     keys = [revision.pk for revision in revisions]
     files = _files(keys)

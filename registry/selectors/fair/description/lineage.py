@@ -31,21 +31,17 @@ def describe_sources(
 ) -> tuple[DerivationDescription, ...]:
     """Sources of a version of ``mlmodel``, without those that some of its readers may not see.
 
-    Args:
-        rows: Of the version, with the namespaces of their sources.
-        pids: See :func:`registry.selectors.fair.source.source_pids`.
+    ``rows`` are of the version, with the namespaces of their sources; ``pids`` are from
+    :func:`registry.selectors.fair.source.source_pids`.
     """
     sources = (_source(row, mlmodel, pids.get(row.pk)) for row in rows)
     return tuple(dict.fromkeys(source for source in sources if source))
 
 
 def hub_datasets(names: Iterable[str]) -> dict[str, HubDataset]:
-    """Data sets of this hub among ``names``, which are written as in cards; two queries.
+    """Data sets of this hub among ``names``, as in cards, by ``namespace/name`` in lower case.
 
-    DANGER: private ones are included; :func:`describe_datasets` leaves them out.
-
-    Returns:
-        By ``namespace/name`` in lower case.
+    Makes two queries. DANGER: private ones are included; :func:`describe_datasets` leaves them out.
     """
     pairs = {pair for name in names if (pair := _full_name(name))}
     owners = Namespace.objects.filter(In(Lower("name"), sorted({owner for owner, _ in pairs})))
@@ -71,10 +67,8 @@ def describe_datasets(
     """Data sets as the record of a version of ``mlmodel`` names them.
 
     A data set of this hub gets its page and identifier if every reader of ``mlmodel`` may read it;
-    all others stay as the card has them.
-
-    Args:
-        datasets: See :func:`hub_datasets`; queried if not given.
+    all others stay as the card has them. ``datasets`` are from :func:`hub_datasets`; queried if
+    absent.
     """
     datasets = hub_datasets(use.name for use in uses) if datasets is None else datasets
     return tuple(dict.fromkeys(_dataset(use, mlmodel, datasets) for use in uses))

@@ -27,7 +27,7 @@ _MIN_CARD_BYTES = 2048
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredMetadata:
-    """What the author's card and the configuration files say about a version.
+    """Metadata of a version from the author's card and the configuration files.
 
     Attributes:
         task: From the card, else from the configuration: files cannot disprove a task.
@@ -44,11 +44,9 @@ class DeclaredMetadata:
 def declared_metadata(
     revision: Revision, blobs: Mapping[str, Blob], address: RepositoryAddress
 ) -> DeclaredMetadata:
-    """The declared metadata of a version.
+    """The declared metadata of a version, loaded with its MLModel and namespace.
 
-    Args:
-        revision: With its MLModel and namespace.
-        blobs: Path to blob of all its files.
+    ``blobs`` maps the paths of all its files to their blobs.
     """
     urls = {path: address.file(revision.oid, path) for path in blobs}
     card = read(
@@ -88,11 +86,7 @@ class _CardCache:
         self._lock = Lock()
 
     def get(self, readme: Blob) -> Card | None:
-        """The card; ``None`` if the file does not parse as one.
-
-        Raises:
-            NotFound: ``blob_not_found``.
-        """
+        """The card; ``None`` if the file is no card. Raises ``NotFound``: ``blob_not_found``."""
         with self._lock:
             if entry := self._cards.get(readme.sha256):
                 self._cards.move_to_end(readme.sha256)
