@@ -36,7 +36,7 @@ class Activity:
     Attributes:
         url: Its identity: the page of the job, build, record or commit.
         ended: ``None`` if unknown, as for work of authors before publication.
-        agent: Who performed or requested it.
+        agent: The person or organisation that performed or requested it.
         used, generated: Addresses of its inputs and outputs.
         hardware: Slug of the target it ran on.
         seed: Seed of its random numbers.

@@ -58,7 +58,7 @@ class Description:
         body: The card's text without its front matter, as Markdown.
         unknown: Keys of the card that the hub does not read, with their values.
         activities: Known activities, oldest first; of searches and their results only the newest.
-        repetitions: Measurements by others who repeated one of the hub's.
+        repetitions: Measurements by third parties that repeat one of the hub's.
         tuned_on: Hardware that builds exist for.
         scan: ``None`` before the inspection, and for data sets.
         snippet: Python that loads and runs this version.

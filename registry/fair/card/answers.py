@@ -1,8 +1,5 @@
 """The form that describes a model or data set: answers read from a card, and written into it.
-
-Unchanged answers and all other parts of the card stay as written; see
-:mod:`registry.validation.card_edit`.
-"""
+Unchanged answers and other parts stay as written; see :mod:`registry.validation.card_edit`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

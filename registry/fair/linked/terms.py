@@ -1,7 +1,7 @@
 """The hub's own vocabulary terms, for concepts that established vocabularies lack.
 
-Terms refer to what they specialise or resemble in FAIR4ML 0.1.0, PROV-O, schema.org, the HPC
-Ontology 1.1.0, and the STAC extension for machine learning models 1.5.2 (whose fields have no
+Each refers to the terms that it specialises or resembles in FAIR4ML 0.1.0, PROV-O, schema.org, the
+HPC Ontology 1.1.0, and the STAC extension for machine learning models 1.5.2 (whose fields have no
 addresses of their own).
 """
 

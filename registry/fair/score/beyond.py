@@ -1,9 +1,6 @@
-"""The hub's own metrics of how a record is served.
-
-They verify what other assessors take on trust: links are followed, sizes and checksums are
+"""The hub's own metrics of how a record is served. Links are followed, sizes and checksums are
 recomputed, and the record is validated against the shape that it names. Fields of the shape that
-the author must fill are checked one by one, so that the advice can name them.
-"""
+the author must fill are checked one by one, so that the advice can name them."""
 
 from urllib.parse import unquote
 
